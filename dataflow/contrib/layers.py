@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow import dtypes
 from dataflow.contrib.feature_columns import (  # noqa: F401  (names for users)
     bucketized_column,
@@ -20,6 +22,12 @@ from dataflow.contrib.feature_columns import (  # noqa: F401  (names for users)
     weighted_sparse_column,
 )
 from dataflow.contrib.framework import add_arg_scope
+from dataflow.contrib.named_outputs import collect_named_outputs
+from dataflow.contrib.optimize_loss import (  # noqa: F401  (names for users)
+    OPTIMIZER_CLS_NAMES,
+    OPTIMIZER_SUMMARIES,
+    optimize_loss,
+)
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
@@ -39,6 +47,7 @@ from dataflow.ops.embedding import (
 )
 from dataflow.ops.math import abs_, add_n, multiply, reduce_sum, sqrt, square
 from dataflow.ops.moments import moments
+from dataflow.ops.sources import constant
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.train.moving_averages import assign_moving_average
 
@@ -77,11 +86,18 @@ def variance_scaling_initializer(
     )
 
 
-def _check_scale(scale: float) -> None:
-    if isinstance(scale, int) and not isinstance(scale, bool) and scale != 0:
-        raise ValueError(f"scale cannot be an integer: {scale}")
-    if scale < 0.0:
+def _check_scale(scale: Any) -> None:
+    if isinstance(scale, int) and not isinstance(scale, bool):
+        raise ValueError(f"scale cannot be an integer: {scale}; write {float(scale)}.")
+    if isinstance(scale, str | bytes):
+        raise ValueError(f"scale must be a float, got the text {scale!r}.")
+    if isinstance(scale, float | np.floating) and scale < 0.0:
         raise ValueError(f"Setting a scale less than 0 on a regularizer: {scale}.")
+
+
+def _is_zero(scale: Any) -> bool:
+    """True for a number that switches a regularizer off; False for a tensor."""
+    return isinstance(scale, float | np.floating) and scale == 0.0
 
 
 def l2_regularizer(scale: float, scope: str | None = None) -> Any:
@@ -92,7 +108,7 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Any:
         with default_graph().name_scope(scope or "l2_regularizer") as name:
             return multiply(scale, activations.l2_loss(weights), name=name)
 
-    return (lambda _: None) if scale == 0.0 else l2
+    return (lambda _: None) if _is_zero(scale) else l2
 
 
 def l1_regularizer(scale: float, scope: str | None = None) -> Any:
@@ -103,7 +119,7 @@ def l1_regularizer(scale: float, scope: str | None = None) -> Any:
         with default_graph().name_scope(scope or "l1_regularizer") as name:
             return multiply(scale, reduce_sum(abs_(weights)), name=name)
 
-    return (lambda _: None) if scale == 0.0 else l1
+    return (lambda _: None) if _is_zero(scale) else l1
 
 
 def l1_l2_regularizer(
@@ -131,15 +147,18 @@ def apply_regularization(regularizer: Any, weights_list: Any = None) -> Any:
     weights = weights_list or graph.get_collection(GraphKeys.WEIGHTS)
     if not weights:
         raise ValueError("No weights to regularize.")
-    penalty = add_n([regularizer(w) for w in weights])
+    with graph.name_scope("get_regularization_penalty") as scope:
+        penalties = [regularizer(w) for w in weights]
+        penalties = [constant(0.0) if p is None else convert_to_tensor(p) for p in penalties]
+        for penalty in penalties:
+            if penalty.shape.ndims not in (0, None):
+                raise ValueError(
+                    "regularizer must return a scalar Tensor instead of a Tensor with rank "
+                    f"{penalty.shape.ndims}."
+                )
+        penalty = add_n(penalties, name=scope)
     graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, penalty)
     return penalty
-
-
-def _collect(outputs: Any, collections: Any, name: str) -> Any:
-    if collections:
-        default_graph().add_to_collections(collections, outputs)
-    return outputs
 
 
 def _collect_variables(layer: Any, collections: Any) -> None:
@@ -210,7 +229,7 @@ def fully_connected(
         outputs = layer(convert_to_tensor(inputs))
         _collect_variables(layer, variables_collections)
         outputs = _finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-        return _collect(outputs, outputs_collections, captured.name)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
 
 
 def linear(*args: Any, **kwargs: Any) -> Any:
@@ -268,7 +287,7 @@ def convolution2d(
         outputs = layer(convert_to_tensor(inputs))
         _collect_variables(layer, variables_collections)
         outputs = _finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-        return _collect(outputs, outputs_collections, captured.name)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
 
 
 conv2d = convolution2d
@@ -318,7 +337,7 @@ def convolution2d_transpose(
         outputs = layer(convert_to_tensor(inputs))
         _collect_variables(layer, variables_collections)
         outputs = _finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-        return _collect(outputs, outputs_collections, captured.name)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
 
 
 conv2d_transpose = convolution2d_transpose
@@ -336,9 +355,13 @@ def _pool(layer_class: Any, name: str) -> Any:
         scope: Any = None,
     ) -> Any:
         with default_graph().name_scope(scope or name) as captured:
+            if data_format not in ("NCHW", "NHWC"):
+                raise ValueError(f"data_format has to be either NCHW or NHWC, got {data_format!r}.")
             layout = "channels_first" if data_format == "NCHW" else "channels_last"
             layer = layer_class(kernel_size, stride, padding.lower(), layout, _scope=captured)
-            return _collect(layer(convert_to_tensor(inputs)), outputs_collections, name)
+            return collect_named_outputs(
+                outputs_collections, captured, layer(convert_to_tensor(inputs))
+            )
 
     pool2d.__doc__ = f"{layer_class.__doc__}"
     return pool2d
@@ -368,14 +391,15 @@ def dropout(
             _scope=captured,
         )
         outputs = layer(convert_to_tensor(inputs), training=is_training)
-        return _collect(outputs, outputs_collections, "Dropout")
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
 
 
 @add_arg_scope
 def flatten(inputs: Any, outputs_collections: Any = None, scope: Any = None) -> Any:
     """All axes but the first become one."""
-    with default_graph().name_scope(scope or "Flatten"):
-        return _collect(core.flatten(convert_to_tensor(inputs)), outputs_collections, "Flatten")
+    with default_graph().name_scope(scope or "Flatten") as captured:
+        outputs = core.flatten(convert_to_tensor(inputs))
+        return collect_named_outputs(outputs_collections, captured, outputs)
 
 
 class _DebiasedMean(normalization_layers.BatchNormalization):
@@ -460,7 +484,7 @@ def batch_norm(
                 for update in layer.updates:
                     graph.add_to_collections(updates_collections, update)
         outputs = outputs if activation_fn is None else activation_fn(outputs)
-        return _collect(outputs, outputs_collections, captured.name)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
 
 
 def layer_norm(
@@ -482,7 +506,7 @@ def layer_norm(
     scale and an offset for each element; negative ones count from the end. Raises `ValueError` for
     inputs of unknown rank, or whose size is not known where the parameters are.
     """
-    with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse):
+    with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as captured:
         inputs = convert_to_tensor(inputs)
         if inputs.dims is None:
             raise ValueError(
@@ -519,7 +543,7 @@ def layer_norm(
         )
         outputs.set_shape(inputs.shape)
         outputs = outputs if activation_fn is None else activation_fn(outputs)
-        return _collect(outputs, outputs_collections, "LayerNorm")
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
 
 
 def embed_sequence(
@@ -558,20 +582,19 @@ def one_hot_encoding(
     scope: Any = None,
 ) -> Any:
     """One-hot rows."""
-    with default_graph().name_scope(scope or "OneHotEncoding"):
-        return _collect(
-            array.one_hot(labels, num_classes, on_value=on_value, off_value=off_value),
-            outputs_collections,
-            "OneHotEncoding",
-        )
+    with default_graph().name_scope(scope or "OneHotEncoding") as captured:
+        outputs = array.one_hot(labels, num_classes, on_value=on_value, off_value=off_value)
+        return collect_named_outputs(outputs_collections, captured, outputs)
 
 
 def stack(inputs: Any, layer: Any, stack_args: Any, **kwargs: Any) -> Any:
     """The layer again and again: one for each of ``stack_args``."""
+    if not isinstance(stack_args, (list, tuple)):
+        raise TypeError(f"stack_args needs to be a list or tuple, got {stack_args!r}.")
     scope = kwargs.pop("scope", None)
     with variable_scope(scope, "Stack", [inputs]):
         outputs = inputs
-        base = scope or getattr(layer, "__name__", "layer")
+        base = scope or getattr(layer, "__name__", "stack")
         for i, arguments in enumerate(stack_args):
             given = arguments if isinstance(arguments, (list, tuple)) else [arguments]
             outputs = layer(outputs, *given, scope=f"{base}_{i + 1}", **kwargs)
@@ -614,7 +637,7 @@ def bias_add(
     """``inputs`` plus a variable ``biases``, one for each channel; zeros to begin with."""
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError("data_format has to be either NCHW or NHWC.")
-    with variable_scope(scope, "BiasAdd", [inputs], reuse=reuse):
+    with variable_scope(scope, "BiasAdd", [inputs], reuse=reuse) as captured:
         inputs = convert_to_tensor(inputs)
         axis = 1 if data_format == "NCHW" else -1
         channels = None if inputs.dims is None else inputs.dims[axis]
@@ -638,99 +661,13 @@ def bias_add(
         )
         outputs = bias.bias_add(inputs, biases, data_format=data_format)
         outputs = _finish(outputs, None, None, activation_fn)
-        return _collect(outputs, outputs_collections, "")
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
 
 
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Any:
     """Vectors of length 1 along ``dim``."""
     with default_graph().name_scope(scope or "UnitNorm"):
         return inputs / sqrt(reduce_sum(square(inputs), dim, keepdims=True) + epsilon)
-
-
-def optimize_loss(
-    loss: Any,
-    global_step: Any,
-    learning_rate: Any,
-    optimizer: Any,
-    gradient_noise_scale: Any = None,
-    gradient_multipliers: Any = None,
-    clip_gradients: Any = None,
-    learning_rate_decay_fn: Any = None,
-    update_ops: Any = None,
-    variables: Any = None,
-    name: str | None = None,
-    summaries: Any = None,
-    colocate_gradients_with_ops: bool = False,
-    increment_global_step: bool = True,
-) -> Any:
-    """A training op: gradients (clipped on request), the optimizer by name or class, and updates.
-
-    Returns the loss, evaluated after the step.
-    """
-    from dataflow.ops.clip import clip_by_global_norm
-    from dataflow.train.adagrad import AdagradOptimizer
-    from dataflow.train.adam import AdamOptimizer
-    from dataflow.train.ftrl import FtrlOptimizer
-    from dataflow.train.global_step import get_global_step
-    from dataflow.train.gradient_descent import GradientDescentOptimizer
-    from dataflow.train.momentum import MomentumOptimizer
-    from dataflow.train.rmsprop import RMSPropOptimizer
-
-    by_name: dict[str, Any] = {
-        "Adagrad": AdagradOptimizer,
-        "Adam": AdamOptimizer,
-        "Ftrl": FtrlOptimizer,
-        "Momentum": lambda lr: MomentumOptimizer(lr, momentum=0.9),
-        "RMSProp": RMSPropOptimizer,
-        "SGD": GradientDescentOptimizer,
-    }
-    graph = default_graph()
-    with variable_scope(name, "OptimizeLoss", [loss, global_step]):
-        if update_ops is None:
-            update_ops = graph.get_collection(GraphKeys.UPDATE_OPS)
-        if update_ops:
-            with graph.control_dependencies(list(update_ops)):
-                loss = array.identity(loss)
-        if global_step is None:
-            global_step = get_global_step()
-        if learning_rate is not None and learning_rate_decay_fn is not None:
-            if global_step is None:
-                raise ValueError("global_step is required for learning_rate_decay_fn.")
-            learning_rate = learning_rate_decay_fn(learning_rate, global_step)
-        if isinstance(optimizer, str):
-            if optimizer not in by_name:
-                raise ValueError(
-                    f"Optimizer name should be one of [{', '.join(by_name)}], you provided {optimizer}."
-                )
-            made: Any = by_name[optimizer](learning_rate)
-        elif isinstance(optimizer, type):
-            made = optimizer(learning_rate)
-        elif hasattr(optimizer, "compute_gradients"):
-            made = optimizer
-        elif callable(optimizer):
-            made = optimizer(learning_rate) if learning_rate is not None else optimizer()
-        else:
-            raise ValueError(f"Unrecognized optimizer: {optimizer!r}")
-        pairs = made.compute_gradients(
-            loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops
-        )
-        if gradient_multipliers is not None:
-            pairs = [
-                (g * gradient_multipliers.get(v, gradient_multipliers.get(v.name, 1.0)), v)
-                if g is not None
-                else (g, v)
-                for g, v in pairs
-            ]
-        if isinstance(clip_gradients, float):
-            grads, _ = clip_by_global_norm([g for g, _ in pairs], clip_gradients)
-            pairs = list(zip(grads, [v for _, v in pairs], strict=True))
-        elif callable(clip_gradients):
-            pairs = clip_gradients(pairs)
-        updates = made.apply_gradients(
-            pairs, global_step=global_step if increment_global_step else None, name="train"
-        )
-        with graph.control_dependencies([updates]):
-            return array.identity(loss)
 
 
 __getattr__ = explain_absent(__name__)

@@ -20,7 +20,8 @@ class Tensor:
     `TensorShape`. Values appear only when a session runs the graph.
 
     ``uses`` has an entry for each input that is this tensor, so a node that takes it twice is there
-    twice; only the engine changes it. ``extras`` holds what Keras knows about the tensor.
+    twice; only the engine changes it. ``extras`` holds what Keras and
+    `tf.contrib` know about the tensor.
     """
 
     __slots__ = ("__weakref__", "dims", "dtype", "extras", "op", "uses", "value_index")
@@ -107,6 +108,11 @@ class Tensor:
     def graph(self) -> Graph:
         """The graph that this tensor belongs to."""
         return self.op.graph
+
+    @property
+    def aliases(self) -> list[str]:
+        """The names of the layers of `tf.contrib.layers` that collected this tensor as their output."""
+        return [] if self.extras is None else self.extras.setdefault("aliases", [])
 
     @property
     def device(self) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.formats import png16
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, text_array
 
@@ -145,7 +146,34 @@ def decode_jpeg_kernel(xp: Any, contents: Any, *, channels: int, ratio: int) -> 
 
 @kernel("DecodePng", cpu_only=_REASON)
 def decode_png_kernel(xp: Any, contents: Any, *, channels: int, dtype: DType) -> Any:
-    return _as_dtype(_pixels(_open(contents, ("PNG", "JPEG", "GIF"), "DecodePng"), channels), dtype)
+    image = _open(contents, ("PNG", "JPEG", "GIF"), "DecodePng")
+    return _as_dtype(_wide_pixels(contents, channels, dtype, image), dtype)
+
+
+def _wide_pixels(contents: Any, channels: int, dtype: DType, image: Any) -> Any:
+    """As `_pixels`, with all 16 bits of a PNG file that has so many, where ``dtype`` can hold them."""
+    data = one(contents)
+    if dtype.name == "uint8" and not png16.is_gray_with_alpha(data):
+        return _pixels(image, channels)
+    found = png16.decode(data)
+    return _pixels(image, channels) if found is None else _with_channels(found, channels)
+
+
+def _with_channels(pixels: Any, channels: int) -> Any:
+    """uint16 pixels with as many channels as asked for; 0 keeps theirs."""
+    has = pixels.shape[-1]
+    if channels in (0, has):
+        return pixels
+    colors, alpha = (pixels[..., :-1], pixels[..., -1:]) if has in (2, 4) else (pixels, None)
+    if channels > 2 and colors.shape[-1] == 1:
+        colors = np.repeat(colors, 3, -1)
+    elif channels < 3 and colors.shape[-1] == 3:
+        gray = colors @ np.array([299, 587, 114], np.int64) // 1000  # the weights of ITU-R 601-2
+        colors = gray.astype(np.uint16)[..., None]
+    if channels in (1, 3):
+        return colors
+    opaque = np.full_like(colors[..., :1], 65535)
+    return np.concatenate([colors, opaque if alpha is None else alpha], -1)
 
 
 @kernel("DecodeBmp", cpu_only=_REASON)
@@ -212,17 +240,18 @@ def decode_image_kernel(
             raise ValueError("channels must be 0 or 3 for a GIF")
         frames = _frames(contents, "DecodeImage", expand_animations)
         return _as_dtype(frames if expand_animations else frames[0], dtype)
-    return _as_dtype(_pixels(image, channels), dtype)
+    return _as_dtype(_wide_pixels(contents, channels, dtype, image), dtype)
+
+
+def _check_channels(array: Any) -> int:
+    channels: int = array.shape[-1]
+    if channels not in _MODES:
+        raise ValueError(f"image must have 1, 2, 3, or 4 channels, got {channels}")
+    return channels
 
 
 def _as_image(array: Any) -> Any:
-    channels = array.shape[-1]
-    if channels not in _MODES:
-        raise ValueError(f"image must have 1, 2, 3, or 4 channels, got {channels}")
-    if array.dtype == np.uint16:
-        if channels != 1:
-            raise NotImplementedError("16-bit images are written with one channel only")
-        return _pillow().fromarray(array[..., 0])
+    channels = _check_channels(array)
     return _pillow().fromarray(array[..., 0] if channels == 1 else array)
 
 
@@ -263,6 +292,9 @@ def encode_png_kernel(xp: Any, image: Any, *, compression: int) -> Any:
     level = 6 if compression < 0 else compression
 
     def encode(array: Any) -> bytes:
+        if array.dtype == np.uint16:
+            _check_channels(array)
+            return png16.encode(array, level)
         buffer = io.BytesIO()
         _as_image(array).save(buffer, "PNG", compress_level=level)
         return buffer.getvalue()

@@ -312,6 +312,7 @@ def adjust_saturation_op(images: Tensor, scale: Tensor) -> Dims:
 @define_op("AdjustContrastv2", "images: T, contrast_factor: float32 -> output: T", T=_FLOAT)
 def adjust_contrast_op(images: Tensor, contrast_factor: Tensor) -> Dims:
     """Distances from each channel's mean times the factor. Not differentiable."""
+    need_rank(contrast_factor, 0, "contrast_factor")
     if images.dims is not None and len(images.dims) < 3:
         raise ValueError(f"images must have rank 3 at least, got {shapes.list_dims(images.dims)}")
     return images.dims

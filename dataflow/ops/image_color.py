@@ -13,10 +13,15 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import maximum
-from dataflow.ops.array_basics import expand_dims, identity, shape
+from dataflow.ops.array_basics import expand_dims, identity, ones_like, shape
+from dataflow.ops.assertions import assert_equal
 from dataflow.ops.casts import cast, saturate_cast
-from dataflow.ops.concat_split import tile
+from dataflow.ops.comparison import greater_equal
+from dataflow.ops.concat_split import concat, tile
+from dataflow.ops.control_flow import with_dependencies
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.image_geometry import as_image
+from dataflow.ops.logging_ops import Assert
 
 
 def convert_image_dtype(
@@ -73,10 +78,20 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """One channel repeated three times."""
     with op_scope(name, "grayscale_to_rgb", [images]) as scope:
         images = convert_to_tensor(images, name="images")
+        channels = None if images.dims is None else images.dims[-1]
+        if channels is None:
+            one_channel = assert_equal(
+                shape(images)[-1],
+                1,
+                message="Last dimension of a grayscale image should be size 1.",
+            )
+            with control_dependencies([one_channel]):
+                images = identity(images)
+        elif channels != 1:
+            raise ValueError(f"the last axis must have 1 channel, got {channels}")
         if images.dims is None:
-            raise ValueError("'images' must have a known rank")
-        if images.dims[-1] not in (1, None):
-            raise ValueError(f"the last axis must have 1 channel, got {images.dims[-1]}")
+            ones = ones_like(shape(images)[:-1])
+            return tile(images, concat([ones, [3]], 0), name=scope)  # type: ignore[no-any-return]
         result = tile(images, [1] * (len(images.dims) - 1) + [3], name=scope)
         result.set_shape((*images.dims[:-1], 3))
         return result  # type: ignore[no-any-return]
@@ -165,8 +180,11 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
     with op_scope(None, "adjust_gamma", [image, gamma, gain]):
         image = convert_to_tensor(image, name="image")
         old = image.dtype.base_dtype
-        if not isinstance(gamma, Tensor) and gamma < 0:
-            raise ValueError("Gamma should be a non-negative real number.")
+        refusal = "Gamma should be a non-negative real number."
+        if isinstance(gamma, Tensor):
+            gamma = with_dependencies([Assert(greater_equal(gamma, 0), [refusal])], gamma)
+        elif gamma < 0:
+            raise ValueError(refusal)
         floating = _floating(image)
         return convert_image_dtype(gain * pow_(floating, gamma), old, saturate=True)
 
@@ -238,7 +256,11 @@ def per_image_standardization(image: Any) -> Tensor:
     from dataflow.ops.math import divide, reduce_mean, reduce_prod, rsqrt, sqrt, square
 
     with op_scope(None, "per_image_standardization", [image]) as scope:
-        image = _floating(as_image(image))
+        image = as_image(image)
+        if image.dtype.base_dtype not in (dtypes.float16, dtypes.float32):
+            image = cast(
+                image, dtypes.float32
+            )  # not rescaled: the least deviation is in pixels' units
         count = reduce_prod(shape(image)[-3:])
         mean = reduce_mean(image, axis=[-1, -2, -3], keepdims=True)
         variance = reduce_mean(square(image - mean), axis=[-1, -2, -3], keepdims=True)

@@ -183,6 +183,16 @@ class ConfigProto(Options):
     }
 
 
+class DebugOptions(Options):
+    """What TensorFlow's debugger watches; accepted, and not acted upon."""
+
+    _defaults = {
+        "debug_tensor_watch_opts": [],
+        "global_step": 0,
+        "reset_disk_byte_usage": False,
+    }
+
+
 class RunOptions(Options):
     """Options of one `Session.run`: tracing and a time-out."""
 
@@ -195,7 +205,7 @@ class RunOptions(Options):
         "timeout_in_ms": 0,
         "inter_op_thread_pool": 0,
         "output_partition_graphs": False,
-        "debug_options": None,
+        "debug_options": DebugOptions,
         "report_tensor_allocations_upon_oom": False,
         "experimental": None,
     }

@@ -84,7 +84,7 @@ class _WrappedSession:
 
     def run_step_fn(self, step_fn: Any, raw_session: Any, run_with_hooks: Any) -> Any:
         run_with_hooks = run_with_hooks or self.run
-        return step_fn(_MonitoredSession.StepContext(raw_session, run_with_hooks))
+        return step_fn(_MonitoredSession.StepContext(raw_session(), run_with_hooks))
 
 
 class _HookedSession(_WrappedSession):
@@ -244,8 +244,8 @@ class _RecoverableSession(_WrappedSession):
             self._wrapped_is_stoppable = True
             return False
         except Exception:
-            # The next run raises it.
-            return False
+            # `close` raises it.
+            return True
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         while True:
@@ -377,7 +377,7 @@ class _MonitoredSession:
             raise ValueError(
                 f"`step_fn` may either have one `step_context` argument, or with `self`. Got {names}"
             )
-        return self._sess.run_step_fn(step_fn, self._coordinated_creator.tf_sess, None)
+        return self._sess.run_step_fn(step_fn, self._tf_sess, None)
 
     def should_stop(self) -> bool:
         """Whether a hook or thread asked to stop, or the session is closed."""

@@ -236,7 +236,8 @@ def start_queue_runners(
     """Starts the threads of all queue runners of the graph; returns them.
 
     Uses ``sess`` or the default session. Call it after the variables are initialized, local ones
-    too where ``num_epochs`` is used. Raises `ValueError` without a session.
+    too where ``num_epochs`` is used. A `MonitoredSession` has started them by itself: nothing is
+    done then. Raises `ValueError` without a session.
     """
     if sess is None:
         sess = default_session()
@@ -245,6 +246,8 @@ def start_queue_runners(
                 "Cannot start queue runners: No default session is registered. Use `with "
                 "sess.as_default()` or pass an explicit session to tf.start_queue_runners(sess=sess)"
             )
+    if type(sess).__name__ in ("MonitoredSession", "SingularMonitoredSession"):
+        return []
     if not hasattr(sess, "run") or not hasattr(sess, "graph"):
         raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
     threads = []

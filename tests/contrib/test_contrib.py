@@ -218,3 +218,95 @@ def test_layer_norm_says_what_it_needs() -> None:
         tf.contrib.layers.layer_norm(x, begin_params_axis=1)
     with pytest.raises(ValueError, match="undefined rank"):
         tf.contrib.layers.layer_norm(tf.placeholder(tf.float32))
+
+
+@pytest.mark.parametrize("scale", [0, 1, "0.1", -1.0])
+def test_scales_of_regularizers_are_floats(scale) -> None:
+    for regularizer in (layers.l1_regularizer, layers.l2_regularizer):
+        with pytest.raises(ValueError, match="scale"):
+            regularizer(scale)
+
+
+def test_regularization_that_is_off_or_no_scalar() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        w = tf.ones([2])
+        penalty = layers.apply_regularization(layers.l2_regularizer(0.0), [w, w])
+        assert sess.run(penalty) == 0.0
+        half = layers.l2_regularizer(tf.constant(0.5))
+        assert sess.run(half(w)) == 0.5
+        with pytest.raises(ValueError, match="rank 1"):
+            layers.apply_regularization(lambda w: w, [w])
+
+
+def test_outputs_are_collected_by_name() -> None:
+    with tf.Graph().as_default():
+        with tf.variable_scope("net"):
+            x = tf.ones([1, 4, 4, 3])
+            h = layers.conv2d(x, 2, 3, outputs_collections="ends", scope="conv1")
+            p = layers.max_pool2d(h, 2, outputs_collections="ends", scope="pool1")
+        assert h.aliases == ["net/conv1"]
+        found = tf.contrib.slim.utils.convert_collection_to_dict("ends", clear_collection=True)
+        assert found == {"net/conv1": h, "net/pool1": p}
+        assert tf.get_collection("ends") == []
+        with pytest.raises(ValueError, match="NCHW or NHWC"):
+            layers.max_pool2d(x, 2, data_format="CHWN")
+        with pytest.raises(TypeError, match="stack_args"):
+            layers.stack(tf.ones([2, 3]), layers.relu, 3)
+
+
+def test_optimize_loss_writes_summaries() -> None:
+    with tf.Graph().as_default():
+        w = tf.get_variable("w", [], initializer=tf.ones_initializer())
+        step = tf.train.get_or_create_global_step()
+        layers.optimize_loss(
+            w * w, step, 0.1, "SGD", summaries=layers.OPTIMIZER_SUMMARIES, clip_gradients=0.5
+        )
+        summaries = tf.summary.merge_all()
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            from tensorboard.compat.proto.summary_pb2 import Summary
+
+            values = {
+                v.tag.removeprefix("OptimizeLoss/"): v.simple_value
+                for v in Summary.FromString(sess.run(summaries)).value
+            }
+    assert values.pop("gradients/w_0") == 0.0  # a histogram
+    assert values == {
+        "learning_rate": pytest.approx(0.1),
+        "loss": 1.0,
+        "global_norm/gradient_norm": 2.0,
+        "global_norm/clipped_gradient_norm": 0.5,
+        "gradient_norm/w_0": 0.5,
+    }
+
+
+def test_optimize_loss_adds_noise() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.set_random_seed(1)
+        w = tf.get_variable("w", [1000], initializer=tf.zeros_initializer())
+        step = tf.train.get_or_create_global_step()
+        train = layers.optimize_loss(
+            tf.reduce_sum(w), step, 1.0, "SGD", gradient_noise_scale=0.1, summaries=[]
+        )
+        sess.run(tf.global_variables_initializer())
+        sess.run(train)
+        moved = sess.run(w)
+    assert moved.mean() == pytest.approx(-1.0, abs=0.02)
+    assert 0.05 < moved.std() < 0.1  # normal noise, cut at two deviations
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"learning_rate": -0.1}, "must not be negative"),
+        ({"learning_rate": "0.1"}, "a number or a tensor"),
+        ({"summaries": ["bad"]}, "you provided bad"),
+        ({"clip_gradients": 5}, "Unknown type int for clip_gradients"),
+    ],
+)
+def test_optimize_loss_refuses(given, match) -> None:
+    arguments = {"learning_rate": 0.1, **given}
+    with tf.Graph().as_default():
+        w = tf.get_variable("w", [])
+        with pytest.raises(ValueError, match=match):
+            layers.optimize_loss(w * w, None, optimizer="SGD", **arguments)

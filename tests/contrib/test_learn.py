@@ -313,3 +313,13 @@ def test_mistakes_are_named(name, tmp_path) -> None:
     call, text = MISTAKES[name]
     with pytest.raises(ValueError, match=text):
         call(own_estimator(tmp_path))
+
+
+def test_arrays_of_an_endless_input_are_one_batch(tmp_path) -> None:
+    classifier = CLASSIFIERS["linear"](str(tmp_path))
+    classifier.fit(X, THREE, steps=1)
+    (name,) = (c.name for c in columns())
+    found = classifier.predict_classes(
+        input_fn=lambda: ({name: tf.constant(X[:5])}, None), as_iterable=False
+    )
+    assert len(found) == 5

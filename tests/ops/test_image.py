@@ -254,3 +254,49 @@ def test_gathered_pixels_make_what_the_matrices_make(make: str) -> None:
     turned = images.transpose(0, 2, 1, 3)
     wanted = np.einsum("ij,kl,njlc->nikc", matrix.T, matrix, turned)
     np.testing.assert_allclose(image_kernels._apply((back, gathered), turned), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_png_of_16_bits(channels) -> None:
+    pixels = (np.arange(6 * channels).reshape(2, 3, channels) * 1000).astype(np.uint16)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        png = tf.image.encode_png(pixels)
+        wide, narrow = sess.run(
+            [tf.image.decode_png(png, dtype=tf.uint16), tf.image.decode_png(png, dtype=tf.uint8)]
+        )
+        others = [sess.run(tf.image.decode_png(png, n, tf.uint16)) for n in (1, 2, 3, 4)]
+    np.testing.assert_array_equal(wide, pixels)
+    np.testing.assert_array_equal(narrow, pixels >> 8)
+    assert [other.shape[-1] for other in others] == [1, 2, 3, 4]
+    np.testing.assert_array_equal(others[channels - 1], pixels)
+
+
+def test_gray_images_of_unknown_rank() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        images = tf.placeholder(tf.uint8)
+        colored = tf.image.grayscale_to_rgb(images)
+        assert sess.run(colored, {images: [[[1], [2]]]}).tolist() == [[[1, 1, 1], [2, 2, 2]]]
+        assert sess.run(colored, {images: np.ones([2, 3, 4, 1])}).shape == (2, 3, 4, 3)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="should be size 1"):
+            sess.run(colored, {images: [[[1, 2]]]})
+
+
+def test_factors_that_adjust_images() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        image, gamma = tf.ones([2, 2, 3]), tf.placeholder(tf.float32, [])
+        with pytest.raises(ValueError, match="contrast_factor"):
+            tf.image.adjust_contrast(image, [1.0, 2.0])
+        adjusted = tf.image.adjust_gamma(image / 2.0, gamma)
+        assert sess.run(adjusted, {gamma: 2.0})[0, 0, 0] == 0.25
+        with pytest.raises(tf.errors.InvalidArgumentError, match="non-negative"):
+            sess.run(adjusted, {gamma: -1.0})
+
+
+def test_whole_numbers_are_standardized_as_they_are() -> None:
+    """Not as shares of 255: the deviation would fall below its least value, 1 / sqrt(12) here."""
+    pixels = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        standard = tf.image.per_image_standardization(pixels)
+        assert standard.dtype == tf.float32
+        expected = (pixels - pixels.mean()) / pixels.std()
+        np.testing.assert_allclose(sess.run(standard), expected, rtol=1e-5)

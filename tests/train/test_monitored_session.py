@@ -309,3 +309,53 @@ def test_sync_replicas_errors():
     sync.minimize(w * w, global_step=tf.train.get_or_create_global_step())
     with pytest.raises(ValueError, match="Too few tokens"):
         sync.get_init_tokens_op(0)
+
+
+class _KeepCoordinator(tf.train.SessionRunHook):
+    def __init__(self) -> None:
+        self.coords: list[tf.train.Coordinator] = []
+
+    def after_create_session(self, session, coord) -> None:
+        self.coords.append(coord)
+
+
+def test_an_error_in_a_thread_stops_and_is_raised_at_the_end() -> None:
+    with tf.Graph().as_default():
+        hook, value = _KeepCoordinator(), tf.constant(5)
+        rounds = 0
+        with (
+            pytest.raises(tf.errors.UnknownError, match="in a thread"),
+            tf.train.MonitoredSession(hooks=[hook]) as session,
+        ):
+            while not session.should_stop():
+                assert rounds == 0
+                session.run(value)
+                hook.coords[0].request_stop(tf.errors.UnknownError(None, None, "in a thread"))
+                rounds += 1
+        assert rounds == 1
+
+
+def test_step_functions_get_the_session_that_was_made_anew() -> None:
+    with tf.Graph().as_default():
+        hook, value, seen = _KeepCoordinator(), tf.constant(5), []
+
+        def step_fn(step_context):
+            seen.append(step_context.session)
+            if len(seen) == 1:
+                raise tf.errors.AbortedError(None, None, "gone")
+            return step_context.session.run(value)
+
+        with tf.train.MonitoredSession(hooks=[hook]) as session:
+            assert session.run_step_fn(step_fn) == 5
+        assert len(hook.coords) == 2
+        assert seen[0] is not seen[1]
+
+
+def test_queue_runners_of_a_monitored_session_run_already() -> None:
+    with tf.Graph().as_default():
+        queue = tf.FIFOQueue(10, tf.int32)
+        tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(1)]))
+        item = queue.dequeue()
+        with tf.train.MonitoredSession() as session:
+            assert tf.train.start_queue_runners(session) == []
+            assert session.run(item) == 1

@@ -53,17 +53,16 @@ class _Canned(Estimator):
         return self._plainly(self._plain, x, input_fn, batch_size, as_iterable)
 
     def _plainly(self, key: str, x: Any, input_fn: Any, batch_size: Any, as_iterable: bool) -> Any:
-        found = Estimator.predict(self, x, input_fn, batch_size, [key])
+        if not as_iterable:
+            found = Estimator.predict(self, x, input_fn, batch_size, [key], as_iterable=False)[key]
+            return found[:, 0] if found.shape[1:] == (1,) else found
+        rows = Estimator.predict(self, x, input_fn, batch_size, [key])
 
         def values() -> Iterator[Any]:
-            for row in found:
+            for row in rows:
                 yield row[key] if row[key].shape != (1,) else row[key][0]
 
-        if as_iterable:
-            return values()
-        import numpy as np
-
-        return np.array(list(values()))
+        return values()
 
 
 class _Classifier(_Canned):

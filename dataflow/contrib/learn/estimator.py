@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -203,8 +204,15 @@ class Estimator:
         as_iterable: bool = True,
         iterate_batches: bool = False,
     ) -> Any:
-        """The predictions of each example: an iterator, or with ``as_iterable=False`` arrays."""
+        """The predictions of each example: an iterator, or with ``as_iterable=False`` arrays.
+
+        Arrays are those of all of ``x``, but of one batch of ``input_fn``, which may never end.
+        """
         chosen = _input_fn(x, None, input_fn, batch_size, epochs=1, shuffle=False)
+        if input_fn is not None and not as_iterable:
+            batches: Any = self.core.predict(chosen, outputs, yield_single_examples=False)
+            with contextlib.closing(batches):
+                return next(batches)
         found = self.core.predict(chosen, outputs, yield_single_examples=not iterate_batches)
         return found if as_iterable else _gathered(list(found), iterate_batches)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from dataflow.contrib import layers, losses
+from dataflow.contrib import layers, losses, named_outputs as utils
 from dataflow.contrib.framework import (
     add_arg_scope,
     arg_scope,
@@ -62,6 +62,7 @@ __all__ = [
     "softmax",
     "stack",
     "unit_norm",
+    "utils",
     "variance_scaling_initializer",
     "xavier_initializer",
 ]

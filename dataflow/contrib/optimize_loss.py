@@ -1,0 +1,177 @@
+"""``tf.contrib.layers.optimize_loss``: the optimizer, its gradients and their summaries in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array, summary
+from dataflow.ops.clip import clip_by_global_norm
+from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.random import truncated_normal
+from dataflow.ops.tensor_products import global_norm
+from dataflow.ops.variable_scope import variable_scope
+from dataflow.ops.variables import Variable
+from dataflow.train.adagrad import AdagradOptimizer
+from dataflow.train.adam import AdamOptimizer
+from dataflow.train.ftrl import FtrlOptimizer
+from dataflow.train.global_step import get_global_step
+from dataflow.train.gradient_descent import GradientDescentOptimizer
+from dataflow.train.momentum import MomentumOptimizer
+from dataflow.train.rmsprop import RMSPropOptimizer
+
+OPTIMIZER_CLS_NAMES: dict[str, Any] = {
+    "Adagrad": AdagradOptimizer,
+    "Adam": AdamOptimizer,
+    "Ftrl": FtrlOptimizer,
+    "Momentum": lambda lr: MomentumOptimizer(lr, momentum=0.9),
+    "RMSProp": RMSPropOptimizer,
+    "SGD": GradientDescentOptimizer,
+}
+OPTIMIZER_SUMMARIES = [
+    "learning_rate",
+    "loss",
+    "gradients",
+    "gradient_norm",
+    "global_gradient_norm",
+]
+
+
+def _rate(learning_rate: Any) -> Any:
+    """The learning rate as it is; raises `ValueError` for what cannot be one."""
+    if isinstance(learning_rate, Tensor | Variable):
+        if learning_rate.shape.ndims not in (0, None):
+            raise ValueError(f"The learning rate must be a scalar, got {learning_rate}.")
+    elif isinstance(learning_rate, int | float | np.number):
+        if learning_rate < 0.0:
+            raise ValueError(f"Invalid learning_rate {learning_rate}: it must not be negative.")
+    elif learning_rate is not None:
+        raise ValueError(
+            f"Learning rate should be None, a number or a tensor, got {learning_rate!r}."
+        )
+    return learning_rate
+
+
+def _with_noise(gradient: Any, scale: float) -> Any:
+    """The gradient plus truncated normal noise of deviation ``scale``."""
+    if gradient is None:
+        return None
+    if isinstance(gradient, IndexedSlices):
+        noisy = _with_noise(gradient.values, scale)
+        return IndexedSlices(noisy, gradient.indices, gradient.dense_shape)
+    noise = truncated_normal(array.shape(gradient), dtype=gradient.dtype.base_dtype)
+    return gradient + noise * scale
+
+
+def _summarize_gradients(pairs: Any, summaries: Any, clipped: bool) -> None:
+    for gradient, variable in pairs:
+        if gradient is None:
+            continue
+        values = gradient.values if isinstance(gradient, IndexedSlices) else gradient
+        name = variable.name.replace(":", "_")
+        if "gradients" in summaries:
+            summary.histogram(f"gradients/{name}", values)
+        if "gradient_norm" in summaries:
+            summary.scalar(f"gradient_norm/{name}", global_norm([values]))
+    if clipped and ("global_gradient_norm" in summaries or "gradient_norm" in summaries):
+        norm = global_norm([g for g, _ in pairs])
+        summary.scalar("global_norm/clipped_gradient_norm", norm)
+
+
+def optimize_loss(
+    loss: Any,
+    global_step: Any,
+    learning_rate: Any,
+    optimizer: Any,
+    gradient_noise_scale: Any = None,
+    gradient_multipliers: Any = None,
+    clip_gradients: Any = None,
+    learning_rate_decay_fn: Any = None,
+    update_ops: Any = None,
+    variables: Any = None,
+    name: str | None = None,
+    summaries: Any = None,
+    colocate_gradients_with_ops: bool = False,
+    increment_global_step: bool = True,
+) -> Any:
+    """A training op: gradients (clipped on request), the optimizer by name or class, and updates.
+
+    ``gradient_noise_scale``: how much normal noise is added to the gradients. ``summaries``: which of
+    `OPTIMIZER_SUMMARIES` to write, by default the loss, the rate and the norm of all gradients.
+    Returns the loss, evaluated after the step. Raises `ValueError` for a negative rate, another
+    summary, a clipping that is neither a float nor a function, and an unknown optimizer.
+    """
+    if summaries is None:
+        summaries = ["loss", "learning_rate", "global_gradient_norm"]
+    for summary_name in summaries:
+        if summary_name not in OPTIMIZER_SUMMARIES:
+            raise ValueError(
+                f"Summaries should be one of [{', '.join(OPTIMIZER_SUMMARIES)}], you provided "
+                f"{summary_name}."
+            )
+    graph = default_graph()
+    with variable_scope(name, "OptimizeLoss", [loss, global_step]):
+        if update_ops is None:
+            update_ops = graph.get_collection(GraphKeys.UPDATE_OPS)
+        if update_ops:
+            with graph.control_dependencies(list(update_ops)):
+                loss = array.identity(loss)
+        if global_step is None:
+            global_step = get_global_step()
+        learning_rate = _rate(learning_rate)
+        if learning_rate is not None and learning_rate_decay_fn is not None:
+            if global_step is None:
+                raise ValueError("global_step is required for learning_rate_decay_fn.")
+            learning_rate = learning_rate_decay_fn(learning_rate, global_step)
+        if learning_rate is not None and "learning_rate" in summaries:
+            summary.scalar("learning_rate", learning_rate)
+        if isinstance(optimizer, str):
+            if optimizer not in OPTIMIZER_CLS_NAMES:
+                raise ValueError(
+                    f"Optimizer name should be one of [{', '.join(OPTIMIZER_CLS_NAMES)}], you provided {optimizer}."
+                )
+            made: Any = OPTIMIZER_CLS_NAMES[optimizer](learning_rate)
+        elif isinstance(optimizer, type):
+            made = optimizer(learning_rate)
+        elif hasattr(optimizer, "compute_gradients"):
+            made = optimizer
+        elif callable(optimizer):
+            made = optimizer(learning_rate) if learning_rate is not None else optimizer()
+        else:
+            raise ValueError(f"Unrecognized optimizer: {optimizer!r}")
+        pairs = made.compute_gradients(
+            loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops
+        )
+        if gradient_noise_scale is not None:
+            pairs = [(_with_noise(g, gradient_noise_scale), v) for g, v in pairs]
+        if gradient_multipliers is not None:
+            pairs = [
+                (g * gradient_multipliers.get(v, gradient_multipliers.get(v.name, 1.0)), v)
+                if g is not None
+                else (g, v)
+                for g, v in pairs
+            ]
+        if "global_gradient_norm" in summaries or "gradient_norm" in summaries:
+            summary.scalar("global_norm/gradient_norm", global_norm([g for g, _ in pairs]))
+        if isinstance(clip_gradients, float):
+            grads, _ = clip_by_global_norm([g for g, _ in pairs], clip_gradients)
+            pairs = list(zip(grads, [v for _, v in pairs], strict=True))
+        elif callable(clip_gradients):
+            pairs = clip_gradients(pairs)
+        elif clip_gradients is not None:
+            raise ValueError(
+                f"Unknown type {type(clip_gradients).__name__} for clip_gradients: pass a float or a "
+                "function of the pairs (gradient, variable)."
+            )
+        if "loss" in summaries:
+            summary.scalar("loss", loss)
+        _summarize_gradients(pairs, summaries, clipped=clip_gradients is not None)
+        updates = made.apply_gradients(
+            pairs, global_step=global_step if increment_global_step else None, name="train"
+        )
+        with graph.control_dependencies([updates]):
+            return array.identity(loss)
