@@ -82,6 +82,18 @@ def test_symbols_follow_the_batch() -> None:
     assert _symbols(tf.concat([rows, rows], 2), [x]) == (batch, 9, 8)
     assert _symbols(tf.ones_like(rows) * tf.random_uniform(tf.shape(rows)), [x]) == (batch, 9, 4)
     assert _symbols(tf.reshape(rows, [-1, 6]), [x])[0] != batch
+    # Two sizes that are not known: neither need be the batch.
+    cut = tf.reshape(tf.reduce_sum(rows, 1), tf.placeholder(tf.int32, [3]))
+    cut.set_shape([None, None, 4])
+    first, second, _ = _symbols(cut, [x])
+    assert len({first, second, batch}) == 3
+
+
+def test_a_loss_has_the_batch_of_its_logits() -> None:
+    logits, labels = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.float32, [None, 4])
+    losses = tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    feeds = [logits, labels]
+    assert _symbols(losses, feeds) == _symbols(logits, feeds)[:1] != _symbols(labels, feeds)[:1]
 
 
 def test_symbols_follow_steps_gates_and_states() -> None:

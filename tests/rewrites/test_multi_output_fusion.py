@@ -77,7 +77,7 @@ def test_graphs_drawn_at_random(seed: int) -> None:
         lambda t: tf.transpose(tf.sin(tf.transpose(t))),
     ]
     binary = [tf.add, tf.subtract, tf.maximum, lambda a, b: tf.where(a > b, a, b * 0.5)]
-    for _ in range(30):
+    for _ in range(90):
         picked = [nodes[i] for i in rng.integers(max(0, len(nodes) - 8), len(nodes), 2)]
         if rng.random() < 0.5:
             nodes.append(unary[rng.integers(len(unary))](picked[0]))

@@ -149,6 +149,19 @@ def test_updates_with_rates_of_their_own_are_groups_of_their_own() -> None:
     np.testing.assert_array_equal(got, wanted)
 
 
+def test_an_update_that_is_alone_of_its_kind_does_not_hold_up_the_others() -> None:
+    def build() -> Any:
+        vs = [tf.Variable(np.full(3, i, np.float32)) for i in range(3)]
+        ones = np.ones(3, np.float32)
+        slow, quick = tf.constant(0.1), tf.constant(0.9)
+        steps = [apply(v, ones, quick if i else slow) for i, v in enumerate(vs)]
+        return vs, tf.group(*steps)
+
+    nodes, got, wanted = both(build)
+    assert nodes.count("_UpdateAll") == nodes.count("ApplyGradientDescent") == 1
+    np.testing.assert_array_equal(got, wanted)
+
+
 def test_an_update_whose_variable_somebody_looks_at_stays_apart() -> None:
     def build() -> Any:
         a, b = (tf.Variable(np.full(3, i, np.float32)) for i in (1, 2))

@@ -111,6 +111,25 @@ def test_the_sum_of_one_negative_zero() -> None:
     assert [np.signbit(v[0]) for v in values] == [True] * 4
 
 
+def test_the_second_power_is_a_square_and_the_first_is_not() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    assert types(check(tf.tanh(x**2.0), {x: X}, "power_two")) == ["Square", "Tanh"]
+    assert types(check(tf.tanh(x**1.0), {x: X}, "power_one")) == ["Tanh"]
+
+
+def test_what_a_replaced_node_waits_for_still_happens_first() -> None:
+    v = tf.Variable(1.0)
+    x, two = tf.placeholder(tf.float32, [2, 2]), tf.constant(2.0)
+    with tf.control_dependencies([v.assign_add(1.0)]):
+        y = tf.pow(x, two)
+    with tf.Session() as s:
+        s.run(v.initializer)
+        plan = rewritten(s, y, [x])
+        assert types(plan) == ["AssignAdd", "Square"]
+        plan.run([X])
+        assert s.run(v) == 2
+
+
 def test_powers_of_three_and_four() -> None:
     x = tf.placeholder(tf.float32, [2, 2])
     assert types(check(tf.tanh(x**3.0), {x: X}, "power_three_or_four")) == ["Mul", "Square", "Tanh"]
@@ -183,6 +202,9 @@ def test_static_shapes_fold_without_values() -> None:
     y = tf.reshape(tf.tanh(x), tf.shape(x)[::-1])
     plan = check(y, {x: X}, "fold")
     assert "Shape" not in types(plan)
+    # As in graphs of others: `tf.shape` makes a constant of it.
+    for op_type in ("Shape", "Size", "Rank"):
+        assert types(check(get_op(op_type)(tf.tanh(x)), {x: X}, "fold")) == []
 
 
 def test_fusion_makes_one_kernel() -> None:
