@@ -148,3 +148,23 @@ def test_an_assignment_to_what_another_message_has_assigned(cluster):
         for _ in range(RUNS_BEFORE_REWRITING + 2):
             assert session.run(result) == 5.0
             assert session.run(v) == 5.0
+
+
+def test_a_result_that_is_sent_once_is_computed_in_the_memory_it_is_sent_from(cluster):
+    with tf.device("/job:ps/task:0"):
+        weights = tf.Variable(np.ones([200, 200], np.float32))
+        small = tf.Variable(np.ones([2, 2], np.float32))
+    with tf.device("/job:worker/task:0"):
+        near, few = tf.reduce_sum(weights + 1.0), tf.reduce_sum(small + 1.0)
+    with tf.device("/job:worker/task:1"):
+        far = tf.reduce_sum(weights * 2.0)
+
+    def uses_allocator(fetches):
+        assert session.run(fetches) is not None
+        return ["allocator" in source for source in compiled(cluster["ps:0"]).sources]
+
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run([weights.initializer, small.initializer])
+        assert uses_allocator(near) == [True]
+        assert uses_allocator([near, far]) == [False]  # sent twice
+        assert uses_allocator(few) == [False]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.runtime.stepper import record
 from dataflow_widgets import ClusterPanel, RewritePlayer, Stepper, Timeline
 from dataflow_widgets.base import Delivery
 
@@ -105,6 +106,29 @@ def test_the_panel_follows_runs_and_finds_clusters_made_in_code(total, cluster, 
     session.run(result)
     assert panel._graph_runs == 5, "a closed panel costs a run nothing"
     assert session.remote.tasks_of_run(["nothing:0"], []) == {}
+
+
+def test_the_tasks_of_a_run_are_found_by_its_fetches_and_feeds(total):
+    session, result = total
+    session.run(result)
+    session.run(result, {"product:0": np.zeros((200, 200), np.float32)})
+    tasks = session.remote.tasks_of_run(["total:0"], [])
+    assert (tasks["weights"], tasks["product"]) == ("/job:ps/task:0", "/job:worker/task:0")
+    assert "weights" not in session.remote.tasks_of_run(["total:0"], ["product:0"])
+    assert session.remote.tasks_of_run(["total:0"], ["weights:0"]) == {}
+
+
+def test_a_recorded_run_that_fails_on_a_task_keeps_its_error_or_raises_it(cluster):
+    with tf.device("/job:worker/task:1"):
+        x = tf.check_numerics(
+            tf.placeholder(tf.float32, [2], name="x"), "not finite", name="checked"
+        )
+    feeds = {"x:0": np.array([1.0, np.inf], np.float32)}
+    with tf.Session(cluster["worker:0"].target) as session:
+        trace = record(session, x, feeds, catch=True)
+        assert "checked" in str(trace.error) and trace.result is None
+        with pytest.raises(tf.errors.InvalidArgumentError, match="checked"):
+            record(session, x, feeds)
 
 
 def test_traced_code_is_made_before_the_step_and_only_once(cluster, total):
