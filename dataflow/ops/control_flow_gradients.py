@@ -29,6 +29,7 @@ from dataflow.ops.control_flow_context import (
     while_context_of,
 )
 from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
+from dataflow.ops.loop_frames import restore_loops
 
 _EXITS = frozenset({"Exit", "RefExit"})
 
@@ -471,11 +472,12 @@ def prepare(between: Any, pending: Any, ys: Any, xs: Any) -> Any:
     """The state of a backward pass through control flow; ``None`` when there is none to cross."""
     crosses = False
     exits = []
+    imported = [op for op in between if op.type in _EXITS and op.control_flow_context is None]
+    if imported:
+        restore_loops(imported[0].graph)
     for op in between:
         kind = op.type
         if kind in _EXITS:
-            if op.control_flow_context is None:
-                continue  # an imported graph: its loops are known to the runtime only
             if any(t.op in between for t in op.inputs):
                 exits.append(op)
         elif kind in ("Switch", "RefSwitch"):

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.loop_frames import Frame, find_frames, is_head
 
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Generator
@@ -30,69 +31,6 @@ if TYPE_CHECKING:
 
 Guard = tuple[Tensor, bool]
 Path = tuple[Guard, ...]
-
-
-class Frame:
-    """One loop (or, with ``parent`` None, everything outside loops)."""
-
-    def __init__(self, name: str, parent: Frame | None) -> None:
-        self.name = name
-        self.parent = parent
-        self.nodes: list[Operation] = []
-        self.children: list[Frame] = []
-        self.enters: list[Operation] = []
-        self.exits: list[Operation] = []
-
-    @property
-    def depth(self) -> int:
-        """0 outside all loops."""
-        return 0 if self.parent is None else self.parent.depth + 1
-
-    def __repr__(self) -> str:
-        return f"Frame({self.name!r})"
-
-
-def find_frames(ops: list[Operation], fed: set[Tensor]) -> tuple[Frame, dict[Operation, Frame]]:
-    """Which frame each node is in. ``ops`` in an order that ignores the loops' back edges.
-
-    An Enter belongs to the frame that it opens, an Exit to the frame that it leaves.
-    """
-    root = Frame("", None)
-    frames: dict[tuple[str, Frame], Frame] = {}
-    frame_of: dict[Operation, Frame] = {}
-
-    def output_frame(op: Operation) -> Frame:
-        frame = frame_of.get(op, root)
-        if op.op_def.control_flow == "exit":
-            assert frame.parent is not None
-            return frame.parent
-        return frame
-
-    for op in ops:
-        deepest = root
-        sources = [t.op for t in op.inputs if t not in fed] + op.control_inputs
-        for source in sources:
-            if op.op_def.control_flow == "merge" and source.op_def.control_flow == "next_iteration":
-                continue
-            frame = output_frame(source)
-            if frame.depth > deepest.depth:
-                deepest = frame
-        if op.op_def.control_flow == "enter":
-            key = (op.attrs["frame_name"], deepest)
-            if key not in frames:
-                frames[key] = Frame(op.attrs["frame_name"], deepest)
-                deepest.children.append(frames[key])
-            deepest = frames[key]
-            deepest.enters.append(op)
-        elif op.op_def.control_flow == "exit":
-            if deepest.parent is None:
-                raise InvalidArgumentError(
-                    None, op, f"{op.name!r} (Exit) is not inside a loop: no Enter leads to it."
-                )
-            deepest.exits.append(op)
-        frame_of[op] = deepest
-        deepest.nodes.append(op)
-    return root, frame_of
 
 
 Item = Any  # an Operation or a Frame
@@ -129,7 +67,7 @@ class Emitter:
         for op in _members(item):
             inputs = (
                 []
-                if op.op_def.control_flow == "merge" and frame is self.frame_of[op] and _is_head(op)
+                if op.op_def.control_flow == "merge" and frame is self.frame_of[op] and is_head(op)
                 else op.inputs
             )
             for source in [t.op for t in inputs if t not in self.fed] + op.control_inputs:
@@ -379,7 +317,7 @@ class Emitter:
         from dataflow.runtime.codegen import Value
 
         generator = self.generator
-        heads = [op for op in frame.nodes if op.op_def.control_flow == "merge" and _is_head(op)]
+        heads = [op for op in frame.nodes if op.op_def.control_flow == "merge" and is_head(op)]
         conditions = [op for op in frame.nodes if op.op_def.control_flow == "loop_cond"]
         if len(conditions) != 1:
             raise InvalidArgumentError(
@@ -481,11 +419,6 @@ def _members(item: Item) -> list[Operation]:
     for child in item.children:
         result.extend(_members(child))
     return result
-
-
-def _is_head(op: Operation) -> bool:
-    """True for the Merge of a loop variable."""
-    return any(t.op.op_def.control_flow == "next_iteration" for t in op.inputs)
 
 
 def _int32(value: int) -> Any:

@@ -175,3 +175,39 @@ def test_training_through_a_loop() -> None:
         for _ in range(200):
             session.run(step)
         np.testing.assert_allclose(session.run(w), 2.0, rtol=1e-3)
+
+
+def _loop(x):
+    return tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * x), (tf.constant(0), x))[1]
+
+
+def _loop_in_a_loop(x):
+    def outer(i, a):
+        return i + 1, tf.while_loop(lambda j, _: j < 2, lambda j, b: (j + 1, b * x), (0, a))[1]
+
+    return tf.while_loop(lambda i, _: i < 2, outer, (tf.constant(0), x))[1]
+
+
+def _branch_in_a_loop(x):
+    def body(i, a):
+        return i + 1, tf.cond(tf.equal(i, 1), lambda: a * x, lambda: a + x)
+
+    return tf.while_loop(lambda i, _: i < 3, body, (tf.constant(0), x))[1]
+
+
+@pytest.mark.parametrize(
+    ("build", "value", "slope"),
+    [(_loop, 16.0, 32.0), (_loop_in_a_loop, 32.0, 80.0), (_branch_in_a_loop, 10.0, 9.0)],
+)
+@pytest.mark.parametrize("scope", ["", "m"])
+def test_loops_of_an_imported_graph(build, value, slope, scope) -> None:
+    with tf.Graph().as_default() as made:
+        tf.identity(build(tf.placeholder(tf.float32, [], name="x")), name="y")
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        tf.import_graph_def(made.as_graph_def(), name=scope)
+        prefix = f"{scope}/" if scope else ""
+        x, y = (graph.get_tensor_by_name(f"{prefix}{name}:0") for name in "xy")
+        (grad,) = tf.gradients(y, x)
+        assert sess.run([y, grad], {x: 2.0}) == [value, slope]
+        (again,) = tf.gradients(y, x)  # of the loop that counts its rounds by now
+        assert sess.run(again, {x: 2.0}) == slope

@@ -1,0 +1,102 @@
+# issue 16: control flow that came with a meta graph
+def roundtrip(build):
+    with tf.Graph().as_default():
+        build()
+        meta = tf.train.export_meta_graph()
+    return meta
+
+
+def loop():
+    x = tf.placeholder(tf.float32, [], name="x")
+    r = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), (tf.constant(0), x))
+    tf.identity(r[1], name="y")
+
+
+meta = roundtrip(loop)
+with tf.Graph().as_default() as g:
+    tf.train.import_meta_graph(meta)
+    x, y = g.get_tensor_by_name("x:0"), g.get_tensor_by_name("y:0")
+    grad = tf.gradients(y, x)
+    with tf.Session() as sess:
+        result["loop"] = sess.run([y, grad[0]], {x: 2.0})
+with tf.Graph().as_default() as g:
+    tf.train.import_meta_graph(meta, import_scope="m")
+    x, y = g.get_tensor_by_name("m/x:0"), g.get_tensor_by_name("m/y:0")
+    grad = tf.gradients(y, x)
+    with tf.Session() as sess:
+        result["loop_scope"] = sess.run([y, grad[0]], {x: 2.0})
+
+
+def branch():
+    x = tf.placeholder(tf.float32, [], name="x")
+    r = tf.cond(x > 1.0, lambda: x * x, lambda: 3.0 * x)
+    tf.identity(r, name="y")
+
+
+meta = roundtrip(branch)
+with tf.Graph().as_default() as g:
+    tf.train.import_meta_graph(meta)
+    x, y = g.get_tensor_by_name("x:0"), g.get_tensor_by_name("y:0")
+    grad = tf.gradients(y, x)
+    with tf.Session() as sess:
+        result["branch"] = sess.run([y, grad[0]], {x: 2.0}) + sess.run([y, grad[0]], {x: 0.5})
+
+
+def nested():
+    x = tf.placeholder(tf.float32, [], name="x")
+    r = tf.while_loop(
+        lambda i, a: i < 3,
+        lambda i, a: (i + 1, tf.cond(tf.equal(i, 1), lambda: a * x, lambda: a + x)),
+        (tf.constant(0), x),
+    )
+    tf.identity(r[1], name="y")
+
+
+meta = roundtrip(nested)
+with tf.Graph().as_default() as g:
+    tf.train.import_meta_graph(meta)
+    x, y = g.get_tensor_by_name("x:0"), g.get_tensor_by_name("y:0")
+    grad = tf.gradients(y, x)
+    with tf.Session() as sess:
+        result["nested"] = sess.run([y, grad[0]], {x: 2.0})
+
+
+def rnn():
+    x = tf.placeholder(tf.float32, [None, 4, 3], name="x")
+    cell = tf.nn.rnn_cell.BasicRNNCell(2)
+    out, _ = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)
+    tf.reduce_sum(out, name="y")
+
+
+with tf.Graph().as_default() as g:
+    rnn()
+    tf.train.Saver()
+    meta = tf.train.export_meta_graph()
+with tf.Graph().as_default() as g:
+    tf.train.import_meta_graph(meta)
+    opt = tf.train.GradientDescentOptimizer(0.1).minimize(g.get_tensor_by_name("y:0"))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        before = sess.run("y:0", {"x:0": np.ones([2, 4, 3])})
+        sess.run(opt, {"x:0": np.ones([2, 4, 3])})
+        after = sess.run("y:0", {"x:0": np.ones([2, 4, 3])})
+        result["rnn"] = bool(after < before)
+
+
+def nested_loops():
+    x = tf.placeholder(tf.float32, [], name="x")
+
+    def outer(i, a):
+        return i + 1, tf.while_loop(lambda j, b: j < 2, lambda j, b: (j + 1, b * x), (0, a))[1]
+
+    r = tf.while_loop(lambda i, a: i < 2, outer, (tf.constant(0), x))
+    tf.identity(r[1], name="y")
+
+
+meta = roundtrip(nested_loops)
+with tf.Graph().as_default() as g:
+    tf.train.import_meta_graph(meta)
+    x, y = g.get_tensor_by_name("x:0"), g.get_tensor_by_name("y:0")
+    grad = tf.gradients(y, x)
+    with tf.Session() as sess:
+        result["nested_loops"] = sess.run([y, grad[0]], {x: 2.0})
