@@ -340,5 +340,6 @@ def test_layers_are_switched_as_in_a_graph_view(bare: BarePage) -> None:
     gradient.first.wait_for(state="attached")
     layer.select_option("everything")
     bare.page.locator(".df-aside").wait_for(state="detached")
+    assert "null" not in bare.page.locator(".df-now").text_content()
     bare.page.locator(".df-node.df-current").wait_for(state="attached")
     assert bare.page.locator(".df-node").count() == num_all

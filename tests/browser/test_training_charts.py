@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+import dataflow as tf
 from dataflow_widgets import TrainingMonitor
 from dataflow_widgets.base import Delivery
 from dataflow_widgets.training_monitor.updates import update
@@ -92,5 +94,54 @@ def test_training_and_validation_share_a_chart(chromium: Browser, width: int, da
         full_page=True,
     )
     assert serious_findings(bare.page, "main") == []
+    assert bare.failures() == []
+    bare.close()
+
+
+def test_a_recorded_step_opens_in_the_stepper(chromium: Browser) -> None:
+    bare = BarePage(chromium)
+    Delivery.begun = True
+    monitor = TrainingMonitor(height=190)
+    with tf.Graph().as_default():
+        w = tf.Variable(1.0, name="w")
+        loss = tf.square(w * 2.0 - 1.0, name="loss")
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            for step in range(50):
+                run = sess.run if step % 20 else partial(monitor.record, step, sess)
+                monitor.log(step, loss=run([train, loss])[1])
+    (stepper,) = monitor.steppers
+    assert stepper.labels == ["step 0", "step 20", "step 40"]
+    stepper.payload = stepper._payload()  # as the kernel answers a page that knows no run
+    hidden = ("layout", "bundle")
+    for widget in (monitor, stepper):
+        names = [n for n in widget.keys if not n.startswith("_") and n not in hidden]
+        bare.show(json.loads(json.dumps(widget.get_state(names), default=str)))
+    bare.page.locator(".df-stepper").wait_for()
+    bare.page.evaluate("models[0].widget_manager = { get_model: async (id) => models[1] }")
+    send(bare, monitor)
+    page = bare.page
+    opened = page.locator(".df-opened")
+    marks = page.locator(".df-recorded-mark")
+    marks.nth(2).wait_for()
+    assert marks.count() == 3
+    box = marks.nth(1).bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] - 40)  # the curve there will do
+    opened.locator(".df-stepper .df-node").first.wait_for()
+    assert opened.locator("> h4").text_content().startswith("Step 20 of run")
+    assert opened.locator(".df-run-name").text_content() == "step 20"
+    stage = page.locator(".df-chart-stage")
+    stage.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.get_by_text("Step 49 was not recorded.").wait_for()
+    assert "monitor.record(step, session, fetches, feed_dict)" in opened.text_content()
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    opened.locator(".df-run-name", has_text="step 0").wait_for(state="attached")
+    assert serious_findings(page, "main") == []
+    opened.get_by_role("button", name="Close this step").click()
+    opened.wait_for(state="hidden")
     assert bare.failures() == []
     bare.close()

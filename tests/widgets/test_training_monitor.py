@@ -17,7 +17,7 @@ import dataflow as tf
 from dataflow_widgets import TrainingMonitor
 from dataflow_widgets.base import Delivery
 from dataflow_widgets.pacing import Pacer
-from dataflow_widgets.training_monitor import MAX_RUNS
+from dataflow_widgets.training_monitor import MAX_RUNS, recordings
 from dataflow_widgets.training_monitor.curves import CAPACITY, Curve
 from dataflow_widgets.training_monitor.picture import ticks
 from dataflow_widgets.training_monitor.runs import duration
@@ -526,3 +526,34 @@ def test_keras_fit_is_logged() -> None:
     assert run.curves["loss"].num_points == 12
     assert run.curves["val_loss"].num_points == 3
     assert len(run.histograms["weights/dense/kernel"]) == 3
+
+
+def test_recorded_steps_belong_to_the_points_of_their_run() -> None:
+    monitor = TrainingMonitor()
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [], name="x")
+        y = tf.square(x, name="y")
+        for step in (0, 5):
+            assert monitor.record(step, session, y, {x: step + 1.0}) == (step + 1.0) ** 2
+            monitor.log(step, loss=1.0)
+        monitor.log(6, loss=1.0)
+        monitor.record(6, session, {"y": y}, {x: 2.0})  # after its log, and other fetches
+        monitor.record(0, session, y, {x: 3.0})
+        monitor.log(0, loss=1.0)  # goes back: a run of its own
+    first, second = (run.recorded for run in monitor._runs.values())
+    assert first == {0.0: [0, 0], 5.0: [0, 1], 6.0: [1, 0]}
+    assert second == {0.0: [0, 2]}
+    assert [s.labels for s in monitor.steppers] == [["step 0", "step 5", "step 0"], ["step 6"]]
+    assert monitor._runs["run"].state()["recorded"] == [[0.0, 0, 0], [5.0, 0, 1], [6.0, 1, 0]]
+    assert "recorded for the Stepper: 0, 5, 6" in monitor.describe()
+
+
+def test_so_many_steps_are_recorded_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recordings, "MAX_RECORDED", 2)
+    monitor = TrainingMonitor()
+    with tf.Graph().as_default(), tf.Session() as session:
+        y = tf.constant(1.0) * 2.0
+        for step in range(2):
+            monitor.record(step, session, y)
+        with pytest.raises(ValueError, match="at most 2 recorded steps: record every hundredth"):
+            monitor.record(2, session, y)

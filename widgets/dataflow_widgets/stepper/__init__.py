@@ -30,13 +30,13 @@ class Stepper(Widget):
     over them and shows what differs.
 
     ``values="sampled"`` keeps a sample of each large value and no whole ones: recording then costs
-    a few percent of a run, and no memory to speak of.
+    a few percent of a run, and no memory to speak of. ``label`` is what the first run is called.
 
     Raises what `Session.run` raises; with ``catch=True`` a failing run is shown up to the operation
     that failed, and ``error`` holds the exception.
     """
 
-    _options = {"title", "height", "catch", "values"}
+    _options = {"title", "height", "catch", "values", "label"}
 
     def __init__(self, session: Any, fetches: Any, feed_dict: Any = None, **options: Any) -> None:
         refuse_unknown(Stepper, self._options, options)
@@ -48,6 +48,7 @@ class Stepper(Widget):
 
         self._session, self._fetches = session, fetches
         self._catch = bool(options.pop("catch", False))
+        label = str(options.pop("label", "run 1"))
         self._recorded: list[Any] = []
         self._feeds: list[Any] = []
         self._before: list[Any] = []
@@ -55,7 +56,7 @@ class Stepper(Widget):
         nodes = graph_to_dict(session.graph)["nodes"]
         self._nodes = with_copies(nodes, first.copies, first.inputs)
         assign_roles(self._nodes)
-        run = run_to_dict(first, self._nodes, "run 1")
+        run = run_to_dict(first, self._nodes, label)
         touched = {i for key in ("fetched", "fed", "needed") for i in run["marks"][key]}
         add_source_text(self._nodes, touched)
         large = len(self._nodes) > _WHOLE_GRAPH and len(touched) < len(self._nodes)
@@ -84,6 +85,11 @@ class Stepper(Widget):
     def error(self) -> Exception | None:
         """What the newest run failed with, if it did and ``catch=True`` was given."""
         return self._recorded[-1].error  # type: ignore[no-any-return]
+
+    @property
+    def labels(self) -> list[str]:
+        """What the recorded runs are called, in order."""
+        return [run["label"] for run in self._trace["runs"]]
 
     def record(self, feed_dict: Any = None, label: str | None = None) -> Any:
         """Runs the fetches again and adds that run: a training step, to scrub over.

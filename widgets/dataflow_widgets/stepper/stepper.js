@@ -25,7 +25,8 @@ function initialize({ model }) {
   return () => dropStore(model);
 }
 
-function render({ model, el }) {
+/** `run`: the number of the recorded run that is shown first. */
+function render({ model, el, run = 0 }) {
   const store = storeOf(model);
   const title = model.get("title");
   store.send({ kind: "opened" });
@@ -37,7 +38,7 @@ function render({ model, el }) {
     frame.body.style.setProperty("--df-height", `${model.get("height")}px`);
     el.replaceChildren(frame.element);
     if (!store.extra.trace) return;
-    const view = guarded(frame, () => new StepperView(model, store, frame))();
+    const view = guarded(frame, () => new StepperView(model, store, frame, run))();
     stop = { kept, dispose: () => view.then((one) => one.dispose()) };
   };
   const wait = store.on(() => {
@@ -69,13 +70,13 @@ function render({ model, el }) {
 }
 
 class StepperView {
-  constructor(model, store, frame) {
+  constructor(model, store, frame, run) {
     Object.assign(this, { model, store, frame });
     this.keep = pictureKeeper(model, store, () => this.pane.drawing?.root, () => ({ ...scene(this.pane), nodes: this.graph.nodes, trace: this.trace }));
     this.graph = store.graph;
     this.trace = store.extra.trace;
     this.replays = this.trace.runs.map((run) => new Replay(run));
-    this.number = 0;
+    this.number = Math.min(run, this.replays.length - 1);
     this.other = null; // the run that this one is compared with
     this.breaks = [];
     this.watches = new Set();
@@ -392,7 +393,7 @@ class StepperView {
     this.paintOrigin();
     this.frame.element.dataset.step = String(replay.at);
     const step = replay.current();
-    this.now.replaceChildren(...(step ? [this.card(step.i, step.out), this.aside(step.i), this.sourceLine(step.i), ...travels(step, (index) => this.nameOf(index)).map((text) => h("p", { class: "df-travel" }, text))] : [ h("p", { class: "df-hint" }, "Step forward to run the first op.")]));
+    this.now.replaceChildren(...(step ? [this.card(step.i, step.out), this.aside(step.i), this.sourceLine(step.i), ...travels(step, (index) => this.nameOf(index)).map((text) => h("p", { class: "df-travel" }, text))].filter(Boolean) : [ h("p", { class: "df-hint" }, "Step forward to run the first op.")]));
     this.watchList.replaceChildren(...[...this.watches].map((index) => this.card(index, replay.valueOf(index), { pinned: true })));
     const ready = state.ready.slice(0, 4).map((index) => this.nameOf(index)).join(", ");
     this.memory.textContent = `${plural(state.alive.size, "value")} alive, ${bytes(state.aliveBytes)}; ${plural(state.ready.length, "op")} ready${ready && ` (${ready}${state.ready.length > 4 ? " …" : ""})`}${other ? `; ${plural(different.size, "value")} ${different.size === 1 ? "differs" : "differ"} from ${this.trace.runs[this.other].label}` : ""}`;

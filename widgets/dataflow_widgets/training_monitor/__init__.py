@@ -9,11 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import traitlets
+from ipywidgets import widget_serialization
 
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.pacing import Pacer
 from dataflow_widgets.training_monitor import sources
 from dataflow_widgets.training_monitor.picture import monitor_svg
+from dataflow_widgets.training_monitor.recordings import Recordings
 from dataflow_widgets.training_monitor.runs import Run
 from dataflow_widgets.training_monitor.summaries import confusion, samples
 from dataflow_widgets.training_monitor.updates import update
@@ -40,10 +43,12 @@ class TrainingMonitor(Widget):
 
     Numbers become curves, arrays histograms over time. Jobs can be paused, stopped and given
     another learning rate in the page. `hook` serves estimators and monitored sessions,
-    `keras_callback` serves ``fit``. Curves of any length take bounded memory: beyond 1,000 rows
+    `keras_callback` serves ``fit``. Steps run by `record` open in a Stepper: press the curve there. Curves of any length take bounded memory: beyond 1,000 rows
     neighbors are merged, with their mean and extremes kept. The page gets at most ten updates a
     second, also while a cell keeps the kernel busy.
     """
+
+    steppers: Any = traitlets.List().tag(sync=True, **widget_serialization)
 
     _options = {"title", "height"}
 
@@ -53,6 +58,8 @@ class TrainingMonitor(Widget):
         self._sending = threading.Lock()
         self._runs: dict[str, Run] = {}
         self._current: dict[str, Run] = {}  # by the name that log() was given
+        self._recordings = Recordings()
+        self._unlogged: dict[str, tuple[float, list[int]]] = {}  # recorded steps before their log()
         self._forgets: list[Callable[[], None]] = []
         self._is_shown = self._is_heard = False
         self._whole_at = self._kept_at = float("-inf")
@@ -127,6 +134,41 @@ class TrainingMonitor(Widget):
                 self._current[run] = known
             known.status = "running"
             self._log(known, number, found)
+            if self._unlogged.get(run, (None,))[0] == number:
+                known.recorded[number] = self._unlogged.pop(run)[1]
+
+    def record(
+        self,
+        step: float,
+        session: Any,
+        fetches: Any,
+        feed_dict: Any = None,
+        *,
+        run: str = _DEFAULT,
+    ) -> Any:
+        """Does ``session.run(fetches, feed_dict)`` and keeps what every operation gave as ``step``.
+
+        A press on a curve at that step then shows it in a `Stepper`. Log the same step before or after:
+
+            run = sess.run if step % 100 else functools.partial(monitor.record, step, sess)
+            _, value = run([train, loss], feed)
+            monitor.log(step, loss=value)
+
+        Of large values a sample is kept. Returns what `Session.run` returns, and raises what it
+        raises; `ValueError` beyond 50 steps.
+        """
+        number = float(step)
+        result, place = self._recordings.record(session, fetches, feed_dict, f"step {number:g}")
+        with self._lock:
+            known = self._current.get(run)
+            if known is not None and known.step == number:
+                known.recorded[number] = place
+            else:
+                self._unlogged[run] = (number, place)
+        if len(self.steppers) != len(self._recordings.steppers):
+            self.steppers = list(self._recordings.steppers)
+        self._changed()
+        return result
 
     def start(self, run: str = _DEFAULT, *, steps: int | None = None) -> str:
         """Begins a run of ``steps`` steps, which `log` then adds to; returns its name.

@@ -4,6 +4,7 @@ import { logTicks, short, ticks } from "../shared/numbers.js";
 import { HIGH, LOW, MEAN, STEP, smooth } from "./data.js";
 
 const [LEFT, TOP, RIGHT, BOTTOM] = [66, 8, 12, 38];
+const NEAR = 8; // px from a press to what is meant
 const DASHES = [null, "6 4", "2 3", "9 3 2 3"]; // tell training and validation of one run apart
 // Drawn around 0, 0: what tells runs apart where colors do not.
 const MARKERS = [
@@ -18,7 +19,7 @@ export const runClass = (index) => `df-run-${index % NUM_COLORS}`;
 export const marker = (index) => MARKERS[(index + Math.floor(index / NUM_COLORS)) % MARKERS.length];
 
 export class CurveChart {
-  /** `view` holds what all panels share: {monitor, hidden, smoothing, isLog, range, cursor, changed(), say()}. */
+  /** `view` holds what all panels share: {monitor, hidden, smoothing, isLog, range, cursor, changed(), say(), recorded(), open()}. */
   constructor(name, view) {
     Object.assign(this, { name, view, parts: [{ metric: name, side: "" }] });
     this.width = 360;
@@ -50,7 +51,10 @@ export class CurveChart {
       const to = this.stepAt(event);
       const { x0, x1 } = this.scale;
       if (Math.abs(to - from) > (x1 - x0) * 0.02) this.view.zoomTo([Math.min(from, to), Math.max(from, to)]);
-      else this.paint();
+      else {
+        this.paint();
+        this.open(to);
+      }
     });
     stage.addEventListener("pointerleave", () => {
       if (document.activeElement !== stage) this.view.point(null);
@@ -92,6 +96,7 @@ export class CurveChart {
       "-": () => this.view.zoomTo([x0 - span / 2, x1 + span / 2]),
       0: () => this.view.zoomTo(null),
       Escape: () => this.view.point(null),
+      Enter: () => this.open(cursor),
     };
     if (!actions[event.key]) return;
     event.preventDefault();
@@ -115,6 +120,21 @@ export class CurveChart {
     const step = sorted[Math.min(sorted.length - 1, Math.max(0, at + by))];
     this.view.point(step);
     this.view.say(`${this.name}, step ${short(step)}: ${this.readings(step).map(({ label, value }) => `${label} ${short(value)}`).join(", ")}`);
+  }
+
+  /** The recorded step nearest to a place on the axis opens, if one is near. */
+  open(step) {
+    const near = (this.scale.x1 - this.scale.x0) * (NEAR / this.scale.across);
+    const widest = Math.max(0, ...this.shown().map(([, { rows, stride }]) => (stride > 1 && rows.length > 1 ? rows.at(1, STEP) - rows.at(0, STEP) : 0)));
+    const [reading] = this.readings(step).sort((a, b) => Math.abs(a.step - step) - Math.abs(b.step - step));
+    this.view.open(step, Math.max(near, widest), reading?.step ?? step);
+  }
+
+  /** Marks on the axis of the steps that can be opened. */
+  recorded() {
+    const { x0, x1, x, down } = this.scale;
+    const steps = new Set(this.view.recorded().map(({ step }) => step).filter((step) => step >= x0 && step <= x1));
+    return [...steps].map((step) => s("path", { class: "df-recorded-mark", d: `M${x(step).toFixed(1)} ${TOP + down - 7}l5 7h-10z` }, s("title", {}, `step ${short(step)} was recorded: press here to step through it`)));
   }
 
   /** The curves that are not hidden: [[run, curve, side, number of the side]]. */
@@ -216,7 +236,7 @@ export class CurveChart {
     const clip = s("clipPath", { id: this.clip }, s("rect", { x: LEFT, y: TOP - 4, width: scale.across + 6, height: scale.down + 8 }));
     const lines = s("g", { "clip-path": `url(#${this.clip})` });
     for (const line of this.lines) lines.append(...this.line(line));
-    parts.push(...this.flag());
+    parts.push(...this.flag(), ...this.recorded());
     this.over = s("g");
     this.root.replaceChildren(clip, ...parts, lines, this.over);
     this.describe();
@@ -335,7 +355,7 @@ export class CurveChart {
     if (stride > 1) notes.push(`lines are means of ${stride} points, bands their extremes`);
     this.note.textContent = notes.join("; ");
     const words = this.shown().map(([run, { rows }, side]) => `${side ? `${run}, ${side}` : run} ${short(rows.at(rows.length - 1, MEAN))} at step ${short(rows.at(rows.length - 1, STEP))}`);
-    this.stage.setAttribute("aria-label", `${this.name}: ${words.join(", ")}. Arrow keys read values, plus and minus zoom, 0 shows all.`);
+    this.stage.setAttribute("aria-label", `${this.name}: ${words.join(", ")}. Arrow keys read values, Enter opens a recorded step, plus and minus zoom, 0 shows all.`);
   }
 }
 

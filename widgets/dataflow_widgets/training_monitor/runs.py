@@ -35,6 +35,8 @@ class Run:
         self._seen: tuple[float, float] | None = None
         self._histogram_at: dict[str, float] = {}
         self.confusion_changed = self.samples_changed = False
+        #: Steps that were recorded: the number of a Stepper, and of its run.
+        self.recorded: dict[float, list[int]] = {}
 
     def log(self, step: float, values: dict[str, Any], *, is_throttled: bool = False) -> None:
         """Numbers become points of a curve, arrays a histogram.
@@ -116,6 +118,7 @@ class Run:
             "secondsLeft": self.seconds_left,
             "canControl": job is not None,
             "rate": None if job is None else job.learning_rate,
+            "recorded": [[step, *place] for step, place in sorted(self.recorded.items())],
             "hasRate": job is not None and job.has_learning_rate,
         }
 
@@ -151,6 +154,9 @@ class Run:
                 f"  {name}: {plural(len(each), 'histogram')}, the last at step {last[0]:g} from "
                 f"{last[1]:.4g} to {last[2]:.4g}"
             )
+        if self.recorded:
+            steps = ", ".join(f"{step:g}" for step in sorted(self.recorded))
+            lines.append(f"  recorded for the Stepper: {steps}")
         if self.confusion is not None:
             pairs = "; ".join(f"{a} taken for {b}: {n}" for a, b, n in self.confusion.confused(3))
             lines.append(

@@ -3,8 +3,10 @@
 import { QUIET, button, download, h, plural } from "../shared/dom.js";
 import { standaloneSvg } from "../shared/exports.js";
 import { keptPicture } from "../shared/kept.js";
+import { short } from "../shared/numbers.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
+import stepper from "../stepper/stepper.js";
 import { CurveChart } from "./chart.js";
 import { Monitor, chartsOf, toCsv } from "./data.js";
 import { confusionPanel, samplesPanel, valueTable } from "./details.js";
@@ -79,6 +81,7 @@ class MonitorView {
 
   dispose() {
     this.gone = true;
+    this.closeStepper?.();
     this.forget();
     this.drop();
     this.sizes.disconnect();
@@ -116,7 +119,8 @@ class MonitorView {
     this.pickBox = h("div", { class: "df-picker", hidden: true }, h("label", { class: "df-label" }, "Histograms and predictions of ", this.picker));
     this.details = h("div", { class: "df-panels" });
     this.tableBox = h("div", { class: "df-values-box", hidden: true });
-    frame.body.append(h("div", { class: "df-monitor" }, this.runBox, this.empty, this.grid, this.tableBox, this.pickBox, this.details));
+    this.opened = h("section", { class: "df-opened", "aria-label": "a recorded step", hidden: true });
+    frame.body.append(h("div", { class: "df-monitor" }, this.runBox, this.empty, this.grid, this.opened, this.tableBox, this.pickBox, this.details));
   }
 
   say(text) {
@@ -136,6 +140,38 @@ class MonitorView {
   point(step) {
     this.cursor = step;
     for (const one of this.charts.values()) one.paint();
+  }
+
+  /** What was recorded of the runs that are not hidden: [{run, step, stepper, number}]. */
+  recorded() {
+    return this.monitor.runs.filter(({ name }) => !this.hidden.has(name)).flatMap(({ name, recorded }) => (recorded ?? []).map(([step, stepper, number]) => ({ run: name, step, stepper, number })));
+  }
+
+  /** Opens the recorded step nearest to `step`, if one is within `reach`; `named` is the step that is spoken of. */
+  async open(step, reach, named) {
+    const away = (one) => Math.abs(one.step - step);
+    const [found] = this.recorded().filter((one) => away(one) <= reach).sort((a, b) => away(a) - away(b));
+    if (!found) return this.showOpened(h("p", { class: "df-hint" }, `Step ${short(named)} was not recorded. To step through a step, run it by `, h("code", {}, "monitor.record(step, session, fetches, feed_dict)"), " in place of ", h("code", {}, "session.run"), "."));
+    const id = this.model.get("steppers")?.[found.stepper]?.replace?.(/^IPY_MODEL_/, "");
+    const model = id && (await Promise.resolve(this.model.widget_manager?.get_model(id)).catch(() => null));
+    if (!model) return this.showOpened(h("p", { class: "df-hint" }, `Step ${short(found.step)} was recorded, but its kernel is gone: run the cell again.`));
+    const el = h("div", {});
+    this.showOpened(el, `Step ${short(found.step)} of ${found.run}`);
+    this.closeStepper = stepper.render({ model, el, run: found.number });
+    this.say(`Step ${short(found.step)} of ${found.run} is open below the charts.`);
+  }
+
+  showOpened(content, title = "") {
+    this.closeOpened();
+    this.opened.hidden = false;
+    this.opened.replaceChildren(h("h4", {}, title, button("×", "Close this step", () => this.closeOpened(), { class: "df-button df-close" })), content);
+  }
+
+  closeOpened() {
+    this.closeStepper?.();
+    this.closeStepper = null;
+    this.opened.hidden = true;
+    this.opened.replaceChildren();
   }
 
   toggle(run) {
@@ -190,7 +226,7 @@ class MonitorView {
     const points = [...monitor.curves.values()].reduce((sum, byRun) => sum + [...byRun.values()].reduce((n, { rows }) => n + rows.length, 0), 0);
     this.frame.element.dataset.points = String(points);
     this.frame.element.dataset.runs = String(monitor.runs.length);
-    if (monitor.seen) this.frame.note(`${plural(monitor.runs.length, "run")}, ${plural(monitor.curves.size, "curve")}. Drag in a chart to zoom, double-click for all.`);
+    if (monitor.seen) this.frame.note(`${plural(monitor.runs.length, "run")}, ${plural(monitor.curves.size, "curve")}. Drag in a chart to zoom, double-click for all.${this.recorded().length ? " Press a mark on the axis to step through that step." : ""}`);
     this.announce();
   }
 
