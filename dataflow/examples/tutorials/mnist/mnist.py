@@ -29,7 +29,8 @@ def _linear(x: tf.Tensor, inputs: int, outputs: int, scope: str) -> tf.Tensor:
         initial = tf.truncated_normal([inputs, outputs], stddev=1.0 / math.sqrt(inputs))
         weights = tf.Variable(initial, name="weights")
         biases = tf.Variable(tf.zeros([outputs]), name="biases")
-        return tf.matmul(x, weights) + biases
+        outputs_of_layer: tf.Tensor = tf.matmul(x, weights) + biases
+        return outputs_of_layer
 
 
 def loss(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -42,7 +43,8 @@ def training(loss: tf.Tensor, learning_rate: float) -> tf.Operation:
     tf.summary.scalar("loss", loss)
     global_step = tf.Variable(0, name="global_step", trainable=False)
     optimizer = tf.train.GradientDescentOptimizer(learning_rate)
-    return optimizer.minimize(loss, global_step=global_step)
+    train_op: tf.Operation = optimizer.minimize(loss, global_step=global_step)
+    return train_op
 
 
 def evaluation(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
