@@ -17,6 +17,7 @@ from dataflow.ops.assertions import (
     assert_rank_in as assert_rank_in,
     assert_same_float_dtype as assert_same_float_dtype,
     assert_scalar as assert_scalar,
+    assert_shapes as assert_shapes,
     assert_type as assert_type,
     is_non_decreasing as is_non_decreasing,
     is_numeric_tensor as is_numeric_tensor,

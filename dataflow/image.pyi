@@ -62,10 +62,12 @@ from dataflow.ops.image_measures import (
     extract_glimpse as extract_glimpse,
     image_gradients as image_gradients,
     non_max_suppression as non_max_suppression,
+    non_max_suppression_padded as non_max_suppression_padded,
     psnr as psnr,
     sample_distorted_bounding_box as sample_distorted_bounding_box,
     sobel_edges as sobel_edges,
     ssim as ssim,
+    ssim_multiscale as ssim_multiscale,
     total_variation as total_variation,
 )
 from dataflow.ops.random import random_crop as random_crop

@@ -1,3 +1,11 @@
+from dataflow.ops.spectrograms import (
+    fftshift as fftshift,
+    ifftshift as ifftshift,
+    inverse_stft as inverse_stft,
+    inverse_stft_window_fn as inverse_stft_window_fn,
+    linear_to_mel_weight_matrix as linear_to_mel_weight_matrix,
+    mfccs_from_log_mel_spectrograms as mfccs_from_log_mel_spectrograms,
+)
 from dataflow.ops.stft import (
     frame as frame,
     hamming_window as hamming_window,

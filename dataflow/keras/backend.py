@@ -1,10 +1,12 @@
 """`tf.keras.backend`: the session behind Keras, the learning phase, and common functions."""
 
-# ruff: noqa: F401  (names for users)
+# ruff: noqa: F401, F403  (names for users)
 
 from __future__ import annotations
 
 import collections
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,20 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph, default_session, reset_default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.keras.backend_layers import *
 from dataflow.ops import activation, array, elementary, math, random, reduce, tensor_products
 from dataflow.ops.clip import clip_by_value
-from dataflow.ops.comparison import equal, greater, less, not_equal
+from dataflow.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from dataflow.ops.conditionals import cond
+from dataflow.ops.cumulative import cumprod, cumsum
+from dataflow.ops.functional import foldl, foldr, map_fn
 from dataflow.ops.graph_functions import name_scope
-from dataflow.ops.sources import constant, placeholder as make_placeholder, placeholder_with_default
+from dataflow.ops.sequences import in_top_k
+from dataflow.ops.sources import (
+    constant as make_constant,
+    placeholder as make_placeholder,
+    placeholder_with_default,
+)
 from dataflow.ops.state import assign, is_variable_initialized
 from dataflow.ops.variables import Variable, variables_initializer
 from dataflow.runtime.session import Session
@@ -28,6 +38,7 @@ _settings: dict[str, Any] = {
     "epsilon": 1e-7,
     "floatx": "float32",
     "image_data_format": "channels_last",
+    "manual_initialization": False,
 }
 
 
@@ -65,7 +76,8 @@ def get_session() -> Any:
         if state.session is None:
             state.session = Session(graph=graph)
         session = state.session
-    _initialize_variables(session, graph)
+    if not _settings["manual_initialization"]:
+        _initialize_variables(session, graph)
     return session
 
 
@@ -182,6 +194,11 @@ def variable(value: Any, dtype: Any = None, name: str | None = None, constraint:
     """A variable that is no layer's; not trainable by `compile`'s models."""
     value = np.asarray(value, dtype or floatx())
     return Variable(value, trainable=False, name=name, constraint=constraint)
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
+    """As `tf.constant`, with `floatx` for the dtype where none is given."""
+    return make_constant(value, dtype or floatx(), shape, name or "Const")
 
 
 def placeholder(
@@ -316,6 +333,33 @@ def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
         return value if callable(value) else lambda: array.identity(value)
 
     return smart_cond(phase, as_function(x), as_function(alt))
+
+
+def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
+    """``alt`` while training, else ``x``."""
+    return in_train_phase(alt, x, training)
+
+
+@contextlib.contextmanager
+def learning_phase_scope(value: int) -> Iterator[None]:
+    """Within it the learning phase is ``value``: 0 or 1."""
+    state = _state()
+    before = state.phase
+    set_learning_phase(value)
+    try:
+        yield
+    finally:
+        state.phase = before
+
+
+def backend() -> str:
+    """The name "tensorflow": whose conventions this backend follows."""
+    return "tensorflow"
+
+
+def manual_variable_initialization(value: bool) -> None:
+    """With True, `get_session` initializes no variables: the program does it by itself."""
+    _settings["manual_initialization"] = bool(value)
 
 
 def cast(x: Any, dtype: Any) -> Any:

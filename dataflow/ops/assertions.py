@@ -389,3 +389,82 @@ def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
     from dataflow.ops.comparison import greater
 
     return _differences(x, name or "is_strictly_increasing", greater)
+
+
+def assert_shapes(
+    shapes: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """An operation that fails unless tensors have the shapes told, the same symbol being the same size.
+
+    ``shapes``: pairs (tensor, shape), or a dict of them. A shape is a sequence of sizes: a number, a
+    symbol such as "N" (one size wherever it stands), or None or "." for any; "*" or "..." as the first
+    or the last stands for any number of axes. ``[(x, ("N", "D")), (y, ("N",)), (rate, ())]``.
+
+    Raises `ValueError` at once where the static shapes do not fit, else `InvalidArgumentError` when
+    it runs. ``data`` replaces what the error shows, ``message`` stands before it.
+    """
+    from dataflow.ops.array import shape as shape_of
+    from dataflow.ops.control_flow import group
+
+    pairs = list(shapes.items() if isinstance(shapes, dict) else shapes)
+    text = f"{message}.  " if message else ""
+    with default_graph().name_scope(name or "assert_shapes"):
+        checks: list[Any] = []
+        sizes: dict[str, tuple[int, Any]] = {}  # static ones, with the tensor that has it
+        tensors: dict[str, Any] = {}  # the first dynamic size of each symbol
+        for value, wanted in pairs:
+            x = _tensor(value, "x")
+            wanted = tuple(wanted) if isinstance(wanted, (list, tuple)) else (wanted,)
+            symbols = ["..." if s in ("*", "...", Ellipsis) else s for s in wanted]
+            open_at = [i for i, s in enumerate(symbols) if s == "..."]
+            if open_at and (len(open_at) > 1 or open_at[0] not in (0, len(symbols) - 1)):
+                raise ValueError(
+                    f"{text}assert_shapes: '*' or '...' may stand once, first or last; got {wanted}."
+                )
+            symbols = [s for s in symbols if s != "..."]
+            static = x.shape
+            if static.dims is not None:
+                rank = len(static.dims)
+                if rank < len(symbols) or (rank > len(symbols) and not open_at):
+                    least = " at least" if open_at else ""
+                    raise ValueError(
+                        f"{text}{x.name}: the rank must be{least} {len(symbols)} for the shape "
+                        f"{wanted}, got shape {static}."
+                    )
+            else:
+                check = assert_rank_at_least if open_at else assert_rank
+                checks.append(check(x, len(symbols), data, summarize, message))
+            first = -len(symbols) if open_at and open_at[0] == 0 else 0
+            dynamic = None
+            for i, symbol in enumerate(symbols, first):
+                if symbol in (None, "."):
+                    continue
+                known = None if static.dims is None else static.as_list()[i]
+                number = int(symbol) if str(symbol).isdigit() else None
+                if known is not None:
+                    needed, other = sizes.setdefault(str(symbol), (known, x))
+                    needed = needed if number is None else number
+                    if known != needed:
+                        where = "" if number is not None else f" as in {other.name}"
+                        raise ValueError(
+                            f"{text}{x.name}: axis {i % len(static.dims)} is {known}, but "
+                            f"{symbol!r} is {needed}{where}; the shapes are {pairs}."
+                        )
+                if dynamic is None:
+                    dynamic = shape_of(x)
+                size = convert_to_tensor(known) if known is not None else dynamic[i]
+                first_size = number if number is not None else tensors.setdefault(str(symbol), size)
+                if size is first_size or (known is not None and number is not None):
+                    continue
+                shown = data or [
+                    f"{text}assert_shapes: {x.name}, axis {i}: {symbol!r} must be ",
+                    convert_to_tensor(first_size),
+                    "got",
+                    size,
+                ]
+                checks.append(assert_equal(size, first_size, shown, summarize))
+        return group(*[c for c in checks if c is not None])

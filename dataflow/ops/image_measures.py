@@ -13,11 +13,12 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import image as image_ops
 from dataflow.ops.array_basics import reshape, shape
 from dataflow.ops.casts import cast
-from dataflow.ops.concat_split import concat
+from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import as_image
 from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.slicing import pad
+from dataflow.ops.static_value import static_value
 
 # ---- boxes -------------------------------------------------------------------------------
 
@@ -40,6 +41,31 @@ def non_max_suppression(
             convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold"),
             convert_to_tensor(score_threshold, dtypes.float32, name="score_threshold"),
         )
+
+
+def non_max_suppression_padded(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    pad_to_max_output_size: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """``(indices, count)`` of `non_max_suppression`.
+
+    With ``pad_to_max_output_size`` the indices are filled up with zeros to [max_output_size]; ``count``
+    says how many are meant.
+    """
+    with op_scope(name, "non_max_suppression_padded"):
+        chosen = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
+        count = shape(chosen)[0]
+        if pad_to_max_output_size:
+            most = convert_to_tensor(max_output_size)
+            chosen = pad(chosen, [[0, most - count]])
+            size = static_value(most)
+            chosen.set_shape([None if size is None else int(size)])
+        return chosen, count
 
 
 def draw_bounding_boxes(
@@ -160,41 +186,123 @@ def ssim(
     k2: float = 0.03,
 ) -> Tensor:
     """The structural similarity of images (Wang et al., 2004), averaged over positions, channels."""
+    from dataflow.ops.math import reduce_mean
+
+    with op_scope(None, "SSIM", [img1, img2]):
+        a, b, peak = _pair_of_images(img1, img2, max_val)
+        _check_sizes(a, b, filter_size)
+        similarity, _ = _similarity(a, b, peak, filter_size, filter_sigma, k1, k2)
+        return reduce_mean(similarity, [-1])
+
+
+#: How much each scale counts, from the finest (Wang et al., 2003).
+_SCALES = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
+
+
+def ssim_multiscale(
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    power_factors: Any = _SCALES,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
+    """The structural similarity at several scales (Wang et al., 2003): the product of powers.
+
+    Images [..., height, width, channels] are halved from scale to scale; ``power_factors`` holds the
+    exponent of each. The smallest scale must still be ``filter_size`` high and wide, else `ValueError`.
+    """
+    from dataflow.ops.activation import relu
+    from dataflow.ops.math import pow_, reduce_mean, reduce_prod
+
+    with op_scope(None, "MS-SSIM", [img1, img2]):
+        a, b, peak = _pair_of_images(img1, img2, max_val)
+        factors = [float(f) for f in power_factors]
+        _check_sizes(a, b, filter_size, 2 ** (len(factors) - 1))
+        parts = []
+        for scale, factor in enumerate(factors):
+            if scale:
+                a, b = _halved(a), _halved(b)
+            similarity, contrast = _similarity(a, b, peak, filter_size, filter_sigma, k1, k2)
+            last = scale == len(factors) - 1
+            parts.append(pow_(relu(similarity if last else contrast), np.float32(factor)))
+        return reduce_mean(reduce_prod(stack(parts, axis=-1), [-1]), [-1])
+
+
+def _halved(x: Tensor) -> Tensor:
+    """Means of 2 x 2 pixels; an odd last row or column is doubled."""
+    from dataflow.ops.pooling import avg_pool
+
+    assert x.dims is not None
+    sizes = shape(x)
+    flat = reshape(x, concat([[-1], sizes[-3:]], 0))
+    flat.set_shape((None, *x.dims[-3:]))
+    odd = sizes[-3:-1] % 2
+    zero = np.zeros(2, np.int32)
+    padded = pad(
+        flat, stack([zero, stack([0, odd[0]]), stack([0, odd[1]]), zero]), mode="SYMMETRIC"
+    )
+    padded.set_shape((None, *(None if d is None else d + d % 2 for d in x.dims[-3:-1]), x.dims[-1]))
+    small = avg_pool(padded, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+    result = reshape(small, concat([sizes[:-3], shape(small)[1:]], 0))
+    result.set_shape((*x.dims[:-3], *small.shape[1:]))
+    return result
+
+
+def _pair_of_images(img1: Any, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
+    a, b = convert_to_tensor(img1), convert_to_tensor(img2)
+    peak = convert_image_dtype(cast(max_val, a.dtype), dtypes.float32)
+    a, b = convert_image_dtype(a, dtypes.float32), convert_image_dtype(b, dtypes.float32)
+    if a.dims is None or len(a.dims) < 3 or a.dims[-1] is None:
+        raise ValueError(f"ssim needs images with a known number of channels, got {a.shape}")
+    return a, b, peak
+
+
+def _check_sizes(a: Tensor, b: Tensor, filter_size: int, halvings: int = 1) -> None:
+    least = filter_size * halvings
+    for t in (a, b):
+        if t.dims is not None and any(
+            d is not None and -(-d // halvings) < filter_size for d in t.dims[-3:-1]
+        ):
+            scales = f" for {halvings.bit_length()} scales" if halvings > 1 else ""
+            raise ValueError(
+                f"images must be at least {least} pixels high and wide{scales}, got {t.shape}"
+            )
+
+
+def _similarity(
+    a: Tensor, b: Tensor, peak: Tensor, size: int, sigma: float, k1: float, k2: float
+) -> tuple[Tensor, Tensor]:
+    """The structural similarity, and its part of contrast and structure, [..., channels]."""
     from dataflow.ops.depthwise import depthwise_op
     from dataflow.ops.math import reduce_mean, square
 
-    with op_scope(None, "SSIM", [img1, img2]):
-        a, b = convert_to_tensor(img1), convert_to_tensor(img2)
-        peak = convert_image_dtype(cast(max_val, a.dtype), dtypes.float32)
-        a, b = convert_image_dtype(a, dtypes.float32), convert_image_dtype(b, dtypes.float32)
-        if a.dims is None or len(a.dims) < 3 or a.dims[-1] is None:
-            raise ValueError(f"ssim needs images with a known number of channels, got {a.shape}")
-        for t in (a, b):
-            if t.dims is not None and any(d is not None and d < filter_size for d in t.dims[-3:-1]):
-                raise ValueError(f"images must be at least {filter_size} pixels high and wide")
-        outer = shape(a)[:-3]
-        channels = a.dims[-1]
-        at = np.arange(filter_size) - (filter_size - 1) / 2
-        line = np.exp(-0.5 * (at / filter_sigma) ** 2)
-        window = np.outer(line, line)
-        window = (window / window.sum()).astype(np.float32)[:, :, None, None]
-        window = np.tile(window, [1, 1, channels, 1])
+    outer = shape(a)[:-3]
+    assert a.dims is not None and a.dims[-1] is not None
+    channels = a.dims[-1]
+    at = np.arange(size) - (size - 1) / 2
+    line = np.exp(-0.5 * (at / sigma) ** 2)
+    window = np.outer(line, line)
+    window = (window / window.sum()).astype(np.float32)[:, :, None, None]
+    window = np.tile(window, [1, 1, channels, 1])
 
-        def blur(x: Tensor) -> Tensor:
-            flat = reshape(x, concat([[-1], shape(x)[-3:]], 0))
-            flat.set_shape((None, *x.dims[-3:]))  # type: ignore[index]
-            y = depthwise_op(flat, window, strides=[1, 1, 1, 1], padding="VALID")
-            return reshape(y, concat([outer, shape(y)[1:]], 0))
+    def blur(x: Tensor) -> Tensor:
+        flat = reshape(x, concat([[-1], shape(x)[-3:]], 0))
+        flat.set_shape((None, *x.dims[-3:]))  # type: ignore[index]
+        y = depthwise_op(flat, window, strides=[1, 1, 1, 1], padding="VALID")
+        return reshape(y, concat([outer, shape(y)[1:]], 0))
 
-        c1, c2 = (k1 * peak) ** 2, (k2 * peak) ** 2
-        mean_a, mean_b = blur(a), blur(b)
-        both = mean_a * mean_b * 2.0
-        squares = square(mean_a) + square(mean_b)
-        luminance = (both + c1) / (squares + c1)
-        joint = blur(a * b) * 2.0
-        power = blur(square(a) + square(b))
-        contrast = (joint - both + c2) / (power - squares + c2)
-        return reduce_mean(reduce_mean(luminance * contrast, [-3, -2]), [-1])
+    c1, c2 = (k1 * peak) ** 2, (k2 * peak) ** 2
+    mean_a, mean_b = blur(a), blur(b)
+    both = mean_a * mean_b * 2.0
+    squares = square(mean_a) + square(mean_b)
+    luminance = (both + c1) / (squares + c1)
+    joint = blur(a * b) * 2.0
+    power = blur(square(a) + square(b))
+    contrast = (joint - both + c2) / (power - squares + c2)
+    return reduce_mean(luminance * contrast, [-3, -2]), reduce_mean(contrast, [-3, -2])
 
 
 def sobel_edges(image: Any) -> Tensor:

@@ -120,7 +120,7 @@ contrib.learn.python.learn.{estimators metric_spec experiment} : contrib.learn
 contrib.learn.python.learn.{learn_runner monitors preprocessing} : contrib.learn
 contrib.learn.python.learn.learn_runner : contrib.learn.learn_runner
 contrib.learn.python.learn.monitors : contrib.learn.monitors
-contrib.learn.python.learn.estimators.{estimator dnn linear run_config model_fn} : contrib.learn
+contrib.learn.python.learn.estimators.{estimator dnn linear run_config model_fn prediction_key} : contrib.learn
 contrib.learn.python.learn.datasets : contrib.learn.datasets
 contrib.learn.python.learn.datasets.base : contrib.learn.datasets.base
 contrib.learn.python.learn.datasets.mnist : examples.tutorials.mnist.input_data

@@ -111,14 +111,35 @@ def test_the_iris_program_of_the_first_tutorials(tmp_path) -> None:
         x=test.data,
         y=test.target,
         metrics={
-            "right": learn.MetricSpec(tf.contrib.metrics.streaming_accuracy, "class_ids"),
+            "right": learn.MetricSpec(
+                tf.contrib.metrics.streaming_accuracy, learn.PredictionKey.CLASSES
+            ),
             ("again", "class_ids"): lambda predictions, labels: tf.reduce_mean(
                 tf.cast(tf.equal(predictions[:, 0], labels), tf.float32)
             ),
         },
     )
     assert found["accuracy"] >= 0.9
-    assert found["again"] == pytest.approx(found["accuracy"])
+    assert found["again"] == found["right"] == pytest.approx(found["accuracy"])
+    (row,) = classifier.predict(x=test.data[:1], outputs=["classes"])
+    (plain,) = classifier.predict(x=test.data[:1])
+    assert (row["classes"].dtype, row["classes"].shape) == (np.int64, ())
+    assert (
+        row["classes"] == plain == classifier.predict_classes(test.data[:1], as_iterable=False)[0]
+    )
+
+
+def test_classes_are_the_labels_own_texts(tmp_path) -> None:
+    classifier = learn.DNNClassifier(
+        [4],
+        [layers.real_valued_column("", dimension=2)],
+        str(tmp_path / "m"),
+        label_keys=["no", "yes"],
+    )
+    x = np.array([[0.0, 1.0], [1.0, 0.0]], np.float32)
+    classifier.fit(x, np.array(["no", "yes"]), steps=200)
+    assert classifier.predict(x, as_iterable=False).tolist() == [b"no", b"yes"]
+    assert [row["classes"] for row in classifier.predict(x, outputs=["classes"])] == [b"no", b"yes"]
 
 
 def own_model(features, targets, mode, params):

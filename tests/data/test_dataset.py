@@ -264,6 +264,18 @@ def test_caching_in_a_file(tmp_path) -> None:
         assert len(calls) == 1
 
 
+def test_text_cached_in_a_file_keeps_its_bytes(tmp_path) -> None:
+    texts = [b"a\x00", b"", b"\x00\x00", "\u00e9".encode()]
+    for _ in range(2):  # written, then read
+        with tf.Graph().as_default():
+            d = tf.data.Dataset.from_tensor_slices((texts, [1, 2, 3, 4])).batch(3)
+            (first, _), (second, numbers) = values(d.cache(str(tmp_path / "kept")))
+            assert [*first.tolist(), *second.tolist()] == texts
+            assert numbers.tolist() == [4]
+            one = tf.data.Dataset.from_tensors(b"z\x00").cache(str(tmp_path / "one"))
+            assert values(one) == [b"z\x00"]
+
+
 def test_iterating_is_explained() -> None:
     with pytest.raises(TypeError, match="make_one_shot_iterator"):
         iter(tf.data.Dataset.range(3))

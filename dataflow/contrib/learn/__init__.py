@@ -24,6 +24,7 @@ from dataflow.contrib.learn.estimator import (
 from dataflow.contrib.learn.experiment import Experiment
 from dataflow.contrib.learn.metric_spec import MetricSpec
 from dataflow.contrib.learn.modes import ModeKeys
+from dataflow.contrib.learn.prediction_key import PredictionKey
 
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "MetricSpec",
     "ModeKeys",
     "ModelFnOps",
+    "PredictionKey",
     "RunConfig",
     "SKCompat",
     "datasets",

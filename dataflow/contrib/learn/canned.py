@@ -60,13 +60,28 @@ class _Canned(Estimator):
 
         def values() -> Iterator[Any]:
             for row in rows:
-                yield row[key] if row[key].shape != (1,) else row[key][0]
+                value = row[key]  # a text is no array
+                yield value[0] if getattr(value, "shape", ()) == (1,) else value
 
         return values()
 
 
 class _Classifier(_Canned):
-    _plain = "class_ids"
+    """Classes are numbers, or texts where the constructor was given ``label_keys``."""
+
+    _plain = "classes"
+
+    def __init__(self, n_classes: int, weights: Any, label_keys: Any, *arguments: Any) -> None:
+        function, *others = arguments
+        key = "classes" if label_keys else "class_ids"
+
+        def with_classes(*inputs: Any) -> Any:
+            # `tf.estimator` has texts in "classes", [batch, 1]; here they are what labels are, [batch].
+            spec = function(*inputs)
+            classes = spec.predictions[key][:, 0]
+            return spec._replace(predictions={**spec.predictions, "classes": classes})
+
+        super().__init__(with_classes, _class_head(n_classes, weights, label_keys), *others)
 
     def predict_classes(
         self,
@@ -76,7 +91,7 @@ class _Classifier(_Canned):
         as_iterable: bool = True,
     ) -> Any:
         """The class of each example."""
-        return self._plainly("class_ids", x, input_fn, batch_size, as_iterable)
+        return self._plainly(self._plain, x, input_fn, batch_size, as_iterable)
 
     def predict_proba(
         self,
@@ -156,8 +171,10 @@ class DNNClassifier(_Classifier):
         label_keys: Any = None,
     ) -> None:
         super().__init__(
+            n_classes,
+            weight_column_name,
+            label_keys,
             canned.dnn_model_fn,
-            _class_head(n_classes, weight_column_name, label_keys),
             _deep(
                 hidden_units, feature_columns, optimizer, activation_fn, dropout, gradient_clip_norm
             ),
@@ -223,8 +240,10 @@ class LinearClassifier(_Classifier):
         label_keys: Any = None,
     ) -> None:
         super().__init__(
+            n_classes,
+            weight_column_name,
+            label_keys,
             canned.linear_model_fn,
-            _class_head(n_classes, weight_column_name, label_keys),
             _linear(feature_columns, optimizer, gradient_clip_norm),
             model_dir,
             config,
@@ -295,8 +314,10 @@ class DNNLinearCombinedClassifier(_Classifier):
         label_keys: Any = None,
     ) -> None:
         super().__init__(
+            n_classes,
+            weight_column_name,
+            label_keys,
             canned.combined_model_fn,
-            _class_head(n_classes, weight_column_name, label_keys),
             _both(
                 linear_feature_columns, linear_optimizer, dnn_feature_columns, dnn_optimizer,
                 dnn_hidden_units, dnn_activation_fn, dnn_dropout,

@@ -89,7 +89,7 @@ def cache_dataset_kernel(ctx: Any, input_dataset: Any, filename: Any) -> Any:
                 count = int(stored["count"])
                 width = int(stored["width"])
                 loaded = [
-                    tuple(_from_storage(stored[f"{i}_{j}"]) for j in range(width))
+                    tuple(_from_storage(stored, f"{i}_{j}") for j in range(width))
                     for i in range(count)
                 ]
             with lock:
@@ -114,8 +114,15 @@ def cache_dataset_kernel(ctx: Any, input_dataset: Any, filename: Any) -> Any:
     return FromFunction(start)
 
 
-def _from_storage(array: Any) -> Any:
-    return array.astype(object) if array.dtype.kind == "S" else array
+def _from_storage(stored: Any, name: str) -> Any:
+    array = stored[name]
+    if f"{name}_lengths" not in stored:
+        return array
+    lengths = stored[f"{name}_lengths"]
+    data, ends = array.tobytes(), np.cumsum(lengths).tolist()
+    texts = np.empty(len(ends), object)
+    texts[:] = [data[b:e] for b, e in zip([0, *ends], ends, strict=False)]
+    return texts.reshape(lengths.shape)
 
 
 def _store(path: str, elements: list[Element]) -> None:
@@ -123,7 +130,13 @@ def _store(path: str, elements: list[Element]) -> None:
     for i, element in enumerate(elements):
         for j, part in enumerate(element):
             array = np.asarray(part)
-            arrays[f"{i}_{j}"] = array.astype("S") if array.dtype == object else array
+            if array.dtype == object:
+                # Joined, with their lengths: NumPy's own type of bytes drops zeros at the end.
+                texts = array.ravel().tolist()
+                lengths = np.array([len(t) for t in texts], np.int64)
+                arrays[f"{i}_{j}_lengths"] = lengths.reshape(array.shape)
+                array = np.frombuffer(b"".join(texts), np.uint8)
+            arrays[f"{i}_{j}"] = array
 
     from dataflow.formats.atomic_files import replace_with
 

@@ -1,0 +1,645 @@
+"""`tf.keras.backend`: what layers and losses of one's own are made of.
+
+Convolutions, pooling, padding, resizing, recurrences, CTC, variables filled at random. The names are
+public as ``tf.keras.backend.conv2d`` and so on. Images follow ``image_data_format()`` where
+``data_format`` is None; "same" and "valid" are TensorFlow's paddings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array, math, random
+from dataflow.ops.bias import bias_add as _bias_add
+from dataflow.ops.conv_functions import (
+    conv2d_transpose as _conv2d_transpose,
+    convolution,
+    depthwise_conv2d as _depthwise_conv2d,
+    separable_conv2d as _separable_conv2d,
+)
+from dataflow.ops.ctc import ctc_beam_search_decoder_v2, ctc_greedy_decoder, ctc_loss
+from dataflow.ops.elementary import log
+from dataflow.ops.image_geometry import resize_bilinear, resize_nearest_neighbor
+from dataflow.ops.normalization import (
+    batch_normalization as _batch_normalization,
+    fused_batch_norm,
+)
+from dataflow.ops.pooling import pool
+from dataflow.ops.sparse import sparse_tensor_to_dense
+from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.ops.state import assign, assign_add, assign_sub
+from dataflow.ops.tensor_array import TensorArray
+from dataflow.ops.while_loop import while_loop
+
+__all__ = [
+    *("arange", "batch_dot", "batch_normalization", "bias_add", "conv1d", "conv2d"),
+    *("conv2d_transpose", "conv3d", "ctc_batch_cost", "ctc_decode", "ctc_label_dense_to_sparse"),
+    *("depthwise_conv2d", "eye", "is_sparse", "local_conv1d", "local_conv2d"),
+    *("moving_average_update", "normalize_batch_in_training", "ones", "pool2d", "pool3d"),
+    *("random_binomial", "random_normal_variable", "random_uniform_variable", "repeat"),
+    *("repeat_elements", "resize_images", "resize_volumes", "rnn", "separable_conv2d"),
+    *("sparse_categorical_crossentropy", "spatial_2d_padding", "spatial_3d_padding"),
+    *("temporal_padding", "to_dense", "truncated_normal", "update", "update_add", "update_sub"),
+    "zeros",
+]
+
+
+def _backend() -> Any:
+    from dataflow.keras import backend
+
+    return backend
+
+
+def _format(data_format: str | None, rank: int) -> str:
+    """TensorFlow's name of the data format, for ``rank`` spatial axes."""
+    name = data_format or _backend().image_data_format()
+    if name not in ("channels_first", "channels_last"):
+        raise ValueError(
+            f"data_format must be 'channels_first' or 'channels_last', got {data_format!r}."
+        )
+    letters = "DHW"[3 - rank :]
+    return f"NC{letters}" if name == "channels_first" else f"N{letters}C"
+
+
+def _dtype(dtype: Any) -> Any:
+    return dtype or _backend().floatx()
+
+
+# ---- variables --------------------------------------------------------------------------------
+
+
+def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable of zeros; a tensor where ``shape`` is not known when the graph is built."""
+    return _filled(array.zeros, np.zeros, shape, dtype, name)
+
+
+def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable of ones; a tensor where ``shape`` is not known when the graph is built."""
+    return _filled(array.ones, np.ones, shape, dtype, name)
+
+
+def _filled(tensor: Any, values: Any, shape: Any, dtype: Any, name: str | None) -> Any:
+    sizes = [shape] if isinstance(shape, Tensor) else list(shape)
+    if any(size is None or isinstance(size, Tensor) for size in sizes):
+        return tensor(shape, _dtype(dtype), name)
+    return _backend().variable(values(sizes), _dtype(dtype), name)
+
+
+def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable with the identity matrix [size, size]."""
+    return _backend().variable(np.eye(size), _dtype(dtype), name)
+
+
+def random_normal_variable(shape: Any, mean: float, scale: float, dtype: Any = None, name: str | None = None, seed: int | None = None) -> Any:  # fmt: skip
+    """A variable of normal random numbers with standard deviation ``scale``."""
+    values = np.random.RandomState(seed).normal(mean, scale, shape)
+    return _backend().variable(values, _dtype(dtype), name)
+
+
+def random_uniform_variable(shape: Any, low: float, high: float, dtype: Any = None, name: str | None = None, seed: int | None = None) -> Any:  # fmt: skip
+    """A variable of even random numbers in [low, high)."""
+    values = np.random.RandomState(seed).uniform(low, high, shape)
+    return _backend().variable(values, _dtype(dtype), name)
+
+
+def update(x: Any, new_x: Any) -> Any:
+    """An op that gives the variable ``x`` the value ``new_x``."""
+    return assign(x, new_x)
+
+
+def update_add(x: Any, increment: Any) -> Any:
+    """An op that adds to the variable ``x``."""
+    return assign_add(x, increment)
+
+
+def update_sub(x: Any, decrement: Any) -> Any:
+    """An op that takes away from the variable ``x``."""
+    return assign_sub(x, decrement)
+
+
+def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
+    """An op: ``x = x * momentum + value * (1 - momentum)``."""
+    return assign_sub(x, (x - value) * (1.0 - momentum))
+
+
+# ---- arrays -----------------------------------------------------------------------------------
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Tensor:
+    """``start, start + step, ...`` below ``stop``; a vector."""
+    if stop is None:
+        start, stop = 0, start
+    return math.cast(array.range_(start, limit=stop, delta=step), dtype)  # type: ignore[no-any-return]
+
+
+def repeat(x: Any, n: Any) -> Tensor:
+    """[samples, dim] -> [samples, n, dim], the same row n times."""
+    return array.tile(array.expand_dims(x, 1), array.stack([1, n, 1]))  # type: ignore[no-any-return]
+
+
+def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
+    """Each slice along ``axis`` ``rep`` times, one copy beside the other, as `numpy.repeat`."""
+    x = convert_to_tensor(x)
+    rank = _rank(x, "repeat_elements")
+    axis = axis % rank
+    size = x.shape.as_list()[axis]
+    numbers = array.range_(array.shape(x)[axis] * rep) // rep
+    result = array.gather(x, numbers, axis=axis)
+    dims = x.shape.as_list()
+    dims[axis] = None if size is None else size * rep
+    result.set_shape(dims)
+    return result
+
+
+def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
+    """Products example by example: axis ``axes[0]`` of ``x`` is summed with ``axes[1]`` of ``y``.
+
+    [batch, a, k] and [batch, k, b] give [batch, a, b] by default (the last axis of ``x``, the last but
+    one of ``y``); two matrices [batch, k] with ``axes=1`` give [batch, 1].
+    """
+    x, y = convert_to_tensor(x), convert_to_tensor(y)
+    ranks = (_rank(x, "batch_dot"), _rank(y, "batch_dot"))
+    if min(ranks) < 2:
+        raise ValueError(f"batch_dot: two tensors of rank 2 or more are needed, got {ranks}.")
+    if axes is None:
+        axes = [ranks[0] - 1, ranks[1] - 1 if ranks[1] == 2 else ranks[1] - 2]
+    axes = [axes, axes] if isinstance(axes, int) else list(axes)
+    axes = [a % rank for a, rank in zip(axes, ranks, strict=True)]
+    if 0 in axes:
+        raise ValueError(f"batch_dot: axis 0 is that of the examples; got axes {axes}.")
+
+    def as_matrices(t: Tensor, rank: int, axis: int, last: bool) -> tuple[Tensor, Any, list[Any]]:
+        kept = [i for i in range(1, rank) if i != axis]
+        moved = array.transpose(t, [0, *kept, axis] if last else [0, axis, *kept])
+        sizes, whole = array.shape(t), t.shape.as_list()
+        rest = [sizes[i] for i in kept]
+        flat = [sizes[0], -1, sizes[axis]] if last else [sizes[0], sizes[axis], -1]
+        return array.reshape(moved, array.stack(flat)), rest, [whole[i] for i in kept]
+
+    left, rest_x, dims_x = as_matrices(x, ranks[0], axes[0], True)
+    right, rest_y, dims_y = as_matrices(y, ranks[1], axes[1], False)
+    result = math.matmul(left, right)
+    result = array.reshape(result, array.stack([array.shape(x)[0], *rest_x, *rest_y]))
+    batch = x.shape.as_list()[0] or y.shape.as_list()[0]
+    result.set_shape([batch, *dims_x, *dims_y])
+    return array.expand_dims(result, 1) if ranks == (2, 2) else result
+
+
+def is_sparse(tensor: Any) -> bool:
+    """Whether it is a `tf.SparseTensor`."""
+    return isinstance(tensor, SparseTensor)
+
+
+def to_dense(tensor: Any) -> Any:
+    """A sparse tensor as a dense one; others as they are."""
+    return sparse_tensor_to_dense(tensor) if is_sparse(tensor) else tensor
+
+
+def truncated_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:  # fmt: skip
+    """Normal random numbers within two standard deviations."""
+    return random.truncated_normal(shape, mean, stddev, _dtype(dtype), seed)
+
+
+def random_binomial(shape: Any, p: float = 0.0, dtype: Any = None, seed: Any = None) -> Tensor:
+    """1 with probability ``p``, else 0."""
+    drawn = random.random_uniform(shape, dtype=_dtype(dtype), seed=seed) <= p
+    return math.cast(drawn, _dtype(dtype))  # type: ignore[no-any-return]
+
+
+# ---- padding and resizing -----------------------------------------------------------------------
+
+
+def temporal_padding(x: Any, padding: Any = (1, 1)) -> Tensor:
+    """Zeros before and after axis 1 of [batch, steps, dim]."""
+    return array.pad(x, [[0, 0], list(padding), [0, 0]])
+
+
+def spatial_2d_padding(x: Any, padding: Any = ((1, 1), (1, 1)), data_format: str | None = None) -> Tensor:  # fmt: skip
+    """Zeros around the height and width of images."""
+    return _spatial_padding(x, padding, _format(data_format, 2))
+
+
+def spatial_3d_padding(x: Any, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: str | None = None) -> Tensor:  # fmt: skip
+    """Zeros around the three axes of volumes."""
+    return _spatial_padding(x, padding, _format(data_format, 3))
+
+
+def _spatial_padding(x: Any, padding: Any, data_format: str) -> Tensor:
+    middle = [list(pair) for pair in padding]
+    none = [[0, 0]]
+    first = data_format.startswith("NC")
+    return array.pad(x, none * 2 + middle if first else none + middle + none)
+
+
+def resize_images(
+    x: Any, height_factor: int, width_factor: int, data_format: str, interpolation: str = "nearest"
+) -> Tensor:
+    """Images of ``height_factor`` times the height, ``width_factor`` times the width.
+
+    ``interpolation``: "nearest" or "bilinear".
+    """
+    resize = {"nearest": resize_nearest_neighbor, "bilinear": resize_bilinear}.get(interpolation)
+    if resize is None:
+        raise ValueError(f"interpolation must be 'nearest' or 'bilinear', got {interpolation!r}.")
+    first = _format(data_format, 2).startswith("NC")
+    x = convert_to_tensor(x)
+    if first:
+        x = array.transpose(x, [0, 2, 3, 1])
+    size = array.shape(x)[1:3] * np.array([height_factor, width_factor], np.int32)
+    result = resize(x, size)
+    dims = x.shape.as_list()
+    for axis, factor in ((1, height_factor), (2, width_factor)):
+        dims[axis] = None if dims[axis] is None else dims[axis] * factor
+    result.set_shape(dims)
+    return array.transpose(result, [0, 3, 1, 2]) if first else result
+
+
+def resize_volumes(
+    x: Any, depth_factor: int, height_factor: int, width_factor: int, data_format: str
+) -> Tensor:
+    """Volumes with each voxel repeated along the three axes."""
+    begin = 2 if _format(data_format, 3).startswith("NC") else 1
+    for axis, factor in enumerate((depth_factor, height_factor, width_factor), begin):
+        x = repeat_elements(x, factor, axis)
+    return x  # type: ignore[no-any-return]
+
+
+# ---- convolutions and pooling -----------------------------------------------------------------
+
+
+def _padding(padding: str) -> str:
+    if padding not in ("same", "valid"):
+        raise ValueError(f"padding must be 'same' or 'valid', got {padding!r}.")
+    return padding.upper()
+
+
+def _numbers(value: Any, count: int) -> list[int]:
+    return [int(value)] * count if isinstance(value, int) else [int(v) for v in value]
+
+
+def conv1d(x: Any, kernel: Any, strides: int = 1, padding: str = "valid", data_format: str | None = None, dilation_rate: int = 1) -> Tensor:  # fmt: skip
+    """Convolution of sequences by a kernel [steps, in, out]; ``padding`` may be "causal"."""
+    if padding == "causal":
+        reach = dilation_rate * (kernel.shape.as_list()[0] - 1)
+        if _format(data_format, 1) == "NWC":
+            x = temporal_padding(x, (reach, 0))
+        else:
+            x = array.pad(x, [[0, 0], [0, 0], [reach, 0]])
+        padding = "valid"
+    return _convolution(x, kernel, strides, padding, data_format, dilation_rate, 1)
+
+
+def conv2d(x: Any, kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
+    """Convolution of images by a kernel [height, width, in, out]."""
+    return _convolution(x, kernel, strides, padding, data_format, dilation_rate, 2)
+
+
+def conv3d(x: Any, kernel: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1, 1)) -> Tensor:  # fmt: skip
+    """Convolution of volumes by a kernel [depth, height, width, in, out]."""
+    return _convolution(x, kernel, strides, padding, data_format, dilation_rate, 3)
+
+
+def _convolution(
+    x: Any, kernel: Any, strides: Any, padding: str, data_format: str | None, rate: Any, rank: int
+) -> Tensor:
+    return convolution(
+        x,
+        kernel,
+        _padding(padding),
+        _numbers(strides, rank),
+        _numbers(rate, rank),
+        data_format=_format(data_format, rank),
+    )
+
+
+def conv2d_transpose(x: Any, kernel: Any, output_shape: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None) -> Tensor:  # fmt: skip
+    """The transpose of `conv2d`; ``kernel`` [height, width, out, in], ``output_shape`` four sizes."""
+    x = convert_to_tensor(x)
+    name = _format(data_format, 2)
+    sizes = output_shape
+    if not isinstance(output_shape, Tensor):
+        given = [array.shape(x)[0] if size is None else size for size in output_shape]
+        dynamic = any(isinstance(size, Tensor) for size in given)
+        sizes = array.stack(given) if dynamic else given
+    result = _conv2d_transpose(
+        x, kernel, sizes, _image_strides(strides, name), _padding(padding), name
+    )
+    if not isinstance(output_shape, Tensor):
+        result.set_shape([s if isinstance(s, int) else None for s in output_shape])
+    return result
+
+
+def _image_strides(strides: Any, data_format: str) -> list[int]:
+    step = _numbers(strides, 2)
+    return [1, 1, *step] if data_format == "NCHW" else [1, *step, 1]
+
+
+def depthwise_conv2d(x: Any, depthwise_kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
+    """Each channel convolved by kernels of its own, [height, width, channels, multiplier]."""
+    name = _format(data_format, 2)
+    return _depthwise_conv2d(
+        x,
+        depthwise_kernel,
+        _image_strides(strides, name),
+        _padding(padding),
+        rate=_numbers(dilation_rate, 2),
+        data_format=name,
+    )
+
+
+def separable_conv2d(x: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
+    """`depthwise_conv2d`, then channels mixed by a kernel [1, 1, in, out]."""
+    name = _format(data_format, 2)
+    return _separable_conv2d(
+        x,
+        depthwise_kernel,
+        pointwise_kernel,
+        _image_strides(strides, name),
+        _padding(padding),
+        rate=_numbers(dilation_rate, 2),
+        data_format=name,
+    )
+
+
+def local_conv1d(inputs: Any, kernel: Any, kernel_size: Any, strides: Any, data_format: str | None = None) -> Tensor:  # fmt: skip
+    """A convolution with a kernel for each place: ``kernel`` [places, steps * in, out]."""
+    places = [int(kernel.shape.as_list()[0])]
+    return _local_conv(inputs, kernel, kernel_size, strides, places, _format(data_format, 1))
+
+
+def local_conv2d(inputs: Any, kernel: Any, kernel_size: Any, strides: Any, output_shape: Any, data_format: str | None = None) -> Tensor:  # fmt: skip
+    """A convolution with a kernel for each of ``output_shape`` = (rows, columns) places.
+
+    ``kernel``: [rows * columns, height * width * in, out].
+    """
+    places = [int(n) for n in output_shape]
+    return _local_conv(inputs, kernel, kernel_size, strides, places, _format(data_format, 2))
+
+
+def _local_conv(
+    inputs: Any, kernel: Any, kernel_size: Any, strides: Any, places: list[int], data_format: str
+) -> Tensor:
+    rank = len(places)
+    window, step = _numbers(kernel_size, rank), _numbers(strides, rank)
+    x = convert_to_tensor(inputs)
+    first = data_format.startswith("NC")
+    if first:
+        x = array.transpose(x, [0, *range(2, rank + 2), 1])
+    patches = []
+    for place in np.ndindex(*places):
+        part = x[
+            (slice(None), *(slice(p * s, p * s + w) for p, s, w in zip(place, step, window, strict=True)))
+        ]  # fmt: skip
+        if first:  # the kernel was laid out channels first
+            part = array.transpose(part, [0, rank + 1, *range(1, rank + 1)])
+        patches.append(array.reshape(part, [-1, kernel.shape.as_list()[1]]))
+    made = math.matmul(array.stack(patches), kernel)  # [places, batch, out]
+    outputs = kernel.shape.as_list()[2]
+    made = array.reshape(array.transpose(made, [1, 0, 2]), [-1, *places, outputs])
+    return array.transpose(made, [0, rank + 1, *range(1, rank + 1)]) if first else made
+
+
+def pool2d(x: Any, pool_size: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None, pool_mode: str = "max") -> Tensor:  # fmt: skip
+    """The largest value, or with ``pool_mode="avg"`` the mean, of windows of images."""
+    return _pool(x, pool_size, strides, padding, data_format, pool_mode, 2)
+
+
+def pool3d(x: Any, pool_size: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: str | None = None, pool_mode: str = "max") -> Tensor:  # fmt: skip
+    """As `pool2d`, for volumes."""
+    return _pool(x, pool_size, strides, padding, data_format, pool_mode, 3)
+
+
+def _pool(
+    x: Any, size: Any, strides: Any, padding: str, data_format: str | None, mode: str, rank: int
+) -> Tensor:
+    if mode not in ("max", "avg"):
+        raise ValueError(f"pool_mode must be 'max' or 'avg', got {mode!r}.")
+    return pool(
+        x,
+        _numbers(size, rank),
+        mode.upper(),
+        _padding(padding),
+        strides=_numbers(strides, rank),
+        data_format=_format(data_format, rank),
+    )
+
+
+def bias_add(x: Any, bias: Any, data_format: str | None = None) -> Tensor:
+    """``x`` and a bias: a vector for the channels, or a tensor of ``x``'s shape without the examples."""
+    x = convert_to_tensor(x)
+    name = data_format or _backend().image_data_format()
+    _format(name, 2)
+    rank = x.shape.ndims or 2
+    dims = bias.shape.as_list()
+    if len(dims) not in (1, rank - 1):
+        raise ValueError(
+            f"bias_add: a bias of rank 1 or {rank - 1} is needed for x of rank {rank}, "
+            f"got rank {len(dims)}."
+        )
+    first = name == "channels_first" and rank > 2
+    if len(dims) == 1:
+        if not first:
+            return _bias_add(x, bias)
+        return x + array.reshape(bias, [1, dims[0], *[1] * (rank - 2)])  # type: ignore[no-any-return]
+    shaped = [dims[-1], *dims[:-1]] if first else dims
+    moved = array.transpose(bias, [len(dims) - 1, *range(len(dims) - 1)]) if first else bias
+    return x + array.reshape(moved, [1, *shaped])  # type: ignore[no-any-return]
+
+
+# ---- normalization and losses -----------------------------------------------------------------
+
+
+def _rank(x: Tensor, what: str) -> int:
+    if x.dims is None:
+        raise ValueError(f"{what}: the rank of {x.name!r} must be known; use set_shape.")
+    return len(x.dims)
+
+
+def _along(values: Any, x: Tensor, axes: Any) -> Any:
+    """Moments of the ``axes`` in a shape that broadcasts with ``x``."""
+    rank = _rank(x, "normalize_batch_in_training")
+    if values is None or sorted(axes) == list(range(rank - 1)):
+        return values
+    sizes = array.shape(x)
+    return array.reshape(values, array.stack([1 if i in axes else sizes[i] for i in range(rank)]))
+
+
+def normalize_batch_in_training(x: Any, gamma: Any, beta: Any, reduction_axes: Any, epsilon: float = 1e-3) -> Any:  # fmt: skip
+    """``(normalized, mean, variance)`` by the batch's own moments over ``reduction_axes``."""
+    from dataflow.ops.moments import moments
+
+    x = convert_to_tensor(x)
+    rank = _rank(x, "normalize_batch_in_training")
+    axes = [axis % rank for axis in reduction_axes]
+    if rank == 4 and axes == [0, 1, 2]:  # as TensorFlow: its variance divides by n - 1
+        normalized, mean, variance = fused_batch_norm(x, gamma, beta, epsilon=epsilon)
+        return normalized, mean, variance
+    mean, variance = moments(x, axes)
+    parts = [_along(t, x, axes) for t in (mean, variance, beta, gamma)]
+    mean_, variance_, beta_, gamma_ = parts
+    normalized = _batch_normalization(x, mean_, variance_, beta_, gamma_, epsilon)
+    return normalized, mean, variance
+
+
+def batch_normalization(x: Any, mean: Any, var: Any, beta: Any, gamma: Any, axis: int = -1, epsilon: float = 1e-3) -> Tensor:  # fmt: skip
+    """``gamma (x - mean) / sqrt(var + epsilon) + beta``, with vectors for the channels on ``axis``."""
+    x = convert_to_tensor(x)
+    rank = x.shape.ndims
+    parts = [mean, var, beta, gamma]
+    if rank is not None and axis % rank != rank - 1:
+        shape = [-1 if i == axis % rank else 1 for i in range(rank)]
+        parts = [None if t is None else array.reshape(t, shape) for t in parts]
+    mean, var, beta, gamma = parts
+    return _batch_normalization(x, mean, var, beta, gamma, epsilon)
+
+
+def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Tensor:  # fmt: skip
+    """Cross-entropy of integer classes; ``axis`` of ``output`` holds probabilities (or logits)."""
+    from dataflow.ops.clip import clip_by_value
+    from dataflow.ops.loss import sparse_softmax_cross_entropy_with_logits
+
+    output = convert_to_tensor(output)
+    rank = output.shape.ndims
+    if rank is not None and axis % rank != rank - 1:
+        output = array.transpose(
+            output, [*(i for i in range(rank) if i != axis % rank), axis % rank]
+        )
+    if not from_logits:
+        small = _backend().epsilon()
+        output = log(clip_by_value(output, small, 1.0 - small))
+    classes = array.shape(output)[-1]
+    flat = array.reshape(math.cast(target, "int64"), [-1])
+    rows = array.reshape(output, array.stack([-1, classes]))
+    losses = sparse_softmax_cross_entropy_with_logits(labels=flat, logits=rows)
+    if rank is not None and rank <= 2:
+        return losses
+    return array.reshape(losses, array.shape(output)[:-1])
+
+
+def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
+    """The first ``label_lengths`` [batch] labels of each row of [batch, longest], as a sparse tensor."""
+    labels = convert_to_tensor(labels)
+    lengths = array.reshape(math.cast(label_lengths, "int32"), [-1, 1])
+    sizes = array.shape(labels)
+    places = array.where(array.reshape(array.range_(sizes[1]), [1, -1]) < lengths)
+    return SparseTensor(places, array.gather_nd(labels, places), math.cast(sizes, "int64"))
+
+
+def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> Tensor:
+    """The CTC loss of each example, [batch, 1].
+
+    ``y_true`` [batch, longest] holds labels, ``y_pred`` [batch, steps, classes] probabilities, the
+    lengths [batch, 1]; the last class is the blank.
+    """
+    labels = ctc_label_dense_to_sparse(math.cast(y_true, "int32"), label_length)
+    logits = log(array.transpose(y_pred, [1, 0, 2]) + _backend().epsilon())
+    lengths = array.reshape(math.cast(input_length, "int32"), [-1])
+    return array.expand_dims(ctc_loss(labels, logits, lengths), 1)
+
+
+def ctc_decode(y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1) -> Any:  # fmt: skip
+    """``(paths, scores)``: label sequences [batch, longest] filled up with -1, and how likely they are.
+
+    ``y_pred`` [batch, steps, classes] holds probabilities, ``input_length`` [batch] the steps.
+    """
+    logits = log(array.transpose(y_pred, [1, 0, 2]) + _backend().epsilon())
+    lengths = math.cast(input_length, "int32")
+    if greedy:
+        paths, scores = ctc_greedy_decoder(logits, lengths)
+    else:
+        paths, scores = ctc_beam_search_decoder_v2(logits, lengths, beam_width, top_paths)
+    return [sparse_tensor_to_dense(path, default_value=-1) for path in paths], scores
+
+
+# ---- recurrences ------------------------------------------------------------------------------
+
+
+def rnn(
+    step_function: Callable[..., Any],
+    inputs: Any,
+    initial_states: Any,
+    go_backwards: bool = False,
+    mask: Any = None,
+    constants: Any = None,
+    unroll: bool = False,
+    input_length: Any = None,
+    time_major: bool = False,
+    zero_output_for_mask: bool = False,
+) -> tuple[Tensor, Tensor, list[Any]]:
+    """``(last output, outputs, new states)`` of a function that is applied step by step.
+
+    ``step_function(input [batch, ...], states) -> (output, new states)``; ``states`` ends with the
+    ``constants``. ``inputs`` and ``outputs``: [batch, time, ...], with ``time_major`` [time, batch, ...].
+    Where ``mask`` [batch, time] is False the states stay, and the output is the one before (zeros with
+    ``zero_output_for_mask``). ``unroll`` makes a copy of the step for each input instead of a loop; the
+    number of steps must then be known, else `ValueError`. ``input_length`` is not needed and not used.
+    """
+
+    def turned(t: Any) -> Any:
+        rank = t.shape.ndims
+        return array.transpose(t, [1, 0, *range(2, rank)])
+
+    inputs = convert_to_tensor(inputs)
+    if not time_major:
+        inputs = turned(inputs)
+    if mask is not None:
+        mask = math.cast(convert_to_tensor(mask), "bool")
+        if not time_major:
+            mask = turned(mask)
+    steps = inputs.shape.as_list()[0]
+    count = array.shape(inputs)[0]
+    fixed = list(constants or [])
+
+    def advance(x: Any, valid: Any, states: list[Any], last: Any) -> tuple[Any, list[Any]]:
+        output, new = step_function(x, [*states, *fixed])
+        if valid is None:
+            return output, list(new)
+
+        def chosen(here: Any, before: Any) -> Any:
+            flags = array.reshape(valid, array.stack([-1, *[1] * (here.shape.ndims - 1)]))
+            flags = math.logical_and(flags, array.ones_like(here, "bool"))
+            return array.where(flags, here, before)
+
+        if last is None or zero_output_for_mask:
+            last = array.zeros_like(output)
+        kept = [chosen(n, s) for n, s in zip(new, states, strict=True)]
+        return chosen(output, last), kept
+
+    states = [convert_to_tensor(s) for s in initial_states]
+    if unroll:
+        if steps is None:
+            raise ValueError("rnn: unroll=True needs a known number of steps.")
+        outputs: list[Any] = []
+        for i in reversed(range(steps)) if go_backwards else range(steps):
+            valid = None if mask is None else mask[i]
+            output, states = advance(inputs[i], valid, states, outputs[-1] if outputs else None)
+            outputs.append(output)
+        every = array.stack(outputs)
+        return outputs[-1], every if time_major else turned(every), states
+
+    first = count - 1 if go_backwards else 0
+    # One step outside of the loop tells the shape of an output.
+    sample, _ = step_function(array.zeros_like(inputs[0]), [*states, *fixed])
+    results = TensorArray(sample.dtype.base_dtype, size=count, element_shape=sample.shape)
+
+    def body(i: Any, results: Any, last: Any, *states: Any) -> Any:
+        at = first - i if go_backwards else i
+        valid = None if mask is None else mask[at]
+        output, new = advance(inputs[at], valid, list(states), last)
+        output.set_shape(sample.shape)
+        for n, s in zip(new, states, strict=True):
+            n.set_shape(s.shape)
+        return (i + 1, results.write(i, output), output, *new)
+
+    start = array.zeros_like(sample)
+    _, results, last, *states = while_loop(
+        lambda i, *_: i < count, body, (0, results, start, *states)
+    )
+    every = results.stack()
+    every.set_shape([steps, *sample.shape.as_list()])
+    return last, every if time_major else turned(every), states
