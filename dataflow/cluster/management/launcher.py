@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import sys
 import time
 import weakref
 from typing import Any
@@ -52,7 +53,8 @@ def launch(
     placement: ``"PACK"``, ``"SPREAD"``, ``"STRICT_PACK"``, ``"STRICT_SPREAD"``: Ray's placement
         groups.
     restart: start a task that died again, at its old address and without its variables.
-    logs: print what the tasks print, each line with the task's name before it.
+    logs: print a line for each phase of the launch (Ray starts, a task is ready), and then what the
+        tasks print, each line with the task's name before it.
     object_store_bytes: of the Ray that is started; 80 MB unless given, at most 300 MB.
     timeout_seconds: for all tasks to listen.
 
@@ -69,13 +71,16 @@ def launch(
         if job not in counts:
             raise ValueError(f"launch: resources= names {job!r}; the jobs are {sorted(counts)}.")
 
+    started = time.monotonic()
+    say = _say if logs else _say_nothing
+    if "ray" not in sys.modules:
+        say("Loading Ray.")
     from dataflow.cluster.management import ray_backend
 
-    started = time.monotonic()
     options: dict[str, Any] = (
         {} if object_store_bytes is None else {"object_store_bytes": object_store_bytes}
     )
-    backend = ray_backend.RayBackend(address, resources=resources, **options)
+    backend = ray_backend.RayBackend(address, resources=resources, say=say, **options)
     try:
         tasks = [
             backend.make_task(job, index) for job, count in counts.items() for index in range(count)
@@ -83,13 +88,23 @@ def launch(
         backend.check_room(tasks)
         key = new_key()
         backend.start(tasks, key, placement, timeout_seconds)
-        cluster = Cluster(backend, key, restart, logs, time.monotonic() - started)
+        took = time.monotonic() - started
+        say(f"The cluster is ready after {took:.1f} s.")
+        cluster = Cluster(backend, key, restart, logs, took)
         _clusters.add(cluster)
         _stop_first_at_exit()
         return cluster
     except BaseException:
         backend.stop(keep_ray=False)
         raise
+
+
+def _say(line: str) -> None:
+    """Prints what a launch is doing, at once: in a notebook and in a file, too."""
+    print(line, flush=True)
+
+
+def _say_nothing(line: str) -> None: ...
 
 
 def attach(cluster: Any, key: str | None = None, *, timeout_seconds: float = 1.0) -> Cluster:

@@ -103,7 +103,8 @@ class RayBackend:
 
     ``address`` joins a running Ray; else ``RAY_ADDRESS`` does, or one that this process is already
     connected to, or a small one is started on loopback. ``on_death(task, why)`` is called from the
-    watching thread. ``resources`` are a task's options by job, as `launch` takes them.
+    watching thread. ``resources`` are a task's options by job, as `launch` takes them. ``say(line)``
+    is told of each phase of a launch.
     """
 
     has_logs = True
@@ -115,6 +116,7 @@ class RayBackend:
         object_store_bytes: int = OBJECT_STORE_BYTES,
         on_death: Callable[[ActorTask, str], None] | None = None,
         resources: dict[str, dict[str, Any]] | None = None,
+        say: Callable[[str], None] = lambda line: None,
     ) -> None:
         global _users
         if object_store_bytes > MAX_OBJECT_STORE_BYTES:
@@ -124,6 +126,7 @@ class RayBackend:
             )
         self.tasks: list[ActorTask] = []
         self.on_death = on_death
+        self._say = say
         self._group: Any = None
         self._num_bundles = 0
         #: Whether Ray's head was lost, and the cluster with it.
@@ -134,7 +137,7 @@ class RayBackend:
         self._released = False
         _leave_dead_head()
         with _lock:
-            _connect(address or os.environ.get("RAY_ADDRESS"), object_store_bytes)
+            _connect(address or os.environ.get("RAY_ADDRESS"), object_store_bytes, say)
             _users += 1
             #: Whether all that Ray has is free, even where it has not noticed yet that tasks ended.
             self._all_is_free = _started_in is not None and _users == 1
@@ -171,11 +174,13 @@ class RayBackend:
                 raise ResourceExhaustedError(
                     None, None, f"No machines for the placement {placement!r} of {bundles}."
                 )
+        self._say(f"Starting {len(tasks)} task{'s'[: len(tasks) != 1]}.")
         for number, task in enumerate(tasks):
             self._start_one(task, key, 0, number)
         deadline = time.monotonic() + timeout_seconds
-        for task in tasks:
+        for number, task in enumerate(tasks, 1):
             self._await(task, deadline)
+            self._say(f"{task.name} is ready, {number} of {len(tasks)}.")
         self.tell_all(key)
         self._watcher = threading.Thread(
             target=self._watch, args=(key,), name="dataflow watch", daemon=True
@@ -410,13 +415,15 @@ class RayBackend:
                 _started_in = None
 
 
-def _connect(address: str | None, object_store_bytes: int) -> None:
+def _connect(address: str | None, object_store_bytes: int, say: Callable[[str], None]) -> None:
     global _started_in
     wanted = None if address is not None else kept_ray.circumstances(object_store_bytes)
     if kept_ray.use(wanted):
+        say("Using the Ray of the last cluster.")
         _started_in = wanted
         return
     if ray.is_initialized():
+        say("Using the Ray that this process is connected to.")
         return
     common: dict[str, Any] = {
         "logging_level": logging.ERROR,
@@ -424,8 +431,10 @@ def _connect(address: str | None, object_store_bytes: int) -> None:
         "namespace": f"dataflow-{os.getpid()}",
     }
     if address is not None:
+        say(f"Joining the Ray at {address}.")
         ray.init(address=address, **common)
         return
+    say("Starting Ray on this machine.")
     private_ray.start(ray, object_store_bytes, **common)
     _started_in = kept_ray.circumstances(object_store_bytes)
 

@@ -90,9 +90,23 @@ def test_no_process_builds_the_parser_that_ray_never_calls(launched):
     path = os.environ.get("PYTHONPATH", "")
     assert "late_imports" not in path, "what is set for Ray's processes is left in the notebook"
     if importlib.util.find_spec("rfc3987_syntax") is not None:
-        right, file = launched.submit("worker:1", look).result(20)
+        right, file = launched.submit("worker:1", look).result(60)
         assert not right
         assert "late_imports" not in file, "the package has not taken its place"
+
+
+def test_launching_tells_of_its_phases(launched, capsys):
+    with tf.cluster.launch(ps=1, workers=1):
+        pass
+    ray, starting, first, second, ready = capsys.readouterr().out.splitlines()
+    assert ray == "Using the Ray that this process is connected to."
+    assert starting == "Starting 2 tasks."
+    assert first == "/job:ps/task:0 is ready, 1 of 2."
+    assert second == "/job:worker/task:0 is ready, 2 of 2."
+    assert ready.startswith("The cluster is ready after ")
+    with tf.cluster.launch(ps=0, workers=1, logs=False):
+        pass
+    assert capsys.readouterr().out == ""
 
 
 def test_errors_of_a_function_come_back(launched):
@@ -100,7 +114,7 @@ def test_errors_of_a_function_come_back(launched):
         raise ValueError(f"from {server.task}")
 
     with pytest.raises(ValueError, match="from /job:worker/task:1"):
-        launched.submit("worker:1", fail).result(20)
+        launched.submit("worker:1", fail).result(60)
     with pytest.raises(ValueError, match=r"no job 'gpu'; the jobs are \['ps', 'worker'\]"):
         launched.run(fail, job="gpu")
     with pytest.raises(tf.errors.InvalidArgumentError, match="no task 'worker:9'"):
