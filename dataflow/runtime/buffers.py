@@ -1,19 +1,19 @@
-"""Which values take over the buffer of one that dies: computation in place, where it is proved safe.
+"""In-place computation: which results reuse the buffer of a value after its last use.
 
-A line may write over an input when nobody can see that input afterwards and the result fits:
+A line may overwrite an input when nothing can see that input afterwards and the result fits:
 
-- the local dies on this line: no later line, no fetch, no alias by another name reads it;
-- it was made by an op whose kernel always returns memory of its own, so it is no feed, constant,
-  variable, or view of one of those;
-- every line that read it keeps nothing of it: no view (Reshape, Transpose, ...), no list, no queue;
+- the local is last used on this line: no later line, no fetch, no alias by another name reads it;
+- it was computed by an op whose kernel always returns memory of its own, so it is not a feed,
+  constant or variable, or a view of one;
+- no line that read it keeps a reference to it: no view (Reshape, Transpose, ...), list or queue;
 - its dtype is the result's, and so is its shape, whatever is fed. Unknown dimensions are compared
   by their symbols (`rewrites.symbolic_shapes`).
 
-Plans with loops or branches are left alone, and so are recorded runs, whose values are looked at.
+Plans with loops or branches are left alone, and so are recorded runs, whose values are kept.
 
-Measured (relu of a product plus another array, two cores): nothing is gained at 128 x 256 floats,
-7 % at 128 x 1024, 13 % at four million, where `out=` saves the reading of a fresh buffer's memory
-before it is written. Small values therefore keep buffers of their own.
+Measured (relu of a product plus another array, two cores): no gain at 128 x 256 floats, 7 % at
+128 x 1024, 13 % at four million, where `out=` saves page faults and cache misses on a fresh buffer.
+Small values therefore keep buffers of their own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dataflow.runtime.codegen import Generator
     from dataflow.runtime.concurrency import ParallelRegion
 
-#: Values of fewer elements keep their own buffer; an unknown dimension counts as this many.
+#: Values with fewer elements keep their own buffer; next, the size assumed for unknown dimensions.
 _WORTHWHILE_ELEMENTS = 65_536
 _GUESSED_SIZE = 256
 _DTYPES = frozenset({"float32", "float64"})
@@ -45,12 +45,12 @@ def keeps_nothing(op: Operation) -> bool:
     return trait if isinstance(trait, bool) else trait(op)
 
 
-#: Their kernels take, after the inputs, the number of the one to write over.
+#: Ops whose kernels take, after the inputs, the index of the input to overwrite.
 _TAKES_REUSED = frozenset({"ReluGrad"})
 
 
 class InPlace(NamedTuple):
-    """One line written anew: the function for it, and the text of the call."""
+    """A line rewritten to compute in place: its function, and the text of the call."""
 
     function: Callable[..., Any] | None
     text: str
@@ -61,7 +61,7 @@ def write_in_place(
 ) -> dict[str, str]:
     """Rewrites lines whose result takes over the buffer of an input that dies there.
 
-    Returns the local of each such result, with the one whose buffer it takes.
+    Returns the local of each such result, with the local whose buffer it takes.
     """
     reused: dict[str, str] = {}
     if not any(is_large(t) for op in generator.ops for t in op.outputs):
@@ -69,12 +69,12 @@ def write_in_place(
     shapes = Shapes(generator.ops, generator.feeds)
     free: set[str] = set()
     for line in generator.lines:
-        # What is assigned is copied, or handed over below.
+        # An assigned value is copied, or handed over below.
         if line.op is None or not (keeps_nothing(line.op) or line.op.type == "Assign"):
             free.difference_update(line.reads)
         if line.op is not None and line.op.op_def.own_memory and len(line.sets) == 1:
             free.update(line.sets)
-    for region in regions:  # read by another thread, who knows when
+    for region in regions:  # read by another thread, at any time
         free.difference_update(region.takes)
     for i, dying in drops.items():
         _hand_over(generator, i, dying, free)
@@ -96,7 +96,7 @@ def write_in_place(
 
 
 def _hand_over(generator: Generator, i: int, dying: list[str], free: set[str]) -> None:
-    """A variable keeps the array that it is assigned where nobody else does."""
+    """Lets a variable keep the assigned array where nothing else refers to it."""
     line = generator.lines[i]
     op = line.op
     if op is None or op.type != "Assign" or not is_large(op.inputs[1]):
@@ -114,10 +114,10 @@ def _hand_over(generator: Generator, i: int, dying: list[str], free: set[str]) -
 def choose(
     op: Operation, number: int, items: list[str], dying: set[str], free: set[str], shapes: Shapes
 ) -> tuple[int, InPlace] | None:
-    """How the line of ``op`` is written in place: over which input, and how.
+    """How the line of ``op`` computes in place, and over which input.
 
-    ``items`` are the expressions of its inputs, ``dying`` the locals that nothing reads after this
-    line, ``free`` those that are nobody else's.
+    ``items`` are the expressions of its inputs, ``dying`` the locals that are last used on this line,
+    ``free`` those to whose arrays nothing else refers.
     """
     if len(op.outputs) != 1 or op.outputs[0].dtype.name not in _DTYPES:
         return None
@@ -138,7 +138,7 @@ def _in_place(op: Operation, number: int, items: list[str], i: int) -> InPlace |
     if op.type == "_Fused":
         return InPlace(None, f"k{number}([{arguments}], {i})") if _ends_in_place(op) else None
     if op.type == "AddN":
-        # The sum is made in the order of the inputs, and after the first two nothing reads `i`.
+        # The sum is computed in the order of the inputs, and after the first two nothing reads `i`.
         if len(items) < 2 or (len(items) > 2 and (i != 0 or items.count(items[0]) > 1)):
             return None
         return InPlace(_add_up, f"o{number}([{arguments}], {items[i]})")
@@ -184,7 +184,7 @@ def _add_up(inputs: list[Any], out: Any) -> Any:
 
 
 def is_large(tensor: Tensor) -> bool:
-    """True for a value whose buffer is worth taking over."""
+    """True for a value whose buffer is worth reusing."""
     if not tensor.dims:
         return False
     size = 1

@@ -5,8 +5,8 @@ generated function, values are its local variables, deleted after their last use
 pass a value on (Identity, a variable's read) cost nothing: their consumers use the value itself.
 Loops and conditionals become Python's ``while`` and ``if`` (see `control_structure`).
 
-A variable's read is *late*: the line that uses the value looks at the variable. That is what
-TensorFlow's reference variables do, whose read shares the buffer that assignments change.
+A variable is read *late*: by the line that uses the value. So do TensorFlow's reference variables,
+whose read shares the buffer that assignments change.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ASSIGNS = frozenset({"Assign"})
 _LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"})
 _BLOCKS = ("if ", "elif ", "else", "while ")
 _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
-#: What lines of a plan call by these names, and so nothing that is fed can be.
+#: Names that lines of a plan use themselves, so that no fed value may have them.
 _OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|nonfinite\d+")
 _RESERVED = frozenset(
     {*keyword.kwlist, *dir(builtins), "DEAD", "feed", "hook", "isfinite", "later", "run"}
@@ -90,10 +90,10 @@ class GeneratedPlan(NamedTuple):
 class Generator:
     """Writes the function for one plan.
 
-    ``bind_kernel(op)`` gives the callable for a node, ``bind_variable(op)`` its
+    ``bind_kernel(op)`` returns the callable for a node, ``bind_variable(op)`` its
     `VariableResource`; with ``trace`` the function takes a hook first, called after each node as
-    ``hook(node number, outputs)``; with ``reuse`` a value may take over the buffer of one that dies
-    (see `buffers`). Independent regions are shared by ``threads`` threads where that pays (see
+    ``hook(node number, outputs)``; with ``reuse`` a result may take the buffer of a value after its
+    last use (see `buffers`). Independent regions are shared by ``threads`` threads where that pays (see
     `concurrency`), each of whose kernels uses at most ``kernel_threads``, if that is not 0.
     """
 
@@ -124,9 +124,9 @@ class Generator:
         self.trace = trace
         self._reuse = reuse
         self._threads, self._limit = threads, kernel_threads
-        #: Adds lines that look at values, once all others are there.
+        #: Adds lines that check values, once all others have been written.
         self._check = check
-        #: Lets the other lines go on while an op waits, where the plan has such ops.
+        #: Lets the other lines continue while an op waits, if the plan has such ops.
         self._overlap = overlap
         #: Which fetches may be written into a buffer of the caller (adds the argument `allocator`).
         self._preallocated = preallocated
@@ -135,16 +135,16 @@ class Generator:
         self.lines: list[Line] = []
         self.indent = 1
         self.numbers: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
-        #: What the function takes: a name for each of the feeds.
+        #: The function's parameters: a name for each of the feeds.
         self.parameters: list[str] = []
         self._fed_names: set[str] = set()
         self._unfed: dict[str, Tensor] = {}
         self._assigned: set[str] = set()
         self._checked: dict[str, None] = {}
-        #: Names that the line which is being written reads.
+        #: Names read by the line that is being written.
         self.reads: list[str] = []
         self.reused: dict[str, str] = {}
-        #: Expressions of all inputs, by the index of the line that computes one output of them.
+        #: Expressions of all inputs, by the index of the line that computes one output from them.
         self.operands: dict[int, list[str]] = {}
         self.structured = any(op.op_def.control_flow for op in self.ops)
 
@@ -153,7 +153,7 @@ class Generator:
         return finish(self.generate_gradually())
 
     def generate_gradually(self) -> Steps[GeneratedPlan]:
-        """As `generate`, bit by bit."""
+        """As `generate`, in steps (`rewrites.gradual.Steps`)."""
         for i, tensor in enumerate(self.feeds):
             self.parameters.append(self._name_of_feed(tensor, f"f{i}"))
             self.values[tensor] = Value(self.parameters[-1])
@@ -181,7 +181,7 @@ class Generator:
         return (yield from self._compile(dead_fetches))
 
     def _name_of_feed(self, tensor: Tensor, otherwise: str) -> str:
-        """The graph's own name for what is fed, where no other line can mean something else by it."""
+        """The graph's own name of a fed tensor, where it cannot clash with another name of the plan."""
         name = tensor.op.name.rpartition("/")[2]
         taken = name in _RESERVED or name in self._fed_names or _OWN.fullmatch(name)
         if taken or not name.isidentifier():
@@ -190,13 +190,13 @@ class Generator:
         return name
 
     def _read_into_allocated(self, position: int, tensor: Tensor) -> str:
-        """The expression for a variable's value, in memory of the allocator."""
+        """The expression for a variable's value, copied to memory of the allocator."""
         variable = self.use(tensor).partition(".")[0]
         self.globals[f"r{position}"] = output_allocator.reader(tensor)
         return f"r{position}({output_allocator.ALLOCATOR}, {variable})"
 
     def _find_assigned(self) -> None:
-        """Variables that this plan itself initializes are looked at when used, not up front."""
+        """Finds variables that this plan itself initializes: they are read when used, not up front."""
         for op in self.ops:
             if op.type in _ASSIGNS:
                 source = op.inputs[0].op
@@ -239,7 +239,7 @@ class Generator:
         return f"t{number}" if len(tensor.op.outputs) == 1 else f"t{number}_{tensor.value_index}"
 
     def insert(self, place: int, line: Line) -> None:
-        """Puts a line before the one that is number ``place``."""
+        """Inserts a line before line number ``place``."""
         self.lines.insert(place, line)
         self.operands = {i + (i >= place): x for i, x in self.operands.items()}
 
@@ -329,7 +329,7 @@ class Generator:
         if op.op_def.operator is not None:
             operator, kinds = op.op_def.operator
             if op.inputs[0].dtype.base_dtype.kind in kinds and op.outputs[0] not in self.values:
-                self._bind_kernel(op)  # refuses a device that has no kernel
+                self._bind_kernel(op)  # raises for a device that has no kernel
                 left, right = (self.use(t) for t in op.inputs)
                 name = self.output_name(op.outputs[0])
                 self.values[op.outputs[0]] = Value(name)
@@ -357,7 +357,7 @@ class Generator:
         call = f"k{number}({', '.join(arguments)})"
         names: list[str] = []
         refs = [a for a in op.op_def.outputs if a.is_ref]
-        if refs:  # a reference output is the variable that came in
+        if refs:  # a reference output is the variable that was passed in
             self.add_line(call, op)
             for tensor in op.outputs:
                 self.values.setdefault(tensor, self.values[op.inputs[0]])
@@ -379,14 +379,14 @@ class Generator:
             self.add_line(f"{', '.join(names)}{comma} = {call}", op, tuple(names))
 
     def emit_trace(self, op: Operation) -> None:
-        """With ``trace``: tells the hook that a node is done, with its outputs."""
+        """With ``trace``: calls the hook when a node is done, with its outputs."""
         if not self.trace:
             return
         items = []
         for tensor in op.outputs:
             value = self.values.get(tensor)
             if value is None or value.text == "None" or tensor.dtype.base_dtype.kind == "x":
-                items.append("None")  # not computed, or a resource or list, which nobody can show
+                items.append("None")  # not computed, or a resource or list, which cannot be shown
             elif value.is_ref:
                 items.append(f"{value.text}.array")
             else:
@@ -463,7 +463,7 @@ class Generator:
     def _last_uses_between_blocks(self) -> dict[int, list[str]]:
         """As `_last_uses`, for a plan with loops or branches.
 
-        Only locals that are surely set are dropped, and only by statements outside all blocks, at
+        Only locals that are certainly set are dropped, and only by statements outside all blocks, at
         or after their last use.
         """
 
@@ -509,7 +509,7 @@ class Generator:
 
 
 def _unfed(tensors: dict[str, Tensor], name: str) -> None:
-    """What a line calls for a placeholder that was not fed."""
+    """Raises the error for a placeholder that was not fed."""
     tensor = tensors[name]
     raise InvalidArgumentError(
         None,

@@ -9,9 +9,9 @@ A region has only nodes without effects. It may read variables, if no line until
 needed changes one; its buffers are its own. So results, state and the order of reads and writes are
 those of a run in one thread.
 
-Whether it pays is judged by a cost in microseconds, from static shapes. Kernels that use several
-threads themselves (large products, convolutions, large fused chains and updates) are neither in a
-region nor beside one: they need the helper. Measured on two cores, as shares of the time one after the
+Whether it pays is decided by a cost in microseconds, estimated from static shapes. Kernels that use
+several threads themselves (large products, convolutions, large fused chains and updates) are neither
+in a region nor run beside one: they need the helper. Measured on two cores, as shares of the time one after the
 other: two plain calls of 17 ms side by side on a quiet machine 0.51; while other processes ran, a
 plan of two towers of four 256 x 256 products 0.98, and regions of 0.17 ms 1.06, hence the least
 cost of a region.
@@ -34,9 +34,9 @@ from dataflow.rewrites.common_subexpressions import can_merge
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Line
 
-#: What a region must cost, and what must be done beside it: waking a thread takes some 20 us.
+#: The least cost of a region, and of what runs beside it: waking a thread takes about 20 us.
 LEAST_MICROSECONDS = 150.0
-#: Longer regions are not looked for: looking takes time, too.
+#: The most lines in a region, as the search takes time, too.
 _MOST_LINES = 64
 _LOCAL = re.compile(r"[tf]\d")
 _READ = re.compile(r"\bv\d+\.")
@@ -56,7 +56,7 @@ class ParallelRegion(NamedTuple):
 
 
 def microseconds(op: Operation, single: bool) -> float | None:
-    """About how long a node takes; ``None`` for one whose kernel uses several threads itself.
+    """The estimated time of a node; ``None`` if its kernel uses several threads itself.
 
     ``single``: kernels may use one thread only.
     """
@@ -72,7 +72,7 @@ def microseconds(op: Operation, single: bool) -> float | None:
 
 
 def find(lines: Sequence[Line], most: int, single: bool) -> list[ParallelRegion]:
-    """Regions worth handing to another thread; at any time at most ``most`` of them are under way."""
+    """Regions worth running on another thread; at most ``most`` of them run at any time."""
     search = _Search(lines, single)
     if most < 1 or search.done[-1] < 2 * LEAST_MICROSECONDS:
         return []
@@ -94,7 +94,7 @@ def _is_pure(op: Operation) -> bool:
 
 
 class _Search:
-    """What is known of each line when regions are looked for."""
+    """Facts about each line, for the search for regions."""
 
     def __init__(self, lines: Sequence[Line], single: bool) -> None:
         self.lines = lines
@@ -107,7 +107,7 @@ class _Search:
         self.changes = [0, *itertools.accumulate(not pure for pure in self.pure)]
         #: Kernels that use several threads, before each line.
         self.shared = [0, *itertools.accumulate(cost is None for cost in costs)]
-        #: The first line at or after each that can be in no region.
+        #: The first line at or after each that cannot be in a region.
         self.wall = [len(lines)] * (len(lines) + 1)
         for i in range(len(lines) - 1, -1, -1):
             self.wall[i] = self.wall[i + 1] if self.in_region[i] else i

@@ -5,10 +5,10 @@ than running it. A graph launches them all at once. What it needs: the same kern
 buffers every time. So fed values are copied into fixed buffers, variables are updated in place, and
 the graph is dropped when a feed has another shape or a variable another buffer.
 
-A plan can be captured when its nodes run on one GPU, hold no state but variables, and the host has
-nothing to compute from values: shapes are known from the feeds' shapes, nothing waits for the
-device in between. Whether kernels keep to this is seen when it is tried; a plan that cannot be
-captured goes on as it was.
+A plan can be captured when its nodes run on one GPU, hold no state but variables, and the host
+computes nothing from values: shapes follow from the feeds' shapes, and nothing waits for the device
+in between. Whether the kernels allow it turns out when capturing is tried; a plan that cannot be
+captured runs as before.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from dataflow.placement.transfers import Placed
 
 #: Runs with the same shapes before a plan is captured: kernels are compiled by then.
 _RUNS_BEFORE_CAPTURE = 3
-#: As many sets of shapes are kept; a plan whose shapes change all the time is not captured.
+#: The most sets of shapes with a graph; a plan whose shapes keep changing is not captured.
 _MAX_GRAPHS = 4
 
 
 def why_not(placed: Placed) -> str:
-    """Why a plan cannot be captured; ``""`` when there is no reason to be seen in its nodes."""
+    """Why a plan cannot be captured; ``""`` when its nodes give no reason."""
     devices = set(placed.kernel_devices.values())
     if len(devices) != 1:
         return "its nodes run on several GPUs" if devices else "it uses no GPU"
@@ -78,11 +78,11 @@ class CudaGraphs:
         self._variables = [plan.bind_variable(op) for op in placed.ops if op.op_def.is_variable]
         self._lock = threading.Lock()
         self._graphs: dict[tuple[Any, ...], _Graph | int] = {}
-        #: Why there are no graphs; "" as long as nothing speaks against them.
+        #: Why there are no graphs; "" as long as there is no obstacle.
         self.reason = ""
 
     def run(self, arguments: Sequence[Any]) -> list[Any] | None:
-        """The results by launching a graph; ``None`` when the plan has to run as usual."""
+        """Launches a graph and returns the results; ``None`` when the plan has to run as usual."""
         if self.reason or not self._lock.acquire(blocking=False):
             return None  # another thread is using the buffers
         try:
@@ -91,7 +91,7 @@ class CudaGraphs:
             self._lock.release()
 
     def let_go(self) -> int:
-        """Drops the graphs, whose memory somebody else needs more; returns their bytes.
+        """Drops the graphs to free memory for other uses; returns their bytes.
 
         The plan is not captured again: it would take the memory back.
         """
@@ -126,7 +126,7 @@ class CudaGraphs:
             self._graphs.clear()
             return None
         if any(v.array is None for v in self._variables):
-            return None  # the usual way says which variable has no value
+            return None  # the usual run reports which variable has no value
         try:
             for variable in self._variables:
                 variable.exclusive()  # a buffer of its own, which updates in place may change
@@ -161,10 +161,10 @@ class _Graph:
         where = {t: i for i, t in enumerate(placed.feeds)}
         self._fed = [where[t] for t in copied]
         self._buffers = [xp.empty(np.shape(arguments[i]), arguments[i].dtype) for i in self._fed]
-        self._arguments = list(arguments)  # their shapes are looked at
+        self._arguments = list(arguments)  # for their shapes
 
     def capture(self, variables: Sequence[Any]) -> None:
-        """CudaGraphs the plan's kernels. Raises `CaptureFailed`."""
+        """Captures the plan's kernels. Raises `CaptureFailed`."""
         # Aliases: references to the arrays themselves would make an update copy them first.
         aliases = [alias_of(v.array) for v in variables]
         self._seen = [buffer_of(a) for a in aliases]
@@ -180,11 +180,11 @@ class _Graph:
 
     @property
     def num_bytes(self) -> int:
-        """How much of the GPU's memory it holds, beside variables."""
+        """How much GPU memory it holds, not counting variables."""
         return sum(int(b.nbytes) for b in self._buffers) + self._work.num_bytes
 
     def is_valid(self, variables: Sequence[Any]) -> bool:
-        """Whether the variables still lie where they did, and nobody else holds their arrays."""
+        """Whether the variables still have the same buffers, and nothing else refers to their arrays."""
         return all(
             variable.array is not None and buffer_of(variable.exclusive()) == seen
             for variable, seen in zip(variables, self._seen, strict=True)
@@ -199,9 +199,9 @@ class _Graph:
 
 
 def _body(plan: Any, placed: Placed, copied: Sequence[Tensor]) -> Any:
-    """The plan's function from what is on the device to what is on the device.
+    """The plan's function with inputs and outputs on the device.
 
-    It takes the feeds, of which only the shapes may be looked at, and their copies.
+    It takes the feeds, of which it may use only the shapes, and their copies.
     """
     copies = {
         op.inputs[0]: op.outputs[0]

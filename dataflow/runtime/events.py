@@ -1,4 +1,4 @@
-"""Listeners of runs: how widgets hear of every `Session.run`. Free when nobody listens."""
+"""Listeners of runs: how widgets learn of every `Session.run`. Free when there are no listeners."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ listeners: list[Callable[[RunEvent], None]] = []
 
 
 def subscribe(callback: Callable[[RunEvent], None]) -> Callable[[], None]:
-    """Calls ``callback(event)`` after every run; returns a function that ends it."""
+    """Calls ``callback(event)`` after every run; returns a function that unsubscribes."""
     listeners.append(callback)
 
     def unsubscribe() -> None:

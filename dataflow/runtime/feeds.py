@@ -73,7 +73,7 @@ def make_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:
     """A function that turns a fed value into an array for ``tensor``, checked against its shape."""
     dtype = tensor.dtype.base_dtype
     if not dtype.is_numpy_compatible:
-        return lambda value: value  # resources and the like pass as they are
+        return lambda value: value  # resources and the like are passed on unchanged
     numpy_dtype = dtype.numpy
     dims = tensor.dims
     if dims is not None and None not in dims:
@@ -132,7 +132,7 @@ def _to_array(
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
     try:
-        # An array of CuPy is brought to the host, where plans take what is fed.
+        # A CuPy array is copied to the host, where plans expect feeds.
         return np.asarray(to_host(value), dtype=numpy_dtype)
     except (ValueError, TypeError) as e:
         got = (

@@ -17,12 +17,12 @@ def register_fetch_expander(base_type: Any, function: Callable[[Any], Any]) -> N
     _expanders.insert(0, (base_type, function))
 
 
-#: Op types whose fetched value is given to the user as an object: f(tensor, value, session).
+#: Op types whose fetched value is wrapped for the user: f(tensor, value, session).
 _wrappers: dict[str, Callable[[Tensor, Any, Any], Any]] = {}
 
 
 def register_fetch_wrapper(op_type: str, function: Callable[[Tensor, Any, Any], Any]) -> None:
-    """What an op of this type gives is wrapped by ``function`` when it is fetched."""
+    """Fetched values of ops of this type are wrapped by ``function``."""
     _wrappers[op_type] = function
 
 

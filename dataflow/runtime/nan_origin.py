@@ -1,14 +1,14 @@
-"""Where a NaN was made: the first node that makes one from finite inputs.
+"""Finds where a NaN came from: the first node that makes one from finite inputs.
 
-A fetched number that is NaN or infinite is noticed in the run itself, by one comparison right after
-it is computed (`add_checks`), when no variable that it hangs on has changed yet. Then what it hangs
-on is computed once more, node by node and watched, from the same feeds and variables; random ops
-draw the same numbers again from copies of their streams; what a queue, an iterator or a Python
-function gave is taken as it was. So the second computation changes nothing.
+A fetched number that is NaN or infinite is detected in the run itself, by one comparison right after
+it is computed (`add_checks`), before any variable that it depends on changes. Then the nodes that it
+depends on are computed again, one by one, from the same feeds and variables, and their values are
+checked. Random ops draw the same numbers again from copies of their streams; the values that a queue,
+an iterator or a Python function returned are reused. So the second computation changes nothing.
 
-Noticed are scalars, such as losses, in plans that run on this process's CPU. Not covered: runs on a
-cluster or a GPU, arrays, and numbers that hang on a variable that is assigned before them in the same
-run. `find` looks at any fetch when it is asked to.
+Only scalars are checked, such as losses, in plans that run on this process's CPU. Not covered: runs
+on a cluster or a GPU, arrays, and numbers that depend on a variable that is assigned before them in
+the same run. `find` checks any fetch on request.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 #: Files of this package, and the code of plans.
 _OURS = re.compile(re.escape(str(Path(__file__).resolve().parents[1])) + "|<dataflow plan")
-#: They print or check, and hand on what they are given.
+#: Ops that print or check their input and pass it on.
 _PASSING_ON = frozenset({"Print", "CheckNumerics"})
 
 
 class NonFiniteWarning(RuntimeWarning):
-    """A fetched number is NaN or infinite; ``origin`` says where that was made.
+    """A fetched number is NaN or infinite; ``origin`` says where it came from.
 
     Given once for each combination of fetches and feeds. ``tf.ConfigProto(watch_numerics=False)``
     turns the watch off.
@@ -57,7 +57,7 @@ class NonFiniteWarning(RuntimeWarning):
 
 
 class ValueSummary(NamedTuple):
-    """A value in short: ``minimum`` and ``maximum`` are of its finite elements, None without any."""
+    """A summary of a value: ``minimum`` and ``maximum`` of its finite elements, None without any."""
 
     name: str
     dtype: str
@@ -85,9 +85,9 @@ class ValueSummary(NamedTuple):
 
 
 class NonFiniteOrigin(NamedTuple):
-    """The node in which a NaN or an infinity came up.
+    """The node in which a NaN or an infinity first appeared.
 
-    ``kind`` is "made" for a node that made it of finite inputs (or NaN of infinite ones); "fed",
+    ``kind`` is "made" for a node that made it from finite inputs (or NaN of infinite ones); "fed",
     "variable", "constant" or "given" for a value that had it from the start (given: by a queue, an
     iterator or a Python function). ``what`` is "NaN" or "infinity". ``cause`` is where an
     infinite input of the node comes from.
@@ -119,17 +119,17 @@ class NonFiniteOrigin(NamedTuple):
 
 
 class _Refused(Exception):
-    """It cannot be computed again without changing something."""
+    """The fetch cannot be computed again without changing state."""
 
 
 class _Found(Exception):
-    """A NaN came up; the rest need not run."""
+    """A NaN was found; the rest need not run."""
 
 
 def add_checks(plan: Plan, generator: Generator, origin: dict[Operation, Operation]) -> None:
-    """Lines that look at the fetched scalars as soon as they are there.
+    """Adds lines that check the fetched scalars as soon as they are computed.
 
-    ``origin`` leads from the generator's nodes to the user's.
+    ``origin`` maps the generator's nodes to the user's.
     """
     for number, fetch in enumerate(generator.fetches):
         value = generator.values.get(fetch)
@@ -187,7 +187,7 @@ def _changed_before(generator: Generator, place: int) -> set[Operation]:
 
 
 def _is_given(op: Operation) -> bool:
-    """True for a node whose outputs another call would not give again."""
+    """True for a node that would return other values if called again."""
     traits = op.op_def
     if traits.is_variable or traits.is_handle or traits.control_flow or _is_random(op):
         return False
@@ -214,7 +214,7 @@ def _noticed(
             text = str(origin) if origin is not None else "computed once more, it is finite"
         except _Refused as refusal:
             text = f"where it comes from cannot be told: {refusal}"
-        except Exception as error:  # the run goes on: it is the user's, and did not fail
+        except Exception as error:  # the user's own run did not fail, so it continues
             text = f"where it comes from cannot be told: {type(error).__name__}: {error}"
         warning = NonFiniteWarning(f"{target.name!r} is NaN or infinite: {text}")
         warning.origin = origin
@@ -224,7 +224,7 @@ def _noticed(
 
 
 def _level_of_user() -> int:
-    """How many calls the user's line is above the caller of this function."""
+    """The stack level of the user's line, seen from the caller of this function."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _OURS.match(frame.f_code.co_filename):
         frame, level = frame.f_back, level + 1
@@ -234,9 +234,9 @@ def _level_of_user() -> int:
 def find(plan: Plan, arguments: Sequence[Any]) -> NonFiniteOrigin | None:
     """The first node of a run with these converted feeds that makes a NaN, or else an infinity.
 
-    What is fetched is computed and watched; neither variables nor the numbers of later runs change.
-    ``None`` where all is finite. Raises `UnimplementedError` where a fetch hangs on what cannot be
-    computed without changing something: an assignment, a queue.
+    The fetches are computed and checked; neither variables nor the random numbers of later runs change.
+    ``None`` where all is finite. Raises `UnimplementedError` where a fetch depends on something that
+    cannot be computed without changing state: an assignment, a queue.
     """
     found = None
     for target in plan.fetches.tensors:
@@ -256,7 +256,7 @@ def find(plan: Plan, arguments: Sequence[Any]) -> NonFiniteOrigin | None:
 def _find(
     plan: Plan, target: Tensor, feeds: Sequence[Any], given: dict[Tensor, Any], again: bool
 ) -> NonFiniteOrigin | None:
-    """Computes ``target`` and watches; ``again``: with the random numbers of the run just made."""
+    """Computes ``target`` and checks values; ``again``: with the random numbers of the last run."""
     fed = [*plan.feeds, *given]
     ops = [op for op in needed_operations([target], [], fed) if _computes(op)]
     _refuse(ops, set(fed), again)
@@ -278,7 +278,7 @@ def _find(
 
 
 def _computes(op: Operation) -> bool:
-    """False for nodes that are there to raise or to print."""
+    """False for nodes that only raise or print."""
     return bool(op.outputs) or not op.op_def.has_side_effect
 
 
@@ -333,13 +333,13 @@ def _binder(plan: Plan, again: bool) -> Callable[..., Any]:
 
 
 class _Watch:
-    """Looks at each value as it is made, until a NaN comes up."""
+    """Checks each value as it is computed, until a NaN is found."""
 
     def __init__(self, ops: Sequence[Operation]) -> None:
         self._ops = ops
         self._summaries: dict[Tensor, ValueSummary] = {}
         self._inputs: dict[Operation, list[ValueSummary]] = {}
-        self._first: dict[str, Tensor] = {}  # "NaN" and "infinity" -> where it came up first
+        self._first: dict[str, Tensor] = {}  # "NaN" or "infinity" -> where it appeared first
 
     def note(self, tensor: Tensor, value: Any) -> None:
         summary = summarize(tensor.name, value)
@@ -366,11 +366,11 @@ class _Watch:
         return [self._summaries[t] for t in op.inputs if t in self._summaries]
 
     def origin(self, fed: set[Tensor]) -> NonFiniteOrigin | None:
-        """Where the first NaN, or else the first infinity, comes from."""
+        """The origin of the first NaN, or else of the first infinity."""
         for what in ("NaN", "infinity"):
             if what in self._first:
                 return self._origin(self._first[what], what, fed)
-        for tensor, summary in self._summaries.items():  # fetched as it was given
+        for tensor, summary in self._summaries.items():  # fetched directly
             if not summary.is_finite:
                 return self._origin(tensor, "NaN" if summary.num_nan else "infinity", fed)
         return None
@@ -413,7 +413,7 @@ class _Watch:
 
 
 def summarize(name: str, value: Any) -> ValueSummary | None:
-    """A floating value in short; ``None`` for any other."""
+    """A summary of a floating-point value; ``None`` for any other."""
     if value is None or value is DEAD:
         return None
     if not isinstance(value, (np.ndarray, np.generic)):

@@ -1,13 +1,13 @@
-"""Results written straight into the memory that they are sent from.
+"""Results computed directly in the memory that they are sent from.
 
 A result that one task of a cluster sends to another is copied into memory that both can read. This
 module saves the copy: the function of a segment takes one more argument, an *output allocator*, and a
 kernel with an ``out`` parameter writes into an array of that dtype and shape from the allocator. A variable's value
-is copied there as it is read, under the variable's lock, so that no update in the meantime has to
-leave the variable's array to its reader and make a new one.
+is copied there as it is read, under the variable's lock; otherwise an update in the meantime would
+have to leave the array to the reader and make a new one.
 
-Without an allocator, when it returns ``None``, and when the result turns out to have another shape than
-the graph says, results have memory of their own as usual.
+Without an allocator, when it returns ``None``, and when a result turns out to have another shape than
+the graph says, results get memory of their own as usual.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _OPERATORS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divi
 
 
 class OutputAllocator(Protocol):
-    """What hands out buffers for results: the connection that sends them."""
+    """Provides buffers for results: the connection that sends them."""
 
     def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
-        """An array to write to, with undefined content; ``None`` for a result with its own memory."""
+        """An uninitialized array to write to; ``None`` if the result should have memory of its own."""
 
 
 def num_bytes(tensor: Tensor) -> int:
-    """How many bytes a value has; 0 where that is not known, or it is no array of NumPy's numbers."""
+    """The size of a value in bytes; 0 where it is unknown, or the value is no array of numbers."""
     dims, dtype = tensor.dims, tensor.dtype.base_dtype
     if dims is None or None in dims or dtype.kind not in "iufc" or dtype is bfloat16:
         return 0
@@ -47,7 +47,7 @@ def num_bytes(tensor: Tensor) -> int:
 
 
 def write_to_allocated(generator: Generator, preallocated: set[Tensor]) -> None:
-    """Writes the lines that compute some values anew, where their kernels take ``out``."""
+    """Rewrites the lines that compute these values, where their kernels take ``out``."""
     for i, operands in list(generator.operands.items()):
         line = generator.lines[i]
         op = line.op
@@ -69,14 +69,14 @@ def write_to_allocated(generator: Generator, preallocated: set[Tensor]) -> None:
                 function = _by_ufunc(_OPERATORS[symbol], op.outputs[0])
         if function is None:
             continue
-        del generator.operands[i]  # it takes over nobody's buffer
+        del generator.operands[i]  # it must not reuse another value's buffer
         generator.globals[f"l{number}"] = function
         text = f"{line.sets[0]} = l{number}({ALLOCATOR}, {', '.join(operands)})"
         generator.lines[i] = line._replace(text=text)
 
 
 def reader(tensor: Tensor) -> Callable[[OutputAllocator | None, Any], Any]:
-    """A function of the allocator and a variable that gives the variable's value."""
+    """A function of the allocator and a variable that returns the variable's value."""
     dtype, shape = _kind(tensor)
 
     def read(allocator: OutputAllocator | None, ref: Any) -> Any:

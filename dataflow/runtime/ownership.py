@@ -1,4 +1,4 @@
-"""Which results a caller may keep: those that nobody else holds, and copies of the others."""
+"""Makes results safe to keep: arrays that only the caller refers to, and copies of the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataflow.runtime.codegen import DEAD
 
 
 def detach(value: Any) -> Any:
-    """A result that the caller may keep and change: a copy where the engine still holds it."""
+    """A result that the caller may keep and change: a copy if the engine still refers to it."""
     if type(value) is np.ndarray:
         if not value.shape:
             value = value[()]
@@ -42,7 +42,7 @@ def detach(value: Any) -> Any:
 
 
 def _measure_fresh() -> int:
-    """How many references `detach` sees to an array that nobody else holds."""
+    """How many references `detach` sees to an array that nothing else refers to."""
     seen = []
 
     def probe(value: Any) -> Any:

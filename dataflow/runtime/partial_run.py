@@ -1,4 +1,4 @@
-"""`Session.partial_run`: one computation, its feeds and fetches given bit by bit."""
+"""`Session.partial_run`: one computation whose feeds and fetches are given step by step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataflow.runtime.plan import Plan
 
 
 class PartialRun:
-    """The state of one partial run: what has been computed stays, as if fed, for later calls."""
+    """The state of one partial run: computed values are kept, as if fed, for later calls."""
 
     def __init__(self, session: Any, fetches: Any, feeds: Any) -> None:
         graph = session.graph
@@ -35,7 +35,7 @@ class PartialRun:
             if tensor in self._known:
                 raise ValueError(f"{tensor.name!r} was fed already in this partial run.")
             self._known[tensor] = value
-        # Everything on the way is kept, so that no node runs twice.
+        # All intermediate values are kept, so that no node runs twice.
         plan = Plan(session, wanted, list(self._known))
         inner = [
             t

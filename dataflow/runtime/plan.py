@@ -35,14 +35,14 @@ from dataflow.runtime.resources import KernelContext
 from dataflow.runtime.run_errors import annotate_error
 from dataflow.runtime.waiting import HandedOver, Overlap
 
-#: Smaller plans are not watched for NaN: they run in microseconds, and what makes it is plain to see.
+#: Smaller plans are not checked for NaN: they run in microseconds, and its origin is obvious.
 LEAST_WATCHED = 8
-#: A graph that runs once is not worth the work.
+#: Rewriting does not pay for a graph that runs only once or twice.
 RUNS_BEFORE_REWRITING = 2
 
 
 class _FunctionState(dict[str, Any]):
-    """What an op of a bound function keeps."""
+    """The state of an op in a bound function."""
 
 
 def is_kept_by_function(context: Any) -> bool:
@@ -76,9 +76,9 @@ class Plan:
         self.ops = needed_operations(fetches.tensors, fetches.operations, feeds)
         self.needed = frozenset(op.name for op in self.ops)
         self.journal: list[Any] = []
-        #: The nodes that `generated` computes: those of ``ops`` until the plan is rewritten.
+        #: The nodes that `generated` computes: ``ops`` until the plan is rewritten.
         self.compiled_ops = self.ops
-        #: Nodes that rewrites made or copied -> the user's nodes; empty before rewriting.
+        #: Nodes that rewrites added or copied -> the user's nodes; empty before rewriting.
         self.origin: dict[Operation, Operation] = {}
         self._converters = [make_feed_converter(t) for t in feeds]
         self._options = session.rewrite_options
@@ -86,18 +86,18 @@ class Plan:
         if session.config.log_device_placement:
             log_placement(devices)
         self.cuda_graphs: Any = None
-        #: Whether a warning was given that something fetched is NaN or infinite; one is enough.
+        #: Whether it has warned of a NaN or an infinity; once is enough.
         self.told_of_nan = False
         placed = self._from_the_beginning(devices)
         self._use(placed, self.generator(placed).generate())
         self._rebuild = fetches.rebuild
         self.thread_scopes = self._thread_scopes()
-        #: Runs until rewriting begins; 0 while the runs do it, bit by bit, and -1 after that.
+        #: Runs until rewriting starts; 0 while runs do it in steps, and -1 after that.
         self._runs_left = RUNS_BEFORE_REWRITING if self._options is not None else -1
         self._rewriting: Gradual | None = None
 
     def _from_the_beginning(self, devices: dict[Operation, str]) -> Placed:
-        """The nodes of the first runs (`rewrites.engine.as_always`)."""
+        """The nodes for the first runs (`rewrites.engine.as_always`)."""
         fetches, operations = self.fetches.tensors, self.fetches.operations
         loops = any(op.op_def.control_flow == "next_iteration" for op in self.ops)
         if loops and not self.session.has_gpu:
@@ -116,9 +116,9 @@ class Plan:
     ) -> None:
         """Applies the rewrites and compiles again; the results stay the same to the bit.
 
-        ``watch`` and ``num_hits`` are handed to `rewrites.engine.apply`. Sizes that are equal in ``arguments``, the
-        converted feeds, are taken to stay so: the size of a batch, which several feeds have. A run
-        in which they differ has the plan rewritten without that.
+        ``watch`` and ``num_hits`` are passed to `rewrites.engine.apply`. Sizes that are equal in
+        ``arguments``, the converted feeds, are assumed to stay equal: several feeds have the size of
+        the batch. After a run in which they differ the plan is rewritten without that assumption.
         """
         self._runs_left = -1
         self._rewriting = None
@@ -130,7 +130,7 @@ class Plan:
         arguments: list[Any] | None = None,
         num_hits: int | None = None,
     ) -> Steps[None]:
-        """As `rewrite`, bit by bit; the plan stays as it is until all is done."""
+        """As `rewrite`, in steps; the plan does not change until all are done."""
         keep_freed_memory()
         if self._options is None or len(self.ops) < self._options.min_nodes:
             return
@@ -139,7 +139,7 @@ class Plan:
 
         equal_dims: Any = []
         batch_size_hint = None if arguments is None else size_of_batch(self.feeds, arguments)
-        if arguments is not None and not self.session.has_gpu:  # CUDA graphs look at no sizes
+        if arguments is not None and not self.session.has_gpu:  # CUDA graphs do not use sizes
             equal_dims = equal_dims_of(self.feeds, arguments)
         rewritten = yield from engine.apply_gradually(
             self.ops,
@@ -200,7 +200,7 @@ class Plan:
         self.function = checked
 
     def _go_on_rewriting(self, arguments: list[Any] | None) -> None:
-        """Does as much of the rewriting as one run may; begins it when it is time."""
+        """Spends one run's budget on rewriting; starts it when it is time."""
         with self.session.lock:
             if self._runs_left > 0:
                 self._runs_left -= 1
@@ -216,7 +216,7 @@ class Plan:
                     self._runs_left, self._rewriting = -1, None
 
     def _capturable(self, placed: Placed) -> Any:
-        """The plan's CUDA graphs; ``None`` where it can have none."""
+        """The plan's CUDA graphs; ``None`` where it cannot have any."""
         config: Any = self.session.config
         if not placed.kernel_devices or not config.gpu_options.use_cuda_graphs:
             return None
@@ -234,10 +234,10 @@ class Plan:
     ) -> Placed:
         """The nodes with the copies between memories that their devices ask for.
 
-        ``origin`` leads from the given nodes to the user's; the result's does so from its own.
+        ``origin`` maps the given nodes to the user's; the result's ``origin`` maps its own nodes.
         """
         session = self.session
-        if not session.has_gpu:  # the pins were looked at when the plan was made
+        if not session.has_gpu:  # the pins were checked when the plan was made
             return Placed(ops, fetches, feeds, origin or {}, {})
         devices = place(ops, session.local_devices, session.config)
         return self._with_copies(ops, fetches, fetch_operations, feeds, devices, origin)
@@ -261,7 +261,7 @@ class Plan:
         return placed
 
     def generator(self, placed: Placed, trace: bool = False, final: bool = False) -> Generator:
-        """What writes the function for placed nodes."""
+        """The generator of the function for placed nodes."""
         return generator_of(
             placed,
             self.bind_kernel,
@@ -275,10 +275,10 @@ class Plan:
         )
 
     def _nan_check(self, placed: Placed) -> Callable[[Generator], None] | None:
-        """What watches for NaN in what is fetched, where that is asked for and worth its while."""
+        """The check of fetches for NaN, where it is asked for and pays off."""
         if placed.kernel_devices or len(self.ops) < LEAST_WATCHED:
             return None
-        # A function of a data set has a graph of its own; NaN in data are missing values.
+        # A dataset's function has a graph of its own; NaN in data are missing values.
         session: Any = self.session
         if self.ops[0].graph is not getattr(session, "_graph", None):
             return None
@@ -289,26 +289,26 @@ class Plan:
         return lambda generator: add_checks(self, generator, placed.origin)
 
     def _overlap(self, placed: Placed) -> Overlap | None:
-        """What lets the rest of a step go on while one of its ops waits; ``None`` where none may."""
+        """Lets the rest of a step continue while one of its ops waits; ``None`` where no op may wait."""
         if not any(op.op_def.blocks for op in placed.ops):
             return None
         return Overlap(lambda: self.session.cancellation, self._thread_context)
 
     @contextlib.contextmanager
     def _thread_context(self) -> Iterator[None]:
-        """What a thread needs around lines of this plan."""
+        """The context in which a thread runs lines of this plan."""
         with Computing(), contextlib.ExitStack() as stack:
             for scope in self.thread_scopes:
                 stack.enter_context(scope())
             yield
 
     def _num_threads(self) -> int:
-        """How many threads may share this plan's parts."""
+        """How many threads may run parts of this plan."""
         limit = self.session.config.inter_op_parallelism_threads
         return min(limit, num_threads()) if limit > 0 else num_threads()
 
     def _thread_scopes(self) -> tuple[Callable[[], Any], ...]:
-        """The contexts that a run needs so that its kernels use as many threads as they may."""
+        """The contexts of a run, which set how many threads its kernels may use."""
         blas = any(op.op_def.calls_blas for op in self.ops)
         limit = self.session.config.intra_op_parallelism_threads
         if not blas and not limit:
@@ -352,7 +352,7 @@ class Plan:
         return on_device(where, bind_node(found, context, op))
 
     def op_state(self, op_name: str) -> dict[str, Any]:
-        """What an op keeps from run to run: for the session's life, or that of a bound function."""
+        """An op's state between runs: for the life of the session or of a bound function."""
         if self._kept_by_function is None:
             return self.session.op_state(op_name)  # type: ignore[no-any-return]
         return self._kept_by_function.setdefault(op_name, _FunctionState())
@@ -371,7 +371,7 @@ class Plan:
         return [convert(v) for convert, v in zip(self._converters, values, strict=True)]
 
     def run(self, values: Iterable[Any]) -> Any:
-        """Runs with the fed values; returns what was fetched, in the structure asked for."""
+        """Runs with the fed values; returns the fetched values in the structure of the fetches."""
         arguments = [convert(v) for convert, v in zip(self._converters, values, strict=True)]
         return self._rebuild(self.run_flat(arguments))
 
@@ -416,7 +416,7 @@ def generator_of(
     bind_variable: Callable[[Operation], Any],
     **options: Any,
 ) -> Generator:
-    """What writes the function of placed nodes: kernels and constants are bound on their devices."""
+    """The generator of placed nodes' function; kernels and constants are bound on their devices."""
     where = placed.kernel_devices
 
     def bind_constant(op: Operation, value: Any) -> Any:

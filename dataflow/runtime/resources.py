@@ -13,15 +13,15 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError
 
-#: How long an op waits before another thread goes on with its step (see `runtime.waiting`).
+#: How long an op waits before another thread continues its step (see `runtime.waiting`).
 GRACE_SECONDS = 0.001
 
 
 class VariableResource:
     """The value of one variable: ``array`` is ``None`` until it is assigned.
 
-    Copy on write: an update in place happens only when nobody else holds the array (`exclusive`),
-    so earlier readers of the variable keep the value that they saw.
+    Copy on write: the array is updated in place only when nothing else refers to it (`exclusive`), so
+    earlier readers of the variable keep the value that they saw.
     """
 
     __slots__ = ("__weakref__", "array", "dtype", "lock", "name")
@@ -40,7 +40,7 @@ class VariableResource:
         return array
 
     def exclusive(self) -> Any:
-        """The array, for a change in place; a copy takes its place first where others hold it."""
+        """The array, for a change in place; replaced by a copy first if anything else refers to it."""
         array = self.array
         if array is None:
             raise uninitialized(self.name)
@@ -77,12 +77,12 @@ class Cancellation:
         self._next = 0
         self.cancelled = False
 
-    #: Whether it is that of one step, which is cancelled when the step fails.
+    #: Whether it belongs to one step and is cancelled when the step fails.
     of_one_step = False
 
     @property
     def holder(self) -> Hashable:
-        """Who holds a lock that a kernel takes now: the calling thread, whose runs do not overlap."""
+        """The holder of a lock that a kernel takes now: the calling thread, whose runs do not overlap."""
         return threading.get_ident()
 
     def register(self, callback: Callable[[], None]) -> int:
@@ -111,10 +111,10 @@ class Cancellation:
 
 
 class Postponed(BaseException):
-    """A kernel would have waited on a thread that must not; nothing has happened yet.
+    """A kernel would have waited on a thread that must not wait; nothing has happened yet.
 
-    ``condition`` is what it waits for: the thread's callback is called when that changes, and it is
-    ``ready()``. Without one the kernel must be called again on a thread that may wait.
+    ``condition`` is what it waits for: the thread's callback is called when that changes and
+    ``ready()`` is true. Without one the kernel must be called again on a thread that may wait.
     """
 
     def __init__(self, condition: Any, ready: Callable[[], bool]) -> None:
@@ -133,19 +133,19 @@ postponing = Postponing()
 
 
 class Waiter:
-    """The op that a thread computes, where others of its step need not wait with it."""
+    """The op that a thread computes, if other ops of its step need not wait for it."""
 
     __slots__ = ()
-    #: That of the step, once it goes on.
+    #: The step's, once another thread continues it.
     cancellation: Cancellation | None
 
     def go_on(self) -> None:
-        """Lets another thread go on with the step, unless one does."""
+        """Lets another thread continue the step, unless one already does."""
         raise NotImplementedError
 
 
 class _Here(threading.local):
-    """What this thread computes: see `runtime.waiting`."""
+    """What the current thread computes: see `runtime.waiting`."""
 
     waiter: Waiter | None = None
     #: When ops that wait give up, as `time.monotonic` counts; ``None`` for never.
@@ -215,11 +215,11 @@ class ResourceManager:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._resources: dict[tuple[str, str, str], Any] = {}
-        #: Grows when one is replaced or dropped: what was found before may be another now.
+        #: Counts replaced and dropped resources: a resource found earlier may be outdated.
         self.changes = 0
 
     def get_or_create(self, container: str, kind: str, name: str, create: Callable[[], Any]) -> Any:
-        """The resource, made by ``create`` when it does not exist."""
+        """The resource; ``create()`` makes it if it does not exist."""
         key = (container, kind, name)
         found = self._resources.get(key)
         if found is None:
@@ -234,20 +234,20 @@ class ResourceManager:
         return self._resources.get((container, kind, name))
 
     def put(self, container: str, kind: str, name: str, value: Any) -> None:
-        """Stores a resource, in place of an older one."""
+        """Stores a resource, replacing an older one."""
         with self._lock:
             self._resources[(container, kind, name)] = value
             self.changes += 1
 
     def remove(self, container: str, kind: str, name: str) -> Any:
-        """Takes a resource out and returns it, or ``None``."""
+        """Removes a resource and returns it, or ``None``."""
         with self._lock:
             found = self._resources.pop((container, kind, name), None)
             self.changes += 1
             return found
 
     def variable(self, container: str, name: str, dtype: DType) -> VariableResource:
-        """The variable of this name, made empty when it does not exist."""
+        """The variable of this name, created empty if it does not exist."""
         found = self.get_or_create(
             container, "variable", name, lambda: VariableResource(name, dtype)
         )
@@ -271,7 +271,7 @@ class ResourceManager:
 
 
 class KernelContext:
-    """What a stateful kernel sees of the world.
+    """The environment of a stateful kernel.
 
     ``xp`` array library; ``op_name``; ``attrs``; ``resources`` of the session or server;
     ``cancellation`` of the session; ``state`` a dict that this op keeps for the session's life.
@@ -323,9 +323,9 @@ class KernelContext:
     def resource(
         self, kind: str, create: Callable[[], Any], check: Callable[[Any], None] | None = None
     ) -> Any:
-        """This op's resource, made when it does not exist.
+        """This op's resource, created if it does not exist.
 
-        ``check`` may raise for one that is not of the kind that the op needs.
+        ``check`` may raise for one that is not of the kind the op needs.
         """
         resources = self.resources
         found_kind, changes, found = self._found
@@ -345,8 +345,8 @@ class KernelContext:
         """Raise `Postponed` where this thread may not wait and the kernel is not ``ready()``.
 
         The kernel holds ``condition`` (a `WatchedCondition`) and has done nothing yet. ``again``
-        says that it can simply be called again when it is ready. ``ready`` depends on nothing but
-        the kernel's inputs, and holds for a later call with the same ones.
+        says that it can simply be called again when it is ready. ``ready`` depends only on the
+        kernel's inputs, and is valid for a later call with the same inputs.
         """
         callback = postponing.callback
         if callback is None or ready():

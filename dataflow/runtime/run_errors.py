@@ -1,4 +1,4 @@
-"""What went wrong in a run, with the node that failed, its inputs, and where it was built."""
+"""Errors of a run, with the node that failed, its inputs, and where it was built."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dataflow.ops.transfer import COPIES
 
 
 def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: str) -> Any:
-    """The node whose line raised, and the local variables of the plan at that time."""
+    """The node whose line raised, and the plan's local variables at that time."""
     op, local_values = None, {}
     entry = error.__traceback__
     while entry is not None:
@@ -47,8 +47,8 @@ def annotate_error(
 ) -> Exception:
     """An `OpError` that names the node: its type, inputs with their shapes now, and its origin.
 
-    Where a GPU has no memory left it also says what ``session`` holds of it, and lets go of what the
-    run held, which the error's traceback would keep.
+    If a GPU is out of memory it also says what ``session`` holds of it, and releases what the run
+    held, which the error's traceback would keep alive.
     """
     if not is_out_of_memory(error):
         return _annotated(error, generated, origin)
@@ -64,7 +64,7 @@ def annotate_error(
 
 
 def _held_by(session: Any) -> str:
-    """Which variables and CUDA graphs hold a GPU's memory; the graphs let go of it."""
+    """Which variables and CUDA graphs hold GPU memory; the graphs release theirs."""
     variables = [] if session is None else session.resources.items("variable")
     held = [(n, v.array.nbytes) for n, v in variables if is_device_array(v.array)]
     for plan in list(getattr(session, "_plans", {}).values()):
@@ -97,7 +97,7 @@ def _annotated(
     if isinstance(error, OpError):
         error_class: type[OpError] = type(error)
         text = error.message
-    elif isinstance(error, (NotImplementedError, ImportError)):  # a package that is not there
+    elif isinstance(error, (NotImplementedError, ImportError)):  # a missing package
         error_class, text = UnimplementedError, str(error)
     elif isinstance(error, (ValueError, TypeError, IndexError, ArithmeticError)) or type(
         error
@@ -126,12 +126,12 @@ def _annotated(
     return failure
 
 
-#: What an error of shapes says, ours or NumPy's.
+#: Matches errors about shapes, ours or NumPy's.
 _OF_SHAPES = re.compile(r"\bshapes?\b|dimension|broadcast|mismatch", re.IGNORECASE)
 
 
 def _failed_node(op: Operation, values: list[Any], text: str) -> FailedNode | None:
-    """A node of a run whose inputs' shapes do not fit, with the shapes that they had."""
+    """A node whose inputs' shapes do not match, with the shapes that they had in the run."""
     shapes = [getattr(value, "shape", None) for value in values]
     if not _OF_SHAPES.search(text) or len(shapes) < 2 or None in shapes:
         return None
@@ -145,7 +145,7 @@ def _failed_node(op: Operation, values: list[Any], text: str) -> FailedNode | No
 
 
 def _value_of(tensor: Tensor, generated: Any, local_values: dict[str, Any]) -> Any:
-    """The value that a tensor had when the plan stopped; ``None`` when it is gone."""
+    """The value that a tensor had when the plan stopped; ``None`` if it was already dropped."""
     name = generated.values.get(tensor, "")
     value: Any = local_values.get(name)
     if name.endswith((".array", ".read()")):

@@ -31,7 +31,7 @@ def run_with_options(
 
 
 def _with_timeout(session: Any, fetches: Any, feed_dict: Any, timeout_ms: int) -> Any:
-    """Ends the ops of this run that still wait when the time is up."""
+    """Runs, and cancels ops that are still waiting when the time is up."""
     if session.remote is not None:
         return session.remote.run(fetches, feed_dict, timeout_ms / 1000)[0]
     with within(timeout_ms / 1000):

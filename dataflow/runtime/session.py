@@ -188,13 +188,13 @@ class BaseSession:
                 key = cache_key(fetches)
                 if feed_dict:
                     key = (key, tuple(feed_dict))
-                plans = self._plans  # those of a closed session are others, and stay empty
+                plans = self._plans  # a closed session has others, which stay empty
                 if key not in plans and not self._closed and len(plans) < _MAX_PLANS:
                     plan = remote.again(fetches, feed_dict)
                     if plan is not None:
                         plans[key] = plan
             except TypeError:
-                pass  # there is no key
+                pass  # the fetches have no key
 
     def plan_for(self, fetches: Any, feed_dict: Any) -> tuple[Plan, list[Any]]:
         """The plan for a combination, from the cache where possible, and the values to feed."""
@@ -233,7 +233,7 @@ class BaseSession:
     ) -> Callable[..., Any]:
         """A function that runs ``fetches``, fed by its arguments in the order of ``feed_list``.
 
-        Quicker than `run`, which looks up the plan each time.
+        Faster than `run`, which looks up the plan each time.
         """
         self.check_open()
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
@@ -256,7 +256,7 @@ class BaseSession:
     def make_repeated_callable(self, fetches: Any, until: Callable[[], bool]) -> Callable[[], Any]:
         """A function as of `make_callable`, for a caller that calls it again until ``until()``.
 
-        On a cluster one call may do so by itself, where the step lies wholly on one task.
+        On a cluster a single call may repeat the step on the server, if it runs on one task only.
         """
         remote = self.remote
         if remote is None:
@@ -275,12 +275,12 @@ class BaseSession:
         return {op.name for op in needed_operations(plan.tensors, plan.operations, feeds)}
 
     def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """What the engine makes of a run, without running it: an `introspect.explain.Explanation`.
+        """What the engine would do in a run, without running it: an `introspect.explain.Explanation`.
 
         It holds the graph before and after the rewrites, the journal of rewrites with their
         equations, the source of the plan and of its fused kernels, the order of the nodes, and for
         each value when it is made, when it is dropped and what its buffer is. ``feed_dict`` says
-        which tensors are fed; their values are not looked at, so a list of tensors does as well.
+        which tensors are fed; their values are not used, so a list of tensors works as well.
         ``explain(...).player()`` shows the rewrites one by one in a notebook.
 
         In a session on a cluster: what each task does, the messages between them, and the code of
@@ -295,13 +295,13 @@ class BaseSession:
         """The first node of a run that makes a NaN, or else an infinity, of finite inputs.
 
         Returns a `runtime.nan_origin.NonFiniteOrigin` with the node's name, type, inputs in short
-        (shape, range, how many are not finite) and the line that built it; ``None`` where all that
-        the fetched tensors hang on is finite. A feed, variable or constant that is not finite is
+        (shape, range, how many are not finite) and the line that built it; ``None`` where everything
+        that the fetched tensors depend on is finite. A feed, variable or constant that is not finite is
         named as such. The nodes are computed once, with the variables as they are now and the
         random numbers of the next run; neither changes.
 
-        Raises `tf.errors.UnimplementedError` for fetches that hang on an assignment, a queue, an
-        iterator or a Python function, which cannot be computed without a change of state, and for
+        Raises `tf.errors.UnimplementedError` for fetches that depend on an assignment, a queue,
+        an iterator or a Python function, which cannot be computed without a change of state, and for
         sessions on a cluster or a GPU; else what `run` raises for fetches and feeds that do not fit.
         """
         self.check_open()
@@ -320,13 +320,13 @@ class BaseSession:
         return nan_origin.find(plan, plan.convert_feeds(values))
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
-        """Prepares `partial_run`: fetches and feeds of one computation given bit by bit."""
+        """Prepares `partial_run`: one computation whose fetches and feeds are given step by step."""
         from dataflow.runtime.partial_run import PartialRun
 
         return PartialRun(self, fetches, feeds or [])
 
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
-        """Goes on with a computation prepared by `partial_run_setup`."""
+        """Continues a computation prepared by `partial_run_setup`."""
         return handle.run(fetches, feed_dict or {})
 
     def list_devices(self) -> Any:
@@ -339,7 +339,7 @@ class BaseSession:
         """Wakes ops that are blocked in this session's runs; they end with `CancelledError`."""
         old, self.cancellation = self.cancellation, Cancellation()
         with self.lock:
-            self._plans.clear()  # plans hold the old token
+            self._plans.clear()  # plans refer to the old token
         old.cancel()
 
     # ---- life -----------------------------------------------------------------------------
@@ -443,7 +443,7 @@ class Session(BaseSession):
 
 
 class InteractiveSession(BaseSession):
-    """A session that is the default one from its making until it is closed, as notebooks like."""
+    """A session that is the default from its creation until it is closed, for notebooks."""
 
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
         super().__init__(target, graph, config)

@@ -29,7 +29,7 @@ Keep = bool | Literal["sampled", "sizes"]
 
 
 class Step(NamedTuple):
-    """One node's turn: when it ran and what it produced.
+    """One node of a recorded run: when it ran and what it produced.
 
     ``seconds`` is the time since the node before it was done (on a GPU by its own clock, where a copy
     may run beside other nodes); ``outputs`` holds an array (or a
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 class CopyNode(NamedTuple):
-    """A copy that the placer put in between two memories: it has a step, and is not in the graph.
+    """A copy that the placer inserted between two memories: it has a step, but is not in the graph.
 
     ``source`` is the tensor that is copied; ``dtype`` and ``shape`` (as text) are its own.
     """
@@ -84,13 +84,13 @@ def record(
     """Runs ``fetches`` once and keeps every node's outputs, in the order they were computed.
 
     State changes as in `Session.run`. ``values`` says what is kept: True the whole values,
-    "sampled" and "sizes" a `ValueSample` of each (which costs a few percent of a run), False the
-    times alone. Except for True, nodes whose value nobody reads (a control edge alone asks for
+    "sampled" and "sizes" a `ValueSample` of each (which costs a few percent of a run), False only the
+    times. Except for True, nodes whose value is not read (only a control edge asks for
     them) are left out, as in any run that is repeated. With ``catch=True`` an error of a node ends
     the recording and is kept in ``Trace.error``; else it is raised as `Session.run` would.
 
-    Results are those of `Session.run` to the bit, but for what a loop adds up of products: a gradient
-    of weights, say. The graph's own nodes do that round by round, and round each time.
+    Results are those of `Session.run` to the bit, except for sums of products in a loop, such as the
+    gradient of weights: here each iteration adds its product, and the sum is rounded every time.
     """
     session.check_open()
     graph = session.graph
@@ -148,14 +148,14 @@ def record(
 
 
 def copy_node(op: Operation) -> CopyNode:
-    """What a trace says of a copy."""
+    """The trace's entry for a copy."""
     source = op.inputs[0]
     dtype, shape = source.dtype.base_dtype.name, str(source.shape)
     return CopyNode(op.name, op.type, op.device, source.name, dtype, shape)
 
 
 def reads_copy(op: Operation) -> bool:
-    """Whether the placer gave the node another input than the user did."""
+    """Whether the placer replaced an input of the node by a copy."""
     return any(t.op.type in COPIES for t in op.inputs)
 
 
@@ -165,7 +165,7 @@ def inputs_of(op: Operation) -> list[str]:
 
 
 class _Traced(NamedTuple):
-    """A plan with hooks: what is called, the nodes by their numbers, and where they come from."""
+    """A plan with hooks: its function, the nodes by their numbers, and their origins."""
 
     generated: GeneratedPlan
     ops: Sequence[Operation]
@@ -173,7 +173,7 @@ class _Traced(NamedTuple):
     devices: dict[int, str]  # of the nodes whose kernels run on a GPU
 
 
-#: Made once for each plan that is recorded: with all needed nodes, and without the unread ones.
+#: Created once for each recorded plan: with all needed nodes, and without the unread ones.
 _traced_plans: weakref.WeakKeyDictionary[Plan, dict[bool, _Traced]] = weakref.WeakKeyDictionary()
 
 
@@ -204,16 +204,16 @@ def numbers_on_gpus(placed: Placed) -> dict[int, str]:
     return {i: where[op] for i, op in enumerate(placed.ops) if op in where}
 
 
-#: The rewrites that leave out nodes which only a control edge holds, and change no other.
+#: The rewrites that remove nodes which only a control edge asks for, and change no others.
 _UNREAD_ONLY = RewriteOptions.only("dependencies")
 
 
 def _keeper(values: Keep) -> Callable[[Any], Any]:
-    """What is kept of one output while the run goes on."""
+    """A function that returns what is kept of an output during the run."""
     if values == "sampled":
         return _Sampler().keep
     if values == "sizes":
-        # A device's array says its size without being copied.
+        # The size of a GPU array is known without copying it.
         return lambda value: size_of(value) if is_device_array(value) else _on_host(value, size_of)
     return copy_on_host
 
@@ -242,7 +242,7 @@ class _Sampler:
 
 
 def _reduced(trace: Trace, values: Keep) -> Trace:
-    """A trace that came with whole values, as if less had been kept."""
+    """A trace with whole values, reduced as if less had been kept."""
     keep = _keeper(values)
     return trace._replace(
         steps=[step._replace(outputs=[keep(v) for v in step.outputs]) for step in trace.steps]

@@ -1,7 +1,7 @@
-"""What is kept of a large value while a run is recorded: its size, and few of its numbers.
+"""What is kept of a large value while a run is recorded: its size, and a few of its numbers.
 
-Taking a sample costs some microseconds whatever the value's size, and one pass of BLAS to find out
-whether a number is not finite, so that a recorded run takes hardly longer than one that is not.
+Taking a sample costs a few microseconds whatever the value's size, plus one pass of BLAS to find out
+whether all numbers are finite, so that recording hardly slows down a run.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _ROWS, _COLUMNS = 24, 32  # of larger values, at most this many even rows and co
 
 
 class ValueSample(NamedTuple):
-    """A value of which a part is kept.
+    """A value of which only a part is kept.
 
     ``sample`` is the value itself when it is small, else evenly chosen rows and columns of it, laid
-    out in two dimensions (all but the last stacked); None when only the size was asked for.
+    out in two dimensions (all but the last stacked); None when only the size was requested.
     ``num_nan`` and ``num_inf`` count all elements, not only those of the sample.
     """
 
@@ -41,12 +41,12 @@ class ValueSample(NamedTuple):
 
 
 def size_of(array: np.ndarray) -> ValueSample:
-    """Shape, dtype and bytes alone."""
+    """Only the shape, dtype and size in bytes."""
     return ValueSample(array.dtype, array.shape, array.nbytes, None)
 
 
 def sample_of(array: np.ndarray, check: bool = True) -> ValueSample:
-    """A sample of ``array``; with ``check=False`` nothing is said of NaN and infinities in it."""
+    """A sample of ``array``; with ``check=False`` NaN and infinities are not counted."""
     if array.size <= _WHOLE:
         sample = array.copy()
     else:
@@ -62,7 +62,7 @@ def not_finite(array: np.ndarray) -> tuple[int, int]:
         return 0, 0
     if array.dtype.char in "fd" and array.flags.c_contiguous:
         flat = array.reshape(-1)
-        # One pass: a NaN or an infinity makes the sum of squares one too. An overflow may as well.
+        # One pass: a NaN or an infinity makes the sum of squares one too. So may an overflow.
         with np.errstate(all="ignore"):
             if np.isfinite(np.dot(flat, flat)):
                 return 0, 0

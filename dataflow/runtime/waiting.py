@@ -1,14 +1,14 @@
-"""What a step goes on with while one of its ops waits.
+"""Continues a step while one of its ops waits.
 
-A plan runs its lines in one order, in one thread. An op that waits (a dequeue of an empty queue, a
-Python function that takes its time) must not stop the lines that need nothing of it: one of them
-may be what it waits for, or may fail. So when an op still waits after `GRACE_SECONDS`, its thread
-stays where it is, and another one takes over the step: `Rest` knows the lines that are left and the
-values that are there, and runs one line after the other as soon as what it needs is done. Only one
-thread at a time runs lines, so nothing happens in parallel that did not before; those that wait do not
-count. When a step never waits that long, which is nearly always, none of this is even made.
+A plan runs its lines in one order, in one thread. An op that waits (a dequeue from an empty queue, a
+slow Python function) must not hold up lines that do not depend on it: one of them may provide what it
+waits for, or may fail. So when an op still waits after `GRACE_SECONDS`, its thread keeps waiting, and
+another thread takes over the step: `Rest` knows the remaining lines and the values computed so far,
+and runs each line as soon as what it needs is done. Only one thread at a time runs lines, so nothing
+runs in parallel that did not before; waiting threads do not count. When a step never waits that long,
+which is nearly always, none of this is created.
 
-Plans with loops, conditionals and locks run in one thread alone.
+Plans with loops, conditionals or locks run in a single thread.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class HandedOver(BaseException):
-    """Leaves the function of a plan whose step goes on in ``rest``."""
+    """Leaves the function of a plan whose step continues in ``rest``."""
 
     def __init__(self, rest: Rest, value: Any, error: BaseException | None) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Overlap:
         self._cancellation = cancellation
         #: The contexts that a thread needs to run lines.
         self.scopes = scopes
-        #: The lines before any of them is written to work in place: later ones may run before them.
+        #: The lines before rewriting for in-place computation, as later lines may run before them.
         self.lines: list[Line] = []
         self.regions: Sequence[ParallelRegion] = ()
         self.generated: GeneratedPlan
@@ -57,7 +57,7 @@ class Overlap:
         self._fed: frozenset[Tensor] = frozenset()
 
     def prepare(self, generator: Generator) -> bool:
-        """Wraps the kernels that may have to hand over; False where none has."""
+        """Wraps the kernels that may have to hand over; returns False if there are none."""
         if generator.structured or any(op.op_def.takes_lock for op in generator.ops):
             return False
         self._fed = frozenset(generator.feeds)
@@ -117,7 +117,7 @@ class Overlap:
         return call
 
     def _in_thread(self, kernel: Callable[..., Any], op: Operation) -> Callable[..., Any]:
-        """The kernel called in a thread of its own, waited for as for a queue."""
+        """The kernel, called in a thread of its own; waiting for it is like waiting for a queue."""
 
         def call(*arguments: Any) -> Any:
             condition = threading.Condition()
@@ -145,7 +145,7 @@ class Overlap:
         return call
 
     def needs(self) -> list[frozenset[int]]:
-        """For each line the lines that must be done before it, by what it reads and by control edges."""
+        """For each line, the lines that must be done before it, because of values and control edges."""
         with self._lock:
             if self._needs is None:
                 self._needs = self._find_needs()
@@ -163,7 +163,7 @@ class Overlap:
         before: dict[Operation, frozenset[int]] = {}
 
         def ends(op: Operation) -> frozenset[int]:
-            """The lines after which a node is done; those of its sources where it has none."""
+            """The lines after which a node is done; those of its inputs if it has no line."""
             own = lines_of.get(op)
             return frozenset(own) if own else before.get(op, frozenset())
 
@@ -183,14 +183,14 @@ class Overlap:
         for i, line in enumerate(self.lines):
             needs = set() if line.op is None else set(before[line.op])
             needs.update(sets[name] for name in line.reads if name in sets)
-            if line.op is not None:  # several lines of one node stay in their order
+            if line.op is not None:  # the lines of one node keep their order
                 needs.update(j for j in lines_of[line.op] if j < i)
             needs.discard(i)
             result.append(frozenset(needs))
         return result
 
     def code(self, index: int, text: str | None = None) -> CodeType:
-        """The compiled line, which says in errors that it is that line of the plan's source."""
+        """The compiled line; tracebacks show it as that line of the plan's source."""
         found = self._code[index]
         if found is None or text is not None:
             line = self.lines[index]
@@ -203,7 +203,7 @@ class Overlap:
 
 
 class _First(Waiter):
-    """The op at which a step stops that nobody else goes on with yet."""
+    """The op at which a step stops, while no other thread continues it."""
 
     __slots__ = ("_frame", "_overlap", "cancellation", "rest")
 
@@ -239,9 +239,9 @@ class _Later(Waiter):
 class Rest:
     """The lines of one step that are left while an op of it waits.
 
-    ``changed`` guards all fields and is notified of each line that is done. Invariant: at most one
-    thread has the ``turn``, and only it runs lines; a thread whose op waits gives the turn away, and
-    takes it again when the op is done.
+    ``changed`` guards all fields and is notified of each finished line. Invariant: at most one thread
+    has the ``turn``, and only it runs lines; a thread whose op waits gives up the turn, and takes it
+    again when the op is done.
     """
 
     def __init__(self, overlap: Overlap, frame: Any) -> None:
@@ -271,13 +271,13 @@ class Rest:
         self.needs = overlap.needs()
 
     def start_worker(self) -> None:
-        """Another thread runs the lines that are ready."""
+        """Starts another thread that runs the lines that are ready."""
         with self.changed:
             self.running += 1
         threading.Thread(target=self._work, name="dataflow-step", daemon=True).start()
 
     def let_another(self) -> None:
-        """The thread that has the turn begins to wait."""
+        """Called when the thread that has the turn starts to wait."""
         with self.changed:
             self.turn = False
             self.changed.notify_all()
@@ -316,7 +316,7 @@ class Rest:
         return None
 
     def _run_ready_lines(self) -> None:
-        """Runs lines until none is ready; the caller has the turn, and has it still at the end."""
+        """Runs lines until none is ready; the caller has the turn, before and after."""
         while (i := self._next()) is not None:
             waiter = here.waiter = _Later(self)
             try:
@@ -346,7 +346,7 @@ class Rest:
             self.values.pop(name, None)
 
     def fail(self, error: BaseException) -> None:
-        """The step ends with this error, unless it has one; ops that wait are told to give up."""
+        """Ends the step with this error, unless it already has one; waiting ops are cancelled."""
         with self.changed:
             if self.error is not None:
                 return
@@ -354,7 +354,7 @@ class Rest:
         self.cancellation.cancel()
 
     def finish(self, handed: HandedOver) -> Any:
-        """In the thread of the step, whose op is done: the rest, and what the plan returns."""
+        """Runs the rest in the step's own thread, whose op is done; returns the plan's results."""
         outer = here.waiter
         try:
             self._take_turn()
