@@ -20,6 +20,18 @@ def graph():
         yield g
 
 
+def test_a_fed_value_without_its_batch_dimension_is_refused_with_advice() -> None:
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    anything = tf.placeholder(tf.float32, name="anything")
+    with tf.Session() as s:
+        with pytest.raises(ValueError, match=r"shape \(3,\) for Tensor 'x:0'.*\n.*batch dimension"):
+            s.run(x, {x: [1.0, 2.0, 3.0]})
+        with pytest.raises(ValueError, match=r"shape \(1, 2\) for Tensor 'x:0'") as e:
+            s.run(x, {x: [[1.0, 2.0]]})
+        assert "batch dimension" not in str(e.value)
+        assert s.run(anything, {anything: [1.0]}).tolist() == [1.0]
+
+
 def test_fetches_nest() -> None:
     a, b = tf.constant(1, name="a"), tf.constant([2.0, 3.0], name="b")
     op = tf.group(a, b)

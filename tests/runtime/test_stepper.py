@@ -19,6 +19,16 @@ def graph() -> Iterator[None]:
         yield
 
 
+def test_handles_have_no_value_to_show() -> None:
+    queue = tf.FIFOQueue(2, [tf.float32], shapes=[[]], name="queue")
+    put, taken = queue.enqueue(3.0), queue.dequeue(name="taken")
+    with tf.Session() as session:
+        session.run(put)
+        steps = {s.op_name: s.outputs for s in record(session, taken).steps}
+    assert steps["taken"] == [3.0]
+    assert steps["queue"] == [None]
+
+
 def test_the_traced_plan_is_made_once_for_each_combination() -> None:
     x = tf.placeholder(tf.float32, [], name="x")
     doubled = tf.multiply(x, 2.0, name="doubled")

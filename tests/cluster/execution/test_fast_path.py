@@ -222,10 +222,13 @@ def test_closing_its_session_cancels_it(cluster, straight, eventually):
     session.run(step)
     thread, raised = run_in_thread(lambda: session.run(step))
     eventually(lambda: waits_straight(cluster))
+    tokens = dict(cluster["ps:0"].resources.items("queue"))["tokens"]
+    assert tokens.condition._watchers
     session.close()
     thread.join(10)
     assert isinstance(raised[0], tf.errors.CancelledError)
     assert "closed" in str(raised[0])
+    eventually(lambda: not tokens.condition._watchers)
     with tf.Session(cluster["worker:1"].target) as other:
         other.run(put)
         eventually(lambda: not cluster["ps:0"].service._runs)

@@ -102,6 +102,7 @@ def test_a_thousand_workers():
     [
         ({"workers": 0}, "workers=0"),
         ({"backups": -1}, "backups=-1"),
+        ({"steps": 0}, "steps=0"),
         ({"mode": "fast"}, "'fast'"),
         ({"deaths": {99: 1.0}}, "no worker 99"),
     ],

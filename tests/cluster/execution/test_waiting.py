@@ -217,3 +217,24 @@ def test_a_python_function_may_wait_for_another_of_the_same_step(cluster, call):
         goes = call(arrive, [tf.constant(2.0)], tf.float32)
     with tf.Session(cluster["worker:0"].target) as session:
         assert session.run([waits, goes]) == [1.0, 2.0]
+
+
+def test_what_waits_does_not_hold_up_what_else_its_task_computes(cluster, queue, eventually):
+    take, put, value = queue
+    with tf.device("/job:ps/task:0"):
+        v = tf.Variable(1.0)
+        more = v.assign_add(1.0)
+    with tf.device("/job:worker/task:0"):
+        doubled = more * 2.0
+    for target in ("ps:0", "worker:0"):  # where the queue is, and elsewhere
+        with (
+            tf.Session(cluster[target].target) as session,
+            tf.Session(cluster["worker:1"].target) as other,
+        ):
+            other.run(v.initializer)
+            (thread,), outcomes = run_in_threads(session, [take, doubled], 1)
+            eventually(lambda other=other: other.run(v) == 2)
+            assert thread.is_alive()
+            other.run(put, {value: 5.0})
+            thread.join(30)
+            assert outcomes == [[5.0, 4.0]]
