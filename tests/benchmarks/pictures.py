@@ -1,5 +1,6 @@
 """Takes the pictures in ``lessons/images/networks``: the networks of the bench, in both themes.
 
+``Stepper`` is that of the Stepper in ``lessons/images/widgets``.
 Usage: ``python -m tests.benchmarks.pictures [NAME ...]``. The committed JavaScript draws them in
 Chromium; each is a PNG of at most 128 colors. Look at every one before it is committed.
 """
@@ -10,6 +11,7 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import dataflow as tf
 from dataflow.introspect.graph_json import graph_to_dict
@@ -35,16 +37,54 @@ def take(page: BarePage, path: Path) -> None:
     print(path.name, picture.size, path.stat().st_size)
 
 
+#: What the Stepper's picture steps through, a line of a cell for each node.
+STEPPED = """x = tf.constant(2, name="x")
+y = tf.constant(3, name="y")
+add_op = tf.add(x, y, name="add_op")
+mul_op = tf.multiply(x, y, name="mul_op")
+useless = tf.multiply(x, add_op, name="useless")
+pow_op = tf.pow(add_op, mul_op, name="pow_op")"""
+
+
+def take_stepper(browser: Any) -> None:
+    """The Stepper at step 4 of 5 of the graph of the second lesson."""
+    from dataflow_widgets import Stepper
+
+    with tf.Graph().as_default():
+        made: dict[str, Any] = {"tf": tf}
+        exec(STEPPED, made)
+        with tf.Session() as session:
+            stepper = Stepper(session, made["pow_op"], height=420)
+    payload = stepper._payload()
+    for number, (node, text) in enumerate(zip(payload["nodes"], STEPPED.splitlines(), strict=True)):
+        node["source"] = {"cell": 4, "line": number + 1, "text": text}
+    state = {key: getattr(stepper, key) for key in ("kind", "title", "height", "marks", "failure")}
+    for theme in ("light", "dark"):
+        page = BarePage(browser, dark=theme == "dark")
+        page.page.set_viewport_size({"width": 940, "height": 760})
+        page.show(state | {"payload": payload, "picture": "", "words": ""})
+        page.wait_drawn(attempt="graphviz")
+        for _ in range(4):
+            page.page.get_by_role("button", name="One step forward").click()
+        page.page.locator(".df-stepper[data-step='4']").wait_for()
+        page.page.evaluate("document.activeElement.blur()")
+        take(page, FOLDER.parent / "widgets" / f"stepper_{theme}.png")
+        page.close()
+
+
 def main() -> None:
     """Takes the pictures that are named, or all."""
     from playwright.sync_api import sync_playwright
 
     from dataflow.cli.browser import find_browser
 
-    names = sys.argv[1:] or list(NETWORKS)
+    names = sys.argv[1:] or [*NETWORKS, "Stepper"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=CHROMIUM_FLAGS)
         for name in names:
+            if name == "Stepper":
+                take_stepper(browser)
+                continue
             with tf.Graph().as_default() as graph:
                 NETWORKS[name]()
                 nodes = graph_to_dict(graph)["nodes"]
