@@ -67,6 +67,9 @@ class Dimension:
     def __mod__(self, other: Any) -> Dimension:
         return self._binary(other, lambda a, b: a % b)
 
+    def __rmod__(self, other: Any) -> Dimension:
+        return as_dimension(other) % self
+
     def __eq__(self, other: object) -> bool | None:  # type: ignore[override]
         try:
             other_dim = as_dimension(other)

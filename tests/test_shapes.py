@@ -93,3 +93,11 @@ def test_lists_before_shapes_and_what_two_have_in_common() -> None:
     common = tf.TensorShape([2, 3]).most_specific_compatible_shape([2, 4])
     assert common.as_list() == [2, None]
     assert tf.TensorShape([2]).most_specific_compatible_shape([2, 4]).ndims is None
+
+
+def test_dimensions_in_numbers_and_constants() -> None:
+    assert int(5 % tf.Dimension(3)) == 2
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sizes = tf.constant([10, tf.Dimension(20)])
+        assert sizes.dtype == tf.int32
+        assert sess.run(sizes).tolist() == [10, 20]

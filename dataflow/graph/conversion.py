@@ -22,16 +22,13 @@ _make_array: Callable[..., Any] | None = None
 
 
 class CompositeOperand(TypeError):
-    """A value of several tensors (`RaggedTensor`) where one tensor is needed.
+    """A value of several tensors (`RaggedTensor`, `SparseTensor`) where one tensor is needed.
 
     An op that acts element by element catches it, and is applied to the parts (`OpDef.build`).
     """
 
-    def __init__(self, composite: Any) -> None:
-        super().__init__(
-            f"a {type(composite).__name__} where a tensor is needed: take its flat_values or to_tensor(), or "
-            "apply the function by tf.ragged.map_flat_values."
-        )
+    def __init__(self, composite: Any, advice: str) -> None:
+        super().__init__(f"a {type(composite).__name__} where a tensor is needed: {advice}")
         self.composite = composite
 
 

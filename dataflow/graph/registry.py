@@ -629,9 +629,15 @@ def define_op(
 
 
 def not_differentiable(*op_types: Any) -> None:
-    """Says that no gradient flows through these ops (`OpDef` objects or op types)."""
+    """Says that no gradient flows through these ops (`OpDef` objects or op types).
+
+    A type that is not known, such as an op of somebody's C++ library, is passed over.
+    """
     for op_type in op_types:
-        op_def = op_type if isinstance(op_type, OpDef) else _ops[op_type]
+        try:
+            op_def = op_type if isinstance(op_type, OpDef) else get_op(op_type)
+        except KeyError:
+            continue
         op_def.differentiable = False
 
 

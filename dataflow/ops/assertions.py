@@ -42,11 +42,14 @@ def _binary(
     message: Any,
     name: Any,
 ) -> Any:
+    from dataflow.ops.control_flow import no_op
     from dataflow.ops.reduce import reduce_all
 
     with default_graph().name_scope(name or op_name):
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, name="y")
+        if x is y and symbol == "==":
+            return no_op(name=name)
         if data is None:
             data = [
                 f"Condition x {symbol} y did not hold element-wise:",
@@ -205,6 +208,8 @@ def _assert_rank(
                 continue
             if np.ndim(value):
                 raise ValueError("Rank must be a scalar.")
+            if not np.issubdtype(np.asarray(value).dtype, np.integer):
+                raise TypeError(f"{name} needs a whole number as the rank, got {value!r}.")
             wanted.append(int(value))
         known = _rank_of(x)
         text = "" if message is None else message + " "

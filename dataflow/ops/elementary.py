@@ -6,7 +6,7 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.dtypes import COMPLEX, FLOATING, INTEGERS, DType
-from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.conversion import CompositeOperand, convert_to_tensor
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
@@ -319,7 +319,10 @@ rint = rint_op
 @maps_ragged
 def sign(x: Any, name: str | None = None) -> Tensor:
     """-1, 0 or 1, element by element; of complex numbers ``x / abs(x)``, and 0 for 0."""
-    x = convert_to_tensor(x)
+    try:
+        x = convert_to_tensor(x)
+    except CompositeOperand:
+        return sign_op(x, name=name)  # type: ignore[no-any-return]
     if x.dtype.is_complex:
         size = complex_abs_op(x, Tout=x.dtype.base_dtype.real_dtype)
         return div_no_nan_op(x, cast(size, x.dtype.base_dtype), name=name)  # type: ignore[no-any-return]
@@ -329,7 +332,10 @@ def sign(x: Any, name: str | None = None) -> Tensor:
 @maps_ragged
 def abs_(x: Any, name: str | None = None) -> Tensor:
     """The absolute value, element by element; of complex numbers too, which gives real ones."""
-    x = convert_to_tensor(x, name="x")
+    try:
+        x = convert_to_tensor(x, name="x")
+    except CompositeOperand:
+        return abs_op(x, name=name)  # type: ignore[no-any-return]
     if x.dtype.is_complex:
         return complex_abs_op(x, Tout=x.dtype.real_dtype, name=name or "Abs")  # type: ignore[no-any-return]
     return abs_op(x, name=name)  # type: ignore[no-any-return]

@@ -66,7 +66,8 @@ def timestamp() -> Dims:
 not_differentiable(assert_op, print_v2_op, timestamp)
 
 
-_PLACE = "{}"  # stands for a tensor in the template of `print_`, as in TensorFlow
+#: Stand for a tensor in the template of `print_`: TensorFlow's, and one for texts that hold that.
+_PLACE, _RARE_PLACE = "{}", "{\x00}"
 
 
 def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Any:
@@ -138,47 +139,62 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
     elif stream is sys.stderr or getattr(stream, "name", "") == "<stderr>":
         target = "stderr"
     elif isinstance(stream, str):
-        target = stream
+        target = _stream_of(stream)
     else:
         target = "stderr"
     from dataflow.ops.string import string_format_op
 
     tensors: list[Tensor] = []
-    template = sep.join(_template(i, tensors, False) for i in inputs)
+    template, place = sep.join(_template(i, tensors, False) for i in inputs), _PLACE
+    if template.count(_PLACE) != len(tensors):  # texts with braces stand among the tensors
+        tensors, place = [], _RARE_PLACE
+        template = sep.join(_template(i, tensors, False, place) for i in inputs)
     text = string_format_op(
         tensors,
         template=template,
-        placeholder=_PLACE,
+        placeholder=place,
         summarize=-1 if summarize is None else summarize,
     )
     return print_v2_op(text, output_stream=target, end=end, name=name)
 
 
-def _template(value: Any, tensors: list[Tensor], nested: bool) -> str:
-    """A template with ``{}`` for each tensor, in Python's notation for the structures around."""
+def _stream_of(name: str) -> str:
+    """The name of an output stream as it is; raises `ValueError` for an unknown one."""
+    if name in ("stdout", "stderr") or name.startswith(("log(", "file://")):
+        return name
+    raise ValueError(
+        f"Unknown output stream {name!r} for tf.print: use sys.stdout, sys.stderr, a level such as "
+        "tf.logging.info, or 'file://' and a path."
+    )
+
+
+def _template(value: Any, tensors: list[Tensor], nested: bool, place: str = _PLACE) -> str:
+    """A template with ``place`` for each tensor, in Python's notation for the structures around."""
     if hasattr(value, "_dense_var_to_tensor"):
         value = convert_to_tensor(value)
     if isinstance(value, Tensor):
         tensors.append(value)
-        return _PLACE
+        return place
     if isinstance(value, dict):
         parts = [
-            f"{_literal(k, True)}: {_template(v, tensors, True)}" for k, v in sorted(value.items())
+            f"{_literal(k, True)}: {_template(v, tensors, True, place)}"
+            for k, v in sorted(value.items())
         ]
         return "{" + ", ".join(parts) + "}"
     if hasattr(value, "_fields"):
         parts = [
-            f"{n}={_template(v, tensors, True)}" for n, v in zip(value._fields, value, strict=True)
+            f"{n}={_template(v, tensors, True, place)}"
+            for n, v in zip(value._fields, value, strict=True)
         ]
         return f"{type(value).__name__}({', '.join(parts)})"
     if is_nested(value):
-        inner = ", ".join(_template(v, tensors, True) for v in value)
+        inner = ", ".join(_template(v, tensors, True, place) for v in value)
         if isinstance(value, tuple):
             return f"({inner}{',' if len(value) == 1 else ''})"
         return f"[{inner}]"
     if type(value).__name__ == "SparseTensor" and hasattr(value, "dense_shape"):
         inner = ", ".join(
-            f"{n}={_template(getattr(value, n), tensors, True)}"
+            f"{n}={_template(getattr(value, n), tensors, True, place)}"
             for n in ("indices", "values", "dense_shape")
         )
         return f"SparseTensor({inner.replace('dense_shape', 'shape')})"

@@ -114,6 +114,11 @@ def decode_csv(
     An entry says the dtype, and the value of an empty field; ``[]`` of a dtype makes it required.
     Raises `InvalidArgumentError` at run time for records that do not fit.
     """
+    if not isinstance(record_defaults, (list, tuple)):
+        raise TypeError(
+            f"decode_csv: record_defaults must be a list with an entry for each column, got a "
+            f"{type(record_defaults).__name__}: write list(record_defaults)."
+        )
     defaults = []
     for i, default in enumerate(record_defaults):
         if isinstance(default, (dtypes.DType, type)):

@@ -330,6 +330,8 @@ def space_to_batch(
     """`space_to_batch_nd` with one block size for height and width."""
     block = [block_size, block_size] if block_shape is None else block_shape
     result = space_to_batch_nd(input, np.array(block, np.int64), paddings, name=name)
+    if block_shape is None:
+        result.set_shape([None] * 4)
     return result  # type: ignore[no-any-return]
 
 
@@ -343,6 +345,8 @@ def batch_to_space(
     """`batch_to_space_nd` with one block size for height and width."""
     block = [block_size, block_size] if block_shape is None else block_shape
     result = batch_to_space_nd(input, np.array(block, np.int64), crops, name=name)
+    if block_shape is None:
+        result.set_shape([None] * 4)
     return result  # type: ignore[no-any-return]
 
 

@@ -665,7 +665,10 @@ def convert_to_ragged(value: Any, dtype: Any = None, name: str | None = None) ->
 
 
 def _no_tensor(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
-    raise CompositeOperand(convert_to_ragged(value))
+    raise CompositeOperand(
+        convert_to_ragged(value),
+        "take its flat_values or to_tensor(), or apply the function by tf.ragged.map_flat_values.",
+    )
 
 
 register_tensor_conversion_function(RaggedTensor, _no_tensor)

@@ -27,7 +27,7 @@ from dataflow.ops.segment import unsorted_segment_sum_op
 from dataflow.ops.sequences import all_axes
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
-from dataflow.shapes import Dims, normalize_axis, num_elements
+from dataflow.shapes import Dims, list_dims, normalize_axis, num_elements
 
 
 def static_axes(axes: Tensor, rank: int | None) -> list[int] | None:
@@ -40,6 +40,11 @@ def static_axes(axes: Tensor, rank: int | None) -> list[int] | None:
 
 def reduced_dims(x: Tensor, reduction_indices: Tensor, keep_dims: bool) -> Dims:
     """Shape rule of a reduction; raises `ValueError` for an axis that x has not."""
+    if reduction_indices.dims is not None and len(reduction_indices.dims) > 1:
+        raise ValueError(
+            "the axes must be one number or a vector, got shape "
+            f"{list_dims(reduction_indices.dims)}"
+        )
     if x.dims is None:
         return None
     axes = static_axes(reduction_indices, len(x.dims))

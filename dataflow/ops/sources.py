@@ -135,6 +135,9 @@ def _holds_numpy(value: Any) -> bool:
 
 
 def _object_array(value: Any, array: Any) -> Any:
+    if any(isinstance(item, shapes.Dimension) for item in array.reshape(-1)):
+        sizes = [int(item) for item in array.reshape(-1)]
+        return np.array(sizes, np.int32).reshape(array.shape)
     for item in array.reshape(-1):
         if isinstance(item, (str, bytes)):
             continue

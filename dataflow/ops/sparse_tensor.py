@@ -9,8 +9,14 @@ import numpy as np
 
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
-from dataflow.graph.conversion import convert_to_tensor, internal_convert
+from dataflow.graph.conversion import (
+    CompositeOperand,
+    convert_to_tensor,
+    internal_convert,
+    register_tensor_conversion_function,
+)
 from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.registry import OpDef
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
 from dataflow.ops.static_value import static_dims
@@ -137,6 +143,12 @@ class SparseTensor:
 
         return sparse_dense_cwise("SparseDenseCwiseMul", self, other)
 
+    def elementwise(self, op: OpDef, values: Any, attrs: dict[str, Any], name: str | None) -> Any:
+        """``op`` of the values, at the same indices; only for ops of one input that keep zeros zero."""
+        if len(values) != 1 or op.type not in _KEEPS_ZEROS:
+            raise TypeError(f"{op.type}: {_no_tensor_error(self)}")
+        return SparseTensor(self._indices, op.build([self._values], attrs, name), self._dense_shape)
+
     def __str__(self) -> str:
         return (
             f"SparseTensor(indices={self._indices}, values={self._values}, "
@@ -144,6 +156,21 @@ class SparseTensor:
         )
 
     __repr__ = __str__
+
+
+#: Ops of one input whose result is 0 for 0: all that TensorFlow takes sparse tensors in.
+_KEEPS_ZEROS = frozenset({"Abs", "Neg", "Square", "Sqrt", "Sign", "Tanh", "Erf"})
+
+
+def _no_tensor_error(value: Any) -> CompositeOperand:
+    return CompositeOperand(value, "use tf.sparse.to_dense(x), or apply the function to x.values.")
+
+
+def _no_tensor(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
+    raise _no_tensor_error(value)
+
+
+register_tensor_conversion_function(SparseTensor, _no_tensor)
 
 
 def is_sparse(value: Any) -> bool:

@@ -151,6 +151,8 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
             inputs = tuple(inputs[0])
         tensors = [convert_to_tensor(t) for t in inputs]
         labels, result = _explicit(equation, tensors)
+        if len(set(result)) != len(result):
+            raise ValueError(f"Einsum: the result of {equation!r} names an axis twice.")
         # A label of one input alone is summed there first, so that gradients know its size.
         for i, names in enumerate(labels):
             others = {c for j, n in enumerate(labels) if j != i for c in n} | set(result)

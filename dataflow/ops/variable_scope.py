@@ -18,6 +18,7 @@ from dataflow.ops.variables import (
     PartitionedVariable,
     SaveSliceInfo,
     Variable,
+    VariableAggregation,
     VariableSynchronization,
 )
 from dataflow.shapes import TensorShape
@@ -242,6 +243,12 @@ class VariableScope:
             if dtype is None and isinstance(initializer, Tensor):
                 arguments["dtype"] = initializer.dtype.base_dtype
             if custom_getter is not None:
+                if synchronization is None:
+                    arguments["synchronization"] = VariableSynchronization.AUTO
+                if aggregation is None:
+                    arguments["aggregation"] = VariableAggregation.NONE
+                if trainable is None:
+                    arguments["trainable"] = synchronization is not VariableSynchronization.ON_READ
                 return custom_getter(_true_getter, **arguments)
             return _true_getter(**arguments)
 

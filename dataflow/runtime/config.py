@@ -48,6 +48,63 @@ class Options:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
+class OptionsList(list[Any]):
+    """A list of option groups of one class; ``add`` makes one."""
+
+    def __init__(self, kind: type[Options]) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def __copy__(self) -> OptionsList:
+        return OptionsList(self._kind)
+
+    def add(self, **options: Any) -> Any:
+        """Appends a group with these options; returns it."""
+        self.append(self._kind(**options))
+        return self[-1]
+
+
+class ThreadPoolOptionProto(Options):
+    """A pool of threads; accepted, and not acted upon."""
+
+    _defaults = {"num_threads": 0, "global_name": ""}
+
+
+class ConfigExperimental(Options):
+    """``ConfigProto.Experimental``: options that choose among TensorFlow's own parts, accepted for old code."""
+
+    _defaults = {
+        "collective_group_leader": "",
+        "executor_type": "",
+        "recv_buf_max_chunk": 0,
+        "use_numa_affinity": False,
+        "collective_deterministic_sequential_execution": False,
+        "collective_nccl": False,
+        "share_session_state_in_clusterspec_propagation": False,
+        "disable_thread_spinning": False,
+        "share_cluster_devices_in_session": False,
+        "optimize_for_static_graph": False,
+    }
+
+
+class GPUExperimental(Options):
+    """``GPUOptions.Experimental``: options of TensorFlow's own allocators, accepted for old code."""
+
+    _defaults = {
+        "virtual_devices": [],
+        "use_unified_memory": False,
+        "num_dev_to_dev_copy_streams": 0,
+        "collective_ring_order": "",
+        "timestamped_allocator": False,
+    }
+
+
+class RunExperimental(Options):
+    """``RunOptions.Experimental``, accepted for old code."""
+
+    _defaults = {"collective_graph_key": 0, "use_run_handler_pool": False}
+
+
 class GPUOptions(Options):
     """How a session uses GPUs; ``per_process_gpu_memory_fraction`` 0 means no limit.
 
@@ -64,8 +121,9 @@ class GPUOptions(Options):
         "polling_active_delay_usecs": 0,
         "force_gpu_compatible": False,
         "use_cuda_graphs": True,
-        "experimental": None,
+        "experimental": GPUExperimental,
     }
+    Experimental = GPUExperimental
 
 
 class OptimizerOptions(Options):
@@ -179,8 +237,10 @@ class ConfigProto(Options):
         "share_cluster_devices_in_session": False,
         "cluster_def": None,
         "rpc_options": None,
-        "experimental": None,
+        "session_inter_op_thread_pool": OptionsList(ThreadPoolOptionProto),
+        "experimental": ConfigExperimental,
     }
+    Experimental = ConfigExperimental
 
 
 class DebugOptions(Options):
@@ -207,5 +267,6 @@ class RunOptions(Options):
         "output_partition_graphs": False,
         "debug_options": DebugOptions,
         "report_tensor_allocations_upon_oom": False,
-        "experimental": None,
+        "experimental": RunExperimental,
     }
+    Experimental = RunExperimental

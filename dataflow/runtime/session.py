@@ -233,13 +233,18 @@ class BaseSession:
     ) -> Callable[..., Any]:
         """A function that runs ``fetches``, fed by its arguments in the order of ``feed_list``.
 
-        Faster than `run`, which looks up the plan each time.
+        Faster than `run`, which looks up the plan each time. With ``accept_options`` the function takes
+        ``options`` and ``run_metadata`` as `run` does.
         """
         self.check_open()
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("Argument `feed_list` must be a list or tuple.")
         elements = [self._graph.as_graph_element(f, allow_operation=False) for f in feed_list or []]
-        if self.remote is not None or accept_options or self._timeout_ms:
+        if accept_options:
+            return lambda *values, options=None, run_metadata=None: self.run(
+                fetches, dict(zip(elements, values, strict=True)), options, run_metadata
+            )
+        if self.remote is not None or self._timeout_ms:
             return lambda *values: self.run(fetches, dict(zip(elements, values, strict=True)))
         plan = Plan(self, FetchPlan(self._graph, fetches, self), elements)
         count = len(elements)

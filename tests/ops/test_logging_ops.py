@@ -218,3 +218,30 @@ def test_the_function_may_keep_its_result() -> None:
         first, second = session.run(y), session.run(y)
     np.testing.assert_array_equal(first, [1, 1])
     np.testing.assert_array_equal(second, [2, 2])
+
+
+def test_braces_in_what_is_printed(capfd) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sess.run(tf.print("{}", {"{}": tf.constant(1)}, output_stream=sys.stdout))
+        assert capfd.readouterr().out == "{} {'{}': 1}\n"
+        with pytest.raises(ValueError, match="Unknown output stream 'elsewhere'"):
+            tf.print("x", output_stream="elsewhere")
+
+
+def test_checks_that_need_no_run() -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [2])
+        assert tf.assert_equal(x, x).type == "NoOp"
+        with pytest.raises(TypeError, match="whole number"):
+            tf.assert_rank(x, 0.5)
+        with pytest.raises(ValueError, match="one number or a vector"):
+            tf.reduce_sum(tf.ones([2, 2]), [[0], [1]])
+        with pytest.raises(ValueError, match="names an axis twice"):
+            tf.einsum("a->aa", x)
+        with pytest.raises(TypeError, match="must be a list"):
+            tf.decode_csv(["1"], record_defaults=np.zeros(1))
+        tf.NotDifferentiable("NobodysOp")
+        unknown = tf.placeholder(tf.float32)
+        crops = [[0, 0], [0, 0]]
+        assert tf.batch_to_space(unknown, crops, block_size=2).shape.ndims == 4
+        assert tf.space_to_batch(unknown, crops, block_size=2).shape.ndims == 4

@@ -196,3 +196,22 @@ def test_static_shapes_of_transposed_and_joined() -> None:
         assert tf.sparse_concat(-1, [sp, sp]).shape.as_list() == [3, 8]
         with pytest.raises(ValueError, match="at most one"):
             tf.sparse_reshape(sp, [-1, -1])
+
+
+@pytest.mark.parametrize("name", ["abs", "negative", "square", "sign", "tanh", "erf"])
+def test_functions_that_keep_zeros(name) -> None:
+    function = getattr(tf.math, name)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sparse = tf.SparseTensor([[0, 0], [1, 1]], [4.0, -2.0], [2, 2])
+        dense = tf.sparse_tensor_to_dense(sparse)
+        found = tf.sparse_tensor_to_dense(function(sparse))
+        got, expected = sess.run([found, function(dense)])
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_functions_that_do_not_keep_zeros() -> None:
+    with tf.Graph().as_default():
+        sparse = tf.SparseTensor([[0, 0]], [4.0], [2, 2])
+        for function in (tf.exp, tf.convert_to_tensor):
+            with pytest.raises(TypeError, match="to_dense"):
+                function(sparse)

@@ -322,3 +322,17 @@ def test_create_partitioned_variables() -> None:
         tf.create_partitioned_variables([4, 4], [2, 2], tf.zeros_initializer())
     with pytest.raises(ValueError, match="same length"):
         tf.create_partitioned_variables([4, 4], [2], tf.zeros_initializer())
+
+
+def test_custom_getters_are_told_what_holds() -> None:
+    given = {}
+
+    def getter(make, *args, **kwargs):
+        given.update(kwargs)
+        return make(*args, **kwargs)
+
+    with tf.variable_scope("a", custom_getter=getter):
+        tf.get_variable("v", [])
+    assert given["trainable"] is True
+    assert given["synchronization"] is tf.VariableSynchronization.AUTO
+    assert given["aggregation"] is tf.VariableAggregation.NONE

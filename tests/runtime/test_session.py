@@ -408,3 +408,27 @@ def test_a_number_is_no_text(value: Any) -> None:
         text = tf.placeholder(tf.string)
         with pytest.raises(TypeError, match="is not compatible with Tensor type string"):
             session.run(text, {text: value})
+
+
+def test_a_callable_takes_options() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [])
+        call = sess.make_callable(x + 1.0, [x], accept_options=True)
+        traced = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        metadata = tf.RunMetadata()
+        assert call(1.0) == 2.0
+        assert call(1.0, options=traced, run_metadata=metadata) == 2.0
+        assert metadata.step_stats.dev_stats
+
+
+def test_options_that_old_programs_set() -> None:
+    config = tf.ConfigProto(experimental=tf.ConfigProto.Experimental(executor_type="x"))
+    config.session_inter_op_thread_pool.add(num_threads=1)
+    config.gpu_options.experimental.use_unified_memory = True
+    assert config.session_inter_op_thread_pool[0].num_threads == 1
+    assert not tf.ConfigProto().session_inter_op_thread_pool
+    copy = tf.ConfigProto()
+    copy.CopyFrom(config)
+    assert copy == config
+    assert tf.RunOptions().experimental.use_run_handler_pool is False
+    assert list(tf.RunOptions().debug_options.debug_tensor_watch_opts) == []
