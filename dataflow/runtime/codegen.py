@@ -378,8 +378,12 @@ class Generator:
             comma = "," if len(names) == 1 else ""
             self.add_line(f"{', '.join(names)}{comma} = {call}", op, tuple(names))
 
-    def emit_trace(self, op: Operation) -> None:
-        """With ``trace``: calls the hook when a node is done, with its outputs."""
+    def emit_trace(self, op: Operation, taken: str | None = None) -> None:
+        """With ``trace``: calls the hook when a node is done, with its outputs.
+
+        ``taken``, for a Switch, is the expression of its predicate: output 0 is dead where it is
+        true, output 1 where it is false.
+        """
         if not self.trace:
             return
         items = []
@@ -392,6 +396,8 @@ class Generator:
             else:
                 items.append(value.text)
                 self.reads.append(value.text)
+        if taken is not None:
+            items = [f"DEAD if {taken} else {items[0]}", f"{items[1]} if {taken} else DEAD"]
         comma = "," if len(items) == 1 else ""
         self.add_line(f"hook({self.numbers[op]}, ({', '.join(items)}{comma}))")
 

@@ -196,6 +196,8 @@ class Emitter:
                 continue
             if item.op_def.control_flow == "switch" and not self.is_loop_switch(item):
                 self.keep_predicate(self.predicate(item.inputs[1]), path, base)
+                if self.generator.trace:  # its step is not part of the branch that is open
+                    self.open_guards(path, base)
                 self.emit_switch(item)
             elif item.op_def.control_flow == "merge":
                 self.emit_merge(item, frame, path, base)
@@ -257,7 +259,7 @@ class Emitter:
         for output in op.outputs:
             generator.values.setdefault(output, value)
         if generator.trace:
-            generator.emit_trace(op)
+            generator.emit_trace(op, taken=self.test_of(op.inputs[1]))
 
     def emit_merge(self, op: Operation, frame: Frame, path: Path, base: int) -> None:
         """Takes the value of the branch that ran, and its number."""

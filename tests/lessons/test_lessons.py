@@ -2,6 +2,7 @@
 the same values with rewrites on and off, and, where it trains, on a GPU (a pretend one where there
 is no other) and on the CPU in double precision.
 
+Numbers that the text marks are compared with those of the run (`stated_numbers`).
 Between an exercise and its check come, one after the other: the learner's empty cell (the check says
 that it is open), wrong answers (it says what is wrong, with a first and a second hint), and the
 solution (right). The stored notebook as it is, is run by the browser test and by `make book`.
@@ -23,6 +24,7 @@ from nbclient import NotebookClient
 
 from dataflow.course.attempts import MIME
 from tests.lessons.notebooks import LESSONS, ROOT, by_role, code, mistakes_of, number_of, read
+from tests.lessons.stated_numbers import disagreements, with_probes
 from tools.lesson import PEAK_MEMORY, exercise_of, role_of
 
 CELL_TIMEOUT_SECONDS = 180
@@ -72,7 +74,7 @@ def answered(path: Path) -> Any:
     solutions, checks = by_role(notebook, "solution"), by_role(notebook, "check")
     mistakes = mistakes_of(path)
     cells = []
-    for cell in notebook.cells:
+    for cell in with_probes(notebook.cells):
         role = role_of(cell)
         if role == "check":
             continue
@@ -136,6 +138,8 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
     assert (on_gpu["graphs"] > 0) == (number_of(path) in TRAIN), on_gpu
     # The sessions of a cluster run in its tasks.
     assert compared["plans"] > len(compared["skipped"]) or starts_a_cluster(path)
+    probes = [cell for cell in notebook.cells if "stated" in cell.metadata]
+    assert [words for cell in probes for words in disagreements(cell)] == []
     wrong: list[tuple[str, str]] = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):

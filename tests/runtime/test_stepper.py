@@ -143,3 +143,17 @@ def test_not_finite_is_exact() -> None:
     assert not_finite(np.arange(5)) == (0, 0)
     assert not_finite(np.array(np.nan, np.float16)) == (1, 0)
     assert not_finite(array.T) == (1, 100)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_the_output_of_a_switch_that_is_not_taken_is_dead(taken: bool) -> None:
+    flag = tf.placeholder(tf.bool, [])
+    x = tf.constant(9.0)
+    y = tf.cond(flag, lambda: tf.sqrt(x), lambda: -x)
+    with tf.Session() as session:
+        steps = record(session, y, {flag: taken}).steps
+    switches = [step.outputs for step in steps if step.op_type == "Switch"]
+    assert len(switches) == 2  # of x, once for each branch
+    for outputs in switches:
+        assert outputs[not taken] is None
+        assert outputs[taken] is not None

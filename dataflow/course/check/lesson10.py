@@ -51,7 +51,7 @@ def ex1(cbow: Callable[[Any, Any], Any]) -> str:
     "tf.zeros_like(noise).",
 )
 def ex2(noise_loss: Callable[[Any, Any], Any]) -> str:
-    """Noise-contrastive loss from scores."""
+    """Loss of negative sampling from scores (Mikolov and others, 2013)."""
     rng = np.random.default_rng(4)
     true = rng.normal(size=6).astype(np.float32)
     noise = rng.normal(size=(6, 3)).astype(np.float32)

@@ -47,7 +47,7 @@ def ex1(cluster: Any, build: Callable[[], Any]) -> str:
 
 @exercise(
     "cluster.submit(task, work, ...) sends the function; its result waits in the call.",
-    'call = cluster.submit("/job:worker/task:0", work, X_train, y_train, 600, True), then '
+    'call = cluster.submit("/job:worker/task:0", work, X_train, y_train, 300, True), then '
     "call.result(timeout_seconds=60).",
 )
 def ex2(loss_and_count: Any) -> str:
@@ -59,8 +59,8 @@ def ex2(loss_and_count: Any) -> str:
     loss, count = (float(x) for x in loss_and_count)
     expect(math.isfinite(loss), f"the loss is {loss}")
     expect(
-        count == 600,
-        f"the variables have seen {count:.0f} updates, needed 600: as the chief, worker 0 begins "
+        count == 300,
+        f"the variables have seen {count:.0f} updates, needed 300: as the chief, worker 0 begins "
         "afresh",
     )
     expect(loss < 0.5, f"the loss is {loss:.3f}; with all 120 flowers it falls below 0.5")

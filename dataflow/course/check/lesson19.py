@@ -54,25 +54,26 @@ def ex1(cluster: Any, split_inside: Callable[[Any, Any], Any]) -> str:
 
 
 @exercise(
-    "Set the two counts equal: 2 * 4 * batch * hidden on one side.",
-    "All parameters are num_inputs * hidden + hidden * num_classes; divide by hidden.",
+    "Set the two counts equal: 2 * 4 * batch * hidden on one side. How many workers are on the other?",
+    "All parameters are num_inputs * hidden + hidden * num_classes, and they go to two workers; divide "
+    "by hidden.",
 )
 def ex2(break_even: Callable[[int, int, int], float]) -> str:
-    """The batch at which both ways move the same bytes."""
+    """The batch at which both ways move the same bytes between two workers and the rest."""
     for case in ((64, 32, 10), (784, 100, 10), (10, 5, 3), (1000, 1000, 2)):
         batch = break_even(*case)
         expect(batch is not None, "break_even returned nothing")
         inputs, hidden, classes = case
         layer = 8 * float(batch) * hidden
-        data = 8.0 * (inputs * hidden + hidden * classes)
+        data = 2 * 8.0 * (inputs * hidden + hidden * classes)
         expect(
             abs(layer - data) <= 8 * hidden,
             f"for {inputs} inputs, {hidden} hidden and {classes} classes you say {batch:g}; by layer "
             f"that is {layer:g} bytes, by data {data:g}",
         )
     return (
-        "Right: inputs plus classes, 74 for the digits. The size of the hidden layer drops out: twice "
-        "as many neurons are twice the bytes for both."
+        "Right: twice the sum of inputs and classes, 148 for the digits. The size of the hidden layer "
+        "drops out: twice as many neurons are twice the bytes for both."
     )
 
 

@@ -14,8 +14,8 @@ MISTAKES = {
         "    return tf.concat([tf.matmul(c, r) for c, r in zip(columns, rows)], 1)",
     ],
     "ex2": [
-        "def break_even(num_inputs, hidden, num_classes):\n    return 74",
-        "def break_even(num_inputs, hidden, num_classes):\n    return num_inputs * hidden",
+        "def break_even(num_inputs, hidden, num_classes):\n    return 148",
+        "def break_even(num_inputs, hidden, num_classes):\n    return num_inputs + num_classes",
     ],
     "ex3": [
         "def finished_at(seconds, num_workers):\n    return sum(seconds) / num_workers",

@@ -184,7 +184,9 @@ class Stepper(Widget):
             f"{plural(len(recorded.steps), 'step')}; {self.marks['words']}."
         ]
         for number, step in enumerate(recorded.steps[:limit], start=1):
-            values = ", ".join(_one_line(v) for v in step.outputs or [] if v is not None)
+            dead = ["dead"] if step.op_type in ("Switch", "RefSwitch") else []
+            shown = [[_one_line(v)] if v is not None else dead for v in step.outputs or []]
+            values = ", ".join(word for words in shown for word in words)
             lines.append(f"  {number}. {step.op_type} {step.op_name}: {values or 'no value'}")
         if len(recorded.steps) > limit:
             lines.append(f"  ... and {len(recorded.steps) - limit} more")

@@ -1,0 +1,105 @@
+"""Numbers in a lesson's prose, compared with the lesson's run.
+
+An author marks a number with the Python expression that it states, in a comment that no reader sees:
+``354 <!-- is len(X_all) --> of the patients``. The expression is evaluated right after the code cell
+that follows the text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+
+import nbformat.v4 as v4
+
+_MARK = re.compile(r"(\S*?)[*`]*\s*<!--\s*is\s+(.+?)\s*-->", flags=re.S)
+_WORDS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+]
+
+
+class Stated(NamedTuple):
+    """A number as a text says it, and the expression whose value it has to be."""
+
+    text: str
+    expression: str
+
+
+def stated_in(source: str) -> list[Stated]:
+    """The marked numbers of a Markdown cell; ValueError for a comment that is no mark."""
+    found = [Stated(m[1].lstrip("*`(=~"), " ".join(m[2].split())) for m in _MARK.finditer(source)]
+    if len(found) != source.count("<!--"):
+        raise ValueError(
+            f"a comment that marks no number; write 12 <!-- is expression -->: {source}"
+        )
+    return found
+
+
+def with_probes(cells: list[Any]) -> Iterator[Any]:
+    """The cells, and after the code cell that follows marked numbers one that prints their values."""
+    waiting: list[Stated] = []
+    for cell in cells:
+        yield cell
+        if cell.cell_type == "markdown":
+            waiting += stated_in(cell.source)
+        elif waiting and cell.cell_type == "code" and cell.source.strip():
+            yield _probe(waiting)
+            waiting = []
+    if waiting:
+        raise ValueError(f"no code cell follows the numbers {[s.text for s in waiting]}")
+
+
+def _probe(stated: Sequence[Stated]) -> Any:
+    values = ", ".join(f"float({s.expression})" for s in stated)
+    source = f"import json as _json; print(_json.dumps([{values}]))"
+    return v4.new_code_cell(source, metadata={"stated": [list(s) for s in stated]})
+
+
+def disagreements(cell: Any) -> list[str]:
+    """What a probe that ran says against the text, as sentences."""
+    values = json.loads(cell.outputs[-1]["text"])
+    stated = [Stated(*fields) for fields in cell.metadata["stated"]]
+    return [
+        f"the text says {s.text}, and {s.expression} is {value:.10g}"
+        for s, value in zip(stated, values, strict=True)
+        if not agrees(s.text, value)
+    ]
+
+
+def agrees(text: str, value: float) -> bool:
+    """Whether ``value`` is what ``text`` says, to the digits that it says it with."""
+    if text.lower() in _WORDS:
+        return value == _WORDS.index(text.lower())
+    try:
+        number = Decimal(text.rstrip("%").replace(",", ""))
+    except InvalidOperation:
+        return False
+    exponent = number.as_tuple().exponent
+    if not isinstance(exponent, int):
+        return False
+    if text.endswith("%"):
+        value *= 100
+    return abs(value - float(number)) <= 0.5 * 10.0**exponent * (1 + 1e-9)
