@@ -11,7 +11,8 @@ which has eleven replacements, does not crowd out `if`, which has one. Annotatio
 A first run of `TESTS` under coverage notes which test runs which line, and how long it takes
 (`.mutate/coverage.json`; `--cover` does it again). A mutant then gets the tests that run its line,
 the quickest first, one of each function before the second of any, up to `--seconds` of them, in a
-copy of the tree. Tests that start Ray, a browser or other programs are left out: what only they
+copy of the tree. A survivor may still be killed by a test that was too slow: run it again with a larger
+`--seconds`. Tests that start Ray, a browser or other programs are left out: what only they
 notice counts as a survivor.
 
 The environment is one of its own (`.venv-mutate`); the everyday suite needs none of it.

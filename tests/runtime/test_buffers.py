@@ -11,7 +11,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import all_ops
+from dataflow.graph.registry import all_ops, get_op
 from dataflow.kernels.jit import elementwise
 from dataflow.rewrites import fusion
 from dataflow.runtime import buffers
@@ -227,6 +227,19 @@ def test_fused_kernels_write_over_an_input(monkeypatch: pytest.MonkeyPatch) -> N
     assert list(plan.generated.reused.values()) == [plan.generated.values[_fused_input(plan)]]
     kept = check([y, product], {x: value}, None)
     assert not kept.generated.reused
+
+
+def test_a_fused_kernel_that_reads_after_it_writes_keeps_its_input(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last step, y (1 - y) dy, takes three statements, and the second reads y again."""
+    monkeypatch.setattr(fusion, "_WORTHWHILE_ELEMENTS", 1)
+    x = tf.placeholder(tf.float32, [None, 512])
+    product = tf.matmul(x, tf.Variable(np.eye(512, dtype=np.float32)))
+    y = get_op("SigmoidGrad")(product, tf.tanh(tf.abs(x) * 2.0))
+    value = np.random.default_rng(0).standard_normal((300, 512)).astype(np.float32)
+    plan = check([y], {x: value}, None)
+    assert not plan.generated.reused
 
 
 def _fused_input(plan: Plan) -> Any:

@@ -169,6 +169,15 @@ def test_a_python_function_is_not_called_again_and_is_named() -> None:
     assert (warning.origin.name, warning.origin.kind) == ("mine", "given")
 
 
+def test_of_several_fetches_a_nan_comes_before_an_infinity() -> None:
+    x = tf.placeholder(tf.float32, [])
+    infinite, undefined = tf.log(x, name="infinite"), tf.sqrt(x - 1.0, name="undefined")
+    with tf.Session() as s:
+        for fetches in ([infinite, undefined], [undefined, infinite]):
+            origin = s.find_nan(fetches, {x: 0.0})
+            assert (origin.what, origin.name) == ("NaN", "undefined")
+
+
 def test_in_a_loop() -> None:
     x = tf.placeholder(tf.float32, [], name="x")
     _, y = tf.while_loop(
