@@ -101,13 +101,26 @@ def _pairs(raw: RawFrames) -> list[tuple[CodeType, int]]:
     return list(zip(raw[::2], raw[1::2], strict=True))
 
 
+#: Lines by the identity of the code, which is kept with them: equal code may have other lines.
+_lines: dict[tuple[int, int], tuple[CodeType, int]] = {}
+_MOST_LINES = 4096
+
+
 def _line_of(code: CodeType, position: int) -> int:
     if position < 0:
         return -position
+    known = _lines.get((id(code), position))
+    if known is not None:
+        return known[1]
+    found = code.co_firstlineno
     for start, end, line in code.co_lines():
         if start <= position < end and line is not None:
-            return line
-    return code.co_firstlineno
+            found = line
+            break
+    if len(_lines) >= _MOST_LINES:
+        _lines.clear()
+    _lines[id(code), position] = code, found
+    return found
 
 
 def frames_of(raw: RawFrames) -> list[Frame]:
