@@ -50,6 +50,15 @@ class Dataset:
         self._graph = default_graph()
         self._own_options = Options()
 
+    @property
+    def structure(self) -> Structure:
+        """What an element is made of, for modules that make datasets of others."""
+        return self._structure
+
+    def as_variant_tensor(self) -> Tensor:
+        """The node that stands for this dataset in the default graph."""
+        return self._as_variant_tensor()
+
     def _as_variant_tensor(self) -> Tensor:
         """The nodes of this dataset, added to the default graph."""
         return self._build()
@@ -467,6 +476,23 @@ class Dataset:
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which ``predicate`` gives a true scalar."""
+        return self._chosen(predicate, ops.filter_dataset_op)
+
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The elements before the first for which ``predicate`` gives a false scalar."""
+        return self._chosen(predicate, ops.take_while_dataset_op)
+
+    def unique(self, name: str | None = None) -> Dataset:
+        """Each element once; they are scalars of int32, int64 or string, else `TypeError`."""
+        kinds = self._structure.dtypes
+        if len(kinds) != 1 or kinds[0] not in (dtypes.int32, dtypes.int64, dtypes.string):
+            raise TypeError(
+                "unique() only supports inputs with a single `tf.int32`, `tf.int64`, or `tf.string` "
+                f"component, got {self.output_types}."
+            )
+        return self._change(ops.unique_dataset_op)
+
+    def _chosen(self, predicate: Callable[..., Any], op: Any) -> Dataset:
         graph, nested = self._trace(predicate, "predicate")
         if (
             len(graph.outputs) != 1
@@ -479,7 +505,7 @@ class Dataset:
         structure = self._structure
         return Dataset(
             structure,
-            lambda: ops.filter_dataset_op(
+            lambda: op(
                 self._as_variant_tensor(),
                 graph.captured,
                 predicate=graph,

@@ -7,25 +7,40 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.data.dataset import AUTOTUNE, Dataset, TextLineDataset, TFRecordDataset
+from dataflow.data.grouping import (
+    bucket_by_sequence_length,
+    choose_from_datasets,
+    group_by_window,
+    sample_from_datasets,
+)
 from dataflow.data.options import OptimizationOptions, ThreadingOptions
 from dataflow.ops.sources import constant
 
 __all__ = [
     "AUTOTUNE",
+    "Counter",
     "CsvDataset",
     "OptimizationOptions",
     "ThreadingOptions",
     "batch_and_drop_remainder",
+    "bucket_by_sequence_length",
+    "choose_from_datasets",
     "dense_to_sparse_batch",
+    "enumerate_dataset",
+    "get_single_element",
     "get_structure",
+    "group_by_window",
     "ignore_errors",
     "make_batched_features_dataset",
     "map_and_batch",
     "parallel_interleave",
     "parse_example_dataset",
+    "sample_from_datasets",
     "scan",
     "shuffle_and_repeat",
+    "take_while",
     "unbatch",
+    "unique",
 ]
 
 
@@ -67,6 +82,35 @@ def ignore_errors(log_warning: bool = False) -> Callable[[Dataset], Dataset]:
 def unbatch() -> Callable[[Dataset], Dataset]:
     """`Dataset.unbatch`."""
     return lambda d: d.unbatch()
+
+
+def take_while(predicate: Callable[..., Any]) -> Callable[[Dataset], Dataset]:
+    """`Dataset.take_while`."""
+    return lambda d: d.take_while(predicate)
+
+
+def unique() -> Callable[[Dataset], Dataset]:
+    """`Dataset.unique`."""
+    return lambda d: d.unique()
+
+
+def enumerate_dataset(start: Any = 0) -> Callable[[Dataset], Dataset]:
+    """`Dataset.enumerate`."""
+    return lambda d: d.enumerate(start)
+
+
+def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset:
+    """``start, start + step, ...`` without an end."""
+    from dataflow.ops.casts import cast
+
+    limit = dtypes.int64.max if step > 0 else dtypes.int64.min
+    numbers = Dataset.range(start, limit, step)
+    return numbers if dtype == dtypes.int64 else numbers.map(lambda x: cast(x, dtype))
+
+
+def get_single_element(dataset: Dataset) -> Any:
+    """The only element of a dataset, as tensors."""
+    return dataset.make_one_shot_iterator().get_next()
 
 
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Callable[[Dataset], Dataset]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataflow.keras import (
     activations,
+    applications,
     backend,
     callbacks,
     constraints,
@@ -25,7 +26,16 @@ from dataflow.keras.layers.core import Input
 from dataflow.keras.models import Model, Sequential
 
 __all__ = [
-    *("Input", "Model", "Sequential", "activations", "backend", "callbacks", "constraints"),
+    *(
+        "Input",
+        "Model",
+        "Sequential",
+        "activations",
+        "applications",
+        "backend",
+        "callbacks",
+        "constraints",
+    ),
     *(
         "datasets",
         "estimator",

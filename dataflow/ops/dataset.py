@@ -111,6 +111,7 @@ window_dataset_op = _unary(
     ", size: int64, shift: int64, stride: int64, drop_remainder: bool",
     "Windows of elements, each a dataset.",
 )
+unique_dataset_op = _unary("UniqueDataset", "", "Each scalar once, where it is first met.")
 unbatch_dataset_op = _unary("UnbatchDataset", "", "The rows of every element, one by one.")
 ignore_errors_dataset_op = _unary(
     "IgnoreErrorsDataset", "", "The elements that can be computed; the others are left out."
@@ -152,6 +153,27 @@ interleave_dataset_op = declare_op(
     "block_length: int64 -> handle: variant",
     "The datasets ``f(element)``, several at a time in turn. Shape: scalar. Gradient: none.",
     attrs=f"f: Function, {_ELEMENTS}",
+)
+take_while_dataset_op = declare_op(
+    "TakeWhileDataset",
+    "input_dataset: variant, other_arguments: list(Targuments) -> handle: variant",
+    "The elements before the first for which ``predicate`` is false. Shape: scalar. Gradient: none.",
+    attrs=f"predicate: Function, {_ELEMENTS}",
+)
+group_by_window_dataset_op = declare_op(
+    "GroupByWindowDataset",
+    "input_dataset: variant, key_func_other_arguments: list(Tkey_func_other_arguments), "
+    "reduce_func_other_arguments: list(Treduce_func_other_arguments), "
+    "window_size_func_other_arguments: list(Twindow_size_func_other_arguments) -> handle: variant",
+    "The datasets ``reduce_func(key, elements)`` of full windows of one key. Shape: scalar. "
+    "Gradient: none.",
+    attrs=f"key_func: Function, reduce_func: Function, window_size_func: Function, {_ELEMENTS}",
+)
+directed_interleave_dataset_op = declare_op(
+    "DirectedInterleaveDataset",
+    "selector_input_dataset: variant, data_input_datasets: N * variant -> handle: variant",
+    "An element of the dataset whose number the selector gives next. Shape: scalar. Gradient: none.",
+    attrs=f"{_ELEMENTS}, stop_on_empty_dataset: bool = False",
 )
 scan_dataset_op = declare_op(
     "ScanDataset",

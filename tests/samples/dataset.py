@@ -206,6 +206,57 @@ SAMPLES = [
     ),
     Sample("ScanDataset", first(scanned), (), 10),
     Sample(
+        "TakeWhileDataset",
+        first(
+            lambda tf: (
+                tf.data.Dataset.range(9)
+                .apply(tf.data.experimental.take_while(lambda x: tf.not_equal(x, 3)))
+                .batch(9)
+            )
+        ),
+        (),
+        np.array([0, 1, 2]),
+    ),
+    Sample(
+        "UniqueDataset",
+        first(
+            lambda tf: (
+                tf.data.Dataset.from_tensor_slices([3, 1, 3, 2, 1])
+                .apply(tf.data.experimental.unique())
+                .batch(9)
+            )
+        ),
+        (),
+        np.array([3, 1, 2]),
+    ),
+    Sample(
+        "GroupByWindowDataset",
+        first(
+            lambda tf: (
+                tf.data.Dataset.range(9)
+                .apply(
+                    tf.data.experimental.group_by_window(
+                        lambda x: x % 2, lambda key, window: window.batch(3), 3
+                    )
+                )
+                .skip(1)
+            )
+        ),
+        (),
+        np.array([1, 3, 5]),
+    ),
+    Sample(
+        "DirectedInterleaveDataset",
+        first(
+            lambda tf: tf.data.experimental.choose_from_datasets(
+                [tf.data.Dataset.range(3), tf.data.Dataset.range(10, 13)],
+                tf.data.Dataset.from_tensor_slices(np.array([1, 0, 1, 1, 1, 0])),
+            ).batch(9)
+        ),
+        (),
+        np.array([10, 0, 11, 12, 1]),
+    ),
+    Sample(
         "ReduceDataset",
         lambda tf: tf.data.Dataset.range(5).reduce(np.int64(0), lambda s, x: s + x),
         (),

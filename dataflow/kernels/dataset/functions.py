@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.dataset.elements import (
     END,
     Element,
@@ -206,3 +209,87 @@ def reduce_dataset_kernel(
     for element in input_dataset.iterate():
         state = tuple(function(*state, *element))
     return state
+
+
+@kernel(
+    "TakeWhileDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
+)
+def take_while_dataset_kernel(
+    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, predicate: Any
+) -> Any:
+    function = predicate.bind(ctx, other_arguments)
+
+    def start() -> Iterator[Element]:
+        elements = input_dataset.iterate()
+        ended = False
+
+        def pull() -> Any:
+            nonlocal ended
+            element = END if ended else next(elements, END)
+            if element is not END and not bool(function(*element)[0]):
+                element, ended = END, True
+            return element
+
+        return pulled(pull)
+
+    return FromFunction(start)
+
+
+@kernel(
+    "GroupByWindowDataset",
+    stateful=True,
+    cpu_only="the functions' own nodes are placed by themselves",
+)
+def group_by_window_dataset_kernel(
+    ctx: Any,
+    input_dataset: Any,
+    key_func_other_arguments: list[Any],
+    reduce_func_other_arguments: list[Any],
+    window_size_func_other_arguments: list[Any],
+    *,
+    key_func: Any,
+    reduce_func: Any,
+    window_size_func: Any,
+) -> Any:
+    key_of = key_func.bind(ctx, key_func_other_arguments)
+    reduced = reduce_func.bind(ctx, reduce_func_other_arguments)
+    size_of = window_size_func.bind(ctx, window_size_func_other_arguments)
+
+    def start() -> Iterator[Element]:
+        elements = input_dataset.iterate()
+        groups: dict[int, tuple[int, list[Element]]] = {}
+        given: Iterator[Element] = iter(())  # of the window that is handed out
+
+        def window_of(key: int) -> Iterator[Element]:
+            _, gathered = groups.pop(key)
+            window = FromFunction(lambda: iter(gathered))
+            return reduced(np.int64(key), window)[0].iterate()  # type: ignore[no-any-return]
+
+        def pull() -> Any:
+            nonlocal given
+            while True:
+                item = next(given, END)
+                if item is not END:
+                    return item
+                element = next(elements, END)
+                if element is END:
+                    if not groups:
+                        return END
+                    given = window_of(min(groups))
+                    continue
+                key = int(key_of(*element)[0])
+                if key not in groups:
+                    size = int(size_of(np.int64(key))[0])
+                    if size <= 0:
+                        raise InvalidArgumentError(
+                            None, None, f"Window size must be greater than zero, but got {size}."
+                        )
+                    groups[key] = (size, [])
+                size, gathered = groups[key]
+                gathered.append(element)
+                if len(gathered) == size:
+                    given = window_of(key)
+
+        return pulled(pull)
+
+    return FromFunction(start)

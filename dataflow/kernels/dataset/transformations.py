@@ -237,3 +237,59 @@ def window_dataset_kernel(
         return pulled(pull)
 
     return FromFunction(windows)
+
+
+@kernel("UniqueDataset", cpu_only="datasets live on the host")
+def unique_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
+    def start() -> Iterator[Element]:
+        elements = input_dataset.iterate()
+        met: set[Any] = set()
+
+        def pull() -> Any:
+            while (element := next(elements, END)) is not END:
+                value = element[0].item() if hasattr(element[0], "item") else element[0]
+                if value not in met:
+                    met.add(value)
+                    return element
+            return END
+
+        return pulled(pull)
+
+    return FromFunction(start)
+
+
+@kernel("DirectedInterleaveDataset", cpu_only="datasets live on the host")
+def directed_interleave_dataset_kernel(
+    xp: Any,
+    selector_input_dataset: Any,
+    data_input_datasets: list[Any],
+    *,
+    stop_on_empty_dataset: bool,
+) -> Any:
+    def start() -> Iterator[Element]:
+        numbers = selector_input_dataset.iterate()
+        sources: list[Any] = [dataset.iterate() for dataset in data_input_datasets]
+
+        def pull() -> Any:
+            while any(source is not None for source in sources):
+                chosen = next(numbers, END)
+                if chosen is END:
+                    return END
+                number = int(chosen[0])
+                if not 0 <= number < len(sources):
+                    raise InvalidArgumentError(
+                        None,
+                        None,
+                        f"Selector index out of range: {number} of {len(sources)} datasets.",
+                    )
+                element = END if sources[number] is None else next(sources[number], END)
+                if element is not END:
+                    return element
+                if stop_on_empty_dataset:
+                    return END
+                sources[number] = None
+            return END
+
+        return pulled(pull)
+
+    return FromFunction(start)

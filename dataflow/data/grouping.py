@@ -1,0 +1,245 @@
+"""Elements in groups, by a key or by their length, and elements drawn from several datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.data.dataset import Dataset
+from dataflow.data.functions import trace
+from dataflow.data.structure import DatasetSpec, Structure
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array, dataset as ops
+from dataflow.ops.casts import cast
+from dataflow.ops.sources import constant
+
+
+def group_by_window(
+    key_func: Callable[..., Any],
+    reduce_func: Callable[[Tensor, Dataset], Dataset],
+    window_size: Any = None,
+    window_size_func: Callable[[Tensor], Any] | None = None,
+) -> Callable[[Dataset], Dataset]:
+    """Elements of one key are gathered, and each full window becomes the dataset that it is reduced to.
+
+    ``key_func(element)`` gives an int64 scalar, ``reduce_func(key, window)`` a dataset, often
+    ``window.batch(n)``. A window has ``window_size`` elements, or as many as ``window_size_func(key)``
+    says (one of the two is given, else `ValueError`); at the end windows that are not full follow, by
+    their keys.
+    """
+    if (window_size is None) == (window_size_func is None):
+        raise ValueError("Must pass either window_size or window_size_func.")
+    size_of = window_size_func or (lambda _: constant(window_size, dtypes.int64))
+
+    def scalar(value: Any, name: str) -> Tensor:
+        tensor = convert_to_tensor(value)
+        if tensor.dtype.base_dtype not in (dtypes.int64, dtypes.int32) or tensor.dims not in (
+            (),
+            None,
+        ):
+            raise ValueError(
+                f"`{name}` must return a single tf.int64 tensor. Got type={tensor.dtype} and "
+                f"shape={tensor.shape}"
+            )
+        return cast(tensor, dtypes.int64)  # type: ignore[no-any-return]
+
+    def apply(dataset: Dataset) -> Dataset:
+        ours = dataset.structure
+        made: Any = None
+
+        def key(inputs: list[Tensor]) -> list[Tensor]:
+            element = ours.decode(inputs)
+            found = key_func(*element) if type(element) is tuple else key_func(element)
+            return [scalar(found, "key_func")]
+
+        def reduced(inputs: list[Tensor]) -> list[Tensor]:
+            nonlocal made
+            window = Structure(0, [DatasetSpec(ours)]).decode(inputs[1:])
+            made = reduce_func(inputs[0], window)
+            if not isinstance(made, Dataset):
+                raise TypeError(
+                    f"`reduce_func` must return a `Dataset` object, got {type(made).__name__}."
+                )
+            return [made.as_variant_tensor()]
+
+        one: list[Any] = [dtypes.int64]
+        keys = trace(key_func, "key_func", ours.dtypes, ours.dims, key)
+        reducing = trace(reduce_func, "reduce_func", [*one, dtypes.variant], [(), ()], reduced)
+        sizes = trace(
+            size_of, "window_size_func", one, [()],
+            lambda inputs: [scalar(size_of(inputs[0]), "window_size_func")],
+        )  # fmt: skip
+        structure = made.structure
+        return Dataset(
+            structure,
+            lambda: ops.group_by_window_dataset_op(
+                dataset.as_variant_tensor(),
+                keys.captured,
+                reducing.captured,
+                sizes.captured,
+                key_func=keys,
+                reduce_func=reducing,
+                window_size_func=sizes,
+                output_types=structure.dtypes,
+                output_shapes=structure.dims,
+            ),
+            dataset,
+        )
+
+    return apply
+
+
+def bucket_by_sequence_length(
+    element_length_func: Callable[..., Any],
+    bucket_boundaries: Sequence[int],
+    bucket_batch_sizes: Sequence[int],
+    padded_shapes: Any = None,
+    padding_values: Any = None,
+    pad_to_bucket_boundary: bool = False,
+    no_padding: bool = False,
+    drop_remainder: bool = False,
+) -> Callable[[Dataset], Dataset]:
+    """Batches of elements of similar length, padded to the longest of the batch.
+
+    ``element_length_func(element)`` gives an int32 scalar. Bucket i holds lengths below
+    ``bucket_boundaries[i]``, and one bucket more the rest; its batches have ``bucket_batch_sizes[i]``
+    elements. ``padded_shapes`` and ``padding_values`` as for `Dataset.padded_batch` (by default every
+    unknown axis is padded). With ``pad_to_bucket_boundary`` batches are as long as their bucket allows
+    (boundary less one), and an element beyond the last boundary is an `InvalidArgumentError`.
+    """
+    boundaries = [int(b) for b in bucket_boundaries]
+    batch_sizes = [int(size) for size in bucket_batch_sizes]
+    if len(batch_sizes) != len(boundaries) + 1:
+        raise ValueError(
+            f"len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1, got {len(batch_sizes)} "
+            f"and {len(boundaries)}."
+        )
+    no_end = np.iinfo(np.int32).max
+    lowest = _bounds([np.iinfo(np.int32).min, *boundaries])
+    highest = _bounds([*boundaries, no_end])
+
+    def bucket_of(*element: Any) -> Any:
+        from dataflow.ops.comparison import less, less_equal, logical_and
+
+        length = cast(element_length_func(*element), dtypes.int32)
+        inside = logical_and(less_equal(lowest, length), less(length, highest))
+        return cast(array.where(inside)[0][0], dtypes.int64)
+
+    def size_of(bucket: Any) -> Any:
+        return constant(np.asarray(batch_sizes, np.int64))[bucket]
+
+    def batched(bucket: Any, window: Dataset) -> Dataset:
+        size = size_of(bucket)
+        if no_padding:
+            return window.batch(size, drop_remainder=drop_remainder)
+        shapes = padded_shapes if padded_shapes is not None else window.output_shapes
+        if pad_to_bucket_boundary:
+            from dataflow.ops.assertions import assert_less
+            from dataflow.ops.graph_functions import control_dependencies
+            from dataflow.shapes import TensorShape
+
+            last = constant(len(batch_sizes) - 1, dtypes.int64)
+            check = assert_less(bucket, last, message="an element is longer than the last boundary")
+            with control_dependencies([check]):
+                end = constant(np.asarray([*boundaries, no_end], np.int64))[bucket] - 1
+
+            def filled(shape: Any) -> Any:
+                sizes = TensorShape(shape).as_list()
+                return array.stack([end if s is None else constant(s, dtypes.int64) for s in sizes])
+
+            def each(part: Any) -> Any:
+                if isinstance(part, dict):
+                    return {k: each(v) for k, v in part.items()}
+                if isinstance(part, tuple) and not isinstance(part, TensorShape):
+                    return tuple(each(v) for v in part)
+                return filled(part) if TensorShape(part).ndims else part
+
+            shapes = each(shapes)
+        return window.padded_batch(size, shapes, padding_values, drop_remainder)
+
+    return group_by_window(bucket_of, batched, window_size_func=size_of)
+
+
+def _bounds(values: list[int]) -> Any:
+    """An array: it becomes a node of the graph that uses it."""
+    return np.asarray(values, np.int32)
+
+
+def choose_from_datasets(
+    datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = False
+) -> Dataset:
+    """Elements of ``datasets``, one from that whose number ``choice_dataset`` (int64 scalars) gives next.
+
+    A dataset that has ended is passed over, or with ``stop_on_empty_dataset`` ends the result.
+    """
+    spec = choice_dataset.structure
+    if spec.dtypes != [dtypes.int64] or spec.dims != [()]:
+        raise TypeError(
+            "`choice_dataset` must be a dataset of scalar tf.int64 tensors, got "
+            f"{choice_dataset.output_types} of shape {choice_dataset.output_shapes}."
+        )
+    first = _same_structure(datasets)
+    structure = first.structure
+    return Dataset(
+        structure,
+        lambda: ops.directed_interleave_dataset_op(
+            choice_dataset.as_variant_tensor(),
+            [d.as_variant_tensor() for d in datasets],
+            output_types=structure.dtypes,
+            output_shapes=structure.dims,
+            stop_on_empty_dataset=stop_on_empty_dataset,
+        ),
+        choice_dataset,
+        *datasets,
+    )
+
+
+def sample_from_datasets(
+    datasets: Sequence[Dataset],
+    weights: Any = None,
+    seed: int | None = None,
+    stop_on_empty_dataset: bool = False,
+) -> Dataset:
+    """Elements of ``datasets``, drawn at random: each with its weight, or all alike.
+
+    ``weights``: numbers, one a dataset, or a dataset of such rows. A dataset that has ended is passed
+    over, or with ``stop_on_empty_dataset`` ends the result.
+    """
+    from dataflow.ops.elementary import log
+    from dataflow.ops.random import multinomial
+
+    _same_structure(datasets)
+    if isinstance(weights, Dataset):
+        rows = weights
+    else:
+        if weights is None:
+            weights = [1.0 / len(datasets)] * len(datasets)
+        if not isinstance(weights, Tensor) and len(weights) != len(datasets):
+            raise ValueError(
+                f"`weights` must have one number for each of {len(datasets)} datasets, "
+                f"got {len(weights)}."
+            )
+        rows = Dataset.from_tensors(weights).repeat()
+
+    def draw(row: Any) -> Any:
+        logits = log(cast(row, dtypes.float32))
+        return array.reshape(multinomial([logits], 1, seed=seed), [])
+
+    return choose_from_datasets(datasets, rows.map(draw), stop_on_empty_dataset)
+
+
+def _same_structure(datasets: Sequence[Dataset]) -> Dataset:
+    if not datasets:
+        raise ValueError("`datasets` must hold one dataset or more, got none.")
+    first, *others = datasets
+    for other in others:
+        if other.output_types != first.output_types:
+            raise TypeError(
+                f"The datasets must have the same structure, got {first.output_types} and "
+                f"{other.output_types}."
+            )
+    return first

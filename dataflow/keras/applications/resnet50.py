@@ -1,0 +1,7 @@
+"""`tf.keras.applications.resnet50`: the path of `ResNet50` before there were others."""
+
+from __future__ import annotations
+
+from dataflow.keras.applications.resnet import ResNet50, decode_predictions, preprocess_input
+
+__all__ = ["ResNet50", "decode_predictions", "preprocess_input"]
