@@ -509,6 +509,14 @@ def test_stepper_result_is_the_runs() -> None:
         assert stepper.result == session.run({"p": ops["pow_op"], "s": [ops["add_op"], "mul_op:0"]})
 
 
+def test_the_words_of_a_switch_say_which_output_is_dead() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = tf.cond(x > 0.0, lambda: tf.sqrt(x), lambda: -x, name="choose")
+    with tf.Session() as session:
+        assert "choose/Neg/Switch: dead, 9" in Stepper(session, y, {x: 9.0}).describe()
+        assert "choose/Neg/Switch: -9.0, dead" in Stepper(session, y, {x: -9.0}).describe()
+
+
 def test_stepper_trace() -> None:
     ops = lesson()
     with tf.Session() as session:
