@@ -477,7 +477,9 @@ def test_a_click_finds_the_node_in_the_graph(bare: BarePage) -> None:
         from dataflow_widgets import GraphView
 
         state = traits(Timeline(record(session, y)))
-        right = graph_state(GraphView(session.graph).payload["nodes"])
+        view = GraphView(session.graph)
+        right = graph_state(view.payload["nodes"])
+        view.close()
     other = graph_state([{"name": "layer/y", "op": "Tanh", "inputs": [], "outputs": []}])
     bare.show(other)
     bare.wait_drawn()
