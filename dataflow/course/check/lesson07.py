@@ -137,6 +137,8 @@ def ex3(confusion: Callable[..., Any], classifier: Any) -> str:
     for words, features, labels in (
         ("the test flowers", test_x, test_y),
         ("40 training flowers", train_x.iloc[:40], train_y.iloc[:40]),
+        # Where the mistakes lie evenly, only labels like these tell rows from columns.
+        ("the test flowers, each labeled one species on", test_x, (test_y + 1) % 3),
     ):
         found = np.asarray(confusion(classifier, features, labels))
         answers = classifier.predict(_input_fn(features, None))
