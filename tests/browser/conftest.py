@@ -23,15 +23,6 @@ from tests.browser.lab_page import LabPage, screenshot_folder
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# The browser's own popups are pages, and a third of the processor time of a window with one page of
-# ours. The last list of features counts, so this one begins with Playwright's.
-_WITHOUT = (
-    "AimEnabled,AvoidCorsURLLoaderRestartOnRedirect,AvoidUnnecessaryBeforeUnloadCheckSync,"
-    "DestroyProfileOnBrowserClose,HttpsFirstBalancedModeAutoEnable,HttpsUpgrades,LensOverlay,MediaRouter,"
-    "NetworkTimeServiceQuerying,OptimizationHints,PaintHolding,PreconnectToSearch,"
-    "TcpPortRandomizationWin,ThirdPartyStoragePartitioning,"
-    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"
-)
 CHROMIUM_FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -42,7 +33,6 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
-    f"--disable-features={_WITHOUT}",
 ]
 
 

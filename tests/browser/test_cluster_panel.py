@@ -308,7 +308,7 @@ def test_reopened_without_a_kernel(
     kept = json.dumps(output) + json.dumps(kept_states(saved))
     assert len(kept) < 60_000
     lab_page.open_notebook("panel.ipynb")  # a new kernel knows nothing of this widget
-    image = lab_page.output(0).locator("img").first
+    image = lab_page.output(0).locator("img:visible").first
     image.wait_for()
     assert image.evaluate("(e) => e.naturalWidth") > 300
     lab_page.run_code("import dataflow as tf")  # for the end of the test

@@ -229,7 +229,7 @@ def test_reopened_without_a_kernel(lab_page: LabPage, jupyter_server: JupyterSer
     kept = json.dumps(output) + json.dumps(kept_states(saved))
     assert len(kept) < 60_000
     lab_page.open_notebook("embedding.ipynb")
-    image = lab_page.output(1).locator("img").first
+    image = lab_page.output(1).locator("img:visible").first
     image.wait_for()
     assert image.evaluate("(e) => e.naturalWidth") > 300
     assert "248 points" in image.get_attribute("alt")

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from dataflow.cluster.transport import connection_pool, handshake, messages, shm_receive
+from dataflow.cluster.transport import connection_pool, handshake, messages, registry, shm_receive
 from dataflow.cluster.transport.connection_pool import connect
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.messages import HEADER, Kind
@@ -35,6 +35,9 @@ def listen():
 
         def start(serve, local=""):
             rogue = Rogue(serve, local)
+            # This process may know the port as that of a server which an earlier test stopped.
+            registry.add_keys([rogue.address], KEY)
+            registry.forget_keys([rogue.address])
             stack.callback(rogue.close)
             return rogue
 
