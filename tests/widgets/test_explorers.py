@@ -175,6 +175,21 @@ def test_what_the_models_are_told_is_told_when_it_rests(
     assert [v["slope"] for v in values] == [3.0]
 
 
+def test_what_the_models_are_told_waits_for_no_recording(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow_widgets.explorer.base._IDLE_SECONDS", 600.0)
+    page = Page(line, monkeypatch)
+    page.ask(1, slope=2.0)
+    wait_until(lambda: len(page.frames) == 1)
+    line._receive(line, {"kind": "keep"}, [])  # from now on there is something to record
+    told: list[dict[str, Any]] = []
+    monkeypatch.setattr(line, "_send", lambda message, buffers=None: told.append(message))
+    page.ask(2, slope=3.0)
+    wait_until(lambda: any("values" in message.get("state", {}) for message in told))
+    assert line._recorder is not None and line.recorded == ""
+
+
 def test_a_recording_waits_for_readers_of_any_explorer(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:

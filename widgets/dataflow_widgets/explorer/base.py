@@ -286,6 +286,8 @@ class Explorer(Widget):
                     self._release()
             elif time.monotonic() - Explorer._last_turn < _IDLE_SECONDS:
                 self._rests(_REST_SECONDS)  # a reader moves something, maybe of another explorer
+                if self._turn is None:
+                    self._release()
             elif self._recorder is not None and next(self._recorder, self) is self:
                 self._recorder = None
 
