@@ -87,7 +87,11 @@ def graph_state(nodes: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 
 
 class BarePage:
-    """One page; `page` is Playwright's own."""
+    """One page; `page` is Playwright's own.
+
+    What its ``wait_for_function`` waits for is written as a function: text that is an expression is
+    evaluated again at every look, which the content security policy forbids.
+    """
 
     def __init__(self, browser: Browser, *, csp: str = STRICT_CSP, dark: bool = False) -> None:
         self.context = browser.new_context(

@@ -290,7 +290,7 @@ def test_two_on_a_page_do_not_meet(kernel_page: KernelPage, name: str) -> None:
     before = dict(first.values)
     kernel_page.show_widget(second)
     kernel_page.page.wait_for_function(
-        "document.querySelectorAll('.df-explorer[data-frames]').length === 2"
+        "() => document.querySelectorAll('.df-explorer[data-frames]').length === 2"
     )
     kernel_page.page.locator(".df-explorer").nth(1).get_by_label(MOVED[name], exact=True).focus()
     kernel_page.page.keyboard.press("End")
@@ -428,7 +428,7 @@ def test_in_jupyterlab_the_graph_opens_and_a_control_moves_the_picture(
     before = frames(shown)
     shown.get_by_role("button", name="Play").first.click()
     lab_page.page.wait_for_function(
-        f"Number(document.querySelector('.df-explorer').dataset.frames) > {before + 5}"
+        f"() => Number(document.querySelector('.df-explorer').dataset.frames) > {before + 5}"
     )
 
 

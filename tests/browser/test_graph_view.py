@@ -154,7 +154,7 @@ def test_many_views_share_one_engine(lab_page: LabPage, jupyter_server: JupyterS
     lab_page.open_notebook(jupyter_server.write_notebook("many.ipynb", cells))
     lab_page.run_all_cells()
     lab_page.page.wait_for_function(
-        "document.querySelectorAll('.df-widget[data-drawn=\"6\"]').length === 4"
+        "() => document.querySelectorAll('.df-widget[data-drawn=\"6\"]').length === 4"
     )
     loads = lab_page.page.evaluate(
         "Object.getOwnPropertySymbols(globalThis).map((s) => globalThis[s])"

@@ -67,7 +67,9 @@ def test_training_and_validation_share_a_chart(chromium: Browser, width: int, da
     bare.page.locator(".df-training-monitor").wait_for()
     send(bare, monitor)
     panels = bare.page.locator(".df-grid-wide .df-panel")
-    bare.page.wait_for_function("document.querySelectorAll('.df-grid-wide .df-panel').length === 2")
+    bare.page.wait_for_function(
+        "() => document.querySelectorAll('.df-grid-wide .df-panel').length === 2"
+    )
     assert panels.locator("h4").all_text_contents() == ["loss", "rate"]
     first = panels.first
     assert first.locator(".df-chart-key .df-key").all_text_contents() == ["training", "validation"]
