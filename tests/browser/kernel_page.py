@@ -30,8 +30,12 @@ _CONNECT = """() => {
       send(message);
       if (message.kind === "library" || message.kind === "engine" || model.busy) return;
       toKernel(message).then((told) => {
-        for (const [key, value] of Object.entries(told.state)) model.update(key, value);
-        for (const { content, buffers } of told.messages) model.custom(content, buffers.map(bytes));
+        const arrive = () => {
+          for (const [key, value] of Object.entries(told.state)) model.update(key, value);
+          for (const { content, buffers } of told.messages) model.custom(content, buffers.map(bytes));
+        };
+        if (model.underway) model.underway.push(arrive); // a test lets them arrive one by one
+        else arrive();
       });
     };
     return model;

@@ -354,6 +354,41 @@ def test_reopened_without_a_kernel_it_moves_by_its_recording(chromium: Browser, 
     page.close()
 
 
+def test_two_turns_are_in_flight_and_an_older_answer_sets_no_control_back(
+    kernel_page: KernelPage,
+) -> None:
+    explorer = dataflow_widgets.StalenessExplorer()
+    shown = show(kernel_page, explorer)
+    rest(shown)
+    page = kernel_page.page
+    page.evaluate("models[0].underway = []; sent.length = 0")
+    slider = shown.get_by_label("learning rate", exact=True)
+    slider.focus()
+    turns = "sent.filter((m) => m.kind === 'turn')"
+    for count in (1, 2):
+        page.keyboard.press("PageUp")
+        page.wait_for_function(f"() => {turns}.length === {count}")
+        page.wait_for_function(f"() => models[0].underway.length === {count}")
+    page.keyboard.press("End")
+    page.wait_for_timeout(200)  # long enough for a third one
+    assert page.evaluate(f"{turns}.map((m) => m.steps)") == [0, 0]
+    at_end = slider.input_value()
+    before = frames(shown)
+    page.evaluate("models[0].underway.shift()()")
+    wait_for(kernel_page, lambda: frames(shown) == before + 1)
+    assert slider.input_value() == at_end, "the first answer knows nothing of the third value"
+    page.wait_for_function(f"() => {turns}.length === 3")
+    page.wait_for_function("() => models[0].underway.length === 2")
+    assert shown.get_attribute("data-waits") == "true"
+    page.evaluate(
+        "{ const all = models[0].underway.splice(0); all.forEach((arrive) => arrive()); }"
+    )
+    rest(shown)
+    assert slider.input_value() == at_end
+    assert explorer.values["rate"] == 3.0
+    explorer.close()
+
+
 def test_a_frame_changes_only_what_differs(kernel_page: KernelPage) -> None:
     """What stays as it is stays the same element: the page need not lay it out again."""
     explorer = dataflow_widgets.StalenessExplorer()

@@ -156,6 +156,34 @@ def test_values_of_a_dropped_turn_are_not_lost(line: Line, monkeypatch: pytest.M
     assert (line.values["color"], line.values["slope"]) == ("green", 1.5)
 
 
+def test_steps_of_turns_that_are_joined_are_all_taken(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page(line, monkeypatch)
+    with line._lock:
+        page.ask(1, steps=1)
+        wait_until(lambda: line._turn is None)
+        page.ask(2, steps=1, slope=1.5)
+        page.ask(3, steps=2)
+    wait_until(lambda: any(frame["number"] == 3 for frame in page.frames))
+    assert (line.moved, line.values["slope"]) == (4, 1.5)
+
+
+def test_a_reset_forgets_the_turn_that_it_joins(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page(line, monkeypatch)
+    with line._lock:
+        page.ask(1, steps=1)
+        wait_until(lambda: line._turn is None)
+        page.ask(2, steps=3, slope=1.5)
+        page.ask(3, reset=True)
+        page.ask(4, color="green")
+    wait_until(lambda: any(frame["number"] == 4 for frame in page.frames))
+    assert (line.moved, line.values["slope"]) == (0, line._defaults["slope"])
+    assert line.values["color"] == "green"
+
+
 def test_what_the_models_are_told_is_told_when_it_rests(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -252,7 +252,9 @@ class Explorer(Widget):
         """Has a turn done soon; one that waits for its beginning is joined with the newer one."""
         with self._ready:
             if self._turn is not None:
-                turn["values"] = self._turn["values"] | turn["values"]
+                if not turn["reset"]:
+                    turn["values"] = self._turn["values"] | turn["values"]
+                    turn["steps"] = min(_STEPS_PER_TURN, self._turn["steps"] + turn["steps"])
                 turn["reset"] = turn["reset"] or self._turn["reset"]
             self._turn = turn
             if self._has_thread():

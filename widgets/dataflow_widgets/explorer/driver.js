@@ -6,6 +6,7 @@ const SILENT_MS = 4000; // a kernel that has not answered for so long is busy or
 const FRAME_MS = 30; // at most about 30 frames a second: a kernel has other cells to run
 const CALM_FRAME_MS = 300; // where the reader prefers reduced motion
 const QUIET_MS = 1500;
+const MOST_IN_FLIGHT = 2; // the kernel computes one turn while the answer to the other travels and is painted
 
 /** A frame whose arrays are Float32Arrays with a shape; from a message or out of a recording. */
 export function decode(value, buffers) {
@@ -48,8 +49,8 @@ export class Driver {
     this.pending = {}; // values that the kernel has not been told
     this.steps = 0;
     this.resetting = false;
-    this.number = 0;
-    this.waiting = 0; // the number of the turn that has not been answered
+    this.number = 0; // of the newest turn
+    this.inFlight = []; // the turns that have not been answered, oldest first
     this.tick = 0;
     this.inSight = new Set();
     store.on((event, detail) => {
@@ -111,15 +112,27 @@ export class Driver {
 
   // ---- turns ----
 
+  /** Whether the reader did something that the kernel has not been told. */
+  get isToldLate() {
+    return this.resetting || this.steps > 0 || Object.keys(this.pending).length > 0;
+  }
+
   /** Whether the kernel has not answered, or not been asked, for what the reader did. */
   get waits() {
-    return this.waiting > 0 || this.resetting || this.steps > 0 || Object.keys(this.pending).length > 0;
+    return this.inFlight.length > 0 || this.isToldLate;
+  }
+
+  /** The kernel's `values`, under what the reader did since the turn that they answer. */
+  withNewer(values) {
+    const newer = [...this.inFlight, { values: this.pending, reset: this.resetting }];
+    for (const turn of newer) values = { ...values, ...(turn.reset ? this.model.get("form").defaults : {}), ...turn.values };
+    return values;
   }
 
   pump() {
     const playing = this.playing && this.inSight.size > 0 && !document.hidden;
     if (this.recorded) return playing || this.waits ? this.replay(playing) : undefined;
-    if (this.waiting || (!playing && !this.waits)) return;
+    if (this.inFlight.length >= MOST_IN_FLIGHT || (!playing && !this.isToldLate)) return;
     clearTimeout(this.pumping);
     const calm = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
     const early = (this.last ?? 0) + (calm && playing ? CALM_FRAME_MS : FRAME_MS) - performance.now();
@@ -128,25 +141,38 @@ export class Driver {
       return;
     }
     this.last = performance.now();
-    this.number += 1;
-    this.waiting = this.number;
-    const turn = { kind: "turn", values: this.pending, reset: this.resetting, steps: this.steps + (playing && !this.steps ? 1 : 0), number: this.number };
+    this.ask({ values: this.pending, reset: this.resetting, steps: this.steps + (playing && !this.steps ? 1 : 0) });
+    this.listen();
+    if (this.inFlight.length < MOST_IN_FLIGHT && playing) this.pump();
+  }
+
+  ask(turn) {
+    turn = { kind: "turn", ...turn, number: ++this.number };
     Object.assign(this, { pending: {}, steps: 0, resetting: false });
+    this.inFlight.push(turn);
     this.store.send(turn);
+  }
+
+  /** Whether a turn of this number had not been answered: it is now, and so is every older one. */
+  answered(number) {
+    if (!this.inFlight.some((turn) => turn.number === number)) return false;
+    this.inFlight = this.inFlight.filter((turn) => turn.number > number);
+    this.listen();
+    return true;
+  }
+
+  /** Waits for the oldest turn's answer so long, from now on. */
+  listen() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.offline(turn), SILENT_MS);
+    const [oldest] = this.inFlight;
+    if (oldest) this.timer = setTimeout(() => this.offline(oldest), SILENT_MS);
   }
 
   take(header, buffers) {
-    const isAnswer = header.number === this.waiting;
-    if (header.number && !isAnswer) return; // an older turn's
-    if (isAnswer) {
-      this.waiting = 0;
-      clearTimeout(this.timer);
-    }
+    if (header.number && !this.answered(header.number)) return; // an older turn's
     this.recorded = null;
     this.tick = header.tick;
-    this.values = { ...header.values, ...this.pending };
+    this.values = this.withNewer(header.values);
     const panels = decode(header.panels, buffers);
     this.frame = { panels, tick: header.tick, sentence: header.sentence };
     this.pump(); // the kernel computes the next one while the page draws this one
@@ -155,8 +181,7 @@ export class Driver {
   }
 
   refused(detail) {
-    if (detail.number === this.waiting) this.waiting = 0;
-    clearTimeout(this.timer);
+    this.answered(detail.number);
     this.playing = false;
     this.store.emit("error", detail.text);
     this.changed();
@@ -166,7 +191,7 @@ export class Driver {
   keepLater() {
     clearTimeout(this.keeping);
     this.keeping = setTimeout(() => {
-      if (!this.waiting && !this.playing && !this.recorded) this.store.send({ kind: "keep" });
+      if (!this.inFlight.length && !this.playing && !this.recorded) this.store.send({ kind: "keep" });
     }, QUIET_MS);
   }
 
@@ -174,27 +199,29 @@ export class Driver {
 
   async offline(turn = null) {
     const frames = await unpack(this.model.get("recorded"));
-    if (turn && this.waiting !== turn.number) return; // it has answered meanwhile
+    if (turn && !this.inFlight.includes(turn)) return; // it has answered meanwhile
     this.silent = true;
     if (!frames?.length) {
       this.changed();
       return;
     }
-    this.waiting = 0;
+    this.pending = Object.assign({}, ...this.inFlight.map((unheard) => unheard.values), this.pending);
+    this.inFlight = [];
     this.recorded = frames;
-    if (turn) this.pending = { ...turn.values, ...this.pending };
     this.replay(false, true);
   }
 
   replay(playing, always = false) {
-    const asked = always || this.resetting || this.steps > 0 || Object.keys(this.pending).length > 0;
+    const asked = always || this.isToldLate;
     const ticks = [...new Set(this.recorded.map((frame) => frame.tick))].sort((a, b) => a - b);
     if (playing || this.steps) this.tick = ticks.find((tick) => tick > this.tick) ?? ticks.at(-1);
     if (playing && this.tick === ticks.at(-1)) this.playing = false;
-    const known = { ...this.pending };
-    Object.assign(this, { pending: {}, steps: 0, resetting: false });
-    if (Object.keys(known).length) this.store.send({ kind: "turn", values: known, steps: 0, reset: false, number: ++this.number }); // it may be back
-    if (Object.keys(known).length) this.waiting = this.number;
+    const values = this.pending;
+    Object.assign(this, { steps: 0, resetting: false });
+    if (Object.keys(values).length) {
+      this.inFlight = [];
+      this.ask({ values, reset: false, steps: 0 }); // it may be back
+    }
     if (!asked && !playing) return;
     const state = nearest(this.recorded, this.values, this.tick, this.model.get("form").controls);
     this.frame = { panels: decode(state.panels, []), tick: state.tick, sentence: state.sentence };

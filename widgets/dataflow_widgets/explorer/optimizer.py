@@ -59,8 +59,8 @@ class OptimizerExplorer(Explorer):
 
         OptimizerExplorer(surface="saddle", rate=0.1)
 
-    The loss is a graph of two parameters; each path is 60 runs of `minimize` of one of
-    `tf.train`'s optimizers. ``start`` is dragged in the picture. ``noise`` is the standard
+    The loss is a graph of two parameters; each path is 60 runs of `one of `tf.train`'s
+    optimizers. ``start`` is dragged in the picture. ``noise`` is the standard
     deviation of what is added to each gradient, as a mini-batch would; its seed is fixed, so that
     only what was moved changes the picture.
 
@@ -108,13 +108,17 @@ class OptimizerExplorer(Explorer):
                 "RMSProp": lambda: tf.train.RMSPropOptimizer(self._rate),
                 "Adam": lambda: tf.train.AdamOptimizer(self._rate),
             }
-            places, steps = [], []
+            places = []
             for name in OPTIMIZERS:
                 with tf.variable_scope(name):
-                    w = tf.get_variable("w", [2], initializer=tf.zeros_initializer())
-                    loss = surface.loss(w[0], w[1]) + tf.reduce_sum(self._noise * w)
-                    steps.append(makers[name]().minimize(loss, var_list=[w]))
-                    places.append(w)
+                    places.append(tf.get_variable("w", [2], initializer=tf.zeros_initializer()))
+            w = tf.stack(places, name="places")  # one loss of all: none feels another's place
+            loss = surface.loss(w[:, 0], w[:, 1]) + tf.reduce_sum(self._noise * w, 1)
+            gradients = tf.gradients(loss, places)
+            steps = []
+            for name, place, gradient in zip(OPTIMIZERS, places, gradients, strict=True):
+                with tf.name_scope(f"{name}/"):
+                    steps.append(makers[name]().apply_gradients([(gradient, place)]))
             self._initialize = tf.global_variables_initializer()
             self._place = tf.group(*[tf.assign(w, self._start) for w in places])
             self._places = tf.stack([w.read_value() for w in places])
