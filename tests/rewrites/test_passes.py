@@ -126,3 +126,16 @@ def test_the_options_that_change_something_are_those_described(option: str) -> N
     setattr(config.graph_options.rewrite_options, option, value)
     changes = RewriteOptions.from_config(config) != RewriteOptions.from_config(tf.ConfigProto())
     assert changes == (f"``{option}``: " in (RewriterConfig.__doc__ or ""))
+
+
+def test_sums_of_repeated_rows_know_how_many_rows_the_table_has() -> None:
+    """The GPU's kernel leaves out an index that is not below that number (0: not known)."""
+    with tf.Graph().as_default() as graph:
+        table = tf.Variable(tf.zeros([7, 3]))
+        loss = tf.reduce_sum(tf.nn.embedding_lookup(table, [1, 4, 1]))
+        train = tf.train.AdagradOptimizer(0.1).minimize(loss)
+        ops = needed_operations([], [train], [])
+        nodes = set(graph.get_operations())
+        result = engine.apply(ops, [], [train], [], RewriteOptions(), gpu_nodes=nodes)
+    (summed,) = [op for op in result.ops if op.type == "_SumRepeatedRows"]
+    assert summed.attrs["num_rows"] == 7

@@ -216,6 +216,18 @@ def test_biases(unfused: Any) -> None:
     check([first], {x: A}, unfused)
 
 
+def test_a_bias_along_another_axis_or_of_unknown_size_makes_a_new_array(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    b = tf.Variable([1.0, 2.0, 3.0, 4.0])
+    square = tf.exp(tf.reshape(x, [-1, 4, 3, 4]))  # as many columns as channels
+    images = np.linspace(-2, 2, 96, dtype=np.float32).reshape(-1, 4)
+    first = tf.nn.bias_add(square, b, data_format="NCHW")
+    assert not check([first], {x: images}, unfused).generated.reused
+    fed = tf.placeholder(tf.float32, [None])
+    feeds = {x: A, fed: np.ones(4, np.float32)}
+    assert not check([tf.nn.bias_add(tf.exp(x), fed)], feeds, unfused).generated.reused
+
+
 def test_fused_kernels_write_over_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fusion, "_WORTHWHILE_ELEMENTS", 1)
     x = tf.placeholder(tf.float32, [None, 512])

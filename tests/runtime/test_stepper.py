@@ -157,3 +157,9 @@ def test_the_output_of_a_switch_that_is_not_taken_is_dead(taken: bool) -> None:
     for outputs in switches:
         assert outputs[not taken] is None
         assert outputs[taken] is not None
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_nan_and_infinities_are_counted_when_asked(check: bool) -> None:
+    sample = sample_of(np.array([np.nan, np.inf, -np.inf, 1.0]), check)
+    assert (sample.num_nan, sample.num_inf) == ((1, 2) if check else (0, 0))

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.runtime import resources
+from dataflow.runtime import resources, waiting
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.plan import Plan
 
 RUNS = 5  # the plan is rewritten in between
 WAIT_SECONDS = 30
@@ -211,3 +213,37 @@ def test_a_dequeue_lets_waiting_elements_in_at_once() -> None:
         assert session.run(dequeued) == 1
         assert session.run(size) == 2
         thread.join(WAIT_SECONDS)
+
+
+def test_a_step_in_which_all_else_waits_for_the_op_is_an_ordinary_one() -> None:
+    area = tf.contrib.staging.StagingArea([tf.float32], shapes=[[]])
+    (taken,) = area.get()
+    alone, beside = tf.exp(taken), [tf.exp(taken), tf.random_uniform([])]
+    with tf.Session() as session:
+        for fetches, hands_over in ((alone, False), (beside, True)):
+            plan = Plan(session, FetchPlan(session.graph, fetches, session), [])
+            kernels = [k for k in plan.generated.function.__globals__.values() if callable(k)]
+            wrapped = [k for k in kernels if getattr(k, "__module__", "") == waiting.__name__]
+            assert bool(wrapped) is hands_over
+
+
+def test_one_thread_at_a_time_runs_lines_of_a_step() -> None:
+    rest = waiting.Rest.__new__(waiting.Rest)
+    rest.changed, rest.turn = threading.Condition(), False
+    events: list[str] = []
+
+    def second() -> None:
+        rest._take_turn()
+        events.append("second")
+        rest._give_turn()
+
+    rest._take_turn()
+    thread = threading.Thread(target=second, daemon=True)
+    thread.start()
+    with rest.changed:  # until the other thread waits, or has come through
+        while not rest.changed._waiters and not events:  # type: ignore[attr-defined]
+            rest.changed.wait(0.01)
+    events.append("first")
+    rest._give_turn()
+    thread.join(WAIT_SECONDS)
+    assert events == ["first", "second"]

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import dataflow as tf
 from dataflow.cluster.execution import prefetch
 
 
@@ -40,3 +41,20 @@ def test_reads_of_another_step_are_not_used(clock):
     connection = SimpleNamespace(ahead=None)
     prefetch.keep_reads(connection, object(), 7, [1.0])
     assert prefetch.take_reads(connection, object(), 8) is None
+
+
+def test_what_is_fed_there_keeps_the_reads_from_being_done_ahead(cluster):
+    """The partition would begin before its feeds are known."""
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=1.0)
+        rate = tf.placeholder(tf.float32, [])
+    with tf.device("/job:worker/task:0"):
+        gradient = tf.multiply(w, 1.0)
+    with tf.device("/job:ps/task:0"):
+        steps = [tf.assign_add(w, gradient).op, tf.assign_add(w, rate * gradient).op]
+    with tf.Session(cluster["worker:0"].target) as session:
+        master = session.remote.backend.master
+        (remote,) = master.prepare([], [steps[0]], []).remotes
+        assert remote.prefetch_channels is not None
+        (remote,) = master.prepare([], [steps[1]], [rate]).remotes
+        assert remote.prefetch_channels is None

@@ -5,6 +5,7 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from dataflow import errors
+from dataflow.cluster.execution.master_step import MasterStep
 from dataflow.cluster.execution.state_machine import (
     Accept,
     Apply,
@@ -330,3 +331,11 @@ def test_too_few_first_tokens_are_refused():
         SyncMachine(8, 3).start(num_tokens=4)
     with pytest.raises(ValueError, match="at least 1, got 0 and 3"):
         SyncMachine(0, 3)
+
+
+def test_a_step_takes_no_decision_on_another_one():
+    step = MasterStep.__new__(MasterStep)
+    step.step, step.complete, step.error = 3, False, None
+    for other in (2, 4):
+        step._take([Complete(other), Fail(other, errors.UNAVAILABLE, "a", "gone")])
+        assert not step.complete and step.error is None

@@ -153,3 +153,31 @@ def test_a_queue_of_the_masters_own_task(cluster):
         take = tf.FIFOQueue(1, [tf.float32], shapes=[[]], shared_name="own").dequeue()
     with tf.Session(cluster["worker:0"].target) as session:
         assert is_late(lambda: session.run(take, options=HALF))
+
+
+def is_held(lock):
+    """Whether another thread has the lock."""
+    is_free = lock.acquire(blocking=False)
+    if is_free:
+        lock.release()
+    return not is_free
+
+
+def test_closing_ends_what_another_thread_asks_of_a_stopped_master(processes, stopped, eventually):
+    session = tf.Session(processes.target("worker:0"))
+    c = tf.constant(2.0)
+    raised = []
+
+    def ask():
+        try:
+            session.run(c)
+        except tf.errors.OpError as error:
+            raised.append(error)
+
+    with stopped(processes.processes["worker:0"]):
+        thread = threading.Thread(target=ask, daemon=True)
+        thread.start()
+        eventually(lambda: is_held(session.remote.backend._lock))
+        assert result_of(lambda: (session.close(), "closed"), 25)[1] == "closed"
+        thread.join(25)
+        assert not thread.is_alive() and raised

@@ -238,3 +238,14 @@ def test_what_waits_does_not_hold_up_what_else_its_task_computes(cluster, queue,
             other.run(put, {value: 5.0})
             thread.join(30)
             assert outcomes == [[5.0, 4.0]]
+
+
+def test_what_need_not_wait_goes_before_what_waits_on_the_callers_thread(cluster):
+    target = cluster["worker:0"].target
+    with tf.device("/job:worker/task:0"):
+        seen = tf.py_func(lambda: other.run(v), [], tf.float32)
+        v = tf.Variable(1.0)
+        more = v.assign_add(1.0)
+    with tf.Session(target) as session, tf.Session(target) as other:
+        session.run(v.initializer)
+        assert session.run([seen, more]) == [2.0, 2.0]
