@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from dataflow import dtypes, shapes
-from dataflow.data.functions import FunctionGraph, trace
+from dataflow.data.arguments import (
+    filler,
+    int64_scalar,
+    int64_tensor,
+    op_seeds,
+    padded_dims,
+    padding_vector,
+    static_int,
+    static_padding,
+)
+from dataflow.data.functions import FunctionGraph, refuse_state, trace
+from dataflow.data.generator_elements import element_of_generator
 from dataflow.data.iterators import Iterator
 from dataflow.data.options import Options
 from dataflow.data.structure import (
@@ -16,11 +25,10 @@ from dataflow.data.structure import (
     Structure,
     dims_like,
     flatten,
-    leaf_tensor,
     pack,
     to_tensors,
 )
-from dataflow.dtypes import DType, as_dtype
+from dataflow.dtypes import as_dtype
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
@@ -28,7 +36,6 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import dataset as ops
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import to_sparse
-from dataflow.ops.static_value import static_value
 from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
 
 AUTOTUNE = -1
@@ -122,7 +129,7 @@ class Dataset:
         values = [convert_to_tensor(a, name="args") for a in args or ()]
 
         def checked(item: Any) -> tuple[Any, ...]:
-            return _generated(item, structure)
+            return element_of_generator(item, structure)
 
         def start(*values: Any) -> Any:
             return map(checked, generator(*values))  # outlives an item that does not fit
@@ -149,7 +156,11 @@ class Dataset:
         return Dataset(
             structure,
             lambda: ops.range_dataset_op(
-                _int64(start), _int64(stop), _int64(step), output_types=[dtype], output_shapes=[()]
+                int64_tensor(start),
+                int64_tensor(stop),
+                int64_tensor(step),
+                output_types=[dtype],
+                output_shapes=[()],
             ),
         )
 
@@ -207,8 +218,8 @@ class Dataset:
 
     # ---- order and choice -----------------------------------------------------------------
 
-    def _change(self, op: Any, *inputs: Any, **attrs: Any) -> Dataset:
-        structure = self._structure
+    def _derive(self, op: Any, structure: Structure, *inputs: Any, **attrs: Any) -> Dataset:
+        """What ``op`` makes of this dataset; its other ``inputs`` are made when its node is."""
         return Dataset(
             structure,
             lambda: op(
@@ -220,6 +231,9 @@ class Dataset:
             ),
             self,
         )
+
+    def _change(self, op: Any, *inputs: Any, **attrs: Any) -> Dataset:
+        return self._derive(op, self._structure, *inputs, **attrs)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """This dataset, then another one of the same structure."""
@@ -249,19 +263,19 @@ class Dataset:
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """The dataset ``count`` times; for ever when ``None`` or -1."""
-        return self._change(ops.repeat_dataset_op, _scalar(-1 if count is None else count))
+        return self._change(ops.repeat_dataset_op, int64_scalar(-1 if count is None else count))
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first ``count`` elements (all when -1)."""
-        return self._change(ops.take_dataset_op, _scalar(count))
+        return self._change(ops.take_dataset_op, int64_scalar(count))
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first ``count`` elements."""
-        return self._change(ops.skip_dataset_op, _scalar(count))
+        return self._change(ops.skip_dataset_op, int64_scalar(count))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every ``num_shards``-th element, from number ``index`` on."""
-        return self._change(ops.shard_dataset_op, _scalar(num_shards), _scalar(index))
+        return self._change(ops.shard_dataset_op, int64_scalar(num_shards), int64_scalar(index))
 
     def shuffle(
         self,
@@ -274,12 +288,12 @@ class Dataset:
 
         With the same ``seed`` (or graph seed) the order is the same in every session.
         """
-        first, second = _seeds(seed)
+        first, second = op_seeds(seed)
         return self._change(
             ops.shuffle_dataset_op,
-            _scalar(buffer_size),
-            _scalar(first),
-            _scalar(second),
+            int64_scalar(buffer_size),
+            int64_scalar(first),
+            int64_scalar(second),
             reshuffle_each_iteration=True
             if reshuffle_each_iteration is None
             else bool(reshuffle_each_iteration),
@@ -292,7 +306,7 @@ class Dataset:
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """Makes up to ``buffer_size`` elements ahead, in a thread."""
         return self._change(
-            ops.prefetch_dataset_op, _scalar(-1 if buffer_size is None else buffer_size)
+            ops.prefetch_dataset_op, int64_scalar(-1 if buffer_size is None else buffer_size)
         )
 
     # ---- batches --------------------------------------------------------------------------
@@ -306,18 +320,13 @@ class Dataset:
         name: str | None = None,
     ) -> Dataset:
         """Stacks ``batch_size`` elements; the last batch may be smaller unless it is dropped."""
-        size = _static(batch_size) if drop_remainder is True else None
+        size = static_int(batch_size) if drop_remainder is True else None
         structure = self._structure.batched(size)
-        return Dataset(
+        return self._derive(
+            ops.batch_dataset_op,
             structure,
-            lambda: ops.batch_dataset_op(
-                self._as_variant_tensor(),
-                _int64(batch_size),
-                convert_to_tensor(drop_remainder, dtypes.bool_),
-                output_types=structure.dtypes,
-                output_shapes=structure.dims,
-            ),
-            self,
+            int64_scalar(batch_size),
+            lambda: convert_to_tensor(drop_remainder, dtypes.bool_),
         )
 
     def padded_batch(
@@ -336,9 +345,9 @@ class Dataset:
                 "components that are dense tensors. Use batch, which pads sparse tensors by itself."
             )
         padded = (
-            dims_like(ours.nesting, padded_shapes, _padded) if padded_shapes is not None else []
+            dims_like(ours.nesting, padded_shapes, padded_dims) if padded_shapes is not None else []
         )
-        wanted = [_static_padding(p) for p in padded] if padded else ours.dims
+        wanted = [static_padding(p) for p in padded] if padded else ours.dims
         if any(d is None for d in wanted):
             raise ValueError("padded_batch needs padded_shapes of known rank for every component")
         for dims, given in zip(ours.dims, wanted, strict=True):
@@ -353,15 +362,15 @@ class Dataset:
             fillers = flatten(padding_values)
             if len(fillers) == 1:
                 fillers *= len(ours.dtypes)
-        size = _static(batch_size) if drop_remainder is True else None
+        size = static_int(batch_size) if drop_remainder is True else None
         structure = ours.with_dims([(size, *(d or ())) for d in wanted])
         return Dataset(
             structure,
             lambda: ops.padded_batch_dataset_op(
                 self._as_variant_tensor(),
-                _int64(batch_size),
-                [_padding(p) for p in padded or wanted],
-                [_filler(f, t) for f, t in zip(fillers, ours.dtypes, strict=True)],
+                int64_tensor(batch_size),
+                [padding_vector(p) for p in padded or wanted],
+                [filler(f, t) for f, t in zip(fillers, ours.dtypes, strict=True)],
                 convert_to_tensor(drop_remainder, dtypes.bool_),
                 output_shapes=structure.dims,
             ),
@@ -413,18 +422,13 @@ class Dataset:
         structure = Structure(
             inner.nesting, [DatasetSpec(Structure(0, [spec])) for spec in inner.specs]
         )
-        return Dataset(
+        return self._derive(
+            ops.window_dataset_op,
             structure,
-            lambda: ops.window_dataset_op(
-                self._as_variant_tensor(),
-                _int64(size),
-                _int64(size if shift is None else shift),
-                _int64(stride),
-                convert_to_tensor(drop_remainder, dtypes.bool_),
-                output_types=structure.dtypes,
-                output_shapes=structure.dims,
-            ),
-            self,
+            int64_scalar(size),
+            int64_scalar(size if shift is None else shift),
+            int64_scalar(stride),
+            lambda: convert_to_tensor(drop_remainder, dtypes.bool_),
         )
 
     # ---- functions ------------------------------------------------------------------------
@@ -460,18 +464,13 @@ class Dataset:
         """
         graph, nested = self._trace(map_func, "map_func")
         structure = Structure.of(nested)
-        parallel = 0 if num_parallel_calls is None else _static(num_parallel_calls) or 0
-        return Dataset(
+        parallel = 0 if num_parallel_calls is None else static_int(num_parallel_calls) or 0
+        return self._derive(
+            ops.map_dataset_op,
             structure,
-            lambda: ops.map_dataset_op(
-                self._as_variant_tensor(),
-                graph.captured,
-                f=graph,
-                num_parallel_calls=parallel,
-                output_types=structure.dtypes,
-                output_shapes=structure.dims,
-            ),
-            self,
+            lambda: graph.captured,
+            f=graph,
+            num_parallel_calls=parallel,
         )
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -503,17 +502,7 @@ class Dataset:
                 f"`predicate` must return a scalar boolean tensor, but it returned {nested}."
             )
         structure = self._structure
-        return Dataset(
-            structure,
-            lambda: op(
-                self._as_variant_tensor(),
-                graph.captured,
-                predicate=graph,
-                output_types=structure.dtypes,
-                output_shapes=structure.dims,
-            ),
-            self,
-        )
+        return self._derive(op, structure, lambda: graph.captured, predicate=graph)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The datasets that ``map_func`` makes of the elements, one after the other."""
@@ -523,17 +512,7 @@ class Dataset:
                 f"`map_func` must return a `Dataset` object, got {type(nested).__name__}."
             )
         structure = nested._structure
-        return Dataset(
-            structure,
-            lambda: ops.flat_map_dataset_op(
-                self._as_variant_tensor(),
-                graph.captured,
-                f=graph,
-                output_types=structure.dtypes,
-                output_shapes=structure.dims,
-            ),
-            self,
-        )
+        return self._derive(ops.flat_map_dataset_op, structure, lambda: graph.captured, f=graph)
 
     def interleave(
         self,
@@ -552,18 +531,13 @@ class Dataset:
             )
         structure = nested._structure
         cycle = 2 if cycle_length is None or cycle_length == AUTOTUNE else cycle_length
-        return Dataset(
+        return self._derive(
+            ops.interleave_dataset_op,
             structure,
-            lambda: ops.interleave_dataset_op(
-                self._as_variant_tensor(),
-                graph.captured,
-                _int64(cycle),
-                _int64(1 if block_length is None else block_length),
-                f=graph,
-                output_types=structure.dtypes,
-                output_shapes=structure.dims,
-            ),
-            self,
+            lambda: graph.captured,
+            int64_scalar(cycle),
+            int64_scalar(1 if block_length is None else block_length),
+            f=graph,
         )
 
     def _with_state(
@@ -619,17 +593,8 @@ class Dataset:
         """``scan_func(state, element) -> (state, output)`` along the dataset; the outputs."""
         graph, nested, flat = self._with_state(scan_func, initial_state, "scan_func")
         structure = Structure.of(nested[1])
-        return Dataset(
-            structure,
-            lambda: ops.scan_dataset_op(
-                self._as_variant_tensor(),
-                flat,
-                graph.captured,
-                f=graph,
-                output_types=structure.dtypes,
-                output_shapes=structure.dims,
-            ),
-            self,
+        return self._derive(
+            ops.scan_dataset_op, structure, lambda: flat, lambda: graph.captured, f=graph
         )
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
@@ -707,7 +672,7 @@ class Dataset:
         self._need_own_graph()
         graph = trace(self._build, "dataset", [], [], lambda _: [self._as_variant_tensor()])
         for tensor in graph.captured:
-            _refuse_state(tensor)
+            refuse_state(tensor)
         resource = ops.one_shot_iterator_op(
             graph.captured,
             dataset_factory=graph,
@@ -751,213 +716,3 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"<Dataset shapes: {self.output_shapes}, types: {self.output_types}>"
-
-
-def _generated(item: Any, structure: Structure) -> tuple[Any, ...]:
-    """One yielded item as arrays, checked against types and shapes."""
-    from dataflow.errors import InvalidArgumentError
-    from dataflow.kernels.dataset.elements import as_element_array
-
-    parts = (
-        flatten(item) if len(structure.dtypes) > 1 or isinstance(item, (tuple, dict)) else [item]
-    )
-    if isinstance(item, list) and len(structure.dtypes) > 1:
-        parts = list(item)
-    if len(parts) != len(structure.dtypes):
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"the generator yielded an element with {len(parts)} components, "
-            f"output_types names {len(structure.dtypes)}: {item!r}",
-        )
-    result = []
-    for part, dtype, dims in zip(parts, structure.dtypes, structure.dims, strict=True):
-        try:
-            array = as_element_array(part, dtype)
-        except (ValueError, TypeError) as e:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"the generator yielded {part!r}, which cannot be converted to {dtype.name}: {e}",
-            ) from e
-        if not shapes.compatible(dims, np.shape(array)):
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"the generator yielded an element of shape {np.shape(array)} where an element of "
-                f"shape {shapes.format_dims(dims)} was expected.",
-            )
-        result.append(array)
-    return tuple(result)
-
-
-def _int64(value: Any) -> Tensor:
-    if isinstance(value, Tensor):
-        if value.dtype.base_dtype is not dtypes.int64:
-            from dataflow.ops.math import cast
-
-            return cast(value, dtypes.int64)  # type: ignore[no-any-return]
-        return value
-    return constant(np.int64(value), dtypes.int64)
-
-
-def _scalar(value: Any) -> Callable[[], Tensor]:
-    return lambda: _int64(value)
-
-
-def _static(value: Any) -> int | None:
-    found = static_value(value) if isinstance(value, Tensor) else value
-    return None if found is None else int(found)
-
-
-def _padded(padded_shape: Any) -> Any:
-    """A shape of `padded_batch`: a vector that is a tensor stays one."""
-    if isinstance(padded_shape, Tensor):
-        return _int64(padded_shape)
-    if isinstance(padded_shape, (list, tuple)):
-        padded_shape = [None if d == -1 else d for d in padded_shape]  # -1 is "unknown" here
-    return shapes.as_dims(padded_shape)
-
-
-def _static_padding(padded: Any) -> Any:
-    """The dims that a padded shape says."""
-    if not isinstance(padded, Tensor):
-        return padded
-    sizes = static_value(padded)
-    if sizes is not None:
-        return tuple(None if s < 0 else int(s) for s in sizes)
-    return None if padded.dims is None or padded.dims[0] is None else (None,) * padded.dims[0]
-
-
-def _padding(padded: Any) -> Tensor:
-    """A padded shape as a vector, -1 for the longest of the batch."""
-    if isinstance(padded, Tensor):
-        return padded
-    return constant([-1 if s is None else s for s in padded or ()], dtypes.int64)
-
-
-def _seeds(seed: Any) -> tuple[Any, Any]:
-    """The graph's seed and that of an op, which may be a tensor; zeros where nothing is seeded."""
-    from dataflow.ops.seeds import get_seed
-
-    if isinstance(seed, Tensor):
-        return get_seed(0)[0], seed
-    first, second = get_seed(seed)
-    return first or 0, second or 0
-
-
-def _filler(value: Any, dtype: DType) -> Tensor:
-    return value if isinstance(value, Tensor) else constant(value, dtype)
-
-
-def _refuse_state(tensor: Tensor) -> None:
-    """Walks back from a captured tensor; raises for what a one-shot iterator cannot use."""
-    seen = set()
-    stack = [tensor.op]
-    while stack:
-        op = stack.pop()
-        if op in seen:
-            continue
-        seen.add(op)
-        if op.type == "Placeholder" or (op.op_def.stateful and not op.type.startswith("Random")):
-            raise ValueError(
-                f"Cannot capture a {'placeholder' if op.type == 'Placeholder' else 'stateful node'} "
-                f"(name:{op.name}, type:{op.type}) by value: a one-shot iterator starts by itself, "
-                "before anything is fed or initialized. Use dataset.make_initializable_iterator()."
-            )
-        stack.extend(t.op for t in op.inputs)
-
-
-def _of_files(
-    filenames: Any, read: Callable[[Tensor], Tensor], num_parallel_reads: Any = None
-) -> Dataset:
-    """The strings in files: ``read(names)`` is the dataset; names may come from a dataset."""
-    structure = Structure.of_tensors(0, [dtypes.string], [()])
-    if not isinstance(filenames, Dataset):
-        names = leaf_tensor(filenames)
-        return Dataset(structure, lambda: read(names))
-    types = filenames._structure.dtypes
-    if types != [dtypes.string]:
-        raise TypeError(f"`filenames` must be a dataset of strings, got one of {types}.")
-
-    def one(name: Tensor) -> Dataset:
-        return Dataset(structure, lambda: read(name))
-
-    if num_parallel_reads is None:
-        return filenames.flat_map(one)
-    return filenames.interleave(one, num_parallel_reads)
-
-
-class _FileDataset(Dataset):
-    """A dataset of the strings in files."""
-
-    def __init__(self, made: Dataset) -> None:
-        super().__init__(made._structure, made._build, *made._inputs)
-
-
-class TextLineDataset(_FileDataset):
-    """The lines of text files, without line breaks; ``filenames`` may be a dataset of names."""
-
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        def read(names: Tensor) -> Tensor:
-            return ops.text_line_dataset_op(  # type: ignore[no-any-return]
-                names, compression_type or "", _int64(buffer_size or 0)
-            )
-
-        super().__init__(_of_files(filenames, read, num_parallel_reads))
-
-
-class TFRecordDataset(_FileDataset):
-    """The records of TFRecord files, as strings of bytes; ``filenames`` may be a dataset of names."""
-
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        def read(names: Tensor) -> Tensor:
-            return ops.tf_record_dataset_op(  # type: ignore[no-any-return]
-                names, compression_type or "", _int64(buffer_size or 0)
-            )
-
-        super().__init__(_of_files(filenames, read, num_parallel_reads))
-
-
-class FixedLengthRecordDataset(_FileDataset):
-    """Pieces of ``record_bytes`` of files, after ``header_bytes`` and before ``footer_bytes``.
-
-    ``filenames`` may be a dataset of names.
-    """
-
-    def __init__(
-        self,
-        filenames: Any,
-        record_bytes: Any,
-        header_bytes: Any = None,
-        footer_bytes: Any = None,
-        buffer_size: Any = None,
-        compression_type: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        def read(names: Tensor) -> Tensor:
-            return ops.fixed_length_record_dataset_op(  # type: ignore[no-any-return]
-                names,
-                _int64(header_bytes or 0),
-                _int64(record_bytes),
-                _int64(footer_bytes or 0),
-                _int64(buffer_size or 0),
-                compression_type or "",
-            )
-
-        super().__init__(_of_files(filenames, read, num_parallel_reads))

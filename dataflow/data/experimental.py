@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.data.dataset import AUTOTUNE, Dataset, TextLineDataset, TFRecordDataset
+from dataflow.data.dataset import AUTOTUNE, Dataset
+from dataflow.data.file_datasets import TextLineDataset, TFRecordDataset
 from dataflow.data.grouping import (
     bucket_by_sequence_length,
     choose_from_datasets,

@@ -117,3 +117,21 @@ def trace(
         outputs = call(graph.inputs)
         graph.outputs = [t if t.graph is graph else graph.capture(t) for t in outputs]
     return graph
+
+
+def refuse_state(tensor: Tensor) -> None:
+    """Walks back from a captured tensor; raises `ValueError` for what a one-shot iterator cannot use."""
+    seen = set()
+    stack = [tensor.op]
+    while stack:
+        op = stack.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        if op.type == "Placeholder" or (op.op_def.stateful and not op.type.startswith("Random")):
+            raise ValueError(
+                f"Cannot capture a {'placeholder' if op.type == 'Placeholder' else 'stateful node'} "
+                f"(name:{op.name}, type:{op.type}) by value: a one-shot iterator starts by itself, "
+                "before anything is fed or initialized. Use dataset.make_initializable_iterator()."
+            )
+        stack.extend(t.op for t in op.inputs)
