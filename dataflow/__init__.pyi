@@ -59,6 +59,7 @@ from dataflow.compat.v1 import (
     executing_eagerly as executing_eagerly,
     is_tensor as is_tensor,
 )
+from dataflow.data.structure import OptionalSpec as OptionalSpec
 from dataflow.device_spec import DeviceSpec as DeviceSpec
 from dataflow.dtypes import (
     as_dtype as as_dtype,

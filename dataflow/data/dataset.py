@@ -62,6 +62,11 @@ class Dataset:
         """What an element is made of, for modules that make datasets of others."""
         return self._structure
 
+    @property
+    def component_spec(self) -> DatasetSpec:
+        """What this is as a component of another dataset's elements."""
+        return DatasetSpec(self._structure)
+
     def as_variant_tensor(self) -> Tensor:
         """The node that stands for this dataset in the default graph."""
         return self._as_variant_tensor()

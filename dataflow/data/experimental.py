@@ -14,7 +14,9 @@ from dataflow.data.grouping import (
     group_by_window,
     sample_from_datasets,
 )
+from dataflow.data.optional import Optional, get_next_as_optional
 from dataflow.data.options import OptimizationOptions, ThreadingOptions
+from dataflow.data.structure import OptionalSpec as OptionalStructure
 from dataflow.ops.sources import constant
 
 __all__ = [
@@ -22,12 +24,15 @@ __all__ = [
     "Counter",
     "CsvDataset",
     "OptimizationOptions",
+    "Optional",
+    "OptionalStructure",
     "ThreadingOptions",
     "batch_and_drop_remainder",
     "bucket_by_sequence_length",
     "choose_from_datasets",
     "dense_to_sparse_batch",
     "enumerate_dataset",
+    "get_next_as_optional",
     "get_single_element",
     "get_structure",
     "group_by_window",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from dataflow.data.structure import Structure, dims_like, flatten
+from dataflow.data.structure import ComponentSpec, Structure, dims_like, flatten
 from dataflow.dtypes import as_dtype
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import dataset as ops
@@ -58,6 +58,16 @@ class Iterator:
             string_handle, output_types=structure.dtypes, output_shapes=structure.dims
         )
         return Iterator(resource, None, structure)
+
+    @property
+    def resource(self) -> Tensor:
+        """The tensor that stands for the iterator."""
+        return self._resource
+
+    @property
+    def structure(self) -> Structure:
+        """What an element is made of."""
+        return self._structure
 
     @property
     def has_initializer(self) -> bool:
@@ -138,14 +148,16 @@ class Iterator:
 
 
 def _structure(output_types: Any, output_shapes: Any, output_classes: Any) -> Structure:
-    types = [as_dtype(t).base_dtype for t in flatten(output_types)]
-    dims = dims_like(output_types, output_shapes)
-    if output_classes is None:
-        return Structure.of_tensors(output_types, types, dims)
+    leaves = flatten(output_types)
+    classes = [None] * len(leaves) if output_classes is None else flatten(output_classes)
+    shapes = dims_like(output_types, output_shapes, lambda shape: shape)
     specs: list[Any] = []
-    for kind, dtype, one in zip(flatten(output_classes), types, dims, strict=True):
-        spec = SparseTensorSpec if kind is SparseTensor else TensorSpec
-        specs.append(spec(TensorShape(one), dtype))
+    for kind, dtype, shape in zip(classes, leaves, shapes, strict=True):
+        if isinstance(kind, ComponentSpec):
+            specs.append(kind)
+        else:
+            spec = SparseTensorSpec if kind is SparseTensor else TensorSpec
+            specs.append(spec(TensorShape(shape), as_dtype(dtype).base_dtype))
     return Structure(output_types, specs)
 
 

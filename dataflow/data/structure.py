@@ -1,7 +1,7 @@
 """The structure of elements: tuples and dicts nest, everything else (lists too) is a component.
 
-Inside the engine each component is one tensor. A sparse tensor, a dataset and a `TensorArray` are
-encoded for that: `Structure.encode` and `Structure.decode` are the two ways across.
+Inside the engine each component is one tensor. A sparse tensor, a dataset, an optional and a
+`TensorArray` are encoded for that: `Structure.encode` and `Structure.decode` are the two ways across.
 """
 
 from __future__ import annotations
@@ -25,15 +25,42 @@ from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, TypeSpec
 from dataflow.shapes import Dims, TensorShape, as_dims
 
 
-class DatasetSpec(TypeSpec):
+class ComponentSpec(TypeSpec):
+    """A component that is neither a tensor nor sparse, and how one tensor stands for it."""
+
+    def encode(self, value: Any) -> Tensor:
+        """The tensor that stands for ``value``."""
+        raise NotImplementedError
+
+    def decode(self, tensor: Tensor) -> Any:
+        """The value that ``tensor`` stands for."""
+        raise NotImplementedError
+
+
+class VariantSpec(ComponentSpec):
+    """A component that travels as a scalar of dtype variant; it has no rows and no batches."""
+
+    def __init__(self) -> None:
+        self.shape = TensorShape([])
+        self.dtype = dtypes.variant
+
+    def encode(self, value: Any) -> Tensor:
+        return value.as_variant_tensor()  # type: ignore[no-any-return]
+
+    @property
+    def value_type(self) -> Any:
+        """The spec itself, as in TensorFlow: a class alone would not tell what is inside."""
+        return self
+
+
+class DatasetSpec(VariantSpec):
     """A component that is a dataset: ``structure`` is that of its elements."""
 
     _parts = ("structure",)
 
     def __init__(self, structure: Structure) -> None:
+        super().__init__()
         self._structure = structure
-        self.shape = TensorShape([])
-        self.dtype = dtypes.variant
 
     @property
     def structure(self) -> Structure:
@@ -47,8 +74,33 @@ class DatasetSpec(TypeSpec):
 
         return Dataset
 
+    def decode(self, tensor: Tensor) -> Any:
+        from dataflow.data.dataset import Dataset
 
-class TensorArraySpec(TypeSpec):
+        return Dataset(self.structure, lambda: tensor)
+
+
+class OptionalSpec(VariantSpec):
+    """A component that is a `tf.data.experimental.Optional`; ``value_structure``: specs of its value."""
+
+    _parts = ("value_structure",)
+
+    def __init__(self, value_structure: Any) -> None:
+        super().__init__()
+        self._value_structure = Structure.of_specs(value_structure).nested_specs
+
+    @staticmethod
+    def from_value(value: Any) -> OptionalSpec:
+        """The spec of an optional."""
+        return value.component_spec  # type: ignore[no-any-return]
+
+    def decode(self, tensor: Tensor) -> Any:
+        from dataflow.data.optional import Optional
+
+        return Optional(tensor, Structure.of_specs(self._value_structure))
+
+
+class TensorArraySpec(ComponentSpec):
     """A component that is a `TensorArray`, kept as the stack of its elements."""
 
     _parts = ("shape", "dtype")
@@ -61,6 +113,15 @@ class TensorArraySpec(TypeSpec):
     def value_type(self) -> Any:
         """What has this spec."""
         return TensorArray
+
+    def encode(self, value: Any) -> Tensor:
+        return value.stack()  # type: ignore[no-any-return]
+
+    def decode(self, tensor: Tensor) -> Any:
+        from dataflow.ops.array import shape
+
+        array = TensorArray(self.dtype, size=shape(tensor)[0], infer_shape=False)
+        return array.unstack(tensor)
 
 
 def to_tensors(value: Any, name: str | None = None) -> Any:
@@ -87,7 +148,7 @@ def leaf_tensor(value: Any, name: str | None = None) -> Any:
     """One component as a tensor; pandas' frames and columns are taken by their values."""
     if isinstance(value, SparseTensorValue):
         return SparseTensor.from_value(value)
-    if isinstance(value, (SparseTensor, TensorArray)) or hasattr(value, "_as_variant_tensor"):
+    if isinstance(value, (SparseTensor, TensorArray)) or hasattr(value, "component_spec"):
         return value
     if hasattr(value, "to_numpy") and hasattr(value, "iloc"):
         value = value.to_numpy()
@@ -100,18 +161,16 @@ def _spec_of(value: Any) -> Any:
         return SparseTensorSpec(value.shape, value.dtype.base_dtype)
     if isinstance(value, TensorArray):
         return TensorArraySpec(None, value.dtype)
-    if hasattr(value, "_as_variant_tensor"):
-        return DatasetSpec(value._structure)
+    if hasattr(value, "component_spec"):
+        return value.component_spec
     return TensorSpec(TensorShape(value.dims), value.dtype.base_dtype)
 
 
 def _encode(spec: Any, value: Any) -> Tensor:
     if isinstance(spec, SparseTensorSpec):
         return serialize_sparse(value, out_type=dtypes.variant)
-    if isinstance(spec, TensorArraySpec):
-        return value.stack()  # type: ignore[no-any-return]
-    if isinstance(spec, DatasetSpec):
-        return value._as_variant_tensor()  # type: ignore[no-any-return]
+    if isinstance(spec, ComponentSpec):
+        return spec.encode(value)
     return value  # type: ignore[no-any-return]
 
 
@@ -120,15 +179,8 @@ def _decode(spec: Any, tensor: Tensor) -> Any:
         sparse = deserialize_sparse(tensor, spec.dtype, spec.shape.ndims)
         sparse.static_dims = _dims(spec)
         return sparse
-    if isinstance(spec, TensorArraySpec):
-        from dataflow.ops.array import shape
-
-        array = TensorArray(spec.dtype, size=shape(tensor)[0], infer_shape=False)
-        return array.unstack(tensor)
-    if isinstance(spec, DatasetSpec):
-        from dataflow.data.dataset import Dataset
-
-        return Dataset(spec.structure, lambda: tensor)
+    if isinstance(spec, ComponentSpec):
+        return spec.decode(tensor)
     return tensor
 
 
@@ -152,6 +204,18 @@ class Structure:
         """Components that are tensors of these dtypes and shapes."""
         pairs = zip(types, dims, strict=True)
         return cls(nesting, [TensorSpec(TensorShape(d), t) for t, d in pairs])
+
+    @classmethod
+    def of_specs(cls, nesting: Any) -> Structure:
+        """From specs in their nesting; `TypeError` where a component is something else."""
+        specs = flatten(nesting)
+        for spec in specs:
+            if not isinstance(spec, TypeSpec):
+                raise TypeError(
+                    f"a structure is made of tf.TensorSpec and its kin, got {spec!r}; write "
+                    "tf.TensorSpec(shape, dtype) for each component."
+                )
+        return cls(nesting, specs)
 
     @classmethod
     def of(cls, values: Any) -> Structure:
@@ -197,12 +261,12 @@ class Structure:
     @property
     def types(self) -> Any:
         """Dtypes in the nesting."""
-        return self.pack([s.dtype for s in self.specs])
+        return self.pack([s if isinstance(s, OptionalSpec) else s.dtype for s in self.specs])
 
     @property
     def shapes(self) -> Any:
         """Shapes in the nesting."""
-        return self.pack([s.shape for s in self.specs])
+        return self.pack([s if isinstance(s, OptionalSpec) else s.shape for s in self.specs])
 
     @property
     def classes(self) -> Any:
@@ -217,17 +281,26 @@ class Structure:
     def with_dims(self, dims: list[Dims]) -> Structure:
         """The same with other shapes of its components."""
         specs = [
-            s if isinstance(s, DatasetSpec) else type(s)(TensorShape(d), s.dtype)
+            s if isinstance(s, VariantSpec) else type(s)(TensorShape(d), s.dtype)
             for s, d in zip(self.specs, dims, strict=True)
         ]
         return Structure(self.nesting, specs)
 
+    def _refuse_optionals(self, verb: str) -> None:
+        if any(isinstance(spec, OptionalSpec) for spec in self.specs):
+            raise TypeError(
+                f"Optionals cannot be {verb}, got elements of {self.nested_specs!r}; take their "
+                "values out first, as in dataset.map(lambda optional: optional.get_value())."
+            )
+
     def batched(self, size: int | None) -> Structure:
         """``size`` elements stacked (None: unknown)."""
+        self._refuse_optionals("batched")
         return self.with_dims([None if d is None else (size, *d) for d in self.component_dims])
 
     def unbatched(self) -> Structure:
         """A row of each component."""
+        self._refuse_optionals("taken apart into rows")
         return self.with_dims([None if d is None else d[1:] for d in self.component_dims])
 
 

@@ -228,6 +228,14 @@ iterator_get_next_op = declare_op(
     stateful=True,
     blocks=True,
 )
+iterator_get_next_as_optional_op = declare_op(
+    "IteratorGetNextAsOptional",
+    "iterator: resource -> optional: variant",
+    "The next element of an iterator; at the end, an optional without a value. Shape: scalar.",
+    attrs=_ELEMENTS,
+    stateful=True,
+    blocks=True,
+)
 iterator_to_string_handle_op = declare_op(
     "IteratorToStringHandle",
     "resource_handle: resource -> string_handle: string",

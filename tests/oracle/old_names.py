@@ -45,6 +45,9 @@ def install(tf: Any) -> None:
     tf.merge_all_summaries = tf.summary.merge_all
     tf.train.SummaryWriter = tf.summary.FileWriter
     tf.image.resize_image_with_crop_or_pad = tf.image.resize_with_crop_or_pad
+    optional = tf.data.experimental.Optional
+    optional.none_from_structure = staticmethod(optional.empty)
+    optional.value_structure = property(lambda self: self.element_spec)
     tf.contrib = types.SimpleNamespace(
         feature_column=types.SimpleNamespace(
             sequence_input_layer=lambda features, columns: tf.keras.experimental.SequenceFeatures(

@@ -53,6 +53,20 @@ def by_handle(tf: Any) -> Any:
     return tf.data.Iterator.from_string_handle(source.string_handle(), tf.int64, []).get_next()
 
 
+def next_optional(tf: Any) -> Any:
+    iterator = tf.data.Dataset.range(7, 9).make_one_shot_iterator()
+    return tf.data.experimental.get_next_as_optional(iterator).get_value()
+
+
+def optional_of(tf: Any, *values: Any) -> Any:
+    return tf.data.experimental.Optional.from_value(values)
+
+
+def missing(tf: Any) -> Any:
+    spec = tf.TensorSpec([], tf.float32)
+    return tf.data.experimental.Optional.none_from_structure(spec).has_value()
+
+
 def scanned(tf: Any) -> Any:
     d = tf.data.Dataset.range(1, 5)
     return d.apply(tf.data.experimental.scan(np.int64(10), lambda s, x: (s + x, s * x)))
@@ -268,4 +282,20 @@ SAMPLES = [
     Sample("IteratorGetNext", initializable, (), 3),
     Sample("IteratorToStringHandle", by_handle, (), 7),
     Sample("IteratorFromStringHandleV2", by_handle, (), 7),
+    Sample("IteratorGetNextAsOptional", next_optional, (), 7),
+    Sample("OptionalNone", missing, (), False),
+    Sample("OptionalHasValue", lambda tf, x: optional_of(tf, x).has_value(), (1.0,), True, ()),
+    Sample(
+        "OptionalFromValue",
+        lambda tf, x, y: list(optional_of(tf, x, y).get_value()),
+        (np.array([1.0, -2.0]), np.array([[3.0]])),
+        lambda x, y: [x, y],
+    ),
+    Sample(
+        "OptionalGetValue",
+        lambda tf, x, y: optional_of(tf, x * x, y).get_value()[0],
+        (np.array([1.0, -2.0]), np.array([[3.0]])),
+        lambda x, y: x * x,
+        (0,),
+    ),
 ]

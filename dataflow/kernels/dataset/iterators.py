@@ -11,6 +11,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.dataset.elements import END, Element
+from dataflow.kernels.optional import OptionalValue
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
 
@@ -78,6 +79,14 @@ def iterator_get_next_kernel(ctx: Any, iterator: Any, *, output_types: Any) -> A
     if len(element) == 1 and len(output_types) == 1:
         return element
     return tuple(element)
+
+
+@kernel("IteratorGetNextAsOptional", stateful=True, cpu_only="datasets live on the host")
+def iterator_get_next_as_optional_kernel(ctx: Any, iterator: Any) -> OptionalValue:
+    try:
+        return OptionalValue(tuple(iterator.next()))
+    except OutOfRangeError:
+        return OptionalValue(None)
 
 
 @kernel("IteratorToStringHandle", stateful=True, cpu_only="datasets live on the host")
