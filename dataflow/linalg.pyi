@@ -5,6 +5,12 @@ from dataflow.ops.decompositions import (
     qr as qr,
     svd as svd,
 )
+from dataflow.ops.lu import (
+    lu as lu,
+    lu_matrix_inverse as lu_matrix_inverse,
+    lu_reconstruct as lu_reconstruct,
+    lu_solve as lu_solve,
+)
 from dataflow.ops.matmul import matmul as matmul, matvec as matvec
 from dataflow.ops.matrix_diag import (
     adjoint as adjoint,
@@ -19,7 +25,12 @@ from dataflow.ops.matrix_diag import (
     trace as trace,
     matrix_transpose as transpose,
 )
-from dataflow.ops.matrix_functions import matrix_exponential as expm, matrix_rank as matrix_rank
+from dataflow.ops.matrix_functions import (
+    matrix_exponential as expm,
+    matrix_logarithm as logm,
+    matrix_rank as matrix_rank,
+    matrix_square_root as sqrtm,
+)
 from dataflow.ops.moments import l2_normalize as l2_normalize
 from dataflow.ops.solvers import (
     cholesky_solve as cholesky_solve,
@@ -39,4 +50,8 @@ from dataflow.ops.tensor_products import (
     norm as norm,
     normalize as normalize,
     tensordot as tensordot,
+)
+from dataflow.ops.tridiagonal import (
+    tridiagonal_matmul as tridiagonal_matmul,
+    tridiagonal_solve as tridiagonal_solve,
 )

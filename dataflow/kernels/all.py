@@ -31,8 +31,10 @@ from dataflow.kernels import (
     lookup as _lookup,  # noqa: F401
     loop_accumulator as _rounds_sum,  # noqa: F401
     loss as _loss,  # noqa: F401
+    lu as _lu,  # noqa: F401
     matmul as _matmul,  # noqa: F401
     matrix_diag as _matrix_diag,  # noqa: F401
+    matrix_functions as _matrix_functions,  # noqa: F401
     normalization as _normalization,  # noqa: F401
     optimizer_updates as _training,  # noqa: F401
     parsing as _parsing,  # noqa: F401
@@ -61,6 +63,7 @@ from dataflow.kernels import (
     tensor_array as _tensor_array,  # noqa: F401
     tensor_list as _tensor_list,  # noqa: F401
     transfer as _transfer,  # noqa: F401
+    tridiagonal as _tridiagonal,  # noqa: F401
     unicode as _unicode,  # noqa: F401
 )
 from dataflow.kernels.jit import (

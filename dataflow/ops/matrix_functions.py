@@ -1,4 +1,4 @@
-"""Functions of whole matrices: the exponential, the rank."""
+"""Functions of whole matrices: the exponential, the logarithm, the square root, the rank."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes
+from dataflow.dtypes import COMPLEX
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import maximum
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater, less
-from dataflow.ops.decompositions import stack_shape, svd
+from dataflow.ops.costs import cubic
+from dataflow.ops.decompositions import INEXACT, square_dims, stack_shape, svd
 from dataflow.ops.elementary import abs_, floor, log
 from dataflow.ops.matmul import matmul
-from dataflow.ops.matrix_diag import eye
+from dataflow.ops.matrix_diag import adjoint, eye, matrix_transpose
 from dataflow.ops.reduce import reduce_max, reduce_sum
 from dataflow.ops.solvers import largest_side, matrix_solve
+from dataflow.shapes import Dims
 
 # Higham: The scaling and squaring method for the matrix exponential revisited (2005): the
 # numerator of the diagonal Pade approximant of order 13, and the norm up to which it is exact.
@@ -86,6 +90,51 @@ def _ones(a: Tensor) -> list[Any]:
     if sum(d is None for d in a.dims[:-2]) > 1:
         raise ValueError("expm takes stacks of which at most one size is unknown")
     return [-1 if d is None else d for d in a.dims[:-2]]
+
+
+@define_op("MatrixLogarithm", "input: T -> output: T", T=COMPLEX, cost=cubic(25.0))
+def matrix_logarithm(input: Tensor) -> Dims:
+    """The principal logarithm of square matrices: `matrix_exponential` of it is the input.
+
+    Shape: [..., n, n]; kept. Dtype: complex. A singular matrix has none. Not differentiable.
+    """
+    return square_dims(input)
+
+
+not_differentiable(matrix_logarithm)
+
+
+@define_op("MatrixSquareRoot", "input: T -> output: T", T=INEXACT, cost=cubic(25.0))
+def matrix_square_root(input: Tensor) -> Dims:
+    """The principal square root of square matrices: its product with itself is the input.
+
+    Shape: [..., n, n]; kept. A real matrix with negative eigenvalues has a complex root: cast it to
+    a complex dtype first. Gradient: the solution x of Sylvester's equation ``y^H x + x y^H = dy``.
+    """
+    return square_dims(input)
+
+
+@matrix_square_root.gradient
+def matrix_square_root_gradient(op: Any, grad: Any) -> list[Any]:
+    # vec(y^H x + x y^H) = (y^H (+) conj(y)) vec(x), with rows one after the other: a system of n^2.
+    root = op.outputs[0]
+    size: Any = root.dims[-1] if root.dims is not None else None
+    if size is None:
+        raise NotImplementedError("the gradient of sqrtm needs a matrix size known at build time")
+    stack = stack_shape(root)
+    identity = eye(size, batch_shape=stack, dtype=root.dtype.base_dtype)
+    flipped = adjoint(root)
+    whole = array_ops.concat([stack, [size * size, size * size]], 0)
+    column = array_ops.concat([stack, [size * size, 1]], 0)
+    system = _kronecker(flipped, identity) + _kronecker(identity, matrix_transpose(flipped))
+    found = matrix_solve(array_ops.reshape(system, whole), array_ops.reshape(grad, column))
+    return [array_ops.reshape(found, array_ops.shape(root))]
+
+
+def _kronecker(a: Any, b: Any) -> Any:
+    """``out[..., i, k, j, l] = a[..., i, j] * b[..., k, l]``."""
+    a = array_ops.expand_dims(array_ops.expand_dims(a, -2), -1)
+    return a * array_ops.expand_dims(array_ops.expand_dims(b, -2), -4)
 
 
 def matrix_rank(

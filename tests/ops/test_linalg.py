@@ -181,3 +181,48 @@ def test_matrices_of_sizes_known_at_run_time() -> None:
                 ones = np.ones([len(value), 1])
                 got = session.run(tf.matrix_solve_ls(a, b, fast=fast), {a: value, b: ones})
                 np.testing.assert_allclose(got, np.linalg.lstsq(value, ones, rcond=None)[0])
+
+
+def test_lu_of_a_stack_whose_rows_are_exchanged() -> None:
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal((3, 40, 40))  # more than one block of columns
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = session.run(tf.linalg.lu(a, output_idx_type=tf.int64))
+    assert found.p.dtype == np.int64
+    lower = np.tril(found.lu, -1) + np.eye(40)
+    assert np.abs(lower).max() == 1  # the pivots are the largest of their columns
+    np.testing.assert_allclose(
+        np.take_along_axis(a, found.p[..., None], 1), lower @ np.triu(found.lu), atol=1e-12
+    )
+
+
+def test_what_lu_is_given_is_checked_when_asked_for() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        perm = tf.placeholder(tf.int32, [2])
+        rhs = tf.placeholder(tf.float32)
+        x = tf.linalg.lu_solve(tf.eye(2), perm, tf.reshape(rhs, [2, 1]), validate_args=True)
+        assert session.run(x, {perm: [1, 0], rhs: [3, 4]}).tolist() == [[4], [3]]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="numbers of rows"):
+            session.run(x, {perm: [0, 2], rhs: [3, 4]})
+        with pytest.raises(ValueError, match="square"):
+            tf.linalg.lu_solve(tf.zeros([2, 3]), perm, rhs)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
+            session.run(tf.linalg.lu(tf.zeros([2, 2])))
+
+
+def test_square_root_of_a_matrix_without_a_basis_of_eigenvectors() -> None:
+    a = np.array([[4.0, 1, 0], [0, 4, 1], [0, 0, 4]])
+    with tf.Graph().as_default(), tf.Session() as session:
+        root = session.run(tf.linalg.sqrtm(a))
+        logarithm = session.run(tf.linalg.logm(a.astype(complex)))
+        again = session.run(tf.linalg.expm(logarithm))
+    np.testing.assert_allclose(root @ root, a, atol=1e-12)
+    np.testing.assert_allclose(again, a, atol=1e-12)
+
+
+def test_diagonals_are_refused_in_an_unknown_format() -> None:
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="'compact', got 'rows'"):
+            tf.linalg.tridiagonal_solve(tf.zeros([3, 2]), tf.zeros([2]), diagonals_format="rows")
+        with pytest.raises(ValueError, match="three tensors, got 2"):
+            tf.linalg.tridiagonal_matmul([[1.0], [1.0]], tf.zeros([1, 1]), "sequence")

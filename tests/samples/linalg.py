@@ -527,4 +527,70 @@ FUNCTIONS = [
     ),
 ]
 
-SAMPLES = [*PRODUCTS, *DIAGONALS, *DECOMPOSITIONS, *SOLVERS, *NORMS, *FUNCTIONS]
+BAND = _array(2, 3, 4)
+COLUMNS = _array(2, 4, 2)
+_PARTS = tuple(BAND[:, i : i + 1].copy() for i in range(3))
+
+
+def _whole(band: Any) -> Any:
+    """The matrices whose diagonals above, on and below the main one are given."""
+    return np.stack([np.diag(m) + np.diag(a[:-1], 1) + np.diag(b[1:], -1) for a, m, b in band])
+
+
+FACTORS = [
+    Sample("Lu", lambda tf, x: list(tf.linalg.lu(x)), (STACK,), None, rtol=1e-4, atol=1e-5),
+    Sample(
+        "Lu",
+        lambda tf, x: tf.linalg.lu_reconstruct(*tf.linalg.lu(x)),
+        (STACK,),
+        lambda x: x,
+        note="product",
+        rtol=1e-4,
+    ),
+    Sample(
+        "Lu",
+        lambda tf, x, b: tf.linalg.lu_solve(*tf.linalg.lu(x), b),
+        (SQUARE, WIDE),
+        np.linalg.solve,
+        note="solve",
+        rtol=1e-3,
+        atol=1e-4,
+        oracle=False,  # TensorFlow's nodes are others
+    ),
+    Sample(
+        "MatrixSquareRoot",
+        lambda tf, x: tf.linalg.sqrtm(tf.matmul(x, x)),
+        ((_array(2, 3, 3) / 4 + 2 * np.eye(3)).astype(np.float32),),
+        lambda x: x,
+        rtol=1e-3,
+        atol=1e-4,
+    ),
+    Sample(
+        "MatrixLogarithm",
+        lambda tf, x: tf.linalg.logm(x),
+        (np.array([[[1, 1], [0, 1]], [[0, -1], [1, 0]]], np.complex64),),
+        np.array([[[0, 1], [0, 0]], [[0, -np.pi / 2], [np.pi / 2, 0]]], np.complex64),
+        rtol=1e-4,
+        gradient=(),
+    ),
+    Sample(
+        "TridiagonalMatMul",
+        lambda tf, a, m, b, x: raw(
+            tf, "TridiagonalMatMul", superdiag=a, maindiag=m, subdiag=b, rhs=x
+        ),
+        (*_PARTS, COLUMNS),
+        lambda a, m, b, x: _whole(np.concatenate([a, m, b], 1)) @ x,
+    ),
+    Sample(
+        "TridiagonalSolve",
+        lambda tf, d, x: tf.linalg.tridiagonal_solve(d, x),
+        (BAND, COLUMNS),
+        lambda d, x: np.linalg.solve(_whole(d), x),
+        rtol=1e-3,
+        atol=1e-4,
+        gradient_tolerance=1e-4,
+        oracle=False,  # TensorFlow's nodes are others
+    ),
+]
+
+SAMPLES = [*PRODUCTS, *DIAGONALS, *DECOMPOSITIONS, *SOLVERS, *NORMS, *FUNCTIONS, *FACTORS]
