@@ -78,8 +78,6 @@ test: $(VENV)/.installed-test
 
 oracle: $(VENV)/.installed-test $(ORACLE_VENV)/.installed-oracle
 	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
-	  $(BIN)/python tests/oracle/summary.py || true
-	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
 	  $(PYTEST) -m oracle tests/oracle $(ARGS)
 
 bench: tests/benchmarks/__main__.py $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle $(TORCH_VENV)/.installed-torch

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +29,8 @@ ORACLE_PYTHON = Path(
 # TensorFlow's answers do not change; they are kept beside the environment that gave them.
 CACHE = ORACLE_PYTHON.parent.parent / "oracle_answers"
 KNOWN = HERE / "known_differences.md"
+# How many programs TensorFlow runs before its answers are kept.
+_KEPT_TOGETHER = 16
 # Sums of many terms in another order; what the gradients of samples add up.
 SAMPLE_TOLERANCE = {"gradients": 2e-4, "values": 5e-5}
 
@@ -210,7 +213,10 @@ def _sample_difference(mine: dict | None, theirs: dict, runner: str) -> str | No
 
 
 def run(engine: str, paths: list[Path], seconds: float = 60.0) -> dict[str, dict]:
-    """Reports by program name; TensorFlow's come from the cache where the text is unchanged."""
+    """Reports by program name; TensorFlow's come from the cache where the text is unchanged.
+
+    TensorFlow's are kept after each few programs: a run that was stopped goes on where it was.
+    """
     if engine == "dataflow":
         return _run_process(sys.executable, engine, "run_program.py", paths, seconds)
     reports = {}
@@ -221,9 +227,10 @@ def run(engine: str, paths: list[Path], seconds: float = 60.0) -> dict[str, dict
             reports[path.stem] = json.loads(kept.read_text())
         else:
             missing.append(path)
-    if missing:
-        fresh = _run_process(str(ORACLE_PYTHON), engine, "run_program.py", missing, seconds)
-        for path in missing:
+    for start in range(0, len(missing), _KEPT_TOGETHER):
+        part = missing[start : start + _KEPT_TOGETHER]
+        fresh = _run_process(str(ORACLE_PYTHON), engine, "run_program.py", part, seconds)
+        for path in part:
             report = reports[path.stem] = fresh[path.stem]
             if "error" not in report:
                 _cached(path.stem, path).write_text(json.dumps(report))
@@ -242,8 +249,21 @@ def _cached(name: str, source: Path) -> Path:
 def _run_process(
     python: str, engine: str, script: str | list[str], names: list, seconds: float
 ) -> dict[str, dict]:
-    if not names:
-        return {}
+    """The reports of ``names``: two processes import the engine, and each runs every second one."""
+    parts = [part for part in (names[::2], names[1::2]) if part]
+    with ThreadPoolExecutor(2) as threads:
+        found = threads.map(lambda part: _run_one(python, engine, script, part, seconds), parts)
+        reports = {name: report for part in found for name, report in part.items()}
+    return {name: reports[name] for name in map(_stem, names)}
+
+
+def _stem(name: Path | str) -> str:
+    return name.stem if isinstance(name, Path) else name
+
+
+def _run_one(
+    python: str, engine: str, script: str | list[str], names: list, seconds: float
+) -> dict[str, dict]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "reports.json"
         name, *options = [script] if isinstance(script, str) else script
@@ -264,7 +284,7 @@ def _run_process(
 
 def compare(paths: list[Path]) -> list[Outcome]:
     """Both engines on every program of ``paths``."""
-    theirs = run("tensorflow", paths, 240)  # it builds some programs for a minute on a busy machine
+    theirs = run("tensorflow", paths, 600)  # it builds some programs for minutes on a busy machine
     mine = run("dataflow", paths)
     known = known_differences()
     return [compare_one(path, mine[path.stem], theirs[path.stem], known) for path in paths]
