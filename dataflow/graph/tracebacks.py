@@ -132,10 +132,17 @@ def frames_of(raw: RawFrames) -> list[Frame]:
     ]
 
 
-def where(raw: RawFrames) -> str:
-    """``03_mnist.ipynb, cell 4, line 7``: the innermost frame of the user's code."""
-    for code, position in _pairs(raw):
+def innermost(raw: RawFrames) -> Frame | None:
+    """The innermost frame of the user's code, in readable form; None if there is none."""
+    for i in range(0, len(raw), 2):
+        code, position = raw[i], raw[i + 1]
         if not _internal.get(id(code), False):
             cell = _cells.get(id(code))
-            return str(Frame(code.co_filename, _line_of(code, position), code.co_name, cell))
-    return "an unknown place"
+            return Frame(code.co_filename, _line_of(code, position), code.co_name, cell)
+    return None
+
+
+def where(raw: RawFrames) -> str:
+    """``03_mnist.ipynb, cell 4, line 7``: the innermost frame of the user's code."""
+    frame = innermost(raw)
+    return "an unknown place" if frame is None else str(frame)

@@ -18,11 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dataflow.graph.tracebacks import innermost
+from dataflow.shapes import format_dims
+
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
     from dataflow.graph.operation import Operation
     from dataflow.graph.tensor import Tensor
     from dataflow.runtime.stepper import CopyNode
+    from dataflow.shapes import Dims
 
 _MAX_TEXT = 80
 # Attributes that say again what the inputs and outputs say already.
@@ -32,22 +36,33 @@ _REPEATED = frozenset({"value", "T", "dtype", "_output_shapes", "_nodes"})
 def graph_to_dict(graph: Graph, since: int = 0) -> dict[str, Any]:
     """The nodes of ``graph`` from index ``since`` on, and the number of nodes it has now."""
     operations = graph.get_operations()
-    return {"version": len(operations), "nodes": [node_to_dict(op) for op in operations[since:]]}
+    texts: dict[Any, str] = {}
+    return {
+        "version": len(operations),
+        "nodes": [node_to_dict(op, texts) for op in operations[since:]],
+    }
 
 
-def node_to_dict(op: Operation) -> dict[str, Any]:
-    """One operation as a dictionary; see the module's docstring."""
+def node_to_dict(op: Operation, texts: dict[Any, str] | None = None) -> dict[str, Any]:
+    """One operation as a dictionary; see the module's docstring.
+
+    ``texts`` keeps those of shapes and constants between calls: a graph has few and many tensors.
+    """
+    texts = {} if texts is None else texts
     node: dict[str, Any] = {
         "name": op.name,
         "op": op.type,
         "device": str(op.device or ""),
         "inputs": [t.name for t in op.inputs] + [f"^{c.name}" for c in op.control_inputs],
-        "outputs": [{"dtype": _dtype(t), "shape": str(t.shape)} for t in op.outputs],
+        "outputs": [
+            {"dtype": _dtype(t), "shape": texts.get(t.dims) or _shape(t.dims, texts)}
+            for t in op.outputs
+        ],
         "attrs": {k: _short(v) for k, v in op.attrs.items() if k not in _REPEATED},
         "source": _source(op),
     }
     if op.type == "Const" and "value" in op.attrs:
-        node["value"] = _short(op.attrs["value"])
+        node["value"] = _constant(op.attrs["value"], texts)
     return node
 
 
@@ -73,6 +88,20 @@ def with_copies(
     ]
 
 
+def _shape(dims: Dims, texts: dict[Any, str]) -> str:
+    return texts.setdefault(dims, format_dims(dims))
+
+
+def _constant(value: Any, texts: dict[Any, str]) -> str:
+    """As `_short`; NumPy takes long to write an array, and the same few stand in many constants."""
+    if not isinstance(value, np.ndarray) or value.size > 12 or value.dtype.hasobject:
+        return _short(value)
+    key = value.dtype.str, value.shape, value.tobytes()
+    if key not in texts:
+        texts[key] = _short(value)
+    return texts[key]
+
+
 def _dtype(tensor: Tensor) -> str:
     name = tensor.dtype.name
     return str(name)
@@ -95,11 +124,10 @@ def _short(value: Any) -> str:
 
 
 def _source(op: Operation) -> dict[str, Any] | None:
-    frames = op.traceback
-    if not frames:
+    frame = innermost(op.frames)
+    if frame is None:
         return None
-    frame = frames[-1]
-    return {"file": frame.filename, "line": frame.lineno, "cell": getattr(frame, "cell", None)}
+    return {"file": frame.filename, "line": frame.lineno, "cell": frame.cell}
 
 
 def resolve(graph: Graph, fetches: Any, feeds: Any = None) -> tuple[list[Any], list[Tensor]]:

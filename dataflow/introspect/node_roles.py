@@ -25,9 +25,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from dataflow.graph.registry import get_op
+
+_T = TypeVar("_T")
 
 #: The machinery, in the order in which a picture names it.
 ROLES = ("gradient", "optimizer", "initializer", "saver", "summary", "assertion")
@@ -68,28 +70,39 @@ def assign_roles(nodes: Sequence[dict[str, Any]]) -> list[int]:
     return changed
 
 
+class _Lists(dict[int, "list[_T]"], Generic[_T]):
+    """Node number to what it has several of; an empty list, kept by nobody, where it has none."""
+
+    def __missing__(self, _: int) -> list[_T]:
+        return []
+
+
 class _Roles:
     def __init__(self, nodes: Sequence[dict[str, Any]]) -> None:
         self.nodes = nodes
         self.role: dict[int, str] = {}
         self.owner: dict[int, int] = {}
         number = {node["name"]: index for index, node in enumerate(nodes)}
-        self.inputs: list[list[int]] = [[] for _ in nodes]
-        self.controls: list[list[int]] = [[] for _ in nodes]
-        self.readers: list[list[tuple[int, int]]] = [[] for _ in nodes]  # (reader, its input)
-        self.followers: list[list[int]] = [[] for _ in nodes]
+        # Tuples of numbers and few lists: a graph of thousands of nodes must not make Python's
+        # collector of cycles look through the whole process.
+        self.inputs: list[tuple[int, ...]] = []
+        self.controls = _Lists[int]()
+        self.readers = _Lists[tuple[int, int]]()  # (reader, its input)
+        self.followers = _Lists[int]()
         for index, node in enumerate(nodes):
+            sources = []
             for position, text in enumerate(node["inputs"]):
                 if text.startswith("^"):
                     source = number.get(text[1:])
                     if source is not None:
-                        self.controls[index].append(source)
-                        self.followers[source].append(index)
+                        self.controls.setdefault(index, []).append(source)
+                        self.followers.setdefault(source, []).append(index)
                     continue
                 source = number.get(text.rpartition(":")[0] or text)
                 if source is not None:
-                    self.inputs[index].append(source)
-                    self.readers[source].append((index, position))
+                    sources.append(source)
+                    self.readers.setdefault(source, []).append((index, position))
+            self.inputs.append(tuple(sources))
         self.variables = {i for i, node in enumerate(nodes) if _is_variable(node["op"])}
         self.constants: set[int] = set()  # also what is computed from constants alone
         for index, node in enumerate(nodes):

@@ -98,11 +98,11 @@ def inception_v3() -> None:
     train(logits, labels)
 
 
-def chain(num_nodes: int) -> None:
-    """Layers of five operations, each in a scope, until there are ``num_nodes``."""
+def chain(num_nodes: int, scope: str = "block") -> None:
+    """Layers of five operations, each in a ``scope``, until there are ``num_nodes``."""
     value = tf.placeholder(tf.float32, [None, 8], name="x")
     for i in range(num_nodes // 5):
-        with tf.name_scope(f"block_{i % 40}"):
+        with tf.name_scope(f"{scope}_{i % 40}"):
             for op in (tf.tanh, tf.square, tf.negative, tf.exp, tf.sigmoid):
                 value = op(value)
 

@@ -75,7 +75,7 @@ def question_state(form: str, *, answered: bool) -> dict[str, Any]:
             q.answer(given.get(form, items))
             q.reveal()
         names = [n for n in q.keys if not n.startswith("_") and n not in ("layout", "bundle")]
-        state: dict[str, Any] = q.get_state([*names, "payload"])
+        state: dict[str, Any] = q.get_state(names) | {"payload": q.payload}
     assert graph.get_operations()
     return state
 
@@ -121,7 +121,7 @@ def bare_question(question: Any, *given: list[str]) -> dict[str, Any]:
     for each in given:
         question.answer(each)
     names = [n for n in question.keys if not n.startswith("_") and n not in ("layout", "bundle")]
-    return question.get_state([*names, "payload"])
+    return question.get_state(names) | {"payload": question.payload}
 
 
 def five_nodes() -> Any:

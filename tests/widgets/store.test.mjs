@@ -46,6 +46,15 @@ test("the graph arrives with the payload, later operations by message; hello say
   assert.deepEqual(events, [["graph", 1]]);
 });
 
+test("a payload comes as one buffer of JSON, its arrays by themselves", () => {
+  const told = { nodes: lesson(), trace: { runs: [] } };
+  const packed = new DataView(new TextEncoder().encode(JSON.stringify(told)).buffer);
+  const store = new Store(fakeModel({ payload: { packed, arrays: [7] } }));
+  assert.equal(store.graph.nodes.length, lesson().length);
+  assert.deepEqual(store.extra.trace, { runs: [] });
+  assert.deepEqual(store.extra.arrays, [7]);
+});
+
 test("an emptied payload does not empty the graph", () => {
   const model = fakeModel({ payload: { nodes: lesson() } });
   const store = new Store(model);

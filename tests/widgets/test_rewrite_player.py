@@ -79,15 +79,13 @@ def test_in_a_notebook_the_player_is_alone_in_its_output(monkeypatch: pytest.Mon
     import dataflow_widgets.display as display
 
     formatters = pytest.importorskip("IPython.core.formatters")
-    published: list[dict[str, Any]] = []
+    published: list[RewritePlayer] = []
     monkeypatch.setattr(display, "_in_kernel", lambda: True)
-    monkeypatch.setattr(
-        RewritePlayer, "publish_static", lambda _self, data: published.append(dict(data))
-    )
+    monkeypatch.setattr(RewritePlayer, "publish_static", lambda self: published.append(self))
     data, _ = formatters.DisplayFormatter().format(explained())
     assert data.keys() == {"application/vnd.jupyter.widget-view+json", "text/plain"}
-    (static,) = published
-    assert '<img alt="Run of y:0' in static["text/html"]
+    (player,) = published
+    assert '<img alt="Run of y:0' in player._static()["text/html"]
 
 
 def test_without_anywidget_the_words_remain(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import gc
+import json
 import struct
 import warnings
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from IPython.core.events import EventManager, available_events
 
 import dataflow as tf
 from dataflow.kernels.xp import pretend_gpus
 from dataflow.runtime import events
 from dataflow_widgets import GraphView, Stepper, live
-from dataflow_widgets.base import Delivery, packed
+from dataflow_widgets.base import Delivery, pack_payload, packed
 from dataflow_widgets.display import behind, mimebundle
 from dataflow_widgets.stepper.trace_json import place_words, run_to_dict
 from tests.widgets import graphs
@@ -320,8 +323,6 @@ def test_a_page_that_knows_less_gets_the_rest(sent: list[Any]) -> None:
 
 
 def test_what_a_notebook_keeps_is_small() -> None:
-    import json
-
     view = GraphView(graphs.layers(3))
     view._receive(view, {"kind": "hello", "version": len(view._nodes), "engine": True}, [])
     state = view.get_state()
@@ -351,13 +352,23 @@ def test_a_cell_has_the_picture_as_an_output_of_its_own(monkeypatch: pytest.Monk
         "IPython.display.publish_display_data",
         lambda data, metadata=None, **more: published.append((data, more)),
     )
+    shell = SimpleNamespace()
+    shell.events = EventManager(shell, available_events)
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     lesson()
     view = GraphView()
     view._ipython_display_()
-    (static, how), (widget, _) = published
-    assert static.keys() == {"text/plain", "text/html"}
-    assert f"df-static-{view.token}" in static["text/html"]
+    (words, how), (widget, _) = published
+    assert words.keys() == {"text/plain", "text/html"}
+    assert f"df-static-{view.token}" in words["text/html"]
     assert widget.keys() == {"application/vnd.jupyter.widget-view+json"}
+    assert "<img" not in words["text/html"], "the widget waits for no picture"
+    shell.events.trigger("post_run_cell", None)
+    static, more = published.pop()
+    assert f"df-static-{view.token}" in static["text/html"] and "<img" in static["text/html"]
+    assert more == how | {"update": True}
+    shell.events.trigger("post_run_cell", None)
+    assert len(published) == 2, "once"
     view._receive(view, {"kind": "opened"}, [])
     svg = b"<svg xmlns='http://www.w3.org/2000/svg'><text>seen last</text></svg>"
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
@@ -366,6 +377,18 @@ def test_a_cell_has_the_picture_as_an_output_of_its_own(monkeypatch: pytest.Monk
     newer, more = published[2]
     assert "seen last" in newer["text/html"]
     assert more == how | {"update": True}
+
+
+def test_the_payload_goes_as_one_buffer_of_json() -> None:
+    view = GraphView(graphs.lesson())
+    sent = view.get_state(["payload"])["payload"]
+    assert json.loads(sent["packed"]) == view.payload
+    assert pack_payload({}) == {}, "an emptied payload leaves nothing in a notebook"
+    arrays = [b"\0\1", memoryview(b"\2")]
+    told = pack_payload({"nodes": [], "step": np.int64(3), "arrays": arrays})
+    assert told == {"packed": b'{"nodes":[],"step":3}', "arrays": arrays}
+    with pytest.raises(TypeError, match="numbers, texts, lists"):
+        pack_payload({"nodes": [object()]})
 
 
 def test_the_library_is_a_model_that_the_notebook_keeps() -> None:

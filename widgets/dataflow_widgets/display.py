@@ -19,14 +19,14 @@ def mimebundle(obj: Any, include: Any = None, exclude: Any = None) -> Any:
     """
     try:
         widget = _widget(obj)
-        data, metadata = widget._repr_mimebundle_()
     except ImportError:
         return _static(obj)
+    # In a notebook the picture is an output of its own, as that of a widget by itself (see base.py).
+    is_alone = not include and not exclude and _in_kernel()
+    if is_alone:
+        widget.publish_static()
+    data, metadata = widget._repr_mimebundle_(is_alone=is_alone)
     data["text/plain"] = repr(obj)
-    if not include and not exclude and _in_kernel():
-        # As a widget by itself does: the picture is an output of its own (see base.py).
-        widget.publish_static(data)
-        del data["text/html"]
     if include:
         data = {k: v for k, v in data.items() if k in include}
     if exclude:

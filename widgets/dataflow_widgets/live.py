@@ -12,6 +12,7 @@ from typing import Any
 _views: weakref.WeakSet[Any] = weakref.WeakSet()
 _unsubscribe: Any = None
 _shell: Any = None
+_when_over: list[tuple[Any, Any]] = []  # (view, method): calls that wait for the end of the cell
 
 
 def watch(view: Any) -> None:
@@ -27,12 +28,26 @@ def forget(view: Any) -> None:
         _stop()
 
 
+def after_cell(view: Any, method: Any) -> None:
+    """Calls ``method()`` of ``view`` once, when the cell that runs is over; at once outside IPython."""
+    _hook()
+    if _shell is None:
+        _call(view, method)
+    else:
+        _when_over.append((view, method))
+
+
 def _start() -> None:
-    global _unsubscribe, _shell
+    global _unsubscribe
     if _unsubscribe is None:
         from dataflow.runtime.events import subscribe
 
         _unsubscribe = subscribe(_after_run)
+    _hook()
+
+
+def _hook() -> None:
+    global _shell
     if _shell is None and "IPython" in sys.modules:
         from IPython import get_ipython
 
@@ -46,7 +61,7 @@ def _stop() -> None:
     if _unsubscribe is not None:
         _unsubscribe()
         _unsubscribe = None
-    if _shell is not None:
+    if _shell is not None and not _when_over:
         try:
             _shell.events.unregister("post_run_cell", _after_cell)
         except ValueError:
@@ -55,6 +70,10 @@ def _stop() -> None:
 
 
 def _after_cell(_result: Any = None) -> None:
+    waiting = _when_over[:]
+    _when_over.clear()
+    for view, method in waiting:
+        _call(view, method)
     if not _views:
         _stop()  # the last one was not closed: it is gone
     for view in list(_views):

@@ -15,6 +15,7 @@ from dataflow_widgets.static.draw import graph_svg
 from dataflow_widgets.words import count_words, describe_nodes
 
 _MIN_SECONDS_BETWEEN_HIGHLIGHTS = 0.1
+_WORDS = 30  # operations that a notebook keeps in words
 
 
 class GraphView(Widget):
@@ -59,9 +60,9 @@ class GraphView(Widget):
             kind="graph_view",
             payload={"version": len(self._nodes), "nodes": self._nodes},
             only=only,
+            words=describe_nodes(self._nodes, limit=_WORDS, only=set(only) or None),
             **options,
         )
-        self._reword()
         if self._is_live:
             live.watch(self)
 
@@ -267,7 +268,7 @@ class GraphView(Widget):
 
     def _reword(self) -> None:
         only = set(self.only) or None
-        self.words = describe_nodes(self._nodes, self.marks or None, limit=30, only=only)
+        self.words = describe_nodes(self._nodes, self.marks or None, limit=_WORDS, only=only)
 
     def _index(self) -> dict[str, int]:
         return {node["name"]: i for i, node in enumerate(self._nodes)}

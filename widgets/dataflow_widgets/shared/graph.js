@@ -92,6 +92,7 @@ export class GraphModel {
   }
 
   buildScopes() {
+    this.chains = new Map();
     const members = new Map(); // scope path -> op indices anywhere below it
     this.updates = new Map(); // scope path -> how many of those apply a gradient
     this.nodes.forEach((node, index) => {
@@ -136,9 +137,14 @@ export class GraphModel {
 
   /** Scope paths from the outermost to the one that holds op `index`. */
   scopeChain(index) {
-    const chain = [];
-    for (let path = this.scopeOf[index]; path; path = this.scopes.get(path).parent) chain.unshift(path);
-    return chain;
+    return this.chainTo(this.scopeOf[index]);
+  }
+
+  /** The same for a scope: made once, as it is asked for often; not to be changed. */
+  chainTo(path) {
+    if (!path) return [];
+    if (!this.chains.has(path)) this.chains.set(path, [...this.chainTo(this.scopes.get(path).parent), path]);
+    return this.chains.get(path);
   }
 
   allScopes() {
@@ -229,10 +235,12 @@ export function visibleGraph(model, { open, only = null, folded = null, blocks =
   };
   const single = shown ? singles(model, only, shown) : new Map();
   const place = (index) => {
-    const chain = model.scopeChain(index);
-    let title = null;
+    const all = model.scopeChain(index);
+    let { length } = all;
     // A scope of which one op is drawn is that op, under the scope's name.
-    while (chain.length && single.get(chain.at(-1)) === index) title = chain.pop();
+    while (length && single.get(all[length - 1]) === index) length -= 1;
+    const title = length < all.length ? all[length] : null;
+    const chain = length < all.length ? all.slice(0, length) : all;
     const closed = chain.findIndex((path) => !open.has(path));
     let id;
     if (closed >= 0) {

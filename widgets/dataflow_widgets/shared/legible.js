@@ -117,7 +117,7 @@ export function chooseOpen(model, { see, room, directions, mayOpen = () => true,
     const most = Math.max(...scale);
     return { direction: directions[scale.indexOf(most)], scale: most };
   };
-  for (const open of [new Set(scopes), plain]) {
+  for (const open of plain.size < scopes.length ? [new Set(scopes), plain] : [plain]) {
     const visible = see(open);
     const direction = visible.items.length <= MOST_ITEMS ? best(visible) : null;
     if (visible.items.length <= SMALL && (direction || !directions.includes("rows"))) return { open, order: [], direction: direction ?? bestScale(visible).direction };
@@ -126,6 +126,7 @@ export function chooseOpen(model, { see, room, directions, mayOpen = () => true,
   const open = new Set(scopes.filter(mustOpen));
   const order = [];
   const refused = new Set();
+  const tooMuch = new Set(); // what stands in the scopes that did not fit: their like are not tried
   let least = LEGIBLE;
   let visible = see(open);
   let direction = best(visible);
@@ -136,6 +137,12 @@ export function chooseOpen(model, { see, room, directions, mayOpen = () => true,
       .sort((a, b) => path.has(b.id) - path.has(a.id) || b.numDrawn - a.numDrawn);
     if (!candidates.length) break;
     const chosen = candidates[0].path;
+    const inside = path.has(candidates[0].id) + candidates[0].members.slice(0, candidates[0].numDrawn).map((index) => model.nodes[index].op).join();
+    if (tooMuch.has(inside)) {
+      refused.add(chosen);
+      trial -= 1; // nothing was tried
+      continue;
+    }
     const more = see(new Set([...open, chosen]));
     let fitting = more.items.length <= MOST_ITEMS ? best(more) : null;
     const whole = visible.items.reduce((sum, item) => sum + item.members.length, 0);
@@ -145,6 +152,7 @@ export function chooseOpen(model, { see, room, directions, mayOpen = () => true,
     }
     if (!fitting) {
       refused.add(chosen);
+      tooMuch.add(inside);
       continue;
     }
     open.add(chosen);

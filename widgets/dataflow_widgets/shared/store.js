@@ -9,6 +9,9 @@ const stores = new Map();
 export const PICTURE_LIMIT = 30000; // base64 characters that one widget may add to a notebook
 const SNAPSHOT_LIMIT = 100000;
 
+/** What the kernel sends as one buffer of JSON; a saved page holds it as it is. */
+const unpackPayload = (payload) => (payload?.packed ? { ...payload, ...JSON.parse(new TextDecoder().decode(payload.packed)), packed: undefined } : payload);
+
 export class Store {
   constructor(model) {
     this.model = model;
@@ -51,8 +54,8 @@ export class Store {
   }
 
   takePayload() {
-    const payload = this.model.get("payload");
-    if (!payload || !payload.nodes) return;
+    const payload = unpackPayload(this.model.get("payload"));
+    if (!payload?.nodes) return;
     this.heard = true;
     this.extra = { ...this.extra, ...payload, nodes: undefined };
     if (payload.replace) this.graph = new GraphModel();

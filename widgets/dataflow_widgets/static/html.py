@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 
 # What a data URI inside a double-quoted attribute must not hold; the rest stays readable and short.
-_ESCAPES = {c: f"%{ord(c):02X}" for c in '%<>#"\n\t'}
+_ESCAPES = str.maketrans({c: f"%{ord(c):02X}" for c in '%<>#"\n\t'})
 MAX_PICTURE_CHARS = 60_000
 
 
 def data_uri(svg: str) -> str:
     """``svg`` as a URI for an ``<img>``."""
-    return "data:image/svg+xml;charset=utf-8," + "".join(_ESCAPES.get(c, c) for c in svg)
+    return "data:image/svg+xml;charset=utf-8," + svg.translate(_ESCAPES)
 
 
 def fits(svg: str) -> bool:
