@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -40,3 +41,39 @@ def publish(event: RunEvent) -> None:
             callback(event)
         except Exception as e:  # a broken view must not break the user's training
             warnings.warn(f"a listener of Session.run failed: {e!r}", RuntimeWarning, stacklevel=2)
+
+
+#: Who runs what ``Session.run`` of a thread is asked for, see `take_runs`.
+_taken = threading.local()
+
+#: ``runner(session, fetches, feed_dict)`` returns what `Session.run` is to return.
+Runner = Callable[[Any, Any, Any], Any]
+
+
+def take_runs(runner: Runner) -> Callable[[], None]:
+    """Lets ``runner`` do every `Session.run` of this thread; returns a function that ends this.
+
+    That is how a step is recorded which a loop of others runs: a job, a monitored session, ``fit``.
+    What it returns is to be called in the same thread, once or more. One runner at a time:
+    `RuntimeError` where there is one.
+    """
+    if runner_here() is not None:
+        raise RuntimeError("the runs of this thread are taken already")
+    _taken.runner = runner
+    listeners.append(_ignore)  # a run that looks at its listeners looks for a runner
+
+    def end() -> None:
+        if runner_here() is runner:
+            _taken.runner = None
+            listeners.remove(_ignore)
+
+    return end
+
+
+def runner_here() -> Runner | None:
+    """Who has taken the runs of this thread, if anybody."""
+    return getattr(_taken, "runner", None)
+
+
+def _ignore(_event: RunEvent) -> None:
+    """A listener that only makes runs take the way on which they look for a runner."""

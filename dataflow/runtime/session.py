@@ -162,6 +162,8 @@ class BaseSession:
         return self.run_now(fetches, feed_dict)
 
     def run_now(self, fetches: Any, feed_dict: Any) -> Any:
+        if events.listeners and (runner := events.runner_here()) is not None:
+            return runner(self, fetches, feed_dict)
         if self.remote is not None:
             result, needed, fetch_names, feed_names = self.remote.run(fetches, feed_dict)
             if events.listeners:
@@ -254,6 +256,8 @@ class BaseSession:
                 self.check_open()
             if len(values) != count:
                 raise TypeError(f"This callable takes {count} values to feed, got {len(values)}.")
+            if events.listeners and (runner := events.runner_here()) is not None:
+                return runner(self, fetches, dict(zip(elements, values, strict=True)))
             return plan.run(values)
 
         return call

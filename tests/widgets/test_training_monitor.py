@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.runtime import events
 from dataflow_widgets import TrainingMonitor
 from dataflow_widgets.base import Delivery
 from dataflow_widgets.pacing import Pacer
@@ -557,3 +558,102 @@ def test_so_many_steps_are_recorded_and_no_more(monkeypatch: pytest.MonkeyPatch)
             monitor.record(step, session, y)
         with pytest.raises(ValueError, match="at most 2 recorded steps: record every hundredth"):
             monitor.record(2, session, y)
+
+
+def slope() -> tuple[Any, Any, Any]:
+    """A variable, a loss of it, and a step of training."""
+    w = tf.Variable(1.0, name="w")
+    loss = tf.square(w * 2.0 - 1.0, name="loss")
+    return w, loss, tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+
+
+def test_steps_of_a_job_are_recorded() -> None:
+    w, loss, train = slope()
+    watched = threading.Event()
+    with tf.Session() as session:
+        session.run(w.initializer)
+
+        def feed(_: int) -> None:
+            assert watched.wait(PATIENCE)
+            session.run(w)  # a step may run other things too
+
+        job = tf.train.background(
+            train, session=session, steps=25, feed=feed, fetches={"loss": loss}
+        )
+        monitor = TrainingMonitor(job, record=10)
+        watched.set()
+        assert job.wait(PATIENCE)
+        run = monitor._runs[job.name]
+        assert (run.status, run.curves["loss"].num_points) == ("done", 25)
+        assert run.recorded == {10.0: [0, 0], 20.0: [0, 1]}
+        (stepper,) = monitor.steppers
+        assert stepper.labels == ["step 10", "step 20"]
+        shown = [recorded.result[1]["loss"] for recorded in stepper._recorded]
+        assert shown == run.curves["loss"].rows()[[9, 19], 1].tolist()
+        assert events.listeners == [], "the other steps are run as ever"
+        branched = stepper.branch({"w": 0.5}, run=0)
+        assert branched[1]["loss"] == 0.0
+
+
+def test_steps_of_a_monitored_session_are_recorded() -> None:
+    _, loss, train = slope()
+    monitor = TrainingMonitor()
+    hook = monitor.hook({"loss": loss}, every=3, record=4)
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(9):
+            assert session.run(train) is None
+    run = monitor._runs["estimator"]
+    assert run.curves["loss"].rows()[:, 0].tolist() == [1, 4, 5, 7, 9]
+    assert run.recorded == {1.0: [0, 0], 5.0: [0, 1], 9.0: [0, 2]}
+    assert "GradientDescent" in {node["name"] for node in monitor.steppers[0]._nodes}
+    assert events.listeners == []
+
+
+def test_batches_of_keras_fit_are_recorded() -> None:
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,), name="dense")])
+    model.compile("sgd", "mse")
+    x = np.random.default_rng(0).normal(size=(16, 2)).astype("float32")
+    weights = model.get_weights()
+
+    def fit(record: int | None) -> tuple[TrainingMonitor, list[np.ndarray]]:
+        model.set_weights(weights)
+        monitor = TrainingMonitor()
+        told = [monitor.keras_callback(record=record)]
+        model.fit(x, x.sum(axis=1), 4, epochs=3, verbose=0, shuffle=False, callbacks=told)
+        return monitor, model.get_weights()
+
+    (monitor, recorded), (_, plain) = fit(record=5), fit(record=None)
+    run = monitor._runs["fit"]
+    assert list(run.recorded) == [1.0, 6.0, 11.0]
+    (stepper,) = monitor.steppers
+    assert stepper.labels == ["step 1", "step 6", "step 11"]
+    np.testing.assert_array_equal(recorded[0], plain[0], "recording changes nothing")
+    assert events.listeners == []
+    with pytest.raises(ValueError, match="record= is a number of steps of at least 1, or None"):
+        monitor.keras_callback(record=0)
+
+
+def test_long_training_is_recorded_more_and_more_seldom() -> None:
+    monitor = TrainingMonitor()
+    _, loss, train = slope()
+    hook = monitor.hook({"loss": loss}, every=1000, record=1)
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(400):
+            session.run(train)
+    found = [int(step) - 1 for step in monitor._runs["estimator"].recorded]
+    assert found[:14] == [*range(10), 10, 12, 14, 16]
+    assert len(found) == recordings.MAX_RECORDED and found[-1] > 250
+    assert monitor.failure == ""
+
+
+def test_a_step_that_fails_ends_its_recording() -> None:
+    monitor = TrainingMonitor()
+    x = tf.placeholder(tf.float32, [], name="x")
+    checked = tf.check_numerics(tf.log(x), "bad")
+    hook = monitor.hook({"y": checked}, record=1)
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="bad"):
+            session.run(checked, {x: -1.0})
+        assert session.run(checked, {x: 1.0}) == 0.0
+    assert len(monitor._runs["estimator"].recorded) == 1
+    assert events.listeners == []

@@ -31,12 +31,14 @@ class Stepper(Widget):
 
     ``values="sampled"`` keeps a sample of each large value and no whole ones: recording then costs
     a few percent of a run, and no memory to speak of. ``label`` is what the first run is called.
+    ``recorded`` is a run that was recorded before, shown in place of a new one: the variables before
+    it (`dataflow.introspect.variables.snapshot`) and its `dataflow.runtime.stepper.Trace`.
 
     Raises what `Session.run` raises; with ``catch=True`` a failing run is shown up to the operation
     that failed, and ``error`` holds the exception.
     """
 
-    _options = {"title", "height", "catch", "values", "label"}
+    _options = {"title", "height", "catch", "values", "label", "recorded"}
 
     def __init__(self, session: Any, fetches: Any, feed_dict: Any = None, **options: Any) -> None:
         refuse_unknown(Stepper, self._options, options)
@@ -49,10 +51,11 @@ class Stepper(Widget):
         self._session, self._fetches = session, fetches
         self._catch = bool(options.pop("catch", False))
         label = str(options.pop("label", "run 1"))
+        recorded = options.pop("recorded", None)
         self._recorded: list[Any] = []
         self._feeds: list[Any] = []
         self._before: list[Any] = []
-        first = self._run(feed_dict)
+        first = self._run(feed_dict, recorded)
         nodes = graph_to_dict(session.graph)["nodes"]
         self._nodes = with_copies(nodes, first.copies, first.inputs)
         assign_roles(self._nodes)
@@ -91,14 +94,15 @@ class Stepper(Widget):
         """What the recorded runs are called, in order."""
         return [run["label"] for run in self._trace["runs"]]
 
-    def record(self, feed_dict: Any = None, label: str | None = None) -> Any:
+    def record(self, feed_dict: Any = None, label: str | None = None, recorded: Any = None) -> Any:
         """Runs the fetches again and adds that run: a training step, to scrub over.
 
-        Returns the run's result. Raises what `Session.run` raises; nothing is added then.
+        ``recorded`` is one that was recorded before, as for the class. Returns the run's result.
+        Raises what `Session.run` raises; nothing is added then.
         """
-        recorded = self._run(feed_dict)
-        self._add(recorded, label or f"run {len(self._recorded)}", None)
-        return recorded.result
+        trace = self._run(feed_dict, recorded)
+        self._add(trace, label or f"run {len(self._recorded)}", None)
+        return trace.result
 
     def branch(self, changes: dict[Any, Any], run: int = 0) -> Any:
         """Runs once more from the state before recorded run number ``run``, with values changed.
@@ -141,19 +145,22 @@ class Stepper(Widget):
         self._add(recorded, f"branch: {', '.join(labels)}", run)
         return recorded.result
 
-    def _run(self, feed_dict: Any) -> Any:
+    def _run(self, feed_dict: Any, recorded: Any = None) -> Any:
         from dataflow.introspect.variables import snapshot
         from dataflow.runtime.stepper import record
 
-        before = snapshot(self._session)
-        recorded = record(
-            self._session, self._fetches, feed_dict, values=self._values, catch=self._catch
-        )
+        if recorded is None:
+            before = snapshot(self._session)
+            trace = record(
+                self._session, self._fetches, feed_dict, values=self._values, catch=self._catch
+            )
+        else:
+            before, trace = recorded
         self._before.append(before)
-        self._recorded.append(recorded)
+        self._recorded.append(trace)
         self._feeds.append(feed_dict)
         self._forget_old()
-        return recorded
+        return trace
 
     def _forget_old(self) -> None:
         """Drops the whole values of the oldest runs but the first, while there are too many."""

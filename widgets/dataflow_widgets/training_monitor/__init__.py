@@ -16,7 +16,7 @@ from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.pacing import Pacer
 from dataflow_widgets.training_monitor import sources
 from dataflow_widgets.training_monitor.picture import monitor_svg
-from dataflow_widgets.training_monitor.recordings import Recordings
+from dataflow_widgets.training_monitor.recordings import Recorded, Recordings, StepRecorder
 from dataflow_widgets.training_monitor.runs import Run
 from dataflow_widgets.training_monitor.summaries import confusion, samples
 from dataflow_widgets.training_monitor.updates import update
@@ -43,17 +43,20 @@ class TrainingMonitor(Widget):
 
     Numbers become curves, arrays histograms over time. Jobs can be paused, stopped and given
     another learning rate in the page. `hook` serves estimators and monitored sessions,
-    `keras_callback` serves ``fit``. Steps run by `record` open in a Stepper: press the curve there. Curves of any length take bounded memory: beyond 1,000 rows
+    `keras_callback` serves ``fit``. With ``record=100`` each of these keeps every hundredth step,
+    and more seldom when there are many; in a loop of your own `record` does. Such a step opens in a
+    Stepper: press the curve there. Curves of any length take bounded memory: beyond 1,000 rows
     neighbors are merged, with their mean and extremes kept. The page gets at most ten updates a
     second, also while a cell keeps the kernel busy.
     """
 
     steppers: Any = traitlets.List().tag(sync=True, **widget_serialization)
 
-    _options = {"title", "height"}
+    _options = {"title", "height", "record"}
 
     def __init__(self, *jobs: Any, **options: Any) -> None:
         refuse_unknown(TrainingMonitor, self._options, options)
+        recorded = options.pop("record", None)
         self._lock = threading.RLock()
         self._sending = threading.Lock()
         self._runs: dict[str, Run] = {}
@@ -66,26 +69,32 @@ class TrainingMonitor(Widget):
         self._pacer = Pacer(self._flush, 0.1)
         super().__init__(kind="training_monitor", **({"height": 200} | options))
         for job in jobs:
-            self.watch(job)
+            self.watch(job, record=recorded)
 
     # ---- what is logged -----------------------------------------------------------------------
 
-    def watch(self, job: Any, run: str | None = None) -> str:
+    def watch(self, job: Any, run: str | None = None, *, record: int | None = None) -> str:
         """Follows a job of `tf.train.background`; returns the name of its run.
 
         What the job fetches is shown: numbers as curves, arrays as histograms (looked at twice a
-        second at most).
+        second at most). ``record`` says every how many steps one is kept for the `Stepper`. Of a job
+        with a step function that is the largest of the step's runs.
         """
         if not hasattr(job, "listen") or not hasattr(job, "set_learning_rate"):
             raise TypeError(
                 f"TrainingMonitor watches jobs of tf.train.background, got {type(job).__name__}. "
                 "Use monitor.log(step, loss=...) in a loop of your own."
             )
+        recorder = StepRecorder(self._recordings, record)
         followed = self._new_run(run or job.name, job.steps, job)
 
-        def hear(event: Any) -> None:
+        def hear(event: Any) -> None:  # in the job's thread, which makes the next step then
             try:
+                found = recorder.end() if event.kind != "learning_rate" else None
                 if event.kind == "step":
+                    self._keep_recorded(followed, event.step, found)
+                    if recorder.wants(event.step + 1):
+                        recorder.begin()
                     shown = {k: v for k, v in event.values.items() if _is_numeric(v)}
                     self._log(followed, event.step, shown, is_throttled=True)
                 else:
@@ -165,10 +174,22 @@ class TrainingMonitor(Widget):
                 known.recorded[number] = place
             else:
                 self._unlogged[run] = (number, place)
+        self._show_recorded()
+        return result
+
+    def _keep_recorded(self, run: Run, step: float, found: Recorded | None) -> None:
+        """Keeps what a `StepRecorder` has recorded of a step, if anything."""
+        if found is None:
+            return
+        place = self._recordings.add(found, f"step {step:g}")
+        with self._lock:
+            run.recorded[float(step)] = place
+        self._show_recorded()
+
+    def _show_recorded(self) -> None:
         if len(self.steppers) != len(self._recordings.steppers):
             self.steppers = list(self._recordings.steppers)
         self._changed()
-        return result
 
     def start(self, run: str = _DEFAULT, *, steps: int | None = None) -> str:
         """Begins a run of ``steps`` steps, which `log` then adds to; returns its name.
@@ -229,20 +250,30 @@ class TrainingMonitor(Widget):
         self._changed()
 
     def hook(
-        self, tensors: Any, *, run: str = "estimator", every: int = 1, steps: int | None = None
+        self,
+        tensors: Any,
+        *,
+        run: str = "estimator",
+        every: int = 1,
+        steps: int | None = None,
+        record: int | None = None,
     ) -> Any:
         """A `tf.train.SessionRunHook` that logs ``tensors`` (a dict from names to tensors or names
-        of tensors) at every ``every``-th run."""
+        of tensors) at every ``every``-th run, and keeps every ``record``-th for the `Stepper`."""
         if not isinstance(tensors, Mapping):
             raise TypeError(f'tensors must be a dict such as {{"loss": loss}}, got {tensors!r}')
         if every < 1:
             raise ValueError(f"every must be at least 1, got {every}")
-        return sources.MonitorHook(self, tensors, run, every, steps)
+        recorder = StepRecorder(self._recordings, record)
+        return sources.MonitorHook(self, tensors, run, every, steps, recorder)
 
-    def keras_callback(self, *, run: str = "fit", weights: bool = True) -> Any:
+    def keras_callback(
+        self, *, run: str = "fit", weights: bool = True, record: int | None = None
+    ) -> Any:
         """A `tf.keras.callbacks.Callback` for ``fit``: every batch, the validation, and histograms
-        of the weights after each epoch."""
-        return sources.keras_callback(self, run, weights)
+        of the weights after each epoch. Every ``record``-th batch is kept for the `Stepper`."""
+        recorder = StepRecorder(self._recordings, record)
+        return sources.keras_callback(self, run, weights, recorder)
 
     @property
     def runs(self) -> list[str]:

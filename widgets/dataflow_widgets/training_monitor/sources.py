@@ -6,14 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from dataflow.train.session_run_hook import SessionRunArgs, SessionRunHook
+from dataflow_widgets.training_monitor.recordings import StepRecorder
 
 
 class MonitorHook(SessionRunHook):
     """Logs tensors of a monitored session; made by `TrainingMonitor.hook`."""
 
-    def __init__(self, monitor: Any, tensors: Any, run: str, every: int, steps: int | None) -> None:
+    def __init__(
+        self,
+        monitor: Any,
+        tensors: Any,
+        run: str,
+        every: int,
+        steps: int | None,
+        recorder: StepRecorder,
+    ) -> None:
         self._monitor, self._tensors, self._name = monitor, tensors, run
-        self._every, self._steps = every, steps
+        self._every, self._steps, self._recorder = every, steps, recorder
 
     def begin(self) -> None:
         from dataflow.graph.default_stacks import default_graph
@@ -29,7 +38,10 @@ class MonitorHook(SessionRunHook):
         self._run = self._monitor._new_run(self._name, self._steps)
 
     def before_run(self, run_context: Any) -> Any:
-        self._wanted = self._count % self._every == 0
+        is_recorded = self._recorder.wants(self._count)
+        self._wanted = is_recorded or self._count % self._every == 0
+        if is_recorded:
+            self._recorder.begin()
         if not self._wanted:
             return None
         fetches = {"values": self._fetches}
@@ -39,15 +51,17 @@ class MonitorHook(SessionRunHook):
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         self._count += 1
+        found = self._recorder.end()
         if self._wanted:
-            step = run_values.results.get("step", self._count)
-            self._monitor._log(self._run, float(step), run_values.results["values"])
+            step = float(run_values.results.get("step", self._count))
+            self._monitor._log(self._run, step, run_values.results["values"])
+            self._monitor._keep_recorded(self._run, step, found)
 
     def end(self, session: Any) -> None:
         self._monitor._end(self._run, "done")
 
 
-def keras_callback(monitor: Any, run: str, with_weights: bool) -> Any:
+def keras_callback(monitor: Any, run: str, with_weights: bool, recorder: StepRecorder) -> Any:
     """A Keras callback that logs every batch, the ``val_`` values of an epoch, and the weights."""
     from dataflow.keras.callbacks import Callback
 
@@ -60,9 +74,15 @@ def keras_callback(monitor: Any, run: str, with_weights: bool) -> Any:
                 steps = -(-self.params["samples"] // size)
             self._run = monitor._new_run(run, steps * epochs if steps and epochs else None)
 
-        def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+            if recorder.wants(self._batches):
+                recorder.begin()
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            found = recorder.end()
             self._batches += 1
             monitor._log(self._run, self._batches, _numbers(logs))
+            monitor._keep_recorded(self._run, self._batches, found)
 
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
             found = {k: v for k, v in _numbers(logs).items() if k.startswith("val_")}

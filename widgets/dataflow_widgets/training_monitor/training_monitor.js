@@ -151,7 +151,7 @@ class MonitorView {
   async open(step, reach, named) {
     const away = (one) => Math.abs(one.step - step);
     const [found] = this.recorded().filter((one) => away(one) <= reach).sort((a, b) => away(a) - away(b));
-    if (!found) return this.showOpened(h("p", { class: "df-hint" }, `Step ${short(named)} was not recorded. To step through a step, run it by `, h("code", {}, "monitor.record(step, session, fetches, feed_dict)"), " in place of ", h("code", {}, "session.run"), "."));
+    if (!found) return this.showOpened(h("p", { class: "df-hint" }, `Step ${short(named)} was not recorded. To step through a step, run it by `, h("code", {}, "monitor.record(step, session, fetches, feed_dict)"), " in place of ", h("code", {}, "session.run"), ", or give ", h("code", {}, "record=100"), " to the monitor of a job, its hook or its callback."));
     const id = this.model.get("steppers")?.[found.stepper]?.replace?.(/^IPY_MODEL_/, "");
     const model = id && (await Promise.resolve(this.model.widget_manager?.get_model(id)).catch(() => null));
     if (!model) return this.showOpened(h("p", { class: "df-hint" }, `Step ${short(found.step)} was recorded, but its kernel is gone: run the cell again.`));
