@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("architecture")  # in one process, which reads each file once
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {
     "dataflow": ROOT / "dataflow",
@@ -77,6 +79,54 @@ def called_name(node: ast.AST) -> str:
     return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
+@functools.lru_cache(1)  # the trees of all files at once would take hundreds of MB
+def tree_of(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+def is_self(node: ast.expr) -> bool:
+    """Whether an expression is the object itself: ``self``, ``cls`` or ``super()``."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "super"
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+@dataclass(frozen=True)
+class Names:
+    """What one module says about names with an underscore, and its ``from a import b``.
+
+    ``own`` are those that its classes define, ``private`` (line, name) those of other objects.
+    """
+
+    own: set[str]
+    private: list[tuple[int, str]]
+    imports: list[ast.ImportFrom]
+
+
+@functools.cache
+def names_of(source: str) -> Names:
+    names = Names(set(), [], [])
+    for node in ast.walk(tree_of(source)):
+        if isinstance(node, ast.ImportFrom):
+            names.imports.append(node)
+        elif isinstance(node, ast.ClassDef):
+            for member in node.body:
+                if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
+                    names.own.add(member.name)
+                elif isinstance(member, ast.AnnAssign | ast.Assign):
+                    targets = (
+                        [member.target] if isinstance(member, ast.AnnAssign) else member.targets
+                    )
+                    names.own.update(t.id for t in targets if isinstance(t, ast.Name))
+        elif isinstance(node, ast.Attribute):
+            if is_self(node.value):
+                if isinstance(node.ctx, ast.Store):
+                    names.own.add(node.attr)
+            elif node.attr.startswith("_") and not node.attr.startswith("__"):
+                names.private.append((node.lineno, node.attr))
+    return names
+
+
 @functools.cache  # several tests ask for all files
 def imports_of(source: str, module: str, *, is_package: bool = False) -> tuple[Import, ...]:
     """Every import that can run; those under `if TYPE_CHECKING:` never do.
@@ -86,7 +136,8 @@ def imports_of(source: str, module: str, *, is_package: bool = False) -> tuple[I
     (`dataflow.providers`) is imported by who gives it.
     """
     package = module if is_package else module.rpartition(".")[0]
-    tree = ast.parse(source, filename=module)
+    names_of(source)  # while the tree is there
+    tree = tree_of(source)
     constants = {
         target.id: node.value
         for node in tree.body
@@ -374,8 +425,8 @@ def private_names(source: str) -> list[str]:
     """Names with an underscore that are taken from another file of the project."""
     return [
         f"line {node.lineno}: {node.module}.{alias.name}"
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in PACKAGES
+        for node in names_of(source).imports
+        if (node.module or "").partition(".")[0] in PACKAGES
         for alias in node.names
         if alias.name.startswith("_") and not alias.name.startswith("__")
     ]
@@ -415,45 +466,11 @@ SHARE_PRIVATE_NAMES = (
 )
 
 
-def own_names(tree: ast.AST) -> set[str]:
-    """Names with an underscore that the classes of one module define."""
-    result: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            for member in node.body:
-                if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
-                    result.add(member.name)
-                elif isinstance(member, ast.AnnAssign | ast.Assign):
-                    targets = (
-                        [member.target] if isinstance(member, ast.AnnAssign) else member.targets
-                    )
-                    result |= {target.id for target in targets if isinstance(target, ast.Name)}
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            if is_self(node.value):
-                result.add(node.attr)
-    return result
-
-
-def is_self(node: ast.expr) -> bool:
-    """Whether an expression is the object itself: ``self``, ``cls`` or ``super()``."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "super"
-    return isinstance(node, ast.Name) and node.id in ("self", "cls")
-
-
 def private_uses(source: str) -> list[tuple[int, str]]:
     """``other._name`` where no class of this module defines ``_name``: (line, name)."""
-    tree = ast.parse(source)
-    own = own_names(tree) | THEIR_OWN_NAMES
-    return [
-        (node.lineno, node.attr)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and node.attr.startswith("_")
-        and not node.attr.startswith("__")
-        and not is_self(node.value)
-        and node.attr not in own
-    ]
+    names = names_of(source)
+    own = names.own | THEIR_OWN_NAMES
+    return [(line, name) for line, name in names.private if name not in own]
 
 
 def test_no_module_uses_private_attributes_of_another():
@@ -461,8 +478,8 @@ def test_no_module_uses_private_attributes_of_another():
     for module, path in modules():
         for package in SHARE_PRIVATE_NAMES:
             if module.startswith(package):
-                names = own_names(ast.parse(path.read_text(encoding="utf-8")))
-                shared.setdefault(package, set()).update(names)
+                names = names_of(path.read_text(encoding="utf-8"))
+                shared.setdefault(package, set()).update(names.own)
     found = []
     for module, path in modules():
         allowed = {
