@@ -2,21 +2,26 @@
 
 The gradient of a broadcasting op is summed over the broadcast axes, which are known only from the
 shapes in a run: four nodes for each operand. Where symbolic shapes show that an operand has the
-result's shape in every run, there is nothing to sum.
+result's shape in every run, there is nothing to sum. Where they do not show it, the shape of an
+element-wise result is taken from those of its operands: a result that only its shape is asked of
+need not be stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.jit.regions import fits
 from dataflow.rewrites.folding import has_effects_behind
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.symbolic_shapes import BROADCASTING, EqualDims, Shapes, is_same
 from dataflow.rewrites.working_graph import WorkingGraph
 
+#: At most so many element-wise nodes are gone through for the shape of one.
+_MOST_NODES = 100
 _PUZZLING = frozenset({"Reshape", "BroadcastTo", "Shape", "Size", "AddN", *BROADCASTING})
 
 
@@ -26,13 +31,14 @@ def run(work: WorkingGraph, journal: list[Hit], equal_dims: EqualDims) -> None:
     if not any(op.type in ("Reshape", "BroadcastTo", "Shape", "Size") for op in ops):
         return
     shapes = Shapes(ops, work.feed_tensors, equal_dims)
+    kept = {*work.fixed, *work.fetch_tensors()}
     for op in ops:
         if op.type not in _PUZZLING or op.outputs[0] in work.fixed:
             continue
         tensor = op.outputs[0]
         with use_graph(work.graph):
             work.begin(tensor)
-            for equation, replacement in _replacements(tensor, shapes, work.feed_tensors):
+            for equation, replacement in _replacements(tensor, shapes, work.feed_tensors, kept):
                 if any(t.op.control_inputs for t in op.inputs):
                     continue  # its control inputs must still run first
                 work.replace(tensor, replacement)
@@ -50,8 +56,13 @@ def run(work: WorkingGraph, journal: list[Hit], equal_dims: EqualDims) -> None:
                 break
 
 
-def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """The replacements for ``t``, each with its equation, best first."""
+def _replacements(
+    t: Tensor, shapes: Shapes, feeds: list[Tensor], kept: Collection[Tensor]
+) -> Iterator[tuple[str, Tensor]]:
+    """The replacements for ``t``, each with its equation, best first.
+
+    ``kept``: the tensors that must stay.
+    """
     x, *rest = t.op.inputs
     if t.op.type in ("Shape", "Size"):
         if x not in feeds and not x.dtype.is_ref and not has_effects_behind(x.op):
@@ -59,6 +70,8 @@ def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tu
                 if shapes.same(x, feed):
                     equation = f"{t.op.type.lower()}(x) -> that of a fed array of its shape"
                     yield equation, get_op(t.op.type)(feed, out_type=t.dtype)
+        if t.op.type == "Shape" and not x.dtype.is_ref:
+            yield from _shape_of_operands(t, shapes, kept)
         return
     if t.op.type == "Reshape":
         summed = _not_summed(x, shapes)
@@ -79,6 +92,62 @@ def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tu
             yield equation, get_op(t.op.type)(x, y.op.inputs[0])
         elif x.op.type == "BroadcastTo" and shapes.same(x, y):
             yield equation, get_op(t.op.type)(x.op.inputs[0], y)
+
+
+def _shape_of_operands(
+    t: Tensor, shapes: Shapes, kept: Collection[Tensor]
+) -> Iterator[tuple[str, Tensor]]:
+    """The shape of an element-wise result without the result."""
+    (x,) = t.op.inputs
+    sources = _sources(x, kept)
+    if sources is None:
+        return
+    whole = [s for s in sources if shapes.same(s, x)][:1]
+    needed = whole or [
+        s for i, s in enumerate(sources) if not any(shapes.same(s, o) for o in sources[:i])
+    ]
+    if not needed or any(s not in needed and has_effects_behind(s.op) for s in sources):
+        return
+    total = get_op("Shape")(needed[0], out_type=t.dtype)
+    for source in needed[1:]:
+        total = get_op("BroadcastArgs")(total, get_op("Shape")(source, out_type=t.dtype))
+    equation = "shape(f(x)) -> shape(x)" if whole else "shape(f(x, y)) -> broadcast of their shapes"
+    yield equation, total
+
+
+def _sources(x: Tensor, kept: Collection[Tensor]) -> list[Tensor] | None:
+    """What element-wise nodes make ``x`` of: arrays that are stored anyway, scalars left out.
+
+    ``None`` where ``x`` is stored itself, or where its nodes wait for others.
+    """
+    found: dict[Tensor, None] = {}
+    seen, stack = {x}, [x]
+    while stack:
+        tensor = stack.pop()
+        op = tensor.op
+        if not _may_be_fused(tensor) or tensor in kept:
+            if tensor is x or op.type == "Const" or tensor.dtype.is_ref:
+                return None
+            found[tensor] = None
+            continue
+        if op.control_inputs or len(seen) > _MOST_NODES:
+            return None
+        new = [i for i in op.inputs if i.dims != () and i not in seen]
+        if any(i.dims == () and i.op.control_inputs for i in op.inputs):
+            return None
+        seen.update(new)
+        stack += reversed(new)
+    return list(found)
+
+
+def _may_be_fused(tensor: Tensor) -> bool:
+    dtype = tensor.dtype
+    return (
+        tensor.op.op_def.elementwise
+        and len(tensor.op.outputs) == 1
+        and dtype.name in ("float32", "float64")
+        and fits(tensor.op.type, dtype.name)
+    )
 
 
 def _without_enlarged_terms(t: Tensor, shapes: Shapes) -> Iterator[tuple[str, Tensor]]:

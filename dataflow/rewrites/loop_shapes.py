@@ -171,7 +171,7 @@ class LoopShapes:
         """What holds for an element in later iterations, too."""
         if symbols is None:
             return None
-        return tuple(None if s in self._symbols_inside else s for s in symbols)
+        return tuple(None if parts(s) & self._symbols_inside else s for s in symbols)
 
     def _taken(self, output: Tensor, element: Element) -> Symbols | None:
         """The symbols of an element that is read."""
@@ -194,6 +194,13 @@ class LoopShapes:
 def _hands_on(op: Operation) -> bool:
     """Whether each output of the node is its first input."""
     return op.op_def.is_alias or op.op_def.control_flow == "switch"
+
+
+def parts(size: Any) -> frozenset[str]:
+    """The symbols that broadcast to this size; none for a number."""
+    if isinstance(size, frozenset):
+        return size
+    return frozenset([size] if isinstance(size, str) else [])
 
 
 def are_there(ops: Sequence[Operation]) -> bool:

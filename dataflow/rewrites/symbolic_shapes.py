@@ -1,7 +1,7 @@
 """Symbolic shapes: which tensors of a plan have the same shape, whatever is fed.
 
 A size that is unknown when the plan is made is a *symbol*. Two tensors share a symbol where their
-sizes must be equal.
+sizes must be equal. What several symbols broadcast to is the set of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites.loop_shapes import NOTHING, LoopShapes, are_there
+from dataflow.rewrites.loop_shapes import NOTHING, LoopShapes, are_there, parts
 
 Symbols = tuple[Any, ...]
 #: Groups of feed axes of equal size: (index of the feed, axis).
@@ -105,6 +105,8 @@ class Shapes:
             shape = shape.op.inputs[0]
         if shape.op.type == "Shape":
             return self._of.get(shape.op.inputs[0])
+        if shape.op.type == "BroadcastArgs":
+            return _broadcast([self.told_by(t) for t in shape.op.inputs])
         if shape.op.type == "Const":
             sizes = shape.op.attrs["value"]
             if sizes.ndim == 1 and (sizes >= 0).all():
@@ -303,7 +305,7 @@ def _broadcast(shapes: list[Symbols | None]) -> Symbols | None:
         if numbers:
             result.append(numbers[0])  # a symbol beside it is the same number, or 1
         elif len(sizes) > 1:
-            return None
+            result.append(frozenset(symbol for size in sizes for symbol in parts(size)))
         else:
             result.append(next(iter(sizes), 1))
     return tuple(reversed(result))

@@ -195,3 +195,69 @@ def test_sizes_of_what_has_effects_are_asked_of_it() -> None:
         for _ in range(RUNS_BEFORE_REWRITING + 2):
             assert s.run(size, {x: np.ones(7)}) == 7
         assert s.run(count) == RUNS_BEFORE_REWRITING + 2
+
+
+@pytest.mark.parametrize("sizes", [(6, 6), (1, 6), (6, 1), (1, 1)])
+def test_a_shape_is_asked_of_operands_and_not_of_a_result(sizes: tuple[int, int]) -> None:
+    """As in a loss of two arrays whose sizes only a run tells: nothing is stored for its shape."""
+    x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+    a, b = tf.boolean_mask(x, x >= 0), tf.boolean_mask(y, y >= 0)
+    loss = (1 - a) * b + 3 * a * tf.square(b) - tf.tanh(b)
+    fetched = [tf.reduce_sum(loss), *tf.gradients(loss, [a, b])]
+    feeds = {t: np.linspace(0, 1, n, dtype="f") for t, n in zip((x, y), sizes, strict=True)}
+    plan, got, wanted = both(fetched, feeds)
+    same(got, wanted)
+    assert [v.shape for v in got] == [v.shape for v in wanted]
+    ops = plan.generated.line_ops.values()
+    asked = {op.inputs[0].op.type for op in ops if op.type == "Shape"}
+    assert asked == {"Placeholder", "GatherV2"}
+    # Both products and their sum have one shape: summed for are a and b, and tanh(b) beside them.
+    assert types(plan).count("BroadcastGradientArgs") == 2
+
+
+def test_shapes_that_do_not_broadcast_are_refused_by_name() -> None:
+    x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+    a, b = tf.boolean_mask(x, x >= 0), tf.boolean_mask(y, y >= 0)
+    size = tf.shape(tf.add(a, b, name="of_two"))
+    with tf.Session() as s:
+        for _ in range(RUNS_BEFORE_REWRITING + 2):
+            assert s.run(size, {x: np.ones(3), y: np.ones(3)}).tolist() == [3]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="of_two|Shape"):
+            s.run(size, {x: np.ones(3), y: np.ones(4)})
+
+
+def test_a_result_that_is_fetched_gives_its_own_shape() -> None:
+    x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+    total = tf.boolean_mask(x, x >= 0) + tf.boolean_mask(y, y >= 0)
+    feeds = {x: np.ones(3, "f"), y: np.ones(1, "f")}
+    plan, got, wanted = both([total, tf.shape(total)], feeds)
+    same(got, wanted)
+    assert "BroadcastArgs" not in types(plan)
+
+
+def test_symbols_of_what_broadcasts_are_sets() -> None:
+    a, b, c = (tf.placeholder(tf.float32, [None]) for _ in range(3))
+    left, right = (a + b) * c, (b * c) + a
+    other = a * b
+    fixed = a + tf.ones([4])
+    feeds = [a, b, c]
+    shapes = Shapes(
+        [t.op for t in (a, b, c)] + list(_ancestors([left, right, other, fixed])), feeds
+    )
+    assert shapes.same(left, right)
+    assert not shapes.same(left, other)
+    assert shapes.of(fixed) == (4,)
+
+
+def _ancestors(tensors: list[Any]) -> list[Any]:
+    found: dict[Any, None] = {}
+
+    def visit(op: Any) -> None:
+        if op not in found:
+            for t in op.inputs:
+                visit(t.op)
+            found[op] = None
+
+    for tensor in tensors:
+        visit(tensor.op)
+    return list(found)
