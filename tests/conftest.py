@@ -14,6 +14,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +26,7 @@ DATA_VARIABLE = "DATAFLOW_DATA"
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 
 # Markers whose tests may be skipped even in CI.
-OPTIONAL_MARKERS = ("gpu", "avx512", "oracle", "netns")
+OPTIONAL_MARKERS = ("gpu", "avx512", "oracle", "netns", "threads")
 OPTIONAL_FOLDERS = tuple(ROOT / "tests" / name for name in OPTIONAL_MARKERS)
 
 hypothesis.settings.register_profile(
@@ -52,6 +53,15 @@ else:
 
 # Tests compile, and leave nothing in the user's cache.
 os.environ["DATAFLOW_KERNEL_CACHE"] = ""
+
+
+# Then no thread starts, as in WebAssembly: one that somebody forgot is an error.
+if os.environ.get("DATAFLOW_THREADS") == "0":
+
+    def _cannot_start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    threading.Thread.start = _cannot_start  # type: ignore[method-assign]
 
 
 # A shell that runs the suite in the background has it ignore Ctrl-C, and Python then leaves it so:
@@ -86,6 +96,10 @@ def missing_part(marker: str) -> str | None:
         return None if is_available() else "the processor has no AVX-512; NumPy does it"
     if marker == "cluster" and importlib.util.find_spec("ray") is None:
         return "Ray is not installed: pip install 'dataflow-learn[cluster]'"
+    if marker == "threads":
+        from dataflow.capabilities import THREADS
+
+        return None if THREADS else "it starts threads of its own, and DATAFLOW_THREADS=0 is set"
     if marker == "browser":
         from dataflow.cli.browser import HOW_TO_GET_A_BROWSER, find_browser
 
@@ -100,9 +114,12 @@ def missing_part(marker: str) -> str | None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what cannot run here; keep tests that share a heavy process on one worker."""
+    if os.environ.get("DATAFLOW_THREADS") != "0":  # `test_without_threads` runs them
+        items[:] = [item for item in items if not item.get_closest_marker("without_threads")]
     for item in items:
-        markers = [m for m in ("gpu", "cluster", "browser", "avx512") if item.get_closest_marker(m)]
-        if markers and markers[0] != "avx512":
+        known = ("gpu", "cluster", "browser", "avx512", "threads")
+        markers = [m for m in known if item.get_closest_marker(m)]
+        if markers and markers[0] not in ("avx512", "threads"):
             item.add_marker(pytest.mark.xdist_group(markers[0]))
         for marker in markers:
             reason = missing_part(marker)

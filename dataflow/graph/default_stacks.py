@@ -93,6 +93,13 @@ def pop_graph(graph: Graph) -> None:
     _remove_last(_stacks.graphs, graph)
 
 
+def swap(stacks: tuple[list[Graph], list[Any]] | None) -> tuple[list[Graph], list[Any]]:
+    """Exchanges both stacks of this thread for others (None: empty ones) and returns those it had."""
+    former = _stacks.graphs, _stacks.sessions
+    _stacks.graphs, _stacks.sessions = stacks if stacks is not None else ([], [])
+    return former
+
+
 def _remove_last(stack: list[Any], item: Any) -> None:
     for i in range(len(stack) - 1, -1, -1):
         if stack[i] is item:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.capabilities import THREADS
 from dataflow.kernels.cuda.matmul import product
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
@@ -54,9 +55,9 @@ _threads_before = 1
 
 
 def num_threads() -> int:
-    """How many threads BLAS may use; 1 where it cannot be told to use fewer."""
+    """How many threads BLAS may use; 1 where it cannot be told to use fewer, or where there are none."""
     functions = _thread_functions()
-    if functions is None:
+    if functions is None or not THREADS:
         return 1
     return _threads_before if _single_users else int(functions[0]())
 

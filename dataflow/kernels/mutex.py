@@ -39,17 +39,34 @@ class Mutex:
         self.condition.notify_all()
 
 
-_held = threading.local()
+class _Held(threading.local):
+    def __init__(self) -> None:
+        self.mutexes: list[Mutex] = []
+        self.holder: Hashable = threading.get_ident()
+
+
+_held = _Held()
 
 
 def held_mutexes() -> list[Mutex]:
     """The locks that runs of this thread hold."""
-    mutexes: list[Mutex] = _held.__dict__.setdefault("mutexes", [])
-    return mutexes
+    return _held.mutexes
+
+
+def holder() -> Hashable:
+    """The holder of a lock that is taken now: this thread, whose runs do not overlap."""
+    return _held.holder
+
+
+def swap(other: tuple[list[Mutex], Hashable] | None) -> tuple[list[Mutex], Hashable]:
+    """Makes this thread another holder (None: a new one), and returns the one that it was."""
+    former = _held.mutexes, _held.holder
+    _held.mutexes, _held.holder = other if other is not None else ([], object())
+    return former
 
 
 def release_held() -> None:
     """Gives back all locks of this thread; called when a run fails."""
     for mutex in held_mutexes():
-        mutex.release(threading.get_ident())
+        mutex.release(holder())
     held_mutexes().clear()

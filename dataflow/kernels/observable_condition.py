@@ -16,6 +16,8 @@ class WatchedCondition(threading.Condition):
         #: Held inside of ``with condition.lock``, which is quicker than ``with condition``.
         self.lock = threading.RLock()
         super().__init__(self.lock)
+        #: Says what it is that those who wait here wait for.
+        self.what: Callable[[], str] | None = None
         self._watchers: list[tuple[Callable[[], None], Callable[[], bool]]] = []
 
     def watch(self, callback: Callable[[], None], ready: Callable[[], bool]) -> None:

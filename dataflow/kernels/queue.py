@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.capabilities import THREADS
 from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.observable_condition import WatchedCondition
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.would_block import WouldBlock
 
 #: What knows its shape.
 _NUMPYS = (np.ndarray, np.generic)
@@ -33,6 +35,7 @@ class Queue:
         self.dims = [None if d is None else tuple(d) for d in dims]
         self.capacity = capacity if capacity >= 0 else 2**31 - 1
         self.condition = WatchedCondition()
+        self.condition.what = self._what
         self.closed = False
         self.enqueuers: collections.deque[Any] = collections.deque()
         self.dequeuers: collections.deque[Any] = collections.deque()
@@ -79,19 +82,29 @@ class Queue:
                 return
             ticket = _Ticket(elements)
             self.enqueuers.append(ticket)
-            try:
+            self._admit()
+            context.wait_in_line(
+                condition,
+                lambda: ticket.cancelled or not ticket.elements,
+                lambda: self._withdraw(ticket),
+            )
+
+    def _withdraw(self, ticket: _Ticket) -> CancelledError | None:
+        """Ends the wait of an enqueue; returns the error if it could not put in all it had."""
+        with self.condition.lock:
+            if ticket in self.enqueuers:
+                self.enqueuers.remove(ticket)
                 self._admit()
-                context.wait(condition, lambda: ticket.cancelled or not ticket.elements)
-                if ticket.elements:
-                    raise CancelledError(
-                        None,
-                        None,
-                        f"Enqueue operation was cancelled: {self.name!r} was closed.",
-                    )
-            finally:
-                if ticket in self.enqueuers:
-                    self.enqueuers.remove(ticket)
-                    self._admit()
+            if not ticket.elements:
+                return None
+            return CancelledError(
+                None, None, f"Enqueue operation was cancelled: {self.name!r} was closed."
+            )
+
+    def _what(self) -> str:
+        """What those wait for who wait for this queue."""
+        closed = ", closed" if self.closed else ""
+        return f"{self.kind} {self.name!r} ({len(self.items)} of {self.capacity} elements{closed})"
 
     def _admit(self) -> None:
         """Puts in what waiting enqueues have, as far as there is room, and tells all who wait."""
@@ -122,16 +135,24 @@ class Queue:
         with condition.lock:
             if not self.dequeuers and self.available() >= count:
                 given = [self.pop() for _ in range(count)]
+                if not THREADS:
+                    context.will_undo(lambda: self.push_back(given))
                 self._admit()
                 return given
             context.postpone_unless(condition, lambda: self._can_give(count))
-            ticket = _Ticket()
-            self.dequeuers.append(ticket)
-            taken: list[Any] = []
-            complete = False
+            ticket = context.carried(_Ticket)
+            if not ticket.is_in_line:
+                self.dequeuers.append(ticket)
+                ticket.is_in_line = True
+            taken: list[Any] = ticket.taken
             try:
                 while len(taken) < count:
-                    context.wait(condition, lambda: self._ready_for(ticket))
+                    context.wait(
+                        condition,
+                        lambda: self._ready_for(ticket),
+                        again=lambda: self._can_give(count),
+                        withdraw=lambda: self._give_back(ticket),
+                    )
                     while len(taken) < count and self.available() > 0:
                         taken.append(self.pop())
                     self._admit()
@@ -144,13 +165,25 @@ class Queue:
                             f"{self.kind} '{self.name}' is closed and has insufficient elements "
                             f"(requested {count}, current size {len(taken)})",
                         )
-                complete = True
-                return taken
-            finally:
-                if not complete:
-                    self.push_back(taken)
-                self.dequeuers.remove(ticket)
-                condition.notify_all()
+            except WouldBlock:
+                raise  # it keeps its place, and what it has
+            except BaseException:
+                self._give_back(ticket)
+                raise
+            self._leave(ticket)
+            if not THREADS:
+                context.will_undo(lambda: self.push_back(taken))
+            return taken
+
+    def _leave(self, ticket: _Ticket) -> None:
+        self.dequeuers.remove(ticket)
+        self.condition.notify_all()
+
+    def _give_back(self, ticket: _Ticket) -> None:
+        """Ends a dequeue that did not get all it wanted."""
+        with self.condition.lock:
+            self.push_back(ticket.taken)
+            self._leave(ticket)
 
     def _ready_for(self, ticket: Any) -> bool:
         return self.dequeuers[0] is ticket and (self.available() > 0 or self._finished())
@@ -211,13 +244,17 @@ class Queue:
 
 
 class _Ticket:
-    """An operation that waits; ``elements`` are those that an enqueue has not put in yet."""
+    """An operation that waits.
 
-    __slots__ = ("cancelled", "elements")
+    ``elements`` are those that an enqueue has not put in yet, ``taken`` those that a dequeue has.
+    """
+
+    __slots__ = ("cancelled", "elements", "is_in_line", "taken")
 
     def __init__(self, elements: Sequence[Any] = ()) -> None:
-        self.cancelled = False
+        self.cancelled = self.is_in_line = False
         self.elements = collections.deque(elements)
+        self.taken: list[Any] = []
 
 
 def stack_elements(parts: list[Any], dtype: Any, dims: Any) -> Any:

@@ -28,6 +28,7 @@ from dataflow.placement.transfers import Placed, insert_copies
 from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import GeneratedPlan, Generator
+from dataflow.runtime.cooperative_step import CooperativeRest, counted
 from dataflow.runtime.feeds import make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.ownership import detach
@@ -184,7 +185,7 @@ class Plan:
         #: ``"gpu:0"`` for the nodes whose kernels run there.
         self.kernel_devices = placed.kernel_devices
         self.generated = generated
-        self.function = function = generated.function
+        self.function = function = counted(generated.function)
         if guard is None:
             self._before = placed, generated
             return
@@ -292,7 +293,7 @@ class Plan:
         """Lets the rest of a step continue while one of its ops waits; ``None`` where no op may wait."""
         if not any(op.op_def.blocks for op in placed.ops):
             return None
-        return Overlap(lambda: self.session.cancellation, self._thread_context)
+        return Overlap(lambda: self.session.cancellation, self._thread_context, self.resume)
 
     @contextlib.contextmanager
     def _thread_context(self) -> Iterator[None]:
@@ -404,6 +405,18 @@ class Plan:
         finally:
             end_flushing(outside)
         return [detach(v) for v in results] if results else []
+
+    def resume(self, rest: CooperativeRest) -> Any:
+        """Goes on with a run that was left in the middle; returns what `run` would have returned."""
+        outside = begin_flushing()
+        try:
+            with np.errstate(all="ignore"), self._thread_context():
+                results = rest.finish()
+        except Exception as e:
+            raise self.annotate_error(e) from e
+        finally:
+            end_flushing(outside)
+        return self._rebuild([detach(v) for v in results] if results else [])
 
     def annotate_error(self, error: Exception) -> Exception:
         """The error of a run with the node, its inputs, and where it was built."""

@@ -10,8 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.capabilities import THREADS
 from dataflow.dtypes import DType
 from dataflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError
+from dataflow.kernels.mutex import holder
+from dataflow.kernels.would_block import WouldBlock
+from dataflow.runtime.cooperative import (
+    Suspended,
+    Wait,
+    belongs_to_thread,
+    scheduler,
+)
 
 #: How long an op waits before another thread continues its step (see `runtime.waiting`).
 GRACE_SECONDS = 0.001
@@ -83,7 +92,7 @@ class Cancellation:
     @property
     def holder(self) -> Hashable:
         """The holder of a lock that a kernel takes now: the calling thread, whose runs do not overlap."""
-        return threading.get_ident()
+        return holder()
 
     def register(self, callback: Callable[[], None]) -> int:
         """``callback`` is called at cancellation (at once when it has happened already)."""
@@ -150,9 +159,22 @@ class _Here(threading.local):
     waiter: Waiter | None = None
     #: When ops that wait give up, as `time.monotonic` counts; ``None`` for never.
     deadline: float | None = None
+    #: Without threads: whether the kernel that runs is left by `WouldBlock` where it would wait.
+    may_leave: bool = False
+    #: What that kernel kept when it was called before, in this step (`KernelContext.carried`).
+    kept: dict[Any, Any] | None = None
 
 
 here = _Here()
+
+
+def _swap_here(other: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    former = here.waiter, here.deadline, here.may_leave, here.kept
+    here.waiter, here.deadline, here.may_leave, here.kept = other or (None, None, False, None)
+    return former
+
+
+belongs_to_thread(_swap_here)
 
 
 def wait_for(
@@ -191,22 +213,73 @@ def wait_for(
         condition.wait_for(over, left())
         if ready():
             return True
-        if cancellation.cancelled:
-            raise CancelledError(
-                None, None, f"{op_name!r} was waiting when its session was closed."
-            )
-        if len(tokens) > 1 and tokens[1][0].cancelled:
+        if len(tokens) > 1 and tokens[1][0].cancelled and not cancellation.cancelled:
             raise CancelledError(
                 None, None, f"{op_name!r} was waiting when another op of its step failed."
             )
-        if deadline is not None and time.monotonic() >= deadline:
-            raise DeadlineExceededError(
-                None, None, f"{op_name!r} was still waiting when the time of its run was up."
-            )
+        _check_not_over(cancellation, op_name, deadline)
         return False
     finally:
         for owner, token in tokens:
             owner.unregister(token)
+
+
+def wait_without_threads(
+    condition: threading.Condition,
+    ready: Callable[[], bool],
+    cancellation: Cancellation,
+    op_name: str,
+    timeout_seconds: float | None = None,
+    again: Callable[[], bool] | None = None,
+    withdraw: Callable[[], Exception | None] | None = None,
+    in_line: bool = False,
+) -> bool:
+    """As `wait_for`, by `runtime.cooperative`; raises `WouldBlock` or `Suspended` where it may.
+
+    Returns False, too, when the step goes on and `cooperative.finish` calls ``withdraw``.
+    """
+    deadline = here.deadline
+    _check_not_over(cancellation, op_name, deadline)
+    what = getattr(condition, "what", None)
+    wait = Wait(
+        f"op {op_name!r}" + (f", which waits for {what()}" if what is not None else ""),
+        lambda: cancellation.cancelled or ready(),
+        deadline,
+    )
+    if timeout_seconds is None:
+        step = scheduler.step
+        if here.may_leave:
+            raise WouldBlock(wait, withdraw, in_line)
+        if step is not None and in_line:
+            step.parked.append(WouldBlock(wait, withdraw, in_line))
+            return False
+        if step is not None and step.resumable and scheduler.depth == 1:
+            if again is not None:
+                wait.ready = lambda: cancellation.cancelled or again()
+            raise Suspended(wait)
+    else:
+        end = time.monotonic() + timeout_seconds
+        wait.until = end if deadline is None else min(end, deadline)
+    scheduler.wait(wait)
+    if ready():
+        return True
+    _check_not_over(cancellation, op_name, deadline, wait.until)
+    return False
+
+
+def _check_not_over(
+    cancellation: Cancellation,
+    op_name: str,
+    deadline: float | None,
+    given_up: float | None = None,
+) -> None:
+    """Raises for an op that must not wait any longer."""
+    if cancellation.cancelled:
+        raise CancelledError(None, None, f"{op_name!r} was waiting when its session was closed.")
+    if deadline is not None and (given_up == deadline or time.monotonic() >= deadline):
+        raise DeadlineExceededError(
+            None, None, f"{op_name!r} was still waiting when the time of its run was up."
+        )
 
 
 class ResourceManager:
@@ -360,10 +433,76 @@ class KernelContext:
         condition: threading.Condition,
         ready: Callable[[], bool],
         timeout_seconds: float | None = None,
+        again: Callable[[], bool] | None = None,
+        withdraw: Callable[[], None] | None = None,
     ) -> bool:
         """Waits, holding ``condition``, until ``ready()``; sleeps in between.
 
         Returns False when the time is up. Raises `CancelledError` when the session is closed or the
         step failed elsewhere, `DeadlineExceededError` when the time of the run is up.
+
+        Where there are no threads the kernel may be left here by `WouldBlock`, and called again; one
+        that has done something before says how it is undone: ``withdraw`` and `carried`. ``again()``
+        is true when a kernel that begins anew need not wait; it is ``ready`` if None.
         """
+        if not THREADS and not ready():
+            return wait_without_threads(
+                condition,
+                ready,
+                self.cancellation,
+                self.op_name,
+                timeout_seconds,
+                again,
+                withdraw,
+            )
         return wait_for(condition, ready, self.cancellation, self.op_name, timeout_seconds)
+
+    def wait_in_line(
+        self,
+        condition: threading.Condition,
+        ready: Callable[[], bool],
+        withdraw: Callable[[], Exception | None],
+    ) -> None:
+        """As `wait`, for a kernel that has done its part and stands in line; then ``withdraw()``.
+
+        ``withdraw`` leaves the line, and returns the error if the turn had not come. Where there are
+        no threads the step may go on before (`runtime.cooperative`).
+        """
+        try:
+            if THREADS:
+                wait_for(condition, ready, self.cancellation, self.op_name)
+            elif not ready() and not wait_without_threads(
+                condition,
+                ready,
+                self.cancellation,
+                self.op_name,
+                withdraw=withdraw,
+                in_line=True,
+            ):
+                return
+        except WouldBlock:
+            raise
+        except BaseException:
+            withdraw()
+            raise
+        error = withdraw()
+        if error is not None:
+            raise error
+
+    def carried(self, make: Callable[[], Any]) -> Any:
+        """What the kernel kept when it was left by `WouldBlock` in this step, else ``make()``."""
+        kept = here.kept
+        if kept is None:
+            return make()
+        if make not in kept:
+            kept[make] = make()
+        return kept[make]
+
+    def will_undo(self, undo: Callable[[], None]) -> None:
+        """``undo()`` takes back what the kernel did, if its run has to begin again.
+
+        Only runs without threads ever do (`runtime.cooperative`).
+        """
+        step = scheduler.step
+        if step is not None and step.resumable and scheduler.depth == 1:
+            step.undo.append(undo)

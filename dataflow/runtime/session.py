@@ -28,6 +28,7 @@ from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime import events
 from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.cooperative import gives_turns
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrapper
 from dataflow.runtime.plan import Plan
@@ -110,6 +111,7 @@ class BaseSession:
 
     # ---- running --------------------------------------------------------------------------
 
+    @gives_turns
     def run(
         self,
         fetches: Any,

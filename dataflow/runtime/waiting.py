@@ -9,6 +9,8 @@ runs in parallel that did not before; waiting threads do not count. When a step 
 which is nearly always, none of this is created.
 
 Plans with loops, conditionals or locks run in a single thread.
+
+Where there are no threads, `cooperative_step` does the same in one.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dataflow.capabilities import THREADS
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.subnormals import Computing
+from dataflow.kernels.would_block import WouldBlock
 from dataflow.runtime.resources import Cancellation, Waiter, here, wait_for
 
 if TYPE_CHECKING:
@@ -42,8 +46,15 @@ class HandedOver(BaseException):
 class Overlap:
     """The lines of a plan with ops that may wait, as `Rest` runs them."""
 
-    def __init__(self, cancellation: Callable[[], Cancellation], scopes: Callable[[], Any]) -> None:
+    def __init__(
+        self,
+        cancellation: Callable[[], Cancellation],
+        scopes: Callable[[], Any],
+        resume: Callable[[Any], Any],
+    ) -> None:
         self._cancellation = cancellation
+        #: Goes on with a run that was left in the middle (`cooperative.Suspended`).
+        self.resume = resume
         #: The contexts that a thread needs to run lines.
         self.scopes = scopes
         #: The lines before rewriting for in-place computation, as later lines may run before them.
@@ -76,6 +87,12 @@ class Overlap:
         overlapping = False
         for i, op in enumerate(waiting):
             name = f"k{generator.numbers[op]}"
+            if not THREADS:
+                if name in generator.globals and not op.op_def.calls_python:
+                    self.plain_globals[name] = generator.globals[name]
+                    generator.globals[name] = self._leaving(generator.globals[name])
+                    overlapping = True
+                continue
             if name not in generator.globals or all(bits >> i & 1 for bits in free):
                 continue
             if op.op_def.calls_python:
@@ -113,6 +130,24 @@ class Overlap:
             if waiter.rest is not None:
                 raise HandedOver(waiter.rest, value, error)
             return value
+
+        return call
+
+    def _leaving(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel, which leaves the function of the plan where it would have to wait."""
+        from dataflow.runtime.cooperative_step import CooperativeRest
+
+        def call(*arguments: Any) -> Any:
+            outer = here.may_leave, here.kept
+            kept: dict[Any, Any] = {}
+            here.may_leave, here.kept = True, kept
+            try:
+                return kernel(*arguments)
+            except WouldBlock as blocked:
+                rest = CooperativeRest(self, sys._getframe(1), blocked, kept)
+            finally:
+                here.may_leave, here.kept = outer
+            raise HandedOver(rest, None, None)
 
         return call
 
@@ -264,7 +299,7 @@ class Rest:
         self.done = set(range(self.first))
         self.left = list(range(self.first + 1, self.result))
         self.readers: dict[str, int] = {}
-        for i in range(self.first + 1, len(lines)):
+        for i in range(self.first, len(lines)):
             for name in lines[i].reads:
                 self.readers[name] = self.readers.get(name, 0) + 1
         self.globals = overlap.generated.function.__globals__ | overlap.plain_globals

@@ -8,23 +8,25 @@ another learning rate between two steps.
 from __future__ import annotations
 
 import atexit
+import functools
 import itertools
 import statistics
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dataflow import logging
+from dataflow.capabilities import THREADS
 from dataflow.errors import OutOfRangeError
 from dataflow.graph.default_stacks import default_graph, default_session
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.train.background_steps import LearningRate, OpStep, as_rate
+from dataflow.runtime.cooperative import Task, Wait, block_on, finish, scheduler
+from dataflow.train.background_steps import LearningRate, OpStep, StepOfJob, as_rate
 
-_SLICE_SECONDS = 0.2  # waits are cut into slices, so that an interrupt ends them on every system
 _EXIT_SECONDS = 2.0  # how long the end of the process waits for the steps under way
 _KEPT_STEP_TIMES = 51
 
@@ -103,7 +105,7 @@ def background(
                 "A placeholder is fed by a training op's job only. Give a step function "
                 "learning_rate=0.1, and feed job.learning_rate in it."
             )
-        one_step: Callable[[BackgroundJob], Any] = step
+        one_step: Callable[[BackgroundJob], StepOfJob] = functools.partial(_call, step)
     else:
         session = session or default_session()
         if session is None:
@@ -132,7 +134,7 @@ class BackgroundJob:
 
     def __init__(
         self,
-        one_step: Callable[[BackgroundJob], Any],
+        one_step: Callable[[BackgroundJob], StepOfJob],
         session: Any,
         steps: int | None,
         rate: LearningRate,
@@ -153,7 +155,7 @@ class BackgroundJob:
         self._change = threading.Condition()
         self._wants_pause = False
         self._wants_stop = False
-        self._thread = threading.Thread(target=self._work, name=f"train {self.name}", daemon=True)
+        self._thread = Task(self._work, name=f"train {self.name}", daemon=True)
 
     # ---- steering -----------------------------------------------------------------------------
 
@@ -162,9 +164,9 @@ class BackgroundJob:
         done."""
         with self._change:
             self._wants_pause = True
-            if wait and threading.current_thread() is not self._thread:
-                while self.status == "running":
-                    self._change.wait(_SLICE_SECONDS)
+        if wait and not self._thread.is_current():
+            what = f"the end of the step of {self.name!r}"
+            block_on(self._change, what, lambda: self.status != "running")
 
     def resume(self) -> None:
         """Lets a paused job go on."""
@@ -180,7 +182,7 @@ class BackgroundJob:
         with self._change:
             self._wants_stop = True
             self._change.notify_all()
-        if wait and threading.current_thread() is not self._thread:
+        if wait and not self._thread.is_current():
             self.wait()
 
     @property
@@ -220,6 +222,11 @@ class BackgroundJob:
     @property
     def done(self) -> bool:
         """Whether the job has ended, in whichever way."""
+        if not THREADS:
+            scheduler.let_run()  # who only asks must not keep the job from running
+        return self._has_ended()
+
+    def _has_ended(self) -> bool:
         return self.status in ("done", "stopped", "failed")
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -227,16 +234,8 @@ class BackgroundJob:
 
         Interrupting the kernel ends the waiting with `KeyboardInterrupt`; the job goes on.
         """
-        end = None if timeout is None else time.monotonic() + timeout
-        with self._change:
-            while not self.done:
-                left = (
-                    _SLICE_SECONDS if end is None else min(_SLICE_SECONDS, end - time.monotonic())
-                )
-                if left <= 0:
-                    return False
-                self._change.wait(left)
-        return True
+        what = f"the end of the background job {self.name!r}"
+        return block_on(self._change, what, self._has_ended, timeout)
 
     def result(self, timeout: float | None = None) -> dict[str, Any]:
         """The values of the last step, once the job has ended.
@@ -306,15 +305,15 @@ class BackgroundJob:
         _active.add(self)
         self._thread.start()
 
-    def _work(self) -> None:
+    def _work(self) -> Iterator[Wait | None]:
         status = "failed"
         try:
             with self._graph.as_default():
                 if self.session is None:
-                    status = self._steps()
+                    status = yield from self._steps()
                 else:
                     with self.session.as_default():
-                        status = self._steps()
+                        status = yield from self._steps()
         except Exception as e:
             self._error = e
             logging.error("%r failed after %d steps: %s", self.name, self.step, e)
@@ -324,7 +323,7 @@ class BackgroundJob:
             # A frame of a kept traceback, or a listener, must not keep data and session alive.
             self._one_step = _ended
 
-    def _steps(self) -> str:
+    def _steps(self) -> Generator[Wait | None, None, str]:
         if self._rate.variable is not None:
             try:
                 self._rate.value = float(self.session.run(self._rate.variable))
@@ -334,22 +333,23 @@ class BackgroundJob:
                 ) from e
         while self.steps is None or self.step < self.steps:
             if self._wants_pause or self._wants_stop or self._new_rate is not None:
-                self._obey()
+                yield from self._obey()
                 if self._wants_stop:
                     return "stopped"
             start = time.perf_counter()
             try:
-                given = self._one_step(self)
-            except (StopIteration, OutOfRangeError):
+                given = yield from self._one_step(self)
+            except (StopIteration, OutOfRangeError):  # of the feed, or of a queue or function
                 return "done"  # the data has ended
             self._times.append(time.perf_counter() - start)
             self.values = _as_values(given)
             self.step += 1
             if self._listeners:
                 self._tell("step")
+            yield None
         return "done"
 
-    def _obey(self) -> None:
+    def _obey(self) -> Iterator[Wait | None]:
         """Between two steps: sets a new learning rate, waits while paused."""
         while True:
             rate = self._new_rate
@@ -364,11 +364,17 @@ class BackgroundJob:
             if self._wants_stop or not self._wants_pause:
                 break
             self._set_status("paused")
-            with self._change:
-                if self._wants_pause and not self._wants_stop and self._new_rate is None:
-                    self._change.wait()
+            yield Wait("`resume`", self._is_called, None, self._wait_for_call)
         if self.status == "paused" and not self._wants_stop:
             self._set_status("running")
+
+    def _is_called(self) -> bool:
+        """Whether a paused job has something to do."""
+        return not self._wants_pause or self._wants_stop or self._new_rate is not None
+
+    def _wait_for_call(self) -> None:
+        with self._change:
+            self._change.wait_for(self._is_called)
 
     def _set_status(self, status: str) -> None:
         with self._change:
@@ -383,6 +389,18 @@ class BackgroundJob:
         left = self.seconds_left
         more = "" if self.done or left is None else f", about {left:.0f} s left"
         return f"<BackgroundJob {self.name!r}: {self.status}, step {self.step}{of}{more}>"
+
+
+def _call(function: Callable[[BackgroundJob], Any], job: BackgroundJob) -> StepOfJob:
+    """One step that is a user's function."""
+
+    def call() -> Any:
+        try:
+            return function(job)
+        except StopIteration as e:  # which a generator must not raise
+            raise OutOfRangeError(None, None, "The data of the step have ended.") from e
+
+    return (yield from finish(call, resumable=False))
 
 
 def _ended(job: BackgroundJob) -> Any:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from dataflow.graph.tensor import Tensor
+from dataflow.runtime.cooperative import Wait, finish
+
+#: One step that is under way: it returns the step's values.
+StepOfJob = Generator[Wait | None, None, Any]
 
 
 class LearningRate:
@@ -79,12 +84,17 @@ class OpStep:
             )
         session.needed(self._run)  # a fetch that does not fit is refused here, not in the thread
 
-    def __call__(self, job: Any) -> dict[str, Any]:
+    def __call__(self, job: Any) -> StepOfJob:
         feed = self._feed(job.step)
         if self._rate.placeholder is not None and self._rate.value is not None:
             feed = {**(feed or {}), self._rate.placeholder: self._rate.value}
-        values: dict[str, Any] = self._session.run(self._run, feed)[1]
-        return values
+        return self._run_one(
+            feed
+        )  # the end of the feed is raised by this call, not in the generator
+
+    def _run_one(self, feed: Any) -> StepOfJob:
+        results = yield from finish(functools.partial(self._session.run, self._run, feed))
+        return results[1]
 
 
 def _named(fetches: Any) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dataflow import errors
+from dataflow.capabilities import THREADS
+from dataflow.runtime.cooperative import Task, Wait, finish, scheduler
 
 
 class Coordinator:
@@ -59,6 +61,8 @@ class Coordinator:
 
     def should_stop(self) -> bool:
         """True once somebody asked to stop."""
+        if not THREADS:
+            scheduler.let_run()  # who only asks must not keep the others from running
         return self._stop_event.is_set()
 
     @contextlib.contextmanager
@@ -71,7 +75,15 @@ class Coordinator:
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
         """Waits for a request to stop; False when ``timeout`` (seconds) passed before."""
+        if not THREADS:
+            return scheduler.wait(self._wait(timeout), sleeps=True)
         return self._stop_event.wait(timeout)
+
+    def _wait(self, timeout: float | None = None) -> Wait:
+        """The wait of a thread for a request to stop, at most ``timeout`` seconds."""
+        until = None if timeout is None else time.monotonic() + max(0.0, timeout)
+        event = self._stop_event
+        return Wait("a request to stop", event.is_set, until, lambda: event.wait(timeout))
 
     def register_thread(self, thread: threading.Thread) -> None:
         """Adds a thread for ``join`` to wait for."""
@@ -99,8 +111,16 @@ class Coordinator:
         with self._lock:
             waiting = set(self._registered_threads)
             waiting.update(threads or ())
-        while any(t.is_alive() for t in waiting) and not self._stop_event.wait(0.05):
-            pass
+        if THREADS:
+            while any(t.is_alive() for t in waiting) and not self._stop_event.wait(0.05):
+                pass
+        else:
+            scheduler.wait(
+                Wait(
+                    "the end of the coordinator's threads, or a request to stop",
+                    lambda: self._stop_event.is_set() or not any(map(_is_alive, waiting)),
+                )
+            )
         end = time.monotonic() + stop_grace_period_secs
         for thread in waiting:
             thread.join(max(0.0, end - time.monotonic()))
@@ -128,7 +148,12 @@ class Coordinator:
                 raise self._error
 
 
-class LooperThread(threading.Thread):
+def _is_alive(thread: threading.Thread) -> bool:
+    """Whether it is, without giving it a turn."""
+    return thread.state == "alive" if isinstance(thread, Task) else thread.is_alive()
+
+
+class LooperThread(Task):
     """A daemon thread that calls ``target`` (or ``run_loop``) again and again until told to stop.
 
     ``timer_interval_secs``: time between the starts of two calls; ``None``: without a pause.
@@ -165,19 +190,21 @@ class LooperThread(threading.Thread):
         looper.start()
         return looper
 
-    def run(self) -> None:
+    def steps(self) -> Iterator[Wait | None]:
         """The loop; exceptions go to the coordinator."""
         with self._coord.stop_on_exception():
-            self.start_loop()
-            if self._interval is None:
-                while not self._coord.should_stop():
-                    self.run_loop()
-            else:
-                next_time = time.monotonic()
-                while not self._coord.wait_for_stop(max(0.0, next_time - time.monotonic())):
+            yield from finish(self.start_loop, resumable=False)
+            next_time = time.monotonic()
+            while not self._coord.should_stop():
+                if self._interval is None:
+                    yield None
+                else:
+                    yield self._coord._wait(next_time - time.monotonic())
+                    if self._coord.should_stop():
+                        break
                     next_time += self._interval
-                    self.run_loop()
-            self.stop_loop()
+                yield from finish(self.run_loop, resumable=False)
+            yield from finish(self.stop_loop, resumable=False)
 
     def start_loop(self) -> None:
         """Called when the thread starts."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from dataflow import errors
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph, default_session
+from dataflow.runtime.cooperative import Task, Wait, finish
 from dataflow.train.coordinator import Coordinator
 
 
@@ -111,7 +113,9 @@ class QueueRunner:
         """The name of the queue's operation."""
         return self._queue.queue_ref.op.name  # type: ignore[no-any-return]
 
-    def _run(self, session: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
+    def _run(
+        self, session: Any, enqueue_op: Any, coord: Coordinator | None
+    ) -> Iterator[Wait | None]:
         decremented = False
 
         def stopped() -> bool:
@@ -121,7 +125,8 @@ class QueueRunner:
             run = session.make_repeated_callable(enqueue_op, stopped)
             while not stopped():
                 try:
-                    run()
+                    yield from finish(run)
+                    yield None
                 except self._queue_closed_exception_types:
                     with self._lock:
                         self._runs[session] -= 1
@@ -148,9 +153,9 @@ class QueueRunner:
                 with self._lock:
                     self._runs[session] -= 1
 
-    def _close_on_stop(self, session: Any, coord: Coordinator) -> None:
+    def _close_on_stop(self, session: Any, coord: Coordinator) -> Iterator[Wait | None]:
         """Waits for the coordinator, then wakes the threads that wait at the queue."""
-        coord.wait_for_stop()
+        yield coord._wait()
         try:
             session.run(self._cancel_op)
         except Exception as e:  # nothing is left to cancel when the session is closed
@@ -170,9 +175,9 @@ class QueueRunner:
                 return []
             self._runs[sess] = len(self._enqueue_ops)
             self._exceptions_raised = []
-        threads = [
-            threading.Thread(
-                target=self._run,
+        threads: list[threading.Thread] = [
+            Task(
+                self._run,
                 args=(sess, op, coord),
                 name=f"QueueRunnerThread-{self.name}-{op.name}",
             )
@@ -180,8 +185,8 @@ class QueueRunner:
         ]
         if coord is not None:
             threads.append(
-                threading.Thread(
-                    target=self._close_on_stop,
+                Task(
+                    self._close_on_stop,
                     args=(sess, coord),
                     name=f"QueueRunnerThread-{self.name}-close_on_stop",
                 )

@@ -179,6 +179,7 @@ def test_parallel_maps_keep_the_order() -> None:
     assert values(d) == [i * i for i in range(50)]
 
 
+@pytest.mark.threads
 def test_parallel_maps_keep_the_order_when_calls_become_quick_and_slow_again() -> None:
     together, most = 0, 0
 

@@ -104,6 +104,7 @@ def test_a_generator_that_fails_goes_on_where_it_can() -> None:
     assert elements(Dataset.from_generator(misfit, tf.int32)) == [1, "error", 3, "end"]
 
 
+@pytest.mark.threads
 def test_threads_end_with_the_iteration() -> None:
     def prefetching():
         return {t for t in threading.enumerate() if t.name == "prefetch"} - others

@@ -295,6 +295,7 @@ def test_what_a_caller_was_given_stays_his(unfused: Any) -> None:
         np.testing.assert_array_equal(result, np.exp(np.sin(A * i)))
 
 
+@pytest.mark.threads
 def test_threads_of_one_session_do_not_see_each_other(unfused: Any) -> None:
     x = tf.placeholder(tf.float32, [3, 4])
     y = tf.nn.relu(tf.exp(x * 2.0) - x)

@@ -48,6 +48,7 @@ def towers(x: Any, size: int = 192, depth: int = 6) -> list[Any]:
     return results
 
 
+@pytest.mark.threads
 def test_a_tower_of_products_is_a_part() -> None:
     x = tf.placeholder(tf.float32, [192, 192])
     y = tf.add_n(towers(x))
@@ -76,6 +77,7 @@ def test_one_after_the_other_is_no_part() -> None:
         assert "future(" not in rewritten(first, [x], s).source
 
 
+@pytest.mark.threads
 def test_one_thread_is_strictly_serial(monkeypatch: pytest.MonkeyPatch) -> None:
     x = tf.placeholder(tf.float32, [192, 192])
     y = tf.add_n(towers(x))
@@ -136,6 +138,7 @@ def test_loops_branches_and_recorded_runs_have_no_parts(eager: None) -> None:
         assert "future(" not in rewritten(z, [x], s).source
 
 
+@pytest.mark.threads
 def test_an_error_in_a_part_names_its_node(eager: None) -> None:
     x = tf.placeholder(tf.float32, name="x")
     y = tf.placeholder(tf.float32, name="y")
@@ -155,6 +158,7 @@ def test_an_error_in_a_part_names_its_node(eager: None) -> None:
             assert good.shape == (2, 2)
 
 
+@pytest.mark.threads
 def test_who_is_not_helped_does_it_himself() -> None:
     released = threading.Event()
     helpers = parallel._helpers(os.getpid())
@@ -166,6 +170,7 @@ def test_who_is_not_helped_does_it_himself() -> None:
         blocker()
 
 
+@pytest.mark.threads
 def test_a_helper_takes_over_and_hands_on_errors() -> None:
     started = threading.Event()
 
@@ -213,6 +218,7 @@ def random_graph(rng: Any, x: Any, v: Any) -> list[Any]:
     return [values[-1], *(values[i] for i in chosen)]
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("seed", range(40))
 def test_random_graphs(seed: int, eager: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "_WORTHWHILE_ELEMENTS", 1)
@@ -235,6 +241,7 @@ def test_random_graphs(seed: int, eager: None, monkeypatch: pytest.MonkeyPatch) 
             np.testing.assert_allclose(s.run(v), plain.run(v), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.threads
 def test_sessions_and_threads_at_once(eager: None) -> None:
     x = tf.placeholder(tf.float32, [16, 16])
     y = tf.add_n(towers(x, 16, 3))
@@ -266,6 +273,7 @@ def test_sessions_and_threads_at_once(eager: None) -> None:
     assert not problems
 
 
+@pytest.mark.threads
 def test_random_ops_keep_their_order(eager: None) -> None:
     def run(config: Any) -> list[Any]:
         with tf.Graph().as_default():

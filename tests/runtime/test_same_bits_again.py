@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.capabilities import MACHINE_CODE
 from dataflow.kernels.jit import avx512_microkernel, compiler
 
 #: More than after how many calls loops are compiled.
@@ -105,7 +106,9 @@ def test_a_seeded_training_gives_the_same_bits(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
     names = list(NETWORKS)
     before = [train(name) for name in names]
-    assert any(lazy.function is not None for lazy in compiler._lazy.values()), "no machine code ran"
+    assert not MACHINE_CODE or any(lazy.function is not None for lazy in compiler._lazy.values()), (
+        "no machine code ran"
+    )
     assert [train(name) for name in names] == before
     cache = {"DATAFLOW_KERNEL_CACHE": str(tmp_path / "kernels")}
     assert train_elsewhere(names, **cache) == before

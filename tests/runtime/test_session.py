@@ -296,6 +296,7 @@ def test_sessions_hold_their_own_variables() -> None:
         assert two.run(v) == 0
 
 
+@pytest.mark.threads
 def test_many_threads_on_one_session() -> None:
     x = tf.placeholder(tf.float32, [3])
     y = tf.reduce_sum(x * x)

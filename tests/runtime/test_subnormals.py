@@ -101,6 +101,7 @@ def test_functions_of_data_sets_in_threads() -> None:
         assert not any(session.run(element).any() for _ in range(8))
 
 
+@pytest.mark.threads
 def test_lines_that_go_on_while_an_op_waits() -> None:
     """They run in a thread of their own."""
     x = tf.placeholder(tf.float32, [None])
@@ -127,6 +128,7 @@ def until(found: Callable[[], bool]) -> None:
         assert time.monotonic() < end, "no other thread takes part"
 
 
+@pytest.mark.threads
 def test_a_helper() -> None:
     here = threading.get_ident()
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.capabilities import THREADS
 from dataflow.runtime import resources, waiting
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
@@ -24,7 +25,9 @@ def graph() -> Any:
 
 
 def in_time(function: Any) -> Any:
-    """What ``function`` returns or raises; fails where it hangs."""
+    """What ``function`` returns or raises; fails where it hangs (without threads nothing can)."""
+    if not THREADS:
+        return function()
     outcome: list[Any] = []
 
     def work() -> None:
@@ -97,6 +100,7 @@ def test_the_error_of_the_op_that_waits() -> None:
             assert caught.value.op is dequeued.op
 
 
+@pytest.mark.threads
 def test_python_functions_that_wait_for_each_other() -> None:
     events = [threading.Event(), threading.Event()]
 
@@ -148,6 +152,7 @@ def test_a_step_that_need_not_wait_runs_in_one_thread(monkeypatch: Any) -> None:
             assert session.run([dequeued, enqueued])[0] == 1
 
 
+@pytest.mark.threads
 def test_closing_the_session_ends_a_step_that_was_handed_over() -> None:
     queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
     session = tf.Session()
@@ -184,6 +189,7 @@ def test_operation_timeout() -> None:
                 assert in_time(lambda run=run: run(dequeued)) == 3
 
 
+@pytest.mark.threads
 def test_the_time_out_of_one_run_leaves_others_alone() -> None:
     queue, other = (tf.FIFOQueue(3, tf.int32, shapes=[[]]) for _ in range(2))
     dequeued = queue.dequeue()
@@ -198,6 +204,7 @@ def test_the_time_out_of_one_run_leaves_others_alone() -> None:
         assert values == [4]
 
 
+@pytest.mark.threads
 def test_a_dequeue_lets_waiting_elements_in_at_once() -> None:
     queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
     fill, one_more = queue.enqueue_many([[1, 2]]), queue.enqueue(3)

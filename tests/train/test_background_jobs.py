@@ -142,6 +142,7 @@ def test_the_default_session_and_graph_are_the_threads_too() -> None:
     assert seen == [True]
 
 
+@pytest.mark.threads
 def test_pause_resume_and_stop() -> None:
     gate = Gate()
     job = tf.train.background(gate)
@@ -161,6 +162,7 @@ def test_pause_resume_and_stop() -> None:
     assert seen == ["paused", "running", "stopped"]
 
 
+@pytest.mark.threads
 def test_a_paused_job_stops() -> None:
     gate = Gate()
     job = tf.train.background(gate)
@@ -184,6 +186,7 @@ def test_pause_waits_for_the_step_under_way() -> None:
         job.stop(wait=True)
 
 
+@pytest.mark.threads
 def test_a_variable_learning_rate() -> None:
     rate = tf.Variable(0.0, name="rate", trainable=False)
     w, _, train = descent(rate)
@@ -223,6 +226,7 @@ def test_a_placeholder_learning_rate() -> None:
         assert session.run(w) == 0.0
 
 
+@pytest.mark.threads
 def test_a_function_reads_the_learning_rate() -> None:
     gate = Gate()
 
@@ -259,6 +263,7 @@ def test_an_engine_error_names_the_node() -> None:
             job.result(PATIENCE)
 
 
+@pytest.mark.threads
 def test_an_interrupt_ends_the_waiting_and_not_the_job() -> None:
     gate = Gate()
     job = tf.train.background(gate, steps=1)
@@ -278,6 +283,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_job() -> None:
     assert job.result(PATIENCE) == {"step": 0.0}
 
 
+@pytest.mark.threads
 def test_result_in_time_or_not() -> None:
     gate = Gate()
     job = tf.train.background(gate, steps=1)
@@ -320,6 +326,7 @@ def test_nobody_listening_makes_no_event(monkeypatch: pytest.MonkeyPatch) -> Non
     assert tf.train.background(lambda job: job.step, steps=5).result(PATIENCE) == {"value": 4}
 
 
+@pytest.mark.threads
 def test_time_left_is_the_median_step_times_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.accumulate([0, 1, 0, 2, 0, 90, 0, 2])  # starts and ends of steps
     gate = Gate()

@@ -16,6 +16,7 @@ def started(coord: tf.train.Coordinator, function: object) -> threading.Thread:
     return thread
 
 
+@pytest.mark.threads
 def test_a_request_stops_all_threads() -> None:
     coord = tf.train.Coordinator()
     threads = [started(coord, coord.wait_for_stop) for _ in range(3)]
@@ -27,6 +28,7 @@ def test_a_request_stops_all_threads() -> None:
     assert not any(t.is_alive() for t in threads)
 
 
+@pytest.mark.threads
 def test_join_raises_what_a_thread_reported() -> None:
     coord = tf.train.Coordinator()
 
@@ -61,6 +63,7 @@ def test_the_first_error_counts() -> None:
         coord.join()
 
 
+@pytest.mark.threads
 def test_threads_that_do_not_stop_are_named() -> None:
     coord = tf.train.Coordinator()
     release = threading.Event()

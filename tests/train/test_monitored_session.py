@@ -275,6 +275,7 @@ def test_supervisor_of_a_worker_needs_devices():
         tf.train.Supervisor(is_chief=False)
 
 
+@pytest.mark.threads
 def test_sync_replicas_average_and_drop_stale_gradients():
     step = tf.train.get_or_create_global_step()
     w = tf.Variable([0.0], name="w")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.capabilities import THREADS
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.dataset.elements import END, Element, FromFunction, pulled, same_kind
 from dataflow.kernels.registry import kernel
@@ -152,7 +153,7 @@ def prefetch_dataset_kernel(ctx: Any, input_dataset: Any, buffer_size: Any) -> A
     size = int(buffer_size)
     if size < 0:
         size = 2  # AUTOTUNE
-    if size == 0:
+    if size == 0 or not THREADS:  # elements are made when they are asked for
         return input_dataset
 
     return FromFunction(lambda: _Ahead(input_dataset.iterate, size))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.capabilities import THREADS
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.dataset.elements import (
     END,
@@ -28,7 +29,7 @@ def map_dataset_kernel(
 ) -> Any:
     function = f.bind(ctx, other_arguments)
     threads = num_parallel_calls if num_parallel_calls >= 0 else 2
-    if threads <= 1:
+    if threads <= 1 or not THREADS:
         return FromFunction(lambda: itertools.starmap(function, input_dataset.iterate()))
 
     return FromFunction(lambda: _ParallelMap(function, input_dataset.iterate(), threads))

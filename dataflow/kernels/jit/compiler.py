@@ -32,6 +32,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from dataflow.capabilities import MACHINE_CODE
 from dataflow.kernels.jit import ufunc_loops
 from dataflow.kernels.jit.loop_codegen import DATA_OFFSET, source
 from dataflow.kernels.jit.op_table import elementary_ops
@@ -123,7 +124,7 @@ class JitEntry(Generic[Compiled]):
 
     def get(self) -> Compiled | None:
         """The compiled function, or ``None`` while there is none."""
-        if self.function is not None or self._done.is_set():
+        if self.function is not None or self._done.is_set() or not MACHINE_CODE:
             return self.function
         with _count_lock:
             self._asked += 1
@@ -220,6 +221,8 @@ def compile_source(text: str, *names: str) -> list[int]:
 
     The code comes from `code_cache` if it is there.
     """
+    if not MACHINE_CODE:
+        raise ImportError("this machine runs no machine code of ours")
     import llvmlite
     import llvmlite.binding as llvm
 
