@@ -24,7 +24,15 @@ PACKAGES = {
 
 LAYERS = {
     0: (
-        *("errors", "dtypes", "shapes", "device_spec", "windows", "python_functions"),
+        *(
+            "errors",
+            "dtypes",
+            "shapes",
+            "device_spec",
+            "windows",
+            "python_functions",
+            "capabilities",
+        ),
         *("gfile", "logging", "flags", "namespaces", "missing", "user_cache", "extras"),
         "providers",
         # Readers and writers of files and messages know nothing of graphs: kernels use them.
