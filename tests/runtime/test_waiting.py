@@ -222,6 +222,7 @@ def test_a_dequeue_lets_waiting_elements_in_at_once() -> None:
         thread.join(WAIT_SECONDS)
 
 
+@pytest.mark.threads
 def test_a_step_in_which_all_else_waits_for_the_op_is_an_ordinary_one() -> None:
     area = tf.contrib.staging.StagingArea([tf.float32], shapes=[[]])
     (taken,) = area.get()
@@ -234,6 +235,7 @@ def test_a_step_in_which_all_else_waits_for_the_op_is_an_ordinary_one() -> None:
             assert bool(wrapped) is hands_over
 
 
+@pytest.mark.threads
 def test_one_thread_at_a_time_runs_lines_of_a_step() -> None:
     rest = waiting.Rest.__new__(waiting.Rest)
     rest.changed, rest.turn = threading.Condition(), False
