@@ -125,7 +125,8 @@ def test_ops_whose_kernels_wait_block() -> None:
         for file, function in _functions()
         if any(of is None and (file, name) in users for name, of, _ in _calls(function))
     }
-    waiting = _kernels_that(lambda where: where in _reaching("wait") | users | calls_users)
+    waits = _reaching("wait") | _reaching("wait_in_line")
+    waiting = _kernels_that(lambda where: where in waits | users | calls_users)
     assert len(waiting) >= 15  # the search finds something
     assert waiting == {t for t, op in all_ops().items() if op.blocks}
 
