@@ -1,15 +1,19 @@
 """Takes the pictures in ``lessons/images/networks``: the networks of the bench, in both themes.
 
-``Stepper`` is that of the Stepper in ``lessons/images/widgets``.
+``Stepper``, ``RewritePlayer``, ``TrainingMonitor`` and ``EmbeddingView`` are those in
+``lessons/images/widgets``; all but the first are taken in a JupyterLab, of the cells of
+``tests/browser/every_widget.py``.
 Usage: ``python -m tests.benchmarks.pictures [NAME ...]``. The committed JavaScript draws them in
-Chromium; each is a PNG of at most 128 colors. Look at every one before it is committed.
+Chromium; those of graphs are PNGs of at most 128 colors. Look at every one before it is committed.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import re
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +23,24 @@ from dataflow.introspect.node_roles import assign_roles
 from tests.benchmarks.networks import NETWORKS
 from tests.browser.bare_page import BarePage, graph_state
 from tests.browser.conftest import CHROMIUM_FLAGS
+from tests.browser.every_widget import SETUP, WIDGETS, pose
+from tests.browser.jupyter_server import JupyterServer
+from tests.browser.lab_page import LabPage
 
 FOLDER = Path(__file__).parents[2] / "lessons" / "images" / "networks"
 WITH_VOLUMES = ("CNN", "CNN of 13 layers", "Inception v3")
 
 
-def take(page: BarePage, path: Path) -> None:
-    """Saves the widget as it is."""
+def take(page: Any, path: Path, place: str = "body", num_colors: int = 128) -> None:
+    """Saves the widget in ``place`` of a page as it is; 0 colors: all that there are."""
     from PIL import Image
 
-    page.page.mouse.move(2, 2)
-    page.page.wait_for_timeout(1200)  # until what is new has faded in
-    shot = page.page.locator(".df-widget").screenshot()
-    picture = Image.open(io.BytesIO(shot)).convert("RGB").quantize(128)
+    page.mouse.move(2, 2)
+    page.wait_for_timeout(1200)  # until what is new has faded in
+    shot = page.locator(f"{place} .df-widget").screenshot()
+    picture = Image.open(io.BytesIO(shot)).convert("RGB")
+    if num_colors:
+        picture = picture.quantize(num_colors)
     path.parent.mkdir(parents=True, exist_ok=True)
     picture.save(path, optimize=True)
     print(path.name, picture.size, path.stat().st_size)
@@ -68,8 +77,39 @@ def take_stepper(browser: Any) -> None:
             page.page.get_by_role("button", name="One step forward").click()
         page.page.locator(".df-stepper[data-step='4']").wait_for()
         page.page.evaluate("document.activeElement.blur()")
-        take(page, FOLDER.parent / "widgets" / f"stepper_{theme}.png")
+        take(page.page, FOLDER.parent / "widgets" / f"stepper_{theme}.png")
         page.close()
+
+
+#: What is taken in a JupyterLab, and how wide its window is.
+IN_LAB = {"RewritePlayer": 1280, "TrainingMonitor": 1100, "EmbeddingView": 1100}
+
+
+def take_in_lab(browser: Any, name: str) -> None:
+    """A widget of ``tests/browser/every_widget.py``, posed as there."""
+    widget = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    shown = WIDGETS[widget]
+    with tempfile.TemporaryDirectory() as folder:
+        server = JupyterServer(Path(folder))
+        server.start()
+        context = browser.new_context(viewport={"width": IN_LAB[name], "height": 1100})
+        context.set_default_timeout(60_000)
+        try:
+            lab = LabPage(context.new_page(), server, Path(folder))
+            lab.open_notebook(server.write_notebook("picture.ipynb", [SETUP, shown.source]))
+            lab.command("application:toggle-left-area")
+            lab.run_all_cells()
+            lab.output(1).locator(shown.drawn).first.wait_for()
+            pose(lab, widget)
+            lab.page.evaluate("document.activeElement.blur()")
+            for theme in ("light", "dark"):
+                lab.set_theme(f"JupyterLab {theme.capitalize()}")
+                path = FOLDER.parent / "widgets" / f"{widget}_{theme}.png"
+                take(lab.page, path, ".jp-OutputArea", num_colors=0)
+            lab.assert_no_cell_failed()
+        finally:
+            context.close()
+            server.stop()
 
 
 def main() -> None:
@@ -78,12 +118,15 @@ def main() -> None:
 
     from dataflow.cli.browser import find_browser
 
-    names = sys.argv[1:] or [*NETWORKS, "Stepper"]
+    names = sys.argv[1:] or [*NETWORKS, "Stepper", *IN_LAB]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=CHROMIUM_FLAGS)
         for name in names:
             if name == "Stepper":
                 take_stepper(browser)
+                continue
+            if name in IN_LAB:
+                take_in_lab(browser, name)
                 continue
             with tf.Graph().as_default() as graph:
                 NETWORKS[name]()
@@ -96,11 +139,11 @@ def main() -> None:
                 page.page.set_viewport_size({"width": 1120, "height": 900})
                 page.show(graph_state(nodes, direction="auto"))
                 page.wait_drawn(attempt="graphviz")
-                take(page, FOLDER / f"{stem}_{theme}.png")
+                take(page.page, FOLDER / f"{stem}_{theme}.png")
                 if name in WITH_VOLUMES:
                     page.page.get_by_role("button", name="Volumes").click()
                     page.page.locator(".df-top").first.wait_for()
-                    take(page, FOLDER / f"{stem}_volumes_{theme}.png")
+                    take(page.page, FOLDER / f"{stem}_volumes_{theme}.png")
                 assert page.failures() == []
                 page.close()
         browser.close()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tests.browser.lab_page import LabPage
 
 
 class Shown(NamedTuple):
@@ -39,7 +42,7 @@ WIDGETS = {
         ".df-stepper[data-step] .df-node",
     ),
     "rewrite_player": Shown(
-        "RewritePlayer(layer_session, total, [inputs], height=420)",
+        "RewritePlayer(layer_session, total, {inputs: np.ones((512, 256))}, height=620)",
         ".df-rewrite-player .df-column:not([hidden]) .df-pane[data-attempt] .df-node",
     ),
     "timeline": Shown(
@@ -52,27 +55,40 @@ Timeline(metadata)""",
     ),
     "training_monitor": Shown(
         """monitor = TrainingMonitor(title="Two learning rates")
-for k, run in enumerate(["0.01", "0.1"]):
-    monitor.start(run, steps=400)
-    for step in range(1, 401):
-        noise = rng.normal() * 0.03
-        loss = 2.3 * np.exp(-step * (2 * k + 1) / 300) + 0.05 + abs(noise)
-        monitor.log(step, loss=loss, accuracy=1 - loss / 3 + noise, run=run)
-        if step % 40 == 0:
-            weights = rng.normal(size=2000) * (0.05 + step / 800)
-            monitor.log(step, {"weights/dense": weights}, run=run)
-    monitor.finish(run)
+with tf.Graph().as_default(), tf.Session() as session:
+    w = tf.Variable(4.0, name="w")
+    error = tf.subtract(w * 0.5, 1.0, name="error")
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.square(error, name="loss"))
+    session.run(w.initializer)
+    for k, run in enumerate(["0.01", "0.1"]):
+        monitor.start(run, steps=400)
+        for step in range(1, 401):
+            noise = rng.normal() * 0.03
+            loss = 2.3 * np.exp(-step * (2 * k + 1) / 300) + 0.05 + abs(noise)
+            monitor.log(step, loss=loss, accuracy=min(1 - loss / 3 + noise, 1.0), run=run)
+            if step % 20 == 0:
+                held = loss + 0.08 + 0.2 * k * (step / 400) ** 2
+                monitor.log(step, val_loss=held, val_accuracy=1 - held / 3, run=run)
+            if step % 40 == 0:
+                weights = rng.normal(size=2000) * (0.05 + step / 800)
+                monitor.log(step, {"weights/dense": weights}, run=run)
+            if step % 100 == 0 and k:
+                monitor.record(step, session, train, run=run)
+        monitor.finish(run)
 monitor""",
         ".df-training-monitor .df-ridge",
     ),
     "embedding_view": Shown(
         """words = ["king", "queen", "man", "woman", "prince", "princess", "boy", "girl"]
-directions = rng.normal(size=(6, 24))
-known = [directions[0] * (w in ("king", "queen", "prince", "princess")) * 2
-         + directions[1] * (w in ("queen", "woman", "princess", "girl"))
-         + directions[2] * (w in ("prince", "princess", "boy", "girl")) for w in words]
-rest = [directions[3 + i % 3] * 1.5 + rng.normal(size=24) * 0.6 for i in range(160)]
-groups = ["people"] * 8 + [["animals", "plants", "tools"][i % 3] for i in range(160)]
+directions = rng.normal(size=(7, 24))
+a, b, c = directions[3:6]
+royal, female, young = (a - b) * 0.8, (c - (a + b) / 2) * 0.7, directions[0] * 0.5
+known = [directions[6] * 1.2 + royal * (w in ("king", "queen", "prince", "princess"))
+         + female * (w in ("queen", "woman", "princess", "girl"))
+         + young * (w in ("prince", "princess", "boy", "girl"))
+         + rng.normal(size=24) * 0.12 for w in words]
+rest = [directions[3 + i % 3] * 1.5 + rng.normal(size=24) * 0.6 for i in range(90)]
+groups = ["people"] * 8 + [["animals", "plants", "tools"][i % 3] for i in range(90)]
 EmbeddingView(np.array(known + rest), words + [f"{g} {i}" for i, g in enumerate(groups[8:])],
               groups=groups, title="Words")""",
         ".df-embedding-view .df-scatter[data-drawn]",
@@ -87,3 +103,29 @@ EmbeddingView(np.array(known + rest), words + [f"{g} {i}" for i, g in enumerate(
 def cells() -> list[str]:
     """The notebook's cells: the setup, then one for each widget."""
     return [SETUP, *(shown.source for shown in WIDGETS.values())]
+
+
+def pose(page: LabPage, widget: str) -> None:
+    """What a learner would have done before the picture was taken."""
+    output = page.page.locator(f".df-{widget.replace('_', '-')}")
+    if widget == "stepper":
+        for _ in range(4):
+            output.get_by_role("button", name="One step forward").click()
+    elif widget == "rewrite_player":
+        output.get_by_role("button", name="x * 1 -> x").click()
+        output.locator(".df-node.df-goes").wait_for()
+        output.locator(".df-timed", has_text="measured").wait_for()
+    elif widget == "timeline":
+        output.get_by_role("button", name="Critical path", exact=True).click()
+        output.locator(".df-bar").first.click(force=True)  # a narrow bar, beside another one
+    elif widget == "embedding_view":
+        output.get_by_role("button", name="Analogy").click()
+        box = output.get_by_role("searchbox", name="search labels")
+        for word in ("man", "woman", "king"):
+            box.fill(word)
+            box.press("Enter")
+        output.locator(".df-scatter[data-parallelogram]").wait_for()
+    elif widget == "predict":
+        output.locator('.df-node:has(> title:text-is("mul_op"))').click()
+        output.get_by_role("button", name="Check", exact=True).click()
+        output.locator('xpath=self::*[@data-state="wrong"]').wait_for()

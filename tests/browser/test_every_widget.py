@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import dataflow_widgets
-from tests.browser.every_widget import WIDGETS, cells
+from tests.browser.every_widget import WIDGETS, cells, pose
 
 if TYPE_CHECKING:
     from tests.browser.jupyter_server import JupyterServer
@@ -43,28 +43,6 @@ def test_every_widget_draws_in_notebook_7(lab_page: LabPage, jupyter_server: Jup
     lab_page.screenshot("every_widget_notebook_7", stepper)
 
 
-def _pose(page: LabPage, widget: str) -> None:
-    """What a learner would have done before the picture was taken."""
-    output = page.page.locator(f".df-{widget.replace('_', '-')}")
-    if widget == "stepper":
-        for _ in range(4):
-            output.get_by_role("button", name="One step forward").click()
-    elif widget == "rewrite_player":
-        output.get_by_role("button", name="x ** 2 -> square(x)").click()
-        output.locator(".df-node.df-comes").wait_for()
-    elif widget == "timeline":
-        output.get_by_role("button", name="Critical path", exact=True).click()
-        output.locator(".df-bar").first.click(force=True)  # a narrow bar, beside another one
-    elif widget == "embedding_view":
-        box = output.get_by_role("searchbox", name="search labels")
-        box.fill("king")
-        box.press("Enter")
-    elif widget == "predict":
-        output.locator('.df-node:has(> title:text-is("mul_op"))').click()
-        output.get_by_role("button", name="Check", exact=True).click()
-        output.locator('xpath=self::*[@data-state="wrong"]').wait_for()
-
-
 @pytest.mark.browser
 @pytest.mark.slow
 def test_pictures_of_every_widget_in_both_themes(
@@ -78,7 +56,7 @@ def test_pictures_of_every_widget_in_both_themes(
         output = lab_page.output(index)
         output.scroll_into_view_if_needed()
         output.locator(shown.drawn).first.wait_for()
-        _pose(lab_page, widget)
+        pose(lab_page, widget)
     for theme in THEMES:
         lab_page.set_theme(f"JupyterLab {theme.capitalize()}")
         lab_page.page.wait_for_timeout(800)  # until colors have settled
