@@ -114,7 +114,7 @@ def pose(page: LabPage, widget: str) -> None:
     elif widget == "rewrite_player":
         output.get_by_role("button", name="x * 1 -> x").click()
         output.locator(".df-node.df-goes").wait_for()
-        output.locator(".df-timed", has_text="measured").wait_for()
+        output.locator(".df-timed:not(:empty)").filter(has_not_text="Measuring").wait_for()
     elif widget == "timeline":
         output.get_by_role("button", name="Critical path", exact=True).click()
         output.locator(".df-bar").first.click(force=True)  # a narrow bar, beside another one
