@@ -9,7 +9,7 @@ import numpy as np
 from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.cuda import gather_scatter
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
-from dataflow.kernels.jit.table_rows import add_rows, change_rows, take_rows
+from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -61,9 +61,6 @@ def gather_v1_kernel(xp: Any, params: Any, indices: Any, out: Any = None) -> Any
 def _take(xp: Any, params: Any, indices: Any, axis: int, out: Any) -> Any:
     if gather_scatter.can_gather(xp, indices):
         return gather_scatter.gather(xp, params, indices, axis)
-    taken = take_rows(params, indices, out) if xp is np and axis == 0 else None
-    if taken is not None:
-        return taken
     check_indices(indices, params.shape[axis])
     shape = params.shape[:axis] + indices.shape + params.shape[axis + 1 :]
     if out is None or out.shape != shape or out.dtype != params.dtype:

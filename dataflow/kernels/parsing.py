@@ -18,7 +18,6 @@ from dataflow.formats.example_wire import (
     scan_examples,
     unpacked,
 )
-from dataflow.kernels.jit import string_kernels
 from dataflow.kernels.located_lines import place_of
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import each, one, parse_number, parse_numbers, strings, text_array
@@ -105,9 +104,6 @@ def decode_csv_kernel(
 ) -> Any:
     array = strings(records)
     delimiter, na = field_delim.encode(), na_value.encode()
-    made = _plain_csv(array, defaults, OUT_TYPE, delimiter, na, use_quote_delim, select_cols)
-    if made is not None:
-        return made
     rows = []
     wanted = len(defaults)
     records = array.reshape(-1).tolist()
@@ -132,60 +128,6 @@ def decode_csv_kernel(
     for j, (default, dtype) in enumerate(zip(defaults, OUT_TYPE, strict=True)):
         column = by_column[j]
         columns.append(_csv_column(column, default, dtype, na, j, records).reshape(array.shape))
-    return tuple(columns)
-
-
-_KINDS = {"S": string_kernels.TEXT, "i": string_kernels.WHOLE, "f": string_kernels.REAL}
-
-
-def _plain_csv(
-    array: Any,
-    defaults: Any,
-    types: Any,
-    delimiter: bytes,
-    na: bytes,
-    quotes: bool,
-    select_cols: Any,
-) -> tuple[Any, ...] | None:
-    """The columns by machine code, where every record is plain; else ``None``, and what is wrong
-    is found, and said, record by record."""
-    if na:
-        return None
-    places = list(select_cols) or list(range(len(types)))
-    kinds = [string_kernels.TEXT] * (places[-1] + 1)
-    for place, dtype in zip(places, types, strict=True):
-        if dtype.kind not in _KINDS:
-            return None
-        kinds[place] = _KINDS[dtype.kind]
-    flat = array.reshape(-1)
-    found = string_kernels.records(flat, delimiter, kinds, quotes, not select_cols)
-    if found is None:
-        return None
-    texts: list[bytes] = flat.tolist()
-    columns = []
-    for place, default, dtype in zip(places, defaults, types, strict=True):
-        values, left = found[0][place], found[1][place]
-        empty = left == 2
-        missing = bool(empty.any())
-        filler = np.reshape(strings(default) if dtype.kind == "S" else default, -1)
-        if (left == 1).any() or (missing and not len(filler)):
-            return None
-        if dtype.kind == "S":
-            begins, ends = (values & 0xFFFFFFFF).tolist(), (values >> 32).tolist()
-            column = text_array(
-                [text[a:b] for text, a, b in zip(texts, begins, ends, strict=True)], array.shape
-            )
-        else:
-            if dtype.kind == "f":
-                values = values.view(np.float64)
-            values[empty] = 0
-            column = values.astype(dtype.numpy)
-            if dtype.kind == "i" and not (column == values).all():
-                return None
-            column = column.reshape(array.shape)
-        if missing:
-            column.reshape(-1)[empty] = filler[0]
-        columns.append(column)
     return tuple(columns)
 
 

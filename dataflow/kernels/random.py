@@ -12,7 +12,6 @@ from dataflow.dtypes import DType
 from dataflow.kernels.cuda.compiler import can_compile
 from dataflow.kernels.cuda.elementwise import bind_region
 from dataflow.kernels.jit.expression import Region
-from dataflow.kernels.jit.table_rows import take_rows
 from dataflow.kernels.jit.tracer import region_of
 from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
 from dataflow.kernels.philox import Stream, standard_normal, stream_of, uniform
@@ -148,8 +147,7 @@ def random_shuffle_kernel(context: Any, value: Any, *, seed: int, seed2: int) ->
         return value
     words = stream_of(context, seed, seed2).words_on(context.xp, value.shape[0])
     order = context.xp.argsort(words)
-    found = take_rows(value, order) if context.xp is np else None
-    return value[order] if found is None else found
+    return value.take(order, axis=0)
 
 
 @kernel("Multinomial", stateful=True)

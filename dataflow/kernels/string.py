@@ -14,7 +14,6 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.hashing import fingerprint64, hash64, sip_hash
-from dataflow.kernels.jit import string_kernels
 from dataflow.kernels.logging_ops import formatted
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.regular_expressions import compiled
@@ -270,34 +269,11 @@ def parse_numbers(texts: Sequence[bytes], dtype: Any) -> Any:
     return numbers if (numbers == wide).all() else None
 
 
-def plain_numbers(texts: Any, dtype: Any) -> Any:
-    """`parse_numbers` in machine code; ``None`` where it cannot read all, or not yet."""
-    if dtype.kind not in "fi":
-        return None
-    found = string_kernels.numbers(texts, dtype.kind == "i")
-    return None if found is None else filled_in(*found, texts, dtype)
-
-
-def filled_in(values: Any, left: Any, texts: Any, dtype: Any) -> Any:
-    """Numbers of ``dtype``, those that are ``left`` read by Python; ``None`` where one does not
-    fit, or is no number."""
-    if left.any():
-        places = np.flatnonzero(left)
-        others = parse_numbers(texts.reshape(-1)[places].tolist(), dtype)
-        if others is None:
-            return None
-        values.reshape(-1)[places] = others
-    numbers = values.astype(dtype, copy=False)
-    return numbers if dtype.kind == "f" or (numbers == values).all() else None
-
-
 @kernel("StringToNumber", cpu_only=_REASON)
 def string_to_number_kernel(xp: Any, x: Any, *, out_type: DType) -> Any:
     dtype = out_type.numpy
     array = strings(x)
-    numbers = plain_numbers(array, dtype)
-    if numbers is None:
-        numbers = parse_numbers(array.reshape(-1).tolist(), dtype)
+    numbers = parse_numbers(array.reshape(-1).tolist(), dtype)
     if numbers is None:  # one after the other, to say which
         return each(lambda text: parse_number(text, dtype), x, dtype)
     return numbers.reshape(array.shape)

@@ -27,7 +27,7 @@ import functools
 import struct
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -251,18 +251,6 @@ def compile_source(text: str, *names: str) -> list[int]:
         engine.finalize_object()
         _engines.append(engine)
         return [engine.get_function_address(name) for name in names]
-
-
-def table_fields(kinds: Mapping[str, str]) -> list[str]:
-    """Lines that load the fields of a function's ``%table``, of 8 bytes each.
-
-    ``kinds``: LLVM's type by name, in the table's order.
-    """
-    lines = []
-    for i, (name, kind) in enumerate(kinds.items()):
-        lines.append(f"  %{name}.at = getelementptr i64, ptr %table, i64 {i}")
-        lines.append(f"  %{name} = load {kind}, ptr %{name}.at")
-    return lines
 
 
 def address_of(array: Any) -> int:
