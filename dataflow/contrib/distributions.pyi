@@ -8,39 +8,47 @@ from dataflow.distributions.combinations import (
     MixtureSameFamily as MixtureSameFamily,
     VectorDeterministic as VectorDeterministic,
 )
-from dataflow.distributions.continuous import (
+from dataflow.distributions.bounded import (
     Beta as Beta,
     BetaWithSoftplusConcentration as BetaWithSoftplusConcentration,
+    Kumaraswamy as Kumaraswamy,
+    Uniform as Uniform,
+)
+from dataflow.distributions.location_scale import (
     Cauchy as Cauchy,
-    Chi2 as Chi2,
-    Exponential as Exponential,
-    ExponentialWithSoftplusRate as ExponentialWithSoftplusRate,
-    Gamma as Gamma,
-    GammaWithSoftplusConcentrationRate as GammaWithSoftplusConcentrationRate,
     Gumbel as Gumbel,
     HalfNormal as HalfNormal,
-    InverseGamma as InverseGamma,
-    Kumaraswamy as Kumaraswamy,
     Laplace as Laplace,
     Logistic as Logistic,
     Normal as Normal,
     NormalWithSoftplusScale as NormalWithSoftplusScale,
     StudentT as StudentT,
     StudentTWithAbsDfSoftplusScale as StudentTWithAbsDfSoftplusScale,
-    Uniform as Uniform,
 )
-from dataflow.distributions.discrete import (
+from dataflow.distributions.gamma import (
+    Chi2 as Chi2,
+    Exponential as Exponential,
+    ExponentialWithSoftplusRate as ExponentialWithSoftplusRate,
+    Gamma as Gamma,
+    GammaWithSoftplusConcentrationRate as GammaWithSoftplusConcentrationRate,
+    InverseGamma as InverseGamma,
+)
+from dataflow.distributions.categorical import (
     Bernoulli as Bernoulli,
     BernoulliWithSigmoidProbs as BernoulliWithSigmoidProbs,
-    Binomial as Binomial,
     Categorical as Categorical,
-    Dirichlet as Dirichlet,
-    DirichletMultinomial as DirichletMultinomial,
+    OneHotCategorical as OneHotCategorical,
+)
+from dataflow.distributions.counts import (
+    Binomial as Binomial,
     Geometric as Geometric,
     Multinomial as Multinomial,
     NegativeBinomial as NegativeBinomial,
-    OneHotCategorical as OneHotCategorical,
     Poisson as Poisson,
+)
+from dataflow.distributions.dirichlet import (
+    Dirichlet as Dirichlet,
+    DirichletMultinomial as DirichletMultinomial,
 )
 from dataflow.distributions.distribution import (
     Distribution as Distribution,

@@ -1,19 +1,16 @@
-from dataflow.distributions.continuous import (
-    Beta as Beta,
-    Exponential as Exponential,
-    Gamma as Gamma,
+from dataflow.distributions.bounded import Beta as Beta, Uniform as Uniform
+from dataflow.distributions.gamma import Exponential as Exponential, Gamma as Gamma
+from dataflow.distributions.location_scale import (
     Laplace as Laplace,
     Normal as Normal,
     StudentT as StudentT,
-    Uniform as Uniform,
 )
-from dataflow.distributions.discrete import (
-    Bernoulli as Bernoulli,
-    Categorical as Categorical,
+from dataflow.distributions.categorical import Bernoulli as Bernoulli, Categorical as Categorical
+from dataflow.distributions.dirichlet import (
     Dirichlet as Dirichlet,
     DirichletMultinomial as DirichletMultinomial,
-    Multinomial as Multinomial,
 )
+from dataflow.distributions.counts import Multinomial as Multinomial
 from dataflow.distributions.distribution import (
     Distribution as Distribution,
     FULLY_REPARAMETERIZED as FULLY_REPARAMETERIZED,

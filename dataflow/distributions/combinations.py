@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.distributions.discrete import Categorical
+from dataflow.distributions.categorical import Categorical
 from dataflow.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     NOT_REPARAMETERIZED,

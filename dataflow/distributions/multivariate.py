@@ -308,7 +308,7 @@ class VectorLaplaceDiag(_VectorLocationScale):
             self._set_up(arguments, loc, scale, scope)
 
     def _noise(self, shape: Any, seed: Any) -> Any:
-        from dataflow.distributions.continuous import Laplace
+        from dataflow.distributions.location_scale import Laplace
 
         zero = convert_to_tensor(0.0, self.dtype)
         return Laplace(zero, array.ones_like(zero)).sample(shape, seed=seed)

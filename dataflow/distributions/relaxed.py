@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.distributions.discrete import VectorEvent, WithProbabilities
 from dataflow.distributions.distribution import FULLY_REPARAMETERIZED, as_float
 from dataflow.distributions.normal_functions import softplus
+from dataflow.distributions.probabilities import VectorEvent, WithProbabilities
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax

@@ -5,27 +5,21 @@ Arguments, their order and their defaults are TensorFlow 1's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from dataflow.estimator import canned
 from dataflow.estimator.class_heads import class_head
-from dataflow.estimator.estimator import Estimator
+from dataflow.estimator.head_estimators import (
+    BaselineEstimator,
+    DNNEstimator,
+    DNNLinearCombinedEstimator,
+    LinearEstimator,
+)
 from dataflow.estimator.regression_heads import RegressionHead
 from dataflow.losses import Reduction
 from dataflow.ops.activation import relu
 
 
-def bound(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """The ``model_fn`` that calls ``function`` with the arguments that an estimator was made with."""
-
-    def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-        return function(features, labels, mode, *arguments, config)
-
-    return model_fn
-
-
-class DNNClassifier(Estimator):
+class DNNClassifier(DNNEstimator):
     """A deep network for classes: ``hidden_units`` lists the layers' widths.
 
     ``predict`` gives logits, probabilities, class_ids and classes of each example, ``evaluate``
@@ -50,22 +44,13 @@ class DNNClassifier(Estimator):
         batch_norm: bool = False,
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
-
-        model_fn = bound(
-            canned.dnn_model_fn,
-            head,
-            hidden_units,
-            feature_columns,
-            optimizer,
-            activation_fn,
-            dropout,
-            batch_norm,
-            input_layer_partitioner,
-        )
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        super().__init__(
+            head, hidden_units, feature_columns, model_dir, optimizer, activation_fn, dropout,
+            input_layer_partitioner, config, warm_start_from, batch_norm,
+        )  # fmt: skip
 
 
-class DNNRegressor(Estimator):
+class DNNRegressor(DNNEstimator):
     """A deep network for numbers; ``predict`` gives predictions."""
 
     def __init__(
@@ -85,22 +70,13 @@ class DNNRegressor(Estimator):
         batch_norm: bool = False,
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
-
-        model_fn = bound(
-            canned.dnn_model_fn,
-            head,
-            hidden_units,
-            feature_columns,
-            optimizer,
-            activation_fn,
-            dropout,
-            batch_norm,
-            input_layer_partitioner,
-        )
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        super().__init__(
+            head, hidden_units, feature_columns, model_dir, optimizer, activation_fn, dropout,
+            input_layer_partitioner, config, warm_start_from, batch_norm,
+        )  # fmt: skip
 
 
-class LinearClassifier(Estimator):
+class LinearClassifier(LinearEstimator):
     """Logistic (softmax) regression over feature columns."""
 
     def __init__(
@@ -118,19 +94,13 @@ class LinearClassifier(Estimator):
         sparse_combiner: str = "sum",
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
-
-        model_fn = bound(
-            canned.linear_model_fn,
-            head,
-            feature_columns,
-            optimizer,
-            partitioner,
-            sparse_combiner,
-        )
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        super().__init__(
+            head, feature_columns, model_dir, optimizer, config, partitioner, sparse_combiner,
+            warm_start_from,
+        )  # fmt: skip
 
 
-class LinearRegressor(Estimator):
+class LinearRegressor(LinearEstimator):
     """Linear regression over feature columns."""
 
     def __init__(
@@ -147,19 +117,13 @@ class LinearRegressor(Estimator):
         sparse_combiner: str = "sum",
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
-
-        model_fn = bound(
-            canned.linear_model_fn,
-            head,
-            feature_columns,
-            optimizer,
-            partitioner,
-            sparse_combiner,
-        )
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        super().__init__(
+            head, feature_columns, model_dir, optimizer, config, partitioner, sparse_combiner,
+            warm_start_from,
+        )  # fmt: skip
 
 
-class DNNLinearCombinedClassifier(Estimator):
+class DNNLinearCombinedClassifier(DNNLinearCombinedEstimator):
     """Wide and deep, for classes."""
 
     def __init__(
@@ -183,25 +147,14 @@ class DNNLinearCombinedClassifier(Estimator):
         linear_sparse_combiner: str = "sum",
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
-
-        model_fn = bound(
-            canned.combined_model_fn,
-            head,
-            linear_feature_columns,
-            linear_optimizer,
-            linear_sparse_combiner,
-            dnn_feature_columns,
-            dnn_optimizer,
-            dnn_hidden_units,
-            dnn_activation_fn,
-            dnn_dropout,
-            batch_norm,
-            input_layer_partitioner,
-        )
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        super().__init__(
+            head, model_dir, linear_feature_columns, linear_optimizer, dnn_feature_columns,
+            dnn_optimizer, dnn_hidden_units, dnn_activation_fn, dnn_dropout,
+            input_layer_partitioner, config, batch_norm, linear_sparse_combiner, warm_start_from,
+        )  # fmt: skip
 
 
-class DNNLinearCombinedRegressor(Estimator):
+class DNNLinearCombinedRegressor(DNNLinearCombinedEstimator):
     """Wide and deep, for numbers."""
 
     def __init__(
@@ -224,25 +177,14 @@ class DNNLinearCombinedRegressor(Estimator):
         linear_sparse_combiner: str = "sum",
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
-
-        model_fn = bound(
-            canned.combined_model_fn,
-            head,
-            linear_feature_columns,
-            linear_optimizer,
-            linear_sparse_combiner,
-            dnn_feature_columns,
-            dnn_optimizer,
-            dnn_hidden_units,
-            dnn_activation_fn,
-            dnn_dropout,
-            batch_norm,
-            input_layer_partitioner,
-        )
-        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
+        super().__init__(
+            head, model_dir, linear_feature_columns, linear_optimizer, dnn_feature_columns,
+            dnn_optimizer, dnn_hidden_units, dnn_activation_fn, dnn_dropout,
+            input_layer_partitioner, config, batch_norm, linear_sparse_combiner, warm_start_from,
+        )  # fmt: skip
 
 
-class BaselineClassifier(Estimator):
+class BaselineClassifier(BaselineEstimator):
     """Learns the classes' shares, whatever the features."""
 
     def __init__(
@@ -256,11 +198,10 @@ class BaselineClassifier(Estimator):
         loss_reduction: str = Reduction.SUM,
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
+        super().__init__(head, model_dir, optimizer, config)
 
-        super().__init__(bound(canned.baseline_model_fn, head, optimizer), model_dir, config)
 
-
-class BaselineRegressor(Estimator):
+class BaselineRegressor(BaselineEstimator):
     """Learns the mean label, whatever the features."""
 
     def __init__(
@@ -273,5 +214,4 @@ class BaselineRegressor(Estimator):
         loss_reduction: str = Reduction.SUM,
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
-
-        super().__init__(bound(canned.baseline_model_fn, head, optimizer), model_dir, config)
+        super().__init__(head, model_dir, optimizer, config)

@@ -7,10 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.estimator import canned
-from dataflow.estimator.canned_estimators import bound
 from dataflow.estimator.estimator import Estimator
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
 from dataflow.ops.activation import relu
+
+
+def bound(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The ``model_fn`` that calls ``function`` with the arguments that an estimator was made with."""
+
+    def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+        return function(features, labels, mode, *arguments, config)
+
+    return model_fn
 
 
 class DNNEstimator(Estimator):
@@ -75,13 +83,14 @@ class DNNLinearCombinedEstimator(Estimator):
         config: Any = None,
         batch_norm: bool = False,
         linear_sparse_combiner: str = "sum",
+        warm_start_from: Any = None,
     ) -> None:
         model_fn = bound(
             canned.combined_model_fn, head, linear_feature_columns, linear_optimizer,
             linear_sparse_combiner, dnn_feature_columns, dnn_optimizer, dnn_hidden_units,
             dnn_activation_fn, dnn_dropout, batch_norm, input_layer_partitioner,
         )  # fmt: skip
-        super().__init__(model_fn, model_dir, config)
+        super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
 class BaselineEstimator(Estimator):

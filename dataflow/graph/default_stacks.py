@@ -52,11 +52,6 @@ def reset_default_graph() -> None:
         _global_graph = None
 
 
-def is_global_default(graph: Graph) -> bool:
-    """True when ``graph`` is the graph used outside all ``with`` blocks."""
-    return graph is _global_graph
-
-
 @contextlib.contextmanager
 def use_graph(graph: Graph) -> Iterator[Graph]:
     """Makes ``graph`` the default inside the block."""

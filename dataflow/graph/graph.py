@@ -71,7 +71,6 @@ class Graph:
         self.current_container = ""
         #: For the graph of a function: tensors of outer graphs -> what stands for them in here.
         self.captures: dict[Tensor, Tensor] | None = None
-        self._variable_creator_stack: list[Any] = []
         self.seed: int | None = None
         self.attachments: dict[Any, Any] = {}
 

@@ -168,41 +168,35 @@ def interpolated_area(tp: Any, fp: Any, fn: Any, name: str) -> Tensor:
     return reduce_sum(pieces, name=name)
 
 
-def _count_at(kind: str, labels: Any, predictions: Any, thresholds: Any, weights: Any) -> Pair:
-    values, updates = _counts_at(labels, predictions, thresholds, weights, (kind,))
-    return values[kind], updates[kind]
+def _counting(kind: str) -> Any:
+    """The metric of one of the counts, at each threshold."""
+    name = _COUNTS[kind]
+
+    def metric(labels: Any, predictions: Any, thresholds: Any, weights: Any = None) -> Pair:
+        values, updates = _counts_at(labels, predictions, thresholds, weights, (kind,))
+        return values[kind], updates[kind]
+
+    metric.__name__ = metric.__qualname__ = f"{name}_at_thresholds"
+    metric.__doc__ = f"{name.replace('_', ' ').capitalize()} at each threshold."
+    return scoped_metric(name)(metric)
 
 
-@scoped_metric("true_positives")
-def true_positives_at_thresholds(
-    labels: Any, predictions: Any, thresholds: Any, weights: Any = None
+true_positives_at_thresholds = _counting("tp")
+false_positives_at_thresholds = _counting("fp")
+true_negatives_at_thresholds = _counting("tn")
+false_negatives_at_thresholds = _counting("fn")
+
+
+def _share_at(
+    labels: Any, predictions: Any, thresholds: Any, weights: Any, others: str, name: str
 ) -> Pair:
-    """True positives at each threshold."""
-    return _count_at("tp", labels, predictions, thresholds, weights)
-
-
-@scoped_metric("false_positives")
-def false_positives_at_thresholds(
-    labels: Any, predictions: Any, thresholds: Any, weights: Any = None
-) -> Pair:
-    """False positives at each threshold."""
-    return _count_at("fp", labels, predictions, thresholds, weights)
-
-
-@scoped_metric("true_negatives")
-def true_negatives_at_thresholds(
-    labels: Any, predictions: Any, thresholds: Any, weights: Any = None
-) -> Pair:
-    """True negatives at each threshold."""
-    return _count_at("tn", labels, predictions, thresholds, weights)
-
-
-@scoped_metric("false_negatives")
-def false_negatives_at_thresholds(
-    labels: Any, predictions: Any, thresholds: Any, weights: Any = None
-) -> Pair:
-    """False negatives at each threshold."""
-    return _count_at("fn", labels, predictions, thresholds, weights)
+    """True positives / (true positives + ``others``) at each threshold."""
+    counts = _counts_at(labels, predictions, thresholds, weights, ("tp", others))
+    value, update = (
+        divide(c["tp"], _EPSILON + c["tp"] + c[others], name=f"{name}_{n}")
+        for c, n in zip(counts, ("value", "update_op"), strict=True)
+    )
+    return value, update
 
 
 @scoped_metric("precision_at_thresholds")
@@ -210,12 +204,7 @@ def precision_at_thresholds(
     labels: Any, predictions: Any, thresholds: Any, weights: Any = None
 ) -> Pair:
     """True positives / (true + false positives) at each threshold."""
-    values, updates = _counts_at(labels, predictions, thresholds, weights, ("tp", "fp"))
-    value, update = (
-        divide(c["tp"], _EPSILON + c["tp"] + c["fp"], name=f"precision_{n}")
-        for c, n in ((values, "value"), (updates, "update_op"))
-    )
-    return value, update
+    return _share_at(labels, predictions, thresholds, weights, "fp", "precision")
 
 
 @scoped_metric("recall_at_thresholds")
@@ -223,12 +212,7 @@ def recall_at_thresholds(
     labels: Any, predictions: Any, thresholds: Any, weights: Any = None
 ) -> Pair:
     """True positives / (true positives + false negatives) at each threshold."""
-    values, updates = _counts_at(labels, predictions, thresholds, weights, ("tp", "fn"))
-    value, update = (
-        divide(c["tp"], _EPSILON + c["tp"] + c["fn"], name=f"recall_{n}")
-        for c, n in ((values, "value"), (updates, "update_op"))
-    )
-    return value, update
+    return _share_at(labels, predictions, thresholds, weights, "fn", "recall")
 
 
 @scoped_metric("sensitivity_at_specificity")

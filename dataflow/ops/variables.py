@@ -12,7 +12,7 @@ from typing import Any
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
-from dataflow.graph.conversion import convert_to_tensor, internal_convert
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import state
@@ -612,7 +612,6 @@ class PartitionedVariable:
             key=lambda v: tuple(v._save_slice_info.var_offset if v._save_slice_info else ()),
         )
         self._partitions = partitions
-        self._as_tensor_cache: Tensor | None = None
 
     def __iter__(self) -> Any:
         return iter(self._variable_list)
@@ -790,8 +789,3 @@ def assert_variables_initialized(var_list: Any = None) -> Any:
 def is_variable(value: Any) -> bool:
     """Whether ``value`` is a variable."""
     return isinstance(value, (Variable, PartitionedVariable))
-
-
-def as_reference(value: Any) -> Tensor:
-    """The reference tensor of a variable."""
-    return internal_convert(value, None, None, None, True)

@@ -47,11 +47,6 @@ def _sizes(size: Any) -> list[int]:
     return TensorShape(size).as_list() if not isinstance(size, int) else [size]  # type: ignore[return-value]
 
 
-def is_size(value: Any) -> bool:
-    """True for one state's size: an int or a TensorShape."""
-    return isinstance(value, (int, TensorShape))
-
-
 def zeros_of_size(size: Any, batch_size: Any, dtype: Any) -> Any:
     """Zeros of shape [batch_size, size], for every size of a nesting."""
     if isinstance(size, (list, tuple)) and not isinstance(size, TensorShape):

@@ -19,7 +19,6 @@ class PartialRun:
         self._fetchable = FetchPlan(graph, list(fetches))
         self._feedable = {graph.as_graph_element(f, allow_operation=False) for f in feeds}
         self._known: dict[Tensor, Any] = {}
-        self._done_operations: set[Any] = set()
 
     def run(self, fetches: Any, feed_dict: Any) -> Any:
         """Computes ``fetches`` from everything fed and computed so far."""

@@ -397,9 +397,6 @@ class _MonitoredSession:
         self._close_internal(exception_type)
         return exception_type is None
 
-    def _is_closed(self) -> bool:
-        return self._coordinated_creator.tf_sess is None
-
     def _tf_sess(self) -> Any:
         """The plain session."""
         return self._coordinated_creator.tf_sess

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster.execution.client import RemoteMaster, RemoteSession
+from dataflow.cluster.execution.client import RemoteSession
+from dataflow.cluster.execution.remote_master import RemoteMaster
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 
 

@@ -1,0 +1,199 @@
+"""Distributions of probabilities, and of counts drawn with such."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.distributions.counts import draw_counts, log_combinations
+from dataflow.distributions.distribution import (
+    FULLY_REPARAMETERIZED,
+    NOT_REPARAMETERIZED,
+    Distribution,
+    after,
+    as_float,
+    dynamic_broadcast,
+    positive,
+    static_broadcast,
+    whole_numbers,
+)
+from dataflow.distributions.kullback_leibler import RegisterKL
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.ops import array
+from dataflow.ops.casts import cast
+from dataflow.ops.graph_functions import name_scope
+from dataflow.ops.math import (
+    log,
+    reduce_sum,
+    sqrt,
+)
+from dataflow.ops.random import random_gamma
+from dataflow.ops.special import digamma, lgamma
+from dataflow.shapes import TensorShape
+
+
+class Dirichlet(Distribution):
+    """Vectors of shares that sum to 1: density ``prod x_i^(concentration_i - 1) / B``.
+
+    ``concentration`` is ``batch_shape + [k]`` of positive floats, k >= 2. Samples have gradients.
+    """
+
+    concentration = positive("The powers, plus 1: [..., k].")
+    _event_parameters = ("concentration",)
+
+    def __init__(
+        self,
+        concentration: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "Dirichlet",
+    ) -> None:
+        self._from_parameters(locals(), FULLY_REPARAMETERIZED)
+        self._total_concentration = reduce_sum(self.concentration, -1)
+
+    @property
+    def total_concentration(self) -> Any:
+        """The sum of the concentration along its last axis."""
+        return self._total_concentration
+
+    def _batch_shape(self) -> TensorShape:
+        shape = self.concentration.get_shape()
+        if shape.ndims == 0:
+            raise ValueError("concentration needs an axis for the classes, got a scalar.")
+        return TensorShape(None) if shape.ndims is None else shape[:-1]
+
+    def _batch_shape_tensor(self) -> Any:
+        return array.shape(self.concentration)[:-1]
+
+    def _event_shape(self) -> TensorShape:
+        shape = self.concentration.get_shape()
+        return TensorShape([None]) if shape.ndims is None else shape[-1:]
+
+    def _event_shape_tensor(self) -> Any:
+        return array.shape(self.concentration)[-1:]
+
+    def _log_beta(self) -> Any:
+        return reduce_sum(lgamma(self.concentration), -1) - lgamma(self.total_concentration)
+
+    def _classes(self) -> Any:
+        return as_float(self._event_shape_tensor()[0], self.concentration.dtype)
+
+    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+        drawn = random_gamma([n], self.concentration, dtype=self.dtype, seed=seed)
+        return drawn / reduce_sum(drawn, -1, keepdims=True)
+
+    def _log_prob(self, x: Any) -> Any:
+        from dataflow.ops.special import xlogy
+
+        return reduce_sum(xlogy(self.concentration - 1.0, x), -1) - self._log_beta()
+
+    def _entropy(self) -> Any:
+        total, k = self.total_concentration, self._classes()
+        return (
+            self._log_beta()
+            + (total - k) * digamma(total)
+            - reduce_sum((self.concentration - 1.0) * digamma(self.concentration), -1)
+        )
+
+    def _mean(self) -> Any:
+        return self.concentration / self.total_concentration[..., None]
+
+    def _covariance(self) -> Any:
+        from dataflow.ops.matrix_diag import matrix_set_diag
+
+        mean = self._mean()
+        scale = 1.0 / sqrt(1.0 + self.total_concentration[..., None])
+        outer = -(mean * scale)[..., None] * (mean * scale)[..., None, :]
+        return matrix_set_diag(outer, self._variance())
+
+    def _variance(self) -> Any:
+        mean = self._mean()
+        return mean * (1.0 - mean) / (1.0 + self.total_concentration[..., None])
+
+    def _mode(self) -> Any:
+        mode = (self.concentration - 1.0) / (self.total_concentration[..., None] - self._classes())
+        message = "mode undefined when any concentration <= 1"
+        from dataflow.ops.math import reduce_all
+
+        where = reduce_all(self.concentration > 1.0, -1, keepdims=True)
+        return self._where_defined(where & (mode <= mode), mode, message)
+
+
+class DirichletMultinomial(Dirichlet):
+    """`Multinomial` counts whose probabilities are drawn from `Dirichlet`; floats, no gradient."""
+
+    def __init__(
+        self,
+        total_count: Any,
+        concentration: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "DirichletMultinomial",
+    ) -> None:
+        arguments = dict(locals())
+        with name_scope(name) as scope:
+            concentration = convert_to_tensor(concentration, name="concentration")
+            total = convert_to_tensor(
+                total_count, name="total_count", preferred_dtype=concentration.dtype
+            )
+            total = cast(total, concentration.dtype)
+            self._total_count = after([whole_numbers(total)] if validate_args else [], total)
+        super().__init__(concentration, validate_args, allow_nan_stats, scope)
+        self._reparameterization_type = NOT_REPARAMETERIZED
+        self._set_arguments(arguments)
+
+    @property
+    def total_count(self) -> Any:
+        """The number of draws."""
+        return self._total_count
+
+    def _batch_shape(self) -> TensorShape:
+        return static_broadcast([self._total_count.get_shape(), super()._batch_shape()])
+
+    def _batch_shape_tensor(self) -> Any:
+        return dynamic_broadcast([array.shape(self._total_count), super()._batch_shape_tensor()])
+
+    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+        batch, classes = self.batch_shape_tensor(), self.event_shape_tensor()[0]
+        concentration = array.broadcast_to(self.concentration, array.concat([batch, [classes]], 0))
+        gammas = random_gamma([n], concentration, dtype=self.dtype, seed=seed)
+        second = None if seed is None else seed + 1
+        whole = array.concat([[n], batch], 0)
+        counts = draw_counts(self.total_count, log(gammas), 1, whole, classes, self.dtype, second)
+        return counts[0]
+
+    def _log_prob(self, counts: Any) -> Any:
+        counts = after(self._checked((whole_numbers, counts)), counts)
+        both = self.concentration + counts
+        beta = reduce_sum(lgamma(both), -1) - lgamma(reduce_sum(both, -1))
+        return beta - self._log_beta() + log_combinations(self.total_count, counts)
+
+    def _entropy(self) -> Any:
+        raise NotImplementedError("entropy is not implemented: DirichletMultinomial")
+
+    _mode = _entropy
+
+    def _mean(self) -> Any:
+        return self.total_count[..., None] * super()._mean()
+
+    def _scale(self) -> Any:
+        total = self.total_concentration
+        return (self.total_count * (self.total_count + total) / (1.0 + total))[..., None]
+
+    def _variance(self) -> Any:
+        share = self.concentration / self.total_concentration[..., None]
+        return self._scale() * share * (1.0 - share)
+
+    def _covariance(self) -> Any:
+        from dataflow.ops.matrix_diag import matrix_set_diag
+
+        share = self.concentration / self.total_concentration[..., None]
+        outer = -self._scale()[..., None] * share[..., None] * share[..., None, :]
+        return matrix_set_diag(outer, self._variance())
+
+
+@RegisterKL(Dirichlet, Dirichlet)
+def _kl_dirichlet_dirichlet(a: Any, b: Any, name: str | None = None) -> Any:
+    with name_scope(name, "kl_dirichlet_dirichlet"):
+        digammas = digamma(a.concentration) - digamma(a.total_concentration)[..., None]
+        weighted = (a.concentration - b.concentration) * digammas
+        return reduce_sum(weighted, -1) - a._log_beta() + b._log_beta()
