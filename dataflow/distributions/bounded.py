@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from dataflow.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     Distribution,
@@ -13,7 +15,6 @@ from dataflow.distributions.distribution import (
     positive,
 )
 from dataflow.distributions.kullback_leibler import RegisterKL
-from dataflow.distributions.location_scale import _EULER_GAMMA
 from dataflow.distributions.noise import shape_of_draws, uniform_noise
 from dataflow.distributions.normal_functions import (
     softplus,
@@ -213,7 +214,9 @@ class Kumaraswamy(Beta):
 
     def _entropy(self) -> Any:
         a, b = self.concentration1, self.concentration0
-        return 1.0 - 1.0 / b + (1.0 - 1.0 / a) * (digamma(b + 1.0) + _EULER_GAMMA) - log(a) - log(b)
+        return (
+            1.0 - 1.0 / b + (1.0 - 1.0 / a) * (digamma(b + 1.0) + np.euler_gamma) - log(a) - log(b)
+        )
 
     def _mean(self) -> Any:
         return self._moment(1.0)

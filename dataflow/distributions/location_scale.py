@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from dataflow.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     Distribution,
@@ -37,9 +39,6 @@ from dataflow.ops.random import random_gamma, random_normal, random_uniform
 from dataflow.ops.special import betainc, digamma, lgamma
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
-
-
-_EULER_GAMMA = 0.5772156649015329
 
 
 class _LocationScale(Distribution):
@@ -256,10 +255,10 @@ class Gumbel(_LocationScale):
         return -exp(-self._z(x))
 
     def _entropy(self) -> Any:
-        return self._everywhere(1.0 + _EULER_GAMMA) + log(self.scale)
+        return self._everywhere(1.0 + np.euler_gamma) + log(self.scale)
 
     def _mean(self) -> Any:
-        return self.loc + self._constant(0.0, _EULER_GAMMA)
+        return self.loc + self._constant(0.0, np.euler_gamma)
 
     def _stddev(self) -> Any:
         return self._everywhere(self.scale * (math.pi / math.sqrt(6.0)))
