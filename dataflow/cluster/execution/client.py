@@ -48,7 +48,7 @@ class RemotePlan(NamedTuple):
 
 
 class RemoteSession:
-    """A session on a cluster. `run` gives the values, and what pruning left for the widgets."""
+    """A session on a cluster. `run` returns the values, and for the widgets the nodes that pruning left."""
 
     def __init__(self, backend: LocalMaster | RemoteMaster, graph: Any, config: Any) -> None:
         self.backend = backend
@@ -68,7 +68,7 @@ class RemoteSession:
     ) -> tuple[Any, frozenset[str], list[str], list[str]]:
         """Return (result, names of the needed nodes, names of fetches, names of fed tensors).
 
-        With ``until`` it may be run many times before this returns, as of `MasterSession.run`.
+        With ``until`` the step may run many times before this returns, as in `MasterSession.run`.
         """
         combination, values = self._combination(fetches, feed_dict)
         return (
@@ -79,9 +79,9 @@ class RemoteSession:
         )
 
     def again(self, fetches: Any, feed_dict: Any = None) -> RemotePlan | None:
-        """What `run` does with such fetches and feeds, found out once.
+        """A plan for runs with these fetches and feeds, so that they are analyzed only once.
 
-        ``None`` where a value stands for several tensors, and has to be taken apart each time.
+        ``None`` if a fed value stands for several tensors and must be unpacked in every run.
         """
         combination, _ = self._combination(fetches, feed_dict)
         if len(combination.feeds) != len(feed_dict or ()):
@@ -140,7 +140,7 @@ class RemoteSession:
         return None if deadline is None else max(0.001, deadline - time.monotonic())
 
     def _with_node(self, error: OpError) -> OpError:
-        """The error with the node of this graph, where it came with a name only."""
+        """The error with this graph's node, if only the node's name was sent."""
         found = re.match(r"\S+ '([^']+)'", error.message) if error.op is None else None
         if found is not None and found[1] in self.graph.op_by_name:
             op = self.graph.op_by_name[found[1]]
@@ -191,7 +191,7 @@ class RemoteSession:
     def explain(self, fetches: Any, feeds: list[Tensor]) -> dict[str, Any]:
         """Return what each task would do in a run, as plain data, without running it.
 
-        ``{"fetches": names, "feeds": names, "tasks": {task: parts}}``; of the parts says
+        ``{"fetches": names, "feeds": names, "tasks": {task: parts}}``; see
         `introspect.explain_tasks.Part`.
         """
         combination = Combination(FetchPlan(self.graph, fetches), feeds)
@@ -220,7 +220,7 @@ class RemoteSession:
         return self.backend.placement(combination)
 
     def tasks_of_run(self, fetches: list[str], feeds: list[str]) -> dict[str, str]:
-        """Return the task of every node that a run which was made needed, by the run's names.
+        """Return the task of every node that an earlier run needed, given the names of its fetches and feeds.
 
         Empty for a run that this session did not make, or no longer knows.
         """

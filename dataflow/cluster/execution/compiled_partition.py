@@ -1,7 +1,7 @@
-"""A partition as its task runs it: a function for each segment, and the tables of who follows whom.
+"""A partition as its task runs it: a function for each segment, and tables of which segment follows which.
 
-As a local plan, a partition is compiled at once and rewritten when it has run a few times. Its
-segments keep their inputs and outputs: what crosses them has been agreed with other tasks.
+Like a local plan, a partition is compiled at once and rewritten after a few runs. Its segments keep
+their inputs and outputs, which other tasks rely on.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MOST_INLINE_NODES = 40
 
 
 class _CurrentStep(threading.local):
-    """Of the step that the calling thread is running."""
+    """The step that the calling thread is running."""
 
     cancellation: Cancellation | None = None
     #: The number of the segment.
@@ -55,30 +55,30 @@ current_step = _CurrentStep()
 
 
 class StepCancellation:
-    """The cancellation that kernels see: that of the step which the calling thread is running."""
+    """The cancellation that kernels see: that of the calling thread's current step."""
 
     @property
     def of_one_step(self) -> bool:
-        """Whether there is a step that could be given up."""
+        """Whether the calling thread is running a step that can be canceled."""
         return current_step.cancellation is not None
 
     @property
     def holder(self) -> Hashable:
-        """Who holds a lock that a kernel takes now: the segment that the calling thread runs.
+        """The holder of a lock that a kernel takes now: the calling thread's current segment.
 
-        Not the thread: a step's later segments, and other steps, may run on it meanwhile.
+        It is not the thread, as later segments and other steps may run on that in the meantime.
         """
         current = current_step.cancellation
         return threading.get_ident() if current is None else (current, current_step.segment)
 
     @property
     def cancelled(self) -> bool:
-        """Whether the step has been given up."""
+        """Whether the step has been canceled."""
         current = current_step.cancellation
         return current is not None and current.cancelled
 
     def register(self, callback: Callable[[], None]) -> int:
-        """Call ``callback`` when the step is given up."""
+        """Call ``callback`` when the step is canceled."""
         current = current_step.cancellation
         return 0 if current is None else current.register(callback)
 
@@ -102,7 +102,7 @@ class TaskSession:
         self.resources = resources
         self.cancellation = StepCancellation()
         # Functions within a node (those of datasets) are planned here, as in a session of their own.
-        # Whatever a client's session asks for, nodes without a kernel go to the CPU there.
+        # There, nodes without a GPU kernel go to the CPU, whatever the client's session asks for.
         self.config = ConfigProto(allow_soft_placement=True)
         self.local_devices = local_devices(self.config, len(gpus()), task)
         self.has_gpu = len(self.local_devices) > 1
@@ -114,7 +114,7 @@ class TaskSession:
 
 
 class CompiledSegment(NamedTuple):
-    """A segment's function, with what tells a failing line of it from the others."""
+    """A segment's function, and what is needed to find the node of a line that failed."""
 
     placed: Placed
     generated: GeneratedPlan
@@ -122,10 +122,10 @@ class CompiledSegment(NamedTuple):
 
 
 class CompiledPartition:
-    """The functions of a partition's segments, and the tables that say who follows whom.
+    """The functions of a partition's segments, and tables of which segment follows which.
 
     ``options`` are those of the client's session; ``None``: nothing is rewritten. ``traced``: its
-    steps will be traced; the code for that is made here, for in a step it would look like the time
+    steps will be traced; the code for that is made here, because made in a step it would look like time
     that a message took. Raises
     `InvalidArgumentError` for a pin that the task cannot keep, unless ``soft_placement`` lets it.
     """
@@ -150,7 +150,7 @@ class CompiledPartition:
         self._segments = [self._compile(n, placed) for n, placed in enumerate(self._place())]
         #: What each segment runs now.
         self.functions = [segment.function for segment in self._segments]
-        #: Whether it has run so few times that it may still be rewritten.
+        #: Whether it has run too few times to have been rewritten.
         self.is_new = self.may_be_rewritten and not traced
         self._runs_left = RUNS_BEFORE_REWRITING
         num_nodes = sum(len(segment.ops) for segment in plan.segments)
@@ -160,29 +160,29 @@ class CompiledPartition:
         self.num_blocking = sum(s.blocking for s in plan.segments)
         #: Blocking segments that need no thread of their own to wait on.
         self.can_retry = [s.blocking and _can_retry(s.ops) for s in plan.segments]
-        #: Segments that take no longer than the bytes that they are given.
+        #: Segments whose time depends only on the number of bytes they are given.
         self.inline_safe = [_is_inline_safe(s.ops) for s in plan.segments]
-        #: There are branches, and values of those not taken.
+        #: There are branches, so that values may be dead.
         self.structured = any(
             op.op_def.control_flow for segment in plan.segments for op in segment.ops
         )
         self.releases = _releases(plan)
-        #: Several tasks share a machine: BLAS's threads, which wait for each other in loops, would
+        #: Several tasks share a machine: BLAS's threads, which wait for each other in busy loops, would
         #: take each other's processors (a step of 0.5 ms took 40 ms with them).
         self.scopes: list[Callable[[], Any] | None] = [
             single_threaded if any(op.op_def.calls_blas for op in segment.ops) else None
             for segment in plan.segments
         ]
         self._calls = [_on_slots(self, number) for number in range(len(plan.segments))]
-        #: Segments that change variables with what came from elsewhere, after others have read.
+        #: Segments that change variables with received values, after other segments have read them.
         self.updates = (
             [bool(s.num_pending) and _changes_variables(s.ops) for s in plan.segments]
             if any(not s.num_pending and _reads_variables(s.ops) for s in plan.segments)
             else [False] * len(plan.segments)
         )
-        #: Nothing in it blocks: whatever is ready can run on the thread that finds it so.
+        #: Nothing in it blocks: a segment can run on the thread that makes it ready.
         self.is_plain = not self.num_blocking
-        #: Nothing in it waits on the thread that runs it, or takes long.
+        #: Nothing in it takes long, or waits on the thread that runs it.
         self.is_quick = all(self.inline_safe) and self.num_blocking == sum(self.can_retry)
         self._traced: dict[int, CompiledSegment] = {}
         if traced:
@@ -190,7 +190,7 @@ class CompiledPartition:
                 self._traced_segment(number)
 
     def _place(self) -> Iterator[Placed]:
-        """The segments with their copies. What no other task sees stays on the GPU between them."""
+        """The segments with their copies. Values that no other task sees stay on the GPU between segments."""
         plan = self.plan
         on_host = {
             *plan.fetch_slots,
@@ -211,7 +211,7 @@ class CompiledPartition:
             yield placed
 
     def _from_the_beginning(self, segment: Segment, places: Any) -> tuple[Any, ...]:
-        """What is placed for the first steps (`rewrites.engine.as_always`)."""
+        """The placement for the first steps (`rewrites.engine.as_always`)."""
         given = (segment.ops, segment.outputs, segment.inputs, places)
         loops = any(op.op_def.control_flow == "next_iteration" for op in segment.ops)
         if self.session.has_gpu or not loops:
@@ -251,20 +251,20 @@ class CompiledPartition:
 
     @property
     def may_be_rewritten(self) -> bool:
-        """Whether the client asks for it, and there is enough to rewrite."""
+        """Whether the client allows it, and there is enough to rewrite."""
         options = self._options
         return options is not None and options.min_nodes <= sum(
             len(segment.ops) for segment in self.plan.segments
         )
 
     def count_run(self) -> None:
-        """A step begins while the partition `is_new`; from the third on they rewrite it, bit by bit."""
+        """Count a step while the partition `is_new`; from the third on each step rewrites a part of it."""
         self._runs_left -= 1
         if self.is_new and self._runs_left < 0 and self._rewriting.go_on():
             self.is_new = False
 
     def rewrite(self) -> None:
-        """Apply the rewrites to each segment; steps that run meanwhile go on with what they have."""
+        """Apply the rewrites to each segment; steps in progress go on with the old code."""
         finish(self._rewrite_gradually())
 
     def _rewrite_gradually(self) -> Steps[None]:
@@ -295,7 +295,7 @@ class CompiledPartition:
             self.functions[number] = generated.function
 
     def new_slots(self, allocator: OutputAllocator | None = None) -> list[Any]:
-        """The slots of a step, empty. The last holds the connection on which results are sent, which
+        """The empty slots of a step. The last one holds the connection on which results are sent, which
         allocates memory for them (`runtime.output_allocator`)."""
         slots: list[Any] = [None] * len(self.plan.slots)
         slots.append(allocator)
@@ -335,7 +335,7 @@ class CompiledPartition:
     def call_on_slots(self, number: int, function: str) -> str:
         """The line of code that calls a segment's ``function`` with the values in its slots.
 
-        It is written out for these very slots: a loop over them took longer than a small segment.
+        The slots are written out: a loop over them took longer than a small segment.
         The last slot is the allocator, for a function that takes one.
         """
         segment = self.plan.segments[number]
@@ -364,7 +364,7 @@ def _on_slots(
 def _preallocated(plan: GraphPartition) -> list[list[bool]]:
     """By segment, which outputs are computed in the connection's shared memory; empty if none are.
 
-    They are sent once, and have no other use in this task.
+    These are sent once and not used otherwise in this task.
     """
     others = {*plan.fetch_slots, *(slot for s in plan.segments for slot in s.input_slots)}
     times = Counter(n for s in plan.segments for t in s.transfers for n in t[2])
@@ -421,8 +421,8 @@ def _reads_variables(ops: Sequence[Operation]) -> bool:
 def _releases(plan: GraphPartition) -> list[list[int]]:
     """Return the slots that are dead once a segment has run and sent.
 
-    A value that stays referenced costs more than its memory: a variable whose array somebody holds
-    must be copied before it is changed.
+    A reference costs more than memory: a variable whose array is still referenced must be copied before
+    it is changed.
     """
     readers: dict[int, int] = dict.fromkeys(plan.fetch_slots, 2)
     for segment in plan.segments:
@@ -458,7 +458,7 @@ class _Binder:
         places: tuple[Sequence[str], Sequence[str | None]],
         origin: dict[Operation, Operation] | None = None,
     ) -> Placed:
-        """The nodes with the copies that the task's GPU asks for.
+        """The nodes, with the copies to and from the task's GPU.
 
         ``places``: where the inputs are, and where the outputs go (None: left where they are).
         ``origin`` leads from the given nodes to the client's; the result's does so from its own.
@@ -482,7 +482,7 @@ class _Binder:
     def generator(
         self, placed: Placed, trace: bool, final: bool, preallocated: Sequence[bool]
     ) -> Generator:
-        """What writes the function of a segment; ``final`` with one value's buffer taken over by another.
+        """The generator of a segment's function; if ``final``, values may reuse the buffers of others.
 
         ``preallocated``: the outputs that are made in memory of an allocator, or none of them.
         """
@@ -492,6 +492,6 @@ class _Binder:
             self.bind_variable,
             trace=trace,
             reuse=final and not placed.kernel_devices,
-            # What a GPU makes is copied from it: no kernel of ours writes it here.
+            # A result on a GPU is copied to the host: no kernel can write it to host memory itself.
             preallocated=[False] * len(preallocated) if placed.kernel_devices else preallocated,
         )

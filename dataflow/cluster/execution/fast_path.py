@@ -1,14 +1,14 @@
 """A step that is one message there and one back, as its master runs it.
 
 The steps of a training loop are alike. Where the reads came with the end of the previous step
-(`prefetch`), all that is left of a step is: compute, send what was computed, take the answer. No
-part of that can go another way, so there is nothing to decide, and no state that somebody else might
-ask for. Whatever is not as it was (another fetch or feed, an old read, a traced step) is left to
-`MasterSession.run` before anything has happened; whatever comes instead of the answer (an error, a
-death, a time-out, a closed session) is a `Fallback`, with which the general step goes on.
+(`prefetch`), all that is left of a step is: compute, send the results, take the answer. There
+are no decisions in that, and no state that another thread might ask for. If anything differs from the
+last step (another fetch or feed, an old read, a traced step), `MasterSession.run` takes over before
+anything has been sent; if something else comes instead of the answer (an error, a death, a time-out, a
+closed session), the general step goes on from a `Fallback`.
 
-Its two halves are chains that `schedule.runner` compiles, as the stages of a `LinearRun` are. It is no
-`LinearRun`, as no segment of it may have to wait (`fast_step`): there is nothing to suspend or resume.
+Its two halves are chains that `schedule.runner` compiles, as the stages of a `LinearRun` are. It is not
+a `LinearRun` because none of its segments ever waits (`fast_step`): there is nothing to suspend.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Fallback(NamedTuple):
     step: int
     run: int
     connection: Connection
-    #: What the local partition has done, and the values that it has left.
+    #: The segments of the local partition that have run, and the values in its slots.
     chain: SegmentChain
     slots: list[Any]
     read_at: int
@@ -68,7 +68,7 @@ def fast_step(
     one_message = (
         all(task == remote.task for task, _, _ in sends)
         and [number for _, number, _ in sends] == list(range(len(partition.channels)))
-        # What one half of the work sends does not wait for the other half.
+        # The messages of one half do not wait for the other half.
         and sum(number not in remote.coalesced for _, number, _ in sends) == 1
     )
     if not one_message or len(left) > 1 or last.sends or any(last.pending):
@@ -77,7 +77,7 @@ def fast_step(
 
 
 class FastStep:
-    """A step's fast path, decided once; several threads may run it at once, each on a connection."""
+    """A step's fast path, planned once; threads may run it concurrently, each on its own connection."""
 
     def __init__(
         self,
@@ -113,9 +113,9 @@ class FastStep:
         self._fetch_slots = plan.fetch_slots
 
     def run(self, values: Sequence[Any], seconds: float | None, count: int) -> list[Any] | None:
-        """Run the step on the fed values, as run ``count`` of this process; return the fetched ones.
+        """Run the step on the fed values, as run ``count`` of this process; return the fetched values.
 
-        ``None``: it is none of this kind now, and nothing has happened. Errors as of
+        ``None``: the fast path does not apply now, and nothing was sent. Raises as
         `MasterSession.run`.
         """
         master, local = self._master, self._local
@@ -135,7 +135,7 @@ class FastStep:
                 return None
             with master.lock:
                 may_run = machine.begin(step, self._tasks)
-            if not may_run:  # its task is dead, as the general step will say
+            if not may_run:  # its task is dead; the general step will report that
                 pool.give_unused(connection)
                 return None
             with Computing():
@@ -154,7 +154,7 @@ class FastStep:
         with master.lock:
             finished = machine.finish(step)
         lost = None if finished else master.verdict(step)
-        if lost is not None:  # another thread has seen the task die
+        if lost is not None:  # another thread has noticed the task's death
             raise error_of(lost.code, lost.message, lost.task)
         return outcome  # type: ignore[return-value]
 
@@ -173,7 +173,7 @@ class FastStep:
             connection.deadline = time.monotonic() + seconds
         slots = local.new_slots(connection)
         take_in(slots, self._read_slots, reads)
-        # Reads in the sender's shared memory are released as soon as they were used.
+        # Release reads that lie in the sender's shared memory as soon as they were used.
         reads.clear()
         for slot, position in self._feeds:
             slots[slot] = values[position]

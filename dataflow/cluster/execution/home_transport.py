@@ -1,7 +1,7 @@
 """A registered partition, and how its steps answer their master: with results, and the next reads.
 
-The master decides whether it uses the reads of a next step; if not, nothing has happened: only reads
-are prefetched.
+The master decides whether it uses the prefetched reads of a next step. If it does not, no harm is
+done, as only reads are prefetched.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PrefetchedStep:
 
 
 class Registered:
-    """A partition that a master registered: what can be decided of its steps before they run."""
+    """A partition that a master registered, and what can be decided about its steps before they run."""
 
     def __init__(
         self, partition: CompiledPartition, session: str, home: str, addresses: dict[str, str]
@@ -51,7 +51,7 @@ class Registered:
         self.addresses = addresses
         self.waits = partition.num_blocking > 0
         self.sends_home = all(task == home for s in plan.segments for task, _, _ in s.transfers)
-        #: A step is done on the thread that receives, without waiting for any other task.
+        #: A step runs on the receiving thread, without waiting for any other task.
         self.is_quick = partition.is_quick and self.sends_home
         self.reads = first_chain(partition)
         read_slots = [slot for _, _, slots in self.reads.sends for slot in slots]
@@ -68,15 +68,15 @@ class Registered:
             and len(sends) <= 1
             and all(send[0] == home for send in (*sends, *self.reads.sends))
         )
-        #: What a prefetched step does when all of its messages have come, if that is linear.
+        #: What a prefetched step runs once all of its messages have arrived, if that is a linear schedule.
         self.schedule: LinearSchedule | None = None
         if is_linear:
             self.schedule = linear_schedule(partition, rest)
 
     def prefetch(self, connection: Connection) -> tuple[PrefetchedStep, list[Any]] | None:
-        """Do the reads of a step of the master on a connection; return it, and them.
+        """Do the reads of the next step of the master on ``connection``; return that step and the reads.
 
-        ``None`` where that fails, or is slowed down.
+        ``None`` if a read fails, or the task is slowed down.
         """
         partition = self.partition
         load = partition.session.load
@@ -92,16 +92,16 @@ class Registered:
                 for value in reads:
                     check_alive(value)
         except Exception:
-            return None  # the step will say so when it is asked for
+            return None  # the step itself will report the error
         for slot in self.reads.sent:
             slots[slot] = None
         return PrefetchedStep(self, slots, read_at), reads
 
 
 class HomeTransport:
-    """Sends a step's results to its master, and what other tasks need to them.
+    """Sends a step's results to its master, and to other tasks the tensors that they need.
 
-    The master hears of the end once, by DONE, DATA with LAST, or ERROR.
+    The master is told of the end once, by DONE, DATA with LAST, or ERROR.
     """
 
     __slots__ = ("_service", "_step", "connection", "registered", "tracer", "want_next")

@@ -1,8 +1,8 @@
 """Running a linear schedule: segments in a fixed order, some of which may have to wait.
 
-No thread waits. Where a segment would have to, for a token or for enough gradients, the run is
-suspended, and resumed by the thread whose step makes the condition true. Such a run has all of its
-messages when it begins; `PartitionRun` takes them in any order.
+No thread waits. If a segment would have to wait, for a token or for enough gradients, the run is
+suspended; the thread whose step makes the condition true resumes it. A linear run has all of its
+messages when it begins, whereas `PartitionRun` takes them in any order.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _INLINE_BYTES = 1 << 18
 
 
 class Transport(Protocol):
-    """Where a run's results go."""
+    """Receives a run's results."""
 
     def suspended(self, run: LinearRun) -> None:
-        """The run may have to wait from now on, and `LinearRun.cancel` can give it up."""
+        """The run may have to wait from now on; `LinearRun.cancel` ends it."""
 
     def may_block(self) -> bool:
         """Whether `done` may wait for the receiver to make room."""
@@ -37,7 +37,7 @@ class Transport(Protocol):
 
 
 class Wait(NamedTuple):
-    """The condition of a segment whose slot holds ``handle``: it cannot run before `ready`."""
+    """What a segment waits for while its slot holds ``handle``: it cannot run before `ready` is true."""
 
     slot: int
     handle: Any
@@ -46,11 +46,12 @@ class Wait(NamedTuple):
 
 
 class Stage:
-    """One segment that may have to wait, or all of them up to the next such one.
+    """One segment that may have to wait, or all segments up to the next one that may.
 
-    ``run(slots, read_at)`` as of `runner`; ``made`` are the slots that it fills. ``rest_is_inline_safe``:
-    whether what follows takes no longer than the bytes that it is given; ``None``: nothing follows.
-    ``handle_slot``: of the only thing that says what the segment waits for; ``wait`` is the last.
+    ``run(slots, read_at)`` is a `runner`; ``made`` are the slots that it fills. ``rest_is_inline_safe``:
+    whether the time of what follows depends only on the bytes it is given; ``None``: nothing follows.
+    ``handle_slot`` holds the only input that determines what the segment waits for; ``wait`` is the last
+    such condition.
     """
 
     __slots__ = ("handle_slot", "made", "may_wait", "rest_is_inline_safe", "run", "wait")
@@ -68,7 +69,7 @@ class Stage:
 
 
 class LinearSchedule(NamedTuple):
-    """The stages of a chain of segments in order; then their fetches and transfers are sent."""
+    """The stages of a chain of segments, in order, and the fetches and transfers that are sent after them."""
 
     stages: list[Stage]
     fetch_slots: Sequence[int]
@@ -76,7 +77,7 @@ class LinearSchedule(NamedTuple):
 
 
 def linear_schedule(partition: CompiledPartition, chain: SegmentChain) -> LinearSchedule | None:
-    """Return the schedule; ``None`` where a segment needs a thread of its own to wait on."""
+    """Return the schedule; ``None`` if a segment needs a thread of its own to wait on."""
     segments, can_retry = partition.plan.segments, partition.can_retry
     if partition.structured or any(
         segments[n].blocking and not can_retry[n] for n in chain.numbers
@@ -84,7 +85,7 @@ def linear_schedule(partition: CompiledPartition, chain: SegmentChain) -> Linear
         return None
     stages: list[Stage] = []
     start = 0
-    # Each segment that may wait is a stage of its own; what lies between two is one.
+    # Each segment that may wait is a stage of its own; all segments between two of them are one.
     for _, group in itertools.groupby(chain.numbers, lambda n: can_retry[n] and (n,)):
         stop = start + len(list(group))
         stages.append(Stage(partition, chain, slice(start, stop)))
@@ -123,15 +124,15 @@ class LinearRun:
         self._watcher: Callable[[], None] | None = None
         #: What it waits for.
         self._condition: Any = None
-        #: Of the thread that waits, where there is one all the same.
+        #: The cancellation of the thread that waits, if a thread has to wait after all.
         self._cancellation: Cancellation | None = None
 
     def go(self) -> None:
-        """Run from the beginning, on a thread that may take its time."""
+        """Run from the present stage on, on a thread that may be kept busy."""
         then_wake(self._go_on)
 
     def cancel(self) -> None:
-        """Begin no further stage, and take nothing that is waited for."""
+        """Begin no further stage, and consume nothing that the run was waiting for."""
         self._stopped = True
         if self._condition is not None:
             self._condition.unwatch(self._watcher)
@@ -141,7 +142,7 @@ class LinearRun:
     def _go_on(self, on_notifier: bool = False) -> None:
         """Run until it ends or waits.
 
-        With ``on_notifier``, on a thread that serves another step, nothing is done that may take long.
+        With ``on_notifier``, on a thread that serves another step, nothing that may take long is done.
         """
         stages, at = self._schedule.stages, self._at
         try:
@@ -171,7 +172,7 @@ class LinearRun:
         schedule, slots = self._schedule, self._slots
         fetches = [slots[slot] for slot in schedule.fetch_slots]
         last = [(task, n, [slots[slot] for slot in which]) for task, n, which in schedule.transfers]
-        # Values in a sender's shared memory are released before the answer goes.
+        # Release values in a sender's shared memory before the answer is sent.
         slots.clear()
         try:
             self._transport.done(fetches, last)
@@ -184,17 +185,17 @@ class LinearRun:
             self._transport.failed(error)
 
     def _may_continue_inline(self, stage: Stage) -> bool:
-        """Whether what follows a segment that has waited takes no time worth a thread."""
+        """Whether what follows a segment that has waited is too short to be worth a thread."""
         num_bytes = 0
         for slot in stage.made:
             num_bytes += getattr(self._slots[slot], "nbytes", 0) or 0
         return bool(stage.rest_is_inline_safe) and num_bytes <= _INLINE_BYTES
 
     def _try(self, stage: Stage) -> bool:
-        """Run a segment that may have to wait; ``False``: the run goes on when it can."""
-        try_woken()  # this thread may just have woken who brings what it waits for
+        """Run a segment that may have to wait; ``False``: the run is suspended."""
+        try_woken()  # this thread may just have woken the run that provides what this one waits for
         if self._watcher is None:
-            self._watcher = self._wake  # one object: it is known by that
+            self._watcher = self._wake  # always the same object: `unwatch` compares by identity
             self._transport.suspended(self)
         wait = stage.wait
         if wait is not None and self._slots[wait.slot] is wait.handle:
@@ -233,7 +234,7 @@ class LinearRun:
         then_wake(self._go_on, True)
 
     def _wait(self) -> None:
-        """Run the segment on a thread of its own, which waits, and then what follows."""
+        """Run the segment on a thread of its own, which may wait, and then what follows."""
         stage = self._schedule.stages[self._at]
         cancellation = self._cancellation = Cancellation()
         current_step.cancellation = cancellation

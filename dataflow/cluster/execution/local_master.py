@@ -15,7 +15,7 @@ from dataflow.cluster.execution.step_tracer import StepTracer
 class LocalMaster:
     """The target's server lives in this process: its master works on this very graph."""
 
-    #: What was prepared stays good as long as the server lives.
+    #: Prepared steps stay valid as long as the server lives.
     generation = 0
 
     def __init__(self, server: Any, graph: Any, config: Any) -> None:
@@ -47,7 +47,7 @@ class LocalMaster:
         return results
 
     def explain(self, combination: Combination, deadline: float | None) -> dict[str, Any]:
-        """Have each task say what it would do."""
+        """Ask each task what it would do."""
         fetches = combination.fetches
         return dict(
             self.master.explain(fetches.tensors, fetches.operations, combination.feeds, deadline)

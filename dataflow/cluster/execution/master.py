@@ -1,8 +1,8 @@
 """The master of a session: cuts the graph, registers the partitions, and runs steps over the tasks.
 
 It lives in the process of the session's target. Its own task's partition runs on the caller's thread,
-between the messages of the others; who is waited for, and what an error or a death means, decides
-the `StepMachine`.
+between the messages of the others. The `StepMachine` decides which tasks a step waits for, and what an
+error or a death means.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.subnormals import Computing
 from dataflow.rewrites.options import RewriteOptions
 
-#: How long a task may take to drop what a session registered, before the session goes on without.
+#: How long a closing session waits for a task to drop what the session registered there.
 _CLOSE_SECONDS = 1.0
 
 
@@ -57,7 +57,7 @@ class RemotePartition:
         self.task = task
         self.traced = traced
         self.address = address
-        #: To register it once more where the task was restarted.
+        #: For registering it again after the task was restarted.
         self.partition = partition
         self.handle = 0
         #: The task's GPU of each node that is placed on one.
@@ -65,15 +65,15 @@ class RemotePartition:
         self.incarnation = ""
         self.feed_positions = [feeds.index(t) for t in partition.feeds]
         self.fetches = partition.fetches
-        #: Nothing begins before the first message of ours, so that RUN can travel with it.
+        #: Nothing in it begins before our first message, so that RUN can be sent with that.
         self.prefetch_channels: list[tuple[int, int]] | None = None
-        #: Channels whose message goes with the next one.
+        #: Channels whose message is sent together with the next one.
         self.coalesced: frozenset[int] = frozenset()
         self.waits = not partition.feeds and all(s.num_pending for s in partition.segments)
 
 
 class PreparedStep:
-    """What is known of a step before it runs: its partitions, and where each fetch comes from."""
+    """What is known about a step before it runs: its partitions, and where each fetch comes from."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class PreparedStep:
         self.coalesced = {remote.task: remote.coalesced for remote in remotes}
         self.sources = sources  # per fetch: ("", feed position) or (task, position in its fetches)
         self.num_blocking = local.num_blocking if local is not None else 0
-        #: The task that has all of it can do it again without being told.
+        #: The one task that runs all of it can repeat it without being asked each time.
         self.can_repeat = local is None and len(remotes) == 1 and not sources
         self.can_repeat = self.can_repeat and not remotes[0].feed_positions
         #: It is one message there and one back, if its reads were done ahead.
@@ -127,7 +127,7 @@ class MasterSession:
         self.timeout_seconds = timeout_seconds
         self.machine = StepMachine()
         self.num_steps = 0
-        #: Tasks that were restarted since this session first used them: what they held is gone.
+        #: Tasks that were restarted since this session first used them; their state is lost.
         self.restarted: set[str] = set()
         self.closed = False
         self._task_session = task_session
@@ -136,7 +136,7 @@ class MasterSession:
         #: Guards the machine.
         self.lock = threading.Lock()
         self._register_lock = threading.Lock()
-        #: The life of each task in which this session first used it.
+        #: The incarnation of each task when this session first used it.
         self._first_incarnations: dict[str, str] = {}
         self._verdicts: dict[int, Fail] = {}
         self._contacted: set[str] = set()
@@ -157,8 +157,8 @@ class MasterSession:
     ) -> PreparedStep:
         """Cut the graph for these fetches and feeds and register its partitions with their tasks.
 
-        ``traced``: its steps will be traced, see `CompiledPartition`. Raises DeadlineExceededError when these have not answered by the deadline, which is as
-        `time.monotonic` tells.
+        ``traced``: its steps will be traced, see `CompiledPartition`. Raises DeadlineExceededError when the
+        tasks have not answered by the deadline (on the clock of `time.monotonic`).
         """
         cut = self._cut(fetch_tensors, fetch_operations, feeds)
         partitions = dict(cut.partitions)
@@ -196,7 +196,7 @@ class MasterSession:
         feeds: Sequence[Tensor],
         deadline: float | None = None,
     ) -> dict[str, Any]:
-        """Have each task compile and rewrite its partition, and run nothing; see `explain`.
+        """Let each task compile and rewrite its partition without running it; see `explain`.
 
         ``deadline`` is as for `prepare`.
         """
@@ -234,7 +234,7 @@ class MasterSession:
     def register_again(
         self, remote: RemotePartition, incarnation: str, deadline: float | None
     ) -> None:
-        """Register a partition with the present life of its task, unless another thread has done so."""
+        """Register a partition again after its task's restart, unless another thread has done so."""
         with held(self._register_lock, deadline):
             if remote.incarnation != incarnation:
                 self._register(remote, deadline)
@@ -282,14 +282,14 @@ class MasterSession:
         keep_values: bool = True,
         until: Callable[[], bool] | None = None,
     ) -> list[Any]:
-        """Run a step on the fed values; return the fetched ones.
+        """Run a step on the fed values; return the fetched values.
 
-        With ``until`` a step that lies wholly on another task and fetches nothing is run again and
-        again, until that is true; the time-out is for each time.
+        With ``until`` a step that runs entirely on another task and fetches nothing is repeated until
+        ``until()`` is true; the time-out holds for each repetition.
 
-        ``tracers`` is filled with what each task did, by task, where it is given.
+        ``tracers``, if given, receives by task what each task did.
 
-        ``watch`` is a client's connection: when it ends the step is cancelled. Raises the classes of
+        ``watch`` is a client's connection: the step is canceled when it ends. Raises the classes of
         `tf.errors`; UnavailableError or AbortedError name the task that was lost.
         """
         self.num_steps += 1
@@ -328,7 +328,7 @@ class MasterSession:
             self._active.discard(run)
 
     def decide(self, event: Callable[..., list[Decision]], *arguments: Any) -> list[Decision]:
-        """Give the machine an event; keep what it says about steps of other threads."""
+        """Give the machine an event; keep its decisions on other threads' steps for them."""
         with self.lock:
             decisions = event(*arguments)
             for decision in decisions:
@@ -343,33 +343,31 @@ class MasterSession:
     def close(self) -> None:
         """Cancel the steps of other threads; let the tasks drop what this session registered.
 
-        A step that another thread is preparing ends as soon as it begins.
+        A step that another thread is still preparing ends as soon as it begins.
         """
         self.closed = True
         for run in list(self._active):
             run.cancel_from_outside()
         for connection in list(self.in_use):
-            connection.wake()  # the thread that waits for it, and closes it
-        addresses = (
-            self.addresses
-        )  # none once the server has stopped: nothing is to be reached then
+            connection.wake()  # wakes the thread that waits for it, which closes it
+        addresses = self.addresses  # none once the server has stopped: no task can be reached then
         for task in sorted(self._contacted & addresses.keys()):
             try:
                 connection = self.pool.take(addresses[task], task, timeout_seconds=0.2)
-                # One that is stopped reads it when it goes on.
+                # A process that is stopped (SIGSTOP) reads it when it continues.
                 connection.deadline = time.monotonic() + _CLOSE_SECONDS
                 call(connection, "close_session", {"session": self.name})
                 self.pool.give(connection)
             except OpError:
-                pass  # a task that is gone holds nothing any more
+                pass  # a task that is gone has nothing left to drop
         self._contacted.clear()
 
 
 @contextlib.contextmanager
 def held(lock: Any, deadline: float | None) -> Iterator[None]:
-    """Hold a lock, under which another thread may be waiting for a task.
+    """Hold a lock; another thread may be waiting for a task while holding it.
 
-    Raises DeadlineExceededError where it waits for too long.
+    Raises DeadlineExceededError if the lock is not free by the deadline.
     """
     seconds = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
     if not lock.acquire(timeout=seconds):
@@ -388,9 +386,9 @@ def call(
     head: dict[str, Any] | None = None,
     tensors: Sequence[Any] = (),
 ) -> Message:
-    """Call a method of a task and return its reply; raises what the task raised.
+    """Call a method of a task and return its reply; raises the error that the task raised.
 
-    `Connection.deadline` is when it must have come.
+    The reply must arrive before `Connection.deadline`.
     """
     connection.send(Kind.CALL, 0, 0, tensors, {"method": method, **(head or {})})
     reply = connection.receive()

@@ -30,7 +30,7 @@ class _ClientSession:
         self.master = master
         self.control = control
         self.graph = Graph()
-        self.stubs: dict[str, str] = {}  # nodes that could not travel, and why
+        self.stubs: dict[str, str] = {}  # nodes that could not be sent, and why
         self.steps: list[PreparedStep] = []
 
 
@@ -167,7 +167,7 @@ def _wanted(
 
 
 def _deadline(head: dict[str, Any]) -> float | None:
-    """When a client that has so much time left wants to hear."""
+    """The time by which a client that has so much time left needs its answer."""
     return None if "timeout" not in head else time.monotonic() + float(head["timeout"])
 
 

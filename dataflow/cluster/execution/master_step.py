@@ -1,6 +1,7 @@
-"""One step of a master in progress, of any kind: partitions on several tasks, in any order of messages.
+"""One step of a master in progress: partitions on several tasks, messages in any order.
 
-The steps that repeat themselves without turns are `fast_step`'s, until something unusual comes.
+Repeated steps whose messages always come in the same order take the fast path (`fast_step`) instead,
+as long as nothing unusual happens.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class MasterStep:
-    """One step in progress; also where the local partition's results go."""
+    """One step in progress. It is also the transport of the local partition."""
 
     def __init__(
         self,
@@ -73,26 +74,26 @@ class MasterStep:
         self.wake_fd = -1
         self.tracers: dict[str, StepTracer] | None = None
         self.flags = 0
-        #: When the step must be done, and how long after its beginning that is.
+        #: The step's deadline, and the time-out in seconds that it was computed from.
         self.deadline: float | None = None
         self.seconds = 0.0
         self.until: Callable[[], bool] | None = None
         self.num_repeats = 0
 
     def trace(self, tracers: dict[str, StepTracer], keep_values: bool) -> None:
-        """Let every task note what it does."""
+        """Let every task record what it does."""
         self.tracers = tracers
         self.flags = TRACE | VALUES if keep_values else TRACE
 
     def cancel_from_outside(self) -> None:
-        """Give the step up from another thread: the session is closed."""
+        """Cancel the step from another thread, which is closing the session."""
         self.closing = True
         self._cancel()
         if self.local is not None:
             self.local.cancel()
         for task, connection in list(self.connections.items()):
             if task not in self.results:
-                connection.wake()  # the thread that waits for it, and closes it
+                connection.wake()  # wakes the thread that waits for it, which closes it
         if self.wake_fd >= 0:
             with contextlib.suppress(OSError):
                 os.eventfd_write(self.wake_fd, 1)
@@ -147,7 +148,7 @@ class MasterStep:
             os.eventfd_write(self.wake_fd, 1)
 
     def _take_in(self) -> None:
-        """Receive while a send waits for room."""
+        """Receive messages while a send waits for room in the socket."""
         for task, connection in self.connections.items():
             if task not in self.results and not connection.closed and not connection.is_quiet():
                 try:
@@ -183,8 +184,8 @@ class MasterStep:
             raise
         finally:
             if self.local is not None and self.error is None:
-                # Each refers to the other; what was received must go now, and not when Python
-                # looks for circles: it lies in memory that the sender wants to use again.
+                # These refer to each other. What was received must be released now, not when Python collects
+                # cycles: it lies in memory that the sender wants to use again.
                 self.local.slots = []
                 self.local = None
             if self.wake_fd >= 0:
@@ -212,7 +213,7 @@ class MasterStep:
         if prepared.local is not None:
             tasks.append(master.task)
         self._take(master.decide(machine.start, self.step, tasks))
-        if self.closing:  # before there was anything to cancel
+        if self.closing:  # the session was closed before there was anything to cancel
             self._cancel()
         if self.error is not None:
             return
@@ -251,7 +252,7 @@ class MasterStep:
                 self.local.deliver(*self.reads.pop(0))
 
     def _take_over(self, fallback: Fallback) -> None:
-        """Begin where a fast-path step left off: it waits for its remote task."""
+        """Begin where a fast-path step left off: waiting for its remote task."""
         master, prepared = self.master, self.prepared
         machine, task = master.machine, prepared.remotes[0].task
         assert prepared.local is not None
@@ -274,7 +275,7 @@ class MasterStep:
             self._late()
 
     def _use_reads(self, remote: RemotePartition) -> bool:
-        """Begin with what the last step's end brought along, if that is still as good as new."""
+        """Use the reads that came with the end of the last step, if they are still fresh enough."""
         reads = prefetch.take_reads(self.connections[remote.task], self.prepared, self.count)
         if reads is None:
             return False
@@ -303,14 +304,14 @@ class MasterStep:
             master.decide(machine.joined, remote.task, incarnation)
 
     def _follow(self, until: Callable[[], bool], timeout_seconds: float | None) -> None:
-        """Ask the task of a step that repeats itself how far it is, and tell it when to end.
+        """Ask the task of a step that repeats itself how far it has come, and tell it when to end.
 
-        Its time is up when it says so long after it last got on that it still has not, or when it
-        has not answered for so long: this process may have been the one that was held up, and then
-        an answer is there.
+        A repetition has timed out when the task, asked after the time-out, reports no progress, or when
+        it has not answered for the time-out. As it may be this process that was held up, an answer
+        that has arrived is read first.
         """
         ((task, connection),) = self.connections.items()
-        connection.deadline = None  # it is for each time, not for all of them
+        connection.deadline = None  # the time-out holds for each repetition, not for all of them
         known, since, told = 0, time.monotonic(), False
         asked: float | None = None
         while not self.complete and self.error is None:
@@ -377,7 +378,7 @@ class MasterStep:
             return buffered
         timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
         by_fd = {self.connections[task].fileno(): task for task in waiting}
-        if -1 in by_fd:  # closed from outside
+        if -1 in by_fd:  # closed by another thread
             self._receive_from(by_fd[-1])
             return []
         if self.watch is not None:
@@ -386,7 +387,7 @@ class MasterStep:
             by_fd[self.wake_fd] = "wake"
         if not by_fd:
             lost = self.master.verdict(self.step)
-            if lost is not None:  # another thread has seen a task die whose answer had come
+            if lost is not None:  # another thread has noticed the death of a task that had answered
                 self.error = error_of(lost.code, lost.message, lost.task)
                 return []
             raise errors.InternalError(
@@ -465,7 +466,7 @@ class MasterStep:
         self._take(self.master.decide(self.master.machine.timed_out, self.step, self.seconds))
 
     def _lost(self, task: str, error: UnavailableError) -> None:
-        """A task cannot be reached any more: whatever waits for it fails."""
+        """A task cannot be reached any more: every step that waits for it fails."""
         self._take(self.master.decide(self.master.machine.died, task, error.message))
         verdict = self.master.verdict(self.step)
         if self.error is None:
@@ -473,7 +474,7 @@ class MasterStep:
             self.error = error_of(errors.UNAVAILABLE, message, task)
 
     def _give_up(self) -> None:
-        """Close the connections that have not answered: that cancels the other partitions."""
+        """Close the connections that have not answered, which cancels their partitions."""
         if self.local is not None:
             self.local.cancel()
             self.local = None

@@ -28,9 +28,9 @@ from dataflow.runtime.codegen import DEAD
 from dataflow.runtime.output_allocator import OutputAllocator
 from dataflow.runtime.resources import Cancellation, Postponed, postponing
 
-#: Results up to this size are sent on whatever thread made them possible: the socket has room.
+#: Results up to this size are sent on the thread that produced them: the socket has room.
 _SMALL_BYTES = 1 << 14
-#: Light segments that follow more than this may take long all the same.
+#: Even inline-safe segments may take long after results larger than this.
 _INLINE_BYTES = 1 << 18
 
 
@@ -38,9 +38,9 @@ _Result = TypeVar("_Result")
 
 
 class _Local(threading.local):
-    #: Segments that what runs on this thread has made worth another try, and what comes after.
+    #: Segments to be tried again because of what has run on this thread, and functions to be called.
     woken: list[tuple[PartitionRun, int] | Callable[[], None]] | None = None
-    #: What can be done after all that.
+    #: Functions to be called after all of these.
     later: list[Callable[[], None]]
 
 
@@ -48,7 +48,7 @@ _local = _Local()
 
 
 class Transport(Protocol):
-    """Where a partition's results go. Called from whichever thread ran the segment."""
+    """Receives a partition's results, on the thread that ran the segment."""
 
     def send(self, task: str, channel: int, tensors: list[Any]) -> None:
         """Pass tensors on to another task's partition of the same step."""
@@ -57,7 +57,7 @@ class Transport(Protocol):
         """Every segment has run; ``last`` is what the last of them sends (task, channel, tensors)."""
 
     def failed(self, error: Exception) -> None:
-        """A segment raised; nothing more of the partition will run. Told once."""
+        """A segment raised; nothing more of the partition will run. Called once."""
 
 
 class PartitionRun:
@@ -77,7 +77,7 @@ class PartitionRun:
         tracer: StepTracer | None = None,
         allocator: OutputAllocator | None = None,
     ) -> None:
-        """``allocator``: the connection on which all results are sent, where there is one such."""
+        """``allocator``: the connection on which all results are sent, if there is only one."""
         self.partition = partition
         self.step = step
         self.transport = transport
@@ -94,14 +94,14 @@ class PartitionRun:
         self._lock = threading.Lock()
 
     def go_on(self, chain: SegmentChain, slots: list[Any], read_at: int) -> None:
-        """Instead of `start`: a chain of the partition has run, and left these values."""
+        """Called instead of `start`: a chain of the partition has run already, and left these values."""
         self.slots = slots
         self.pending = chain.pending.copy()
         self.remaining -= len(chain.numbers)
         self.read_at = read_at
 
     def start(self, feeds: Sequence[Any]) -> None:
-        """Take the fed values and run what waits for nothing else."""
+        """Take the fed values and run the segments that wait for nothing else."""
         if self.partition.is_new:
             self.partition.count_run()
         slots = self.slots
@@ -116,9 +116,9 @@ class PartitionRun:
             self.transport.done([slots[slot] for slot in self.partition.plan.fetch_slots], ())
 
     def deliver(self, channel: int, tensors: list[Any], elsewhere: bool = False) -> None:
-        """Take a message, whose tensors are given away; run what it was the last missing part of.
+        """Take a message and its tensors; run the segments that waited for nothing else.
 
-        With ``elsewhere`` that happens on another thread, and the caller goes on receiving.
+        With ``elsewhere`` they run on another thread, and the caller goes on receiving.
         """
         where, wakes = self.partition.plan.channels[channel]
         take_in(self.slots, where, tensors)
@@ -133,7 +133,7 @@ class PartitionRun:
                 self._run(ready)
 
     def cancel(self) -> None:
-        """Begin no further segment, and wake those that wait for a queue."""
+        """Begin no further segment, and wake segments that wait, for example for a queue."""
         with self._lock:
             self.stopped = True
         if self.cancellation is not None:
@@ -150,7 +150,7 @@ class PartitionRun:
         return ready
 
     def _run(self, numbers: Sequence[int], on_notifier: bool = False) -> None:
-        """Run segments, and what becomes ready through them. ``on_notifier`` as for `_try`."""
+        """Run segments, and those that become ready through them. ``on_notifier`` as for `_try`."""
         queue = deque(numbers)
         segments = self.partition.plan.segments
         while queue:
@@ -167,7 +167,7 @@ class PartitionRun:
                         run_in_thread(functools.partial(self._run_one, number))
                     continue
                 if any(not segments[other].blocking for other in queue):
-                    queue.append(number)  # what does not block goes first
+                    queue.append(number)  # segments that do not block go first
                     continue
             if not self._compute(number):
                 continue
@@ -182,10 +182,10 @@ class PartitionRun:
             self._run(followers)
 
     def _try(self, number: int, on_notifier: bool = False) -> Sequence[int]:
-        """Run a segment that may have to wait; if so, it is tried again when there is news.
+        """Run a segment that may have to wait; if it does, it is tried again when its condition changes.
 
         Returns the segments that can follow. With ``on_notifier``, on a thread that serves another
-        step, nothing is done that may take long.
+        step, nothing that may take long is done.
         """
         watcher = self._watchers.get(number)
         fresh = watcher is None
@@ -211,10 +211,10 @@ class PartitionRun:
         return self._finish(number, segment)
 
     def _finish_elsewhere(self, number: int, segment: Segment) -> Sequence[int]:
-        """As `_finish`, on a thread that serves another step: what may take long gets its own.
+        """As `_finish`, on a thread that serves another step: work that may take long gets another thread.
 
-        Handing over costs more than most of what follows here: the update after an average, the
-        tokens after the update.
+        Handing over costs more than most work that follows here, such as the update after an average
+        and the tokens after the update.
         """
         num_bytes = self._num_bytes(segment)
         if num_bytes > _SMALL_BYTES and (segment.transfers or self.remaining == 1):
@@ -234,7 +234,7 @@ class PartitionRun:
         return self._finish(number, segment) if self._compute(number) else []
 
     def _compute(self, number: int) -> bool:
-        """Run a segment; whether it went well. Tries then what waited for what it has changed."""
+        """Run a segment, then retry what waited for its effects; return whether it succeeded."""
         return then_wake(self._compute_alone, number)
 
     def _compute_alone(self, number: int) -> bool:
@@ -314,7 +314,7 @@ class PartitionRun:
 
 
 def _wake(run: PartitionRun, number: int) -> None:
-    """What a segment waits for has changed; the caller may hold locks."""
+    """The condition of a waiting segment has changed; the caller may hold locks."""
     woken = _local.woken
     if woken is not None:
         woken.append((run, number))
@@ -332,7 +332,7 @@ def wake(function: Callable[[], None]) -> None:
 
 
 def then_wake(function: Callable[..., _Result], *arguments: Any) -> _Result:
-    """Call a function; try then, on this thread, what waited for what it has changed."""
+    """Call a function; then, on this thread, retry what waited for its effects."""
     if _local.woken is not None:
         return function(*arguments)
     woken = _local.woken = []
@@ -388,7 +388,7 @@ def _try_again(
 
 
 def check_alive(value: Any) -> Any:
-    """Return the value; raise InvalidArgumentError for one of a branch that was not taken."""
+    """Return the value; raise InvalidArgumentError if it is dead, of a branch that was not taken."""
     if value is DEAD:
         raise InvalidArgumentError(
             None, None, "Retval does not have value: the tensor is in a branch not taken."
@@ -397,14 +397,14 @@ def check_alive(value: Any) -> Any:
 
 
 class _Worker(threading.Thread):
-    """A thread that runs one function after the other and is kept for the next."""
+    """A pooled thread that runs one function after the other."""
 
     def __init__(self) -> None:
         super().__init__(name="dataflow segment", daemon=True)
         self.work: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def run(self) -> None:
-        # For this thread, once; a context for each segment costs a microsecond.
+        # Once for this thread: entering a context for each segment costs a microsecond.
         compute_in_this_thread()
         while True:
             function = self.work.get()

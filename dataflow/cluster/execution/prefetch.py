@@ -1,10 +1,10 @@
-"""Reads that a step begins with, done at the end of the previous step: the answer to a gradient
-brings the new parameters.
+"""Prefetching: a step's first reads are done at the end of the previous step, so that the answer to a
+gradient brings the new parameters.
 
-That saves a third of the time of a small step. What it means: the step began up to `PREFETCH_SECONDS`
-earlier than it was asked for. It is for training only (a step that only reads, or that reads after
-a queue, reads nothing ahead), for the next step of the same kind, with nothing else run from this
-process in between, and what a worker does to variables is seen by its own next step. In synchronous
+That saves a third of the time of a small step. The effect is that of a step that began up to
+`PREFETCH_SECONDS` before it was asked for. It is for training only (a step that only reads, or that reads after
+a queue, prefetches nothing), for the next step of the same kind, with nothing else run from this
+process in between, and a worker's next step sees its own updates. In synchronous
 training the token brings the reads: it is given out when the variables have their new values, and
 the gradients are dropped by the token's number if those are old by then. Two processes that order
 their steps by other means than the cluster (a pipe, a file) could tell the difference if they were
@@ -29,19 +29,19 @@ _num_runs = 0
 
 
 def note_run() -> int:
-    """Count a step, or another change, that this process asks for; return the count."""
+    """Count a step, or another change, that this process requests; return the count."""
     global _num_runs
     _num_runs += 1
     return _num_runs
 
 
 def keep_reads(connection: Connection, prepared: Any, count: int, reads: list[Any]) -> None:
-    """The end of run ``count``, of a prepared step, brought these along."""
+    """Keep the reads that came with the end of run ``count`` of a prepared step."""
     connection.ahead = (prepared, count, time.monotonic(), reads)
 
 
 def take_reads(connection: Connection, prepared: Any, count: int) -> list[Any] | None:
-    """What the last step's end brought along, if it is still as good as new for run ``count``."""
+    """The reads that came with the last step's end, if they may still be used for run ``count``."""
     ahead, connection.ahead = connection.ahead, None
     if ahead is None:
         return None
@@ -54,8 +54,8 @@ def take_reads(connection: Connection, prepared: Any, count: int) -> list[Any] |
 def prefetch_channels(partition: GraphPartition, home: str) -> list[tuple[int, int]] | None:
     """Return (channel, number of tensors) that the reads of a next step would be sent on.
 
-    ``None`` where they cannot be done ahead: because there are none, or they are not only reads, or
-    they go to somebody else, or the partition waits for nothing more, which would end it.
+    ``None`` if they cannot be prefetched: there are none, or other nodes run with them, or they go to
+    another task, or the partition waits for nothing after them and would end.
     """
     first = [s for s in partition.segments if not s.num_pending]
     transfers = [t for s in first for t in s.transfers]
@@ -72,9 +72,9 @@ def prefetch_channels(partition: GraphPartition, home: str) -> list[tuple[int, i
 
 
 def _only_reads(op: Operation) -> bool:
-    """Whether a task may run the node before it is asked to, as that cannot be observed.
+    """Whether a task may run the node early because nobody can observe that.
 
-    Of what computes these are the reads of a variable's rows alone; all else waits to be asked for.
+    Of the nodes that compute, only reads of a variable's rows qualify.
     """
     op_def = op.op_def
     if op_def.is_alias or op_def.is_variable or op_def.is_handle:
@@ -83,13 +83,13 @@ def _only_reads(op: Operation) -> bool:
 
 
 def coalesced(own: GraphPartition, task: str, partition: GraphPartition) -> frozenset[int]:
-    """Return the channels to a task whose message may as well travel with a later one of ours.
+    """Return the channels to a task whose message may as well be sent together with a later one.
 
-    A reader that waits for it there waits for a later one too, and only this task wakes that partition.
+    Its reader also waits for the later one, and no other task sends to that partition.
     """
     transfers = [(s, t) for s in own.segments for t in s.transfers if t.task == task]
     if len(transfers) != len(partition.channels) or any(s.blocking for s in own.segments):
-        return frozenset()  # a blocking segment has a thread of its own, and may be late
+        return frozenset()  # a blocking segment runs on a thread of its own, and may be late
     later = {n for s, t in transfers if s.num_pending for n in partition.channels[t.channel].wakes}
     return frozenset(
         t.channel

@@ -28,9 +28,9 @@ from dataflow.cluster.transport.messages import Kind
 from dataflow.cluster.transport.remote_errors import restore_error, with_restart
 from dataflow.errors import CancelledError, OpError
 
-#: How long after a step's end its master may say what became of it: it knows which task was slow.
+#: How long after the deadline the master may still answer: it knows which task was slow.
 _MASTER_SECONDS = 0.3
-#: How long the end of a session may take; the master ends it too when the connection ends.
+#: How long closing a session may take; the master also ends it when the connection ends.
 _CLOSE_SECONDS = 2.0
 
 
@@ -42,11 +42,11 @@ class RemoteMaster:
         self.graph = graph
         self.address = target.removeprefix("grpc://")
         self.pool = ConnectionPool(registry.key_for(self.address), "a client")
-        self.task = ""  # that the master belongs to; known when it has answered
-        #: Grows when the server was restarted: what was prepared there is gone.
+        self.task = ""  # the master's task; known once it has answered
+        #: Grows when the server was restarted, as steps prepared there are gone then.
         self.generation = 0
         self.session = ""
-        #: The server's life that knows the session, and whether there was another before it.
+        #: The incarnation of the server that knows the session, and whether there was an earlier one.
         self._incarnation = ""
         self._was_restarted = False
         self._num_sent = 0
@@ -67,7 +67,7 @@ class RemoteMaster:
             raise
 
     def _create(self, deadline: float | None) -> None:
-        """Open the session; its life is that of the control connection."""
+        """Open the session; it lives as long as the control connection."""
         control = self._take(deadline)
         self.task = control.peer = control.greeting["task"]
         incarnation = control.greeting["incarnation"]
@@ -88,7 +88,7 @@ class RemoteMaster:
         deadline: float | None,
         arrays: Sequence[Any] = (),
     ) -> dict[str, Any]:
-        """Call a method of the master on the control connection; it hears how much time there is."""
+        """Call a method of the master on the control connection, and tell it how much time is left."""
         control = self._control
         assert control is not None
         if deadline is not None:
@@ -109,14 +109,14 @@ class RemoteMaster:
             self._create(deadline)
 
     def prepare(self, combination: Combination, deadline: float | None) -> None:
-        """Send what is new of the graph; have the step cut and registered."""
+        """Send the new nodes of the graph; let the master partition and register the step."""
         with held(self._lock, deadline):
             reply = self._ask_about("session.prepare", combination, deadline)
             combination.prepared = (self.session, reply["handle"])
             combination.needed = frozenset(reply["needed"])
 
     def _prepare_again(self, combination: Combination, deadline: float | None) -> tuple[str, int]:
-        """Prepare a step that the server's present life does not know; its session and number."""
+        """Prepare a step that the restarted server does not know; return its session and number."""
         with held(self._lock, deadline):
             self._ensure_session(deadline)
             if combination.prepared[0] != self.session:
@@ -124,14 +124,14 @@ class RemoteMaster:
             return combination.prepared  # type: ignore[no-any-return]
 
     def explain(self, combination: Combination, deadline: float | None) -> dict[str, Any]:
-        """Have each task say what it would do."""
+        """Ask each task what it would do."""
         with held(self._lock, deadline):
             return dict(self._ask_about("session.explain", combination, deadline)["tasks"])
 
     def _ask_about(
         self, method: str, combination: Combination, deadline: float | None
     ) -> dict[str, Any]:
-        """Send what is new of the graph, and call a method with the names of fetches and feeds."""
+        """Send the new nodes of the graph, and call a method with the names of fetches and feeds."""
         self._ensure_session(deadline)
         ops = self.graph.get_operations()
         replace = self.graph.num_mutations != self._seen_mutations
@@ -159,7 +159,7 @@ class RemoteMaster:
         keep_values: bool = True,
         until: Callable[[], bool] | None = None,
     ) -> list[Any]:
-        """Run a prepared step: one message there, one back; once, whatever ``until`` says."""
+        """Run a prepared step: one message there, one back. It runs once, whatever ``until`` says."""
         note_run()
         deadline = deadline_in(timeout_seconds)
         connection = self._take(deadline)
@@ -176,7 +176,7 @@ class RemoteMaster:
             connection.send(Kind.CALL, 0, 0, values, head)
             reply = connection.receive()
         except BaseException:
-            connection.close()  # an interrupted cell: the end of the connection cancels the step
+            connection.close()  # e.g. an interrupted cell: closing the connection cancels the step
             raise
         self.pool.give(connection)
         if reply.head is not None and "code" in reply.head:
@@ -220,7 +220,7 @@ class RemoteMaster:
         self._closed = True
         if not self._lock.acquire(timeout=_CLOSE_SECONDS):
             if self._control is not None:
-                self._control.wake()  # another thread waits there for a master that is stopped
+                self._control.wake()  # another thread waits on it for a master that is stopped
             self._lock.acquire()
         control, self._control = self._control, None
         self._lock.release()
@@ -233,7 +233,7 @@ class RemoteMaster:
 
 
 def _encode_what_can_travel(ops: Sequence[Any]) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Encode operations; one that cannot travel goes as a stub whose use says why."""
+    """Encode operations; one that cannot be sent becomes a stub, and using that raises the reason."""
     try:
         return graph_codec.encode_operations(ops)
     except OpError:

@@ -1,7 +1,7 @@
-"""Chains: segments of a partition that run one after the other, with no message in between.
+"""Chains: segments of a partition that run one after the other, with no messages in between.
 
 If a partition's messages arrive together, the order of its segments is known in advance, and needs no
-counters. What a step does between two messages is then one generated function.
+counters. The work of a step between two messages is then one generated function.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OBJECT = np.dtype(object)
 
 
 class SegmentChain(NamedTuple):
-    """``numbers`` of segments in the order in which they run, and what is left ``pending`` then.
+    """``numbers`` of segments in the order in which they run, and the counts ``pending`` after them.
 
     ``drops`` are the slots that are dead once a segment has run; ``sends`` are all transfers
     (task, channel, slots), and ``sent`` the slots that are dead once these are sent.
@@ -32,7 +32,7 @@ class SegmentChain(NamedTuple):
 
 
 def first_chain(partition: CompiledPartition, channels: Iterable[int] = ()) -> SegmentChain:
-    """The segments that need nothing but the messages on some channels."""
+    """The segments that need no messages except those on some channels."""
     pending = partition.pending.copy()
     return _follow(
         partition, pending, [n for n, count in enumerate(pending) if not count], channels
@@ -42,7 +42,7 @@ def first_chain(partition: CompiledPartition, channels: Iterable[int] = ()) -> S
 def next_chain(
     partition: CompiledPartition, before: SegmentChain, channels: Iterable[int]
 ) -> SegmentChain:
-    """The segments that can run after those ``before`` when messages on more channels come."""
+    """The segments that can run after those ``before`` once messages on more channels have arrived."""
     return _follow(partition, before.pending.copy(), [], channels)
 
 
@@ -63,7 +63,7 @@ def _follow(
         count_down(partition.plan.channels[channel][1])
     while queue:
         number = queue.popleft()
-        # What may block goes last, so that nothing waits with it.
+        # Segments that may block go last, so that nothing else waits with them.
         if segments[number].blocking and any(not segments[n].blocking for n in queue):
             queue.append(number)
             continue
@@ -92,10 +92,10 @@ def runner(
     part: slice = slice(None),
     results: Sequence[int] = (),
 ) -> Callable[[list[Any], int], list[Any]]:
-    """What runs the segments of a chain, or a ``part`` of them, on the values in slots.
+    """A function that runs the segments of a chain, or a ``part`` of them, on the values in slots.
 
-    It returns those of ``results``. Its second argument is how often the task's variables had been
-    changed when the step began. It raises as `CompiledPartition.run_segment`.
+    It returns those of ``results``. Its second argument is the task's count of updates
+    when the step began. It raises the errors of `CompiledPartition.run_segment`.
     """
     lines = ["def run(slots, read_at):", "    try:"]
     scope: dict[str, Any] = {

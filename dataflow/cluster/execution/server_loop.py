@@ -1,12 +1,11 @@
-"""A step that its task begins again by itself, until its master says that it is enough.
+"""A step that its task repeats by itself until its master tells it to stop.
 
-A step that lies wholly on one task, and brings nothing back, needs no master between one time and
-the next. The step that a synchronous chief makes again and again (take the averages, apply them,
-hand out tokens) is of this kind: a trip to the chief and back for each of them cost as much
-processor time as a worker's whole step.
+A step that runs entirely on one task and returns nothing needs no master between two repetitions.
+The step that a synchronous chief repeats (take the averages, apply them, hand out tokens) is of this
+kind: a round trip to the chief for each one cost as much processor time as a worker's whole step.
 
-The master asks now and then how often the step was done (PING, answered by PONG), so that it
-notices a step that does not get on; CANCEL lets the task finish the time that it is at.
+The master asks now and then how often the step has run (PING, answered by PONG), so that it notices a
+step that makes no progress; after CANCEL the task finishes the current repetition and stops.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from dataflow.cluster.transport.remote_errors import describe_error
 if TYPE_CHECKING:
     from dataflow.cluster.execution.worker_service import WorkerService
 
-#: How often the master asks, and looks whether it is to end.
+#: How often the master asks, and checks whether the loop is to end.
 REPORT_SECONDS = 0.1
 
 
 class ServerSideLoop:
-    """One step's partition, run again and again; where each run's end is told.
+    """Runs one step's partition again and again. It is the transport of each run.
 
-    Invariants: one run at a time; after `cancel` none begins; the master hears of the end once, by
+    Invariants: one run at a time; after `cancel` none begins; the master is told of the end once, by
     DONE after `finish`, or by ERROR.
     """
 
@@ -59,7 +58,7 @@ class ServerSideLoop:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """Run the step, and again as long as it comes to its end at once."""
+        """Run the step, and repeat it as long as it ends without waiting."""
         while True:
             run = self._new_run()
             with self._lock:
@@ -85,11 +84,11 @@ class ServerSideLoop:
         return LinearRun(schedule, partition.new_slots(), partition.session.load.num_updates, self)
 
     def finish(self) -> None:
-        """Let the run that is in progress be the last."""
+        """Make the run in progress the last one."""
         self._finishing = True
 
     def cancel(self) -> None:
-        """Begin nothing more, and give up what is in progress."""
+        """Begin no further run, and cancel the one in progress."""
         with self._lock:
             self._cancelled = True
             run = self._run
@@ -103,14 +102,14 @@ class ServerSideLoop:
         raise AssertionError("a step that repeats itself has something to send")
 
     def suspended(self, run: LinearRun) -> None:
-        """`cancel` knows of it."""
+        """Nothing to do: `cancel` knows the run."""
 
     def may_block(self) -> bool:
         """Nothing is sent."""
         return False
 
     def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
-        """One run has ended: begin the next, on this thread if it is not held up by that."""
+        """One run has ended: begin the next, on this thread if that does not hold it up."""
         self.count += 1
         self._service.num_steps += 1
         if self._finishing:
@@ -122,12 +121,12 @@ class ServerSideLoop:
                 self._done = True
                 return
         if self._partition.is_quick:
-            run_later(self.begin)  # those that wait for what was done go first
+            run_later(self.begin)  # runs that wait for the effects of this one go first
         else:
             run_in_thread(self.begin)
 
     def failed(self, error: Exception) -> None:
-        """A run raised: that is the step's end."""
+        """A run raised: the loop ends."""
         service = self._service
         service.forget(self._step)
         if not self._connection.closed:

@@ -1,4 +1,4 @@
-"""What a traced step did on one task, and how that travels to the client."""
+"""What a traced step did on one task, and how that is sent to the client."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class StepTracer:
         self._lock = threading.Lock()
 
     def hook(self, placed: Placed) -> Callable[[int, tuple[Any, ...]], None]:
-        """Return what the traced function of a segment calls after each node."""
+        """Return the hook that a segment's traced function calls after each node."""
         clocks = DeviceClocks(numbers_on_gpus(placed), time.time)
         self._clocks.append(clocks)
         last = time.time()
@@ -70,7 +70,7 @@ class StepTracer:
         return note
 
     def settle(self) -> None:
-        """Give what GPUs did the times of their own clocks; the host waits for them."""
+        """Use the GPUs' own clocks for the times of their nodes; waits until the GPUs are done."""
         clocks, self._clocks = self._clocks, []
         for clock in clocks:
             for place, (start, seconds) in clock.turns().items():
@@ -100,7 +100,7 @@ class StepTracer:
 
 
 def _node(op: Operation, on_gpu: bool) -> tuple[Any, ...]:
-    """What the events of a placed node have in common."""
+    """The fields that all events of a placed node share."""
     device = op.device.rpartition("/device:")[2] if on_gpu else "CPU:0"
     copy = copy_node(op) if op.type in COPIES else None
     return op.name, device or "CPU:0", copy, inputs_of(op) if reads_copy(op) else None
@@ -109,8 +109,8 @@ def _node(op: Operation, on_gpu: bool) -> tuple[Any, ...]:
 def merge(
     tracers: dict[str, StepTracer], graph: Any, started: float
 ) -> tuple[list[Step], tuple[CopyNode, ...], dict[str, list[str]]]:
-    """What all tasks did, as a `Trace` has it: its steps, in the order of their beginnings, its
-    copies and the inputs of those who read them.
+    """What all tasks did, as the parts of a `Trace`: its steps, in the order in which they began, its
+    copies, and the inputs of the nodes that read copies.
 
     ``started`` in seconds since 1970. A copy that several tasks, or several segments of one, make
     of one value gets a name for each.

@@ -1,4 +1,4 @@
-"""What a task counts of the steps that it runs, and the brake that makes it a straggler."""
+"""What a task counts about the steps it runs, and the delay that makes it a straggler on request."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-#: Staleness is reported of this many last updates.
+#: Staleness is reported for this many of the last updates.
 _WINDOW = 200
-#: A step that is given up does not wait for the brake longer than this.
+#: A canceled step does not go on waiting for the delay longer than this.
 _SLICE_SECONDS = 0.02
 
 
 class TaskLoad:
     """Shared by all partitions of one task.
 
-    ``delay_seconds`` is how much longer each step takes here: a straggler made to order.
+    ``delay_seconds`` is added to each step here, to make the task a straggler.
     An *update* is a step that read variables of this task and then changed variables of this task
     with what it got from elsewhere; its *staleness* is how many other updates came in between.
     """
@@ -35,7 +35,7 @@ class TaskLoad:
             self.num_updates += 1
 
     def hold(self, given_up: Callable[[], bool]) -> None:
-        """Wait as long as each step is to take longer, or until it is given up."""
+        """Wait for the step's added delay, or until the step is canceled."""
         deadline = time.monotonic() + self.delay_seconds
         while not given_up() and (left := deadline - time.monotonic()) > 0:
             time.sleep(min(left, _SLICE_SECONDS))

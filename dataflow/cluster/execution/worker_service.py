@@ -1,8 +1,8 @@
 """The worker service of a task: partitions are registered once and then only run.
 
-One thread per connection receives; what a message makes ready runs there too. A connection whose other
-end is a master is the *home* of that master's steps: their results go back on it, and its end cancels
-them.
+One thread per connection receives messages and runs what they make ready. A connection whose other end
+is a master is the *home* of that master's steps: their results are sent on it, and they are canceled
+when it ends.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from dataflow.runtime.resources import ResourceManager
 
 log = logging.getLogger("dataflow.cluster")
 
-#: A message, and what is sent on its connection, is dealt with on a shared thread up to this size: in
-#: shared memory, and in a frame, for which the socket has room.
+#: Messages up to this size may be handled on a shared thread, if what is sent on their connection is no
+#: larger either: in shared memory, and in a frame, for which the socket must have room.
 _SHORT_BYTES, _SHORT_FRAME_BYTES = 1 << 18, 1 << 14
 _DATA = int(Kind.DATA)
 #: Messages for steps that have not begun here are kept this long.
@@ -88,7 +88,7 @@ class WorkerService:
         self._lock = threading.Lock()
 
     def task_session(self, session: str) -> TaskSession:
-        """Return what a master's session keeps on this task."""
+        """Return the state that a master's session keeps on this task."""
         with self._lock:
             found = self._sessions.get(session)
             if found is None:
@@ -98,7 +98,7 @@ class WorkerService:
     # Messages
 
     def handle(self, connection: Connection, message: Message) -> None:
-        """Deal with one message, on the connection's thread."""
+        """Handle one message, on the connection's thread."""
         kind = message.kind
         if kind == _DATA:
             self._data(connection, message)
@@ -120,12 +120,12 @@ class WorkerService:
     def is_short(self, connection: Connection, message: Message) -> bool:
         """Whether one thread should handle a message for all connections.
 
-        It must be a small step of updates and reads, as others wait meanwhile; and what is sent on
-        the connection must find room without its being read, as a peer may be stopped. A thread of its
-        own is better all the same, by a quarter of the steps per second, where a worker and its
-        thread only take turns: they stay on one processor. Threads are in each other's way where
-        steps wait for each other, and where NumPy lets go of the interpreter's lock in the middle
-        of a step, as it does for larger arrays.
+        It must be a small step of updates and reads, as other connections wait in the meantime; and
+        whatever is sent on the connection must fit into the socket's buffer unread, as a peer may be
+        stopped. A thread per connection is still better, by a quarter of the steps per second, if a
+        worker and its thread only alternate, as they stay on one processor then. Threads get in each
+        other's way if steps wait for each other, or if NumPy releases the interpreter's lock in the
+        middle of a step, as it does for larger arrays.
         """
         limit = _SHORT_BYTES if connection.may_share else _SHORT_FRAME_BYTES
         size = connection.largest_sent
@@ -250,7 +250,7 @@ class WorkerService:
         run, home = found
         if type(run) is not PartitionRun:
             raise ProtocolError(f"step {message.id} was sent a tensor that it does not wait for")
-        # A connection between two tasks is never held up by computing: both might be sending to each
+        # Computing never holds up a connection between two tasks: both might be sending to each
         # other, and neither would receive.
         run.deliver(message.tag, message.tensors, elsewhere=home is not connection)
 
@@ -265,7 +265,7 @@ class WorkerService:
         messages.append((message.tag, message.tensors))
 
     def keep(self, step: int, run: LinearRun, connection: Connection) -> None:
-        """A step waits; the end of its connection cancels it."""
+        """Remember a step that waits, so that the end of its connection cancels it."""
         self._runs[step] = (run, connection)
 
     def forget(self, step: int) -> None:
@@ -299,9 +299,7 @@ class WorkerService:
                     )
 
         if head.get("slow"):
-            run_in_thread(
-                answer
-            )  # the connection's thread goes on to notice when the caller is gone
+            run_in_thread(answer)  # so that the connection's thread notices when the caller is gone
         else:
             answer()
 
@@ -354,7 +352,7 @@ class WorkerService:
         self.resources.clear(head.get("containers") or None)
 
     def cancel_all(self) -> None:
-        """Give up every step; called when the task stops."""
+        """Cancel every step; called when the task stops."""
         with self._lock:
             runs = [run for run, _ in self._runs.values()]
             self._runs.clear()

@@ -1,4 +1,4 @@
-"""What tasks take of the machines that hold them, and whether there is room."""
+"""What tasks take of their machines, and whether there is room for them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from dataflow.errors import ResourceExhaustedError
 
-#: What a task takes of a CPU in Ray's books: a parameter server and many workers fit anywhere.
+#: The share of a CPU that Ray reserves for a task: a parameter server and many workers fit anywhere.
 TASK_CPUS = 0.1
-#: What a task takes of memory before it holds a variable; measured 60 to 75 MB.
+#: The memory of a task that holds no variables yet; measured 60 to 75 MB.
 TASK_BYTES = 80_000_000
 
 

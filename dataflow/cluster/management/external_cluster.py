@@ -33,9 +33,9 @@ class ExternalTask:
 
 
 class ExternalBackend:
-    """Knows the tasks of a spec; asks each once which process it is.
+    """Knows the tasks of a spec, and asks each once for its process.
 
-    A task that does not answer then is "dead", and is looked for again whenever its state is asked.
+    A task that does not answer is "dead", and is contacted again whenever its state is requested.
     """
 
     has_logs = False
@@ -61,7 +61,7 @@ class ExternalBackend:
 
     @property
     def tasks(self) -> list[ExternalTask]:
-        """The tasks; what their processes are now."""
+        """The tasks, with their current processes."""
         for task in self._tasks:
             if task.state == "dead":
                 self._meet(task, 0.0)
@@ -117,7 +117,7 @@ class ExternalBackend:
                 time.sleep(0.005)
 
     def stop(self) -> None:
-        """Nothing of its own to stop."""
+        """Does nothing: there are no processes of its own."""
 
     def need_starter(self, what: str) -> None:
         """Raise UnimplementedError: only the program that started the servers can start their processes."""
@@ -150,5 +150,5 @@ class ExternalBackend:
 
 def _is_alive(task: ExternalTask) -> bool:
     if task.host != os.uname().nodename:
-        return True  # said by its silence only
+        return True  # known only by its silence
     return is_running(task.pid)

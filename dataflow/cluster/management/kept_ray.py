@@ -1,4 +1,4 @@
-"""A private Ray between two launches: kept for a while, and used again by the next one.
+"""Keeps a private Ray for a while between two launches, so that the next one uses it again.
 
 Each start of a Ray leaves about one gRPC socket and some memory in the process that started it (Ray
 2.60, measured over fifty rounds: 1.2 to 1.4 sockets a round; none while one Ray lasts), and takes
@@ -20,13 +20,13 @@ from dataflow.cluster.management import private_ray
 #: process whose connection to Ray's head is lost: nobody watches the head meanwhile.
 KEPT_SECONDS = 30.0
 
-#: Held while this process's Ray is started, kept, used again or left.
+#: Held while this process's Ray is started, kept, reused or left.
 lock = threading.Lock()
 _kept: _Kept | None = None
 
 
 def circumstances(object_store_bytes: int) -> tuple[Any, ...]:
-    """Return what Ray's processes take from this one when they start; equal for one that can be used."""
+    """Return what Ray's processes inherit from this one; a kept Ray with equal values can be reused."""
     return object_store_bytes, os.getcwd(), tuple(sys.path), dict(os.environ)
 
 
@@ -38,7 +38,7 @@ class _Kept:
         self._timer.name = "dataflow keeps Ray"
         self._timer.daemon = True
         self._timer.start()
-        # A program that uses Ray by itself finds it as if it had not been started.
+        # A program that uses Ray itself finds it as if it had not been started.
         self._public = {name: getattr(ray, name) for name in ("init", "shutdown", "is_initialized")}
         for name in ("init", "shutdown"):
             setattr(ray, name, _ending_first(self._public[name]))
@@ -65,13 +65,13 @@ def _ending_first(function: Any) -> Any:
 
 
 def keep(ray: Any, started_in: tuple[Any, ...]) -> None:
-    """Keep the Ray that this process has started; no cluster uses it. The caller holds `lock`."""
+    """Keep the Ray that this process has started and no cluster uses. The caller holds `lock`."""
     global _kept
     _kept = _Kept(ray, started_in)
 
 
 def use(started_in: tuple[Any, ...] | None) -> bool:
-    """Whether there is a kept Ray that was started in these circumstances: it is the caller's now.
+    """Whether there is a kept Ray that was started in these circumstances; the caller owns it then.
 
     One that was started in others, or whose head has died, is ended. The caller holds `lock`.
     """
@@ -87,7 +87,7 @@ def use(started_in: tuple[Any, ...] | None) -> bool:
 
 
 def end() -> None:
-    """End the Ray that is kept, if there is one."""
+    """End the kept Ray, if there is one."""
     with lock:
         _end()
 

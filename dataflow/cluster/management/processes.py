@@ -1,4 +1,4 @@
-"""Processes of this machine: who started whom, who still runs, and who ends them after us."""
+"""Processes of this machine: their descendants, whether they run, and ending them after this one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def of_ray(pids: Iterable[int]) -> list[int]:
-    """Those processes that Ray's command lines began."""
+    """Return those of the processes that belong to Ray, by their command lines."""
     found = []
     for pid in pids:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as file:
@@ -52,7 +52,7 @@ def await_ends(pids: list[int], timeout_seconds: float = 5.0) -> None:
 
 
 class Reaper:
-    """Ends Ray's processes among ``pids`` when this process is gone without having sent it away.
+    """Ends Ray's processes among ``pids`` if this process ends without having dismissed it.
 
     It is a shell that waits for the end of a pipe.
     """
@@ -74,7 +74,7 @@ class Reaper:
             )
 
     def send_away(self, kill: bool = False) -> None:
-        """Let it go; with ``kill`` it ends first what is left of the processes."""
+        """Dismiss it; with ``kill`` it first ends what is left of the processes."""
         if self._shell is not None:
             with contextlib.suppress(OSError):
                 self._shell.communicate(b"" if kill else b"stopped\n", timeout=5)

@@ -1,7 +1,7 @@
-"""Ray keeps the processes: it starts tasks as actors, places them, and says when they die.
+"""The backend on Ray, which starts tasks as actors, places them, and notices when they die.
 
-This is the only module that imports Ray. Ray is never in the way of a step: it hands out addresses
-and keys, and the tasks talk over `dataflow.cluster.transport.connection`.
+This is the only module that imports Ray. Ray takes no part in a step: it passes on addresses
+and keys, and the tasks communicate over `dataflow.cluster.transport.connection`.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ log = logging.getLogger("dataflow.cluster")
 
 OBJECT_STORE_BYTES = 80_000_000
 MAX_OBJECT_STORE_BYTES = 300_000_000
-#: Ray's head is asked for this often, and is gone when it has not answered so many times. Ray itself
-#: waits for a minute and then ends every process that is connected to it, this one included.
+#: How often Ray's head is checked, and after how many failures it counts as gone. Ray itself waits for a
+#: minute and then ends every process that is connected to it, this one included.
 _HEAD_SECONDS = 1.0
 _HEAD_MISSES = 3
 _HEAD_GONE = "Ray's head is gone"
 
 _lock = kept_ray.lock
-#: In what circumstances this process started the Ray that it is connected to, if it did.
+#: The circumstances in which this process started the Ray that it is connected to, if it did.
 _started_in: tuple[Any, ...] | None = None
 _users = 0  # clusters of this process on it
 
@@ -139,7 +139,7 @@ class RayBackend:
         with _lock:
             _connect(address or os.environ.get("RAY_ADDRESS"), object_store_bytes, say)
             _users += 1
-            #: Whether all that Ray has is free, even where it has not noticed yet that tasks ended.
+            #: Whether all of Ray's resources are free, even if it has not noticed yet that tasks ended.
             self._all_is_free = _started_in is not None and _users == 1
         # On a Ray of several machines each task listens at its own machine's address.
         self.host = "127.0.0.1" if _started_in is not None else None
@@ -235,7 +235,7 @@ class RayBackend:
     def tell_all(self, key: str) -> None:
         """Give every task the addresses of all."""
         jobs = self.jobs()
-        with contextlib.suppress(ray.exceptions.RayError):  # who died is told by the watcher
+        with contextlib.suppress(ray.exceptions.RayError):  # the watcher reports deaths
             ray.get([task.actor.set_cluster.remote(jobs, key) for task in self.tasks], timeout=30)
 
     # Watching
@@ -354,7 +354,7 @@ class RayBackend:
     # Working
 
     def submit(self, task: ActorTask, function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
-        """Begin to run a function in the task's process; `result` waits for what it returns."""
+        """Start a function in the task's process; `result` waits for what it returns."""
         return task.actor.call.remote(function, *args, **kw)
 
     def result(self, reference: Any, timeout_seconds: float | None = None) -> Any:
@@ -427,7 +427,7 @@ def _connect(address: str | None, object_store_bytes: int, say: Callable[[str], 
         return
     common: dict[str, Any] = {
         "logging_level": logging.ERROR,
-        "log_to_driver": False,  # the tasks' lines come over the channel
+        "log_to_driver": False,  # the tasks' lines come over our own connections
         "namespace": f"dataflow-{os.getpid()}",
     }
     if address is not None:
@@ -452,7 +452,7 @@ def _leave_dead_head(timeout_seconds: float = 15.0) -> None:
 
 
 def _short(error: BaseException) -> str:
-    """Return the part of Ray's message that says something to somebody who does not know Ray."""
+    """Return the part of Ray's message that is useful to somebody who does not know Ray."""
     cause = getattr(error, "cause", None)
     if cause is not None:
         return f"{type(cause).__name__}: {cause}"

@@ -1,4 +1,4 @@
-"""A running cluster, as its owner sees it: run functions in its tasks, watch them, disturb them."""
+"""A running cluster, for its owner: run functions in its tasks, watch them, disturb them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dataflow.errors import (
 from dataflow.graph import tracebacks
 
 _KEPT_LINES = 1000
-#: A task that is stopped must not stop the table.
+#: How long the table waits for a task, which may be stopped.
 _ANSWER_SECONDS = 1.0
 
 
@@ -102,7 +102,7 @@ class Cluster:
 
     @property
     def seconds(self) -> float:
-        """For how long the cluster has been there: the clock of its ``events``."""
+        """Seconds since the cluster was started: the clock of its ``events``."""
         return time.monotonic() - self._started
 
     @property
@@ -123,7 +123,7 @@ class Cluster:
     # Running functions in the tasks
 
     def submit(self, task: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
-        """Begin to run ``function(server, *args, **kwargs)`` in a task's process.
+        """Start ``function(server, *args, **kwargs)`` in a task's process.
 
         The function has a default graph of its own; ``server.target`` is its session's target, so
         that a worker's steps never pass through this process.
@@ -235,7 +235,7 @@ class Cluster:
                 if message.kind != Kind.LOG:
                     return
         except OpError:
-            return  # the task has ended; the watcher says why
+            return  # the task has ended; the watcher reports why
 
     # Life and death
 
@@ -275,7 +275,7 @@ class Cluster:
         threading.Thread(target=again, name=f"restart {task.name}", daemon=True).start()
 
     def kill(self, task: str) -> None:
-        """Kill a task's process, as a fault would: nothing is said to anybody."""
+        """Kill a task's process, as a fault would: nobody is told."""
         found = self._task(task)
         self._need(found, "running", "paused")
         self.backend.signal(found, signal.SIGKILL)
@@ -432,7 +432,7 @@ class Cluster:
 
 
 def _called_at() -> str:
-    """Where the user's code called what the engine is doing now."""
+    """The line of the user's code that called into the engine."""
     raw = tracebacks.capture()
     if any(f"{os.sep}dataflow_widgets{os.sep}" in f.filename for f in tracebacks.frames_of(raw)):
         return "the cluster panel"
@@ -440,7 +440,7 @@ def _called_at() -> str:
 
 
 class Call:
-    """A function that runs in a task's process."""
+    """A function call that runs in a task's process."""
 
     def __init__(self, backend: Any, task: str, reference: Any) -> None:
         self.task = task

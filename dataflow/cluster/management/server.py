@@ -29,9 +29,9 @@ from dataflow.runtime.devices import DeviceAttributes, list_local_devices
 from dataflow.runtime.resources import ResourceManager
 
 _LOOPBACK = ("localhost", "127.", "::1")
-#: How long each task may take to answer where all of them are asked.
+#: How long each task may take to answer when all of them are asked.
 _ANSWER_SECONDS = 1.0
-#: Of a task's variables, this many of the largest are told by name.
+#: How many of a task's largest variables are reported by name.
 _MOST_VARIABLES = 20
 
 
@@ -172,7 +172,7 @@ class Server:
         return self._spec
 
     def set_cluster(self, spec: Any, key: str | None = None) -> None:
-        """Tell the server of its whole cluster; sessions made from now on see it.
+        """Tell the server about its whole cluster; sessions made from now on see it.
 
         Raises ValueError for a spec in which this very task is missing or elsewhere.
         """
@@ -214,9 +214,9 @@ class Server:
         self._stopped.set()
 
     def status(self) -> dict[str, Any]:
-        """Return figures of this task: steps, bytes, variables, queues, staleness, refusals."""
+        """Return statistics of this task: steps, bytes, variables, queues, staleness, refusals."""
         listener = self._listener
-        # What came to this task and what it asked of others: a worker only asks.
+        # Received by this task, and requested from others: a worker only requests.
         connections = [
             *(listener.connections if listener is not None else []),
             *self._pool.connections,
@@ -278,7 +278,7 @@ class Server:
     def _shutdown(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
         threading.Thread(target=self.stop, name="dataflow stop", daemon=True).start()
 
-    # What the master service and clients in this process use
+    # Used by the master service and by clients in this process
 
     def new_master_session(
         self, config: Any = None, options: RewriteOptions | None = None
@@ -360,7 +360,7 @@ def _num_bytes(variable: Any) -> int:
 
 
 def visible_tasks(addresses: dict[str, str], own: str, filters: list[str]) -> dict[str, str]:
-    """Return the tasks that ``device_filters`` leave visible; the own one always is.
+    """Return the tasks that ``device_filters`` leave visible; its own is always visible.
 
     A filter is a device name in part, such as ``/job:ps`` or ``/job:worker/task:3``.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-#: What a row says, and ``None`` where a task does not answer.
+#: The columns; a value is ``None`` if the task does not answer.
 FIELDS = (
     *("task", "state", "device", "address", "pid", "restarts"),
     *("steps", "steps_per_second", "received_bytes", "sent_bytes"),

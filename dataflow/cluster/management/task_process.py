@@ -1,4 +1,4 @@
-"""What runs in the process of a task that was launched: a server, and what it prints."""
+"""Runs in the process of a launched task: its server, and the log of what it prints."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dataflow.cluster.transport.method_table import answers
 from dataflow.errors import UnavailableError
 
 _KEPT_LINES = 1000
-#: Lines by which Ray tells its log monitor what follows.
+#: Prefixes of lines by which Ray tells its log monitor what follows.
 _RAY_MARKS = (":actor_name:", ":task_name:", ":job_id:")
 
 
 class LogStream(io.TextIOBase):
-    """Takes what the process prints, keeps the last lines and sends each to those who follow."""
+    """Takes what the process prints, keeps the last lines and sends each line to the followers."""
 
     def __init__(self, name: str, below: Any, log: TaskLog) -> None:
         self._name = name
@@ -32,7 +32,7 @@ class LogStream(io.TextIOBase):
         self._rest = ""
 
     def writable(self) -> bool:
-        """Print may write here."""
+        """True: `print` may write here."""
         return True
 
     def write(self, text: str) -> int:
@@ -82,7 +82,7 @@ class TaskLog:
     def follow(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
-        """Answer the call that asks for the lines so far and all that come."""
+        """Answer a follower's call with the lines so far, and send it all later ones."""
         with self._lock:
             self._followers.append(connection)
             return {"lines": list(self.lines)}
@@ -113,7 +113,7 @@ class TaskProcess:
         return {"address": self.server.address, "pid": os.getpid(), "host": os.uname().nodename}
 
     def set_cluster(self, jobs: dict[str, dict[int, str]], key: str) -> None:
-        """Tell the task of the others."""
+        """Tell the task about the other tasks."""
         self.server.set_cluster(ClusterSpec(jobs), key)
 
     def wait(self) -> str:

@@ -1,8 +1,8 @@
-"""Data-parallel training on a cluster whose mode is switched while it runs.
+"""Data-parallel training on a cluster, with a mode that can be switched while it runs.
 
 Between-graph replication: each worker builds the model on its part of the data, with the variables
-on the parameter servers, and steps by itself; this process is never in a step. What the modes share
-is the variables. A switch ends the workers' loops after the step they are in, and begins others.
+on the parameter servers, and steps by itself; this process takes no part in steps. The modes share
+the variables. A switch ends the workers' loops after their current step, and starts new ones.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Training:
         self._number = 0
         self._num_workers = 0  # when the mode began
         self._state = "stopped"
-        self._busy: dict[str, int] = {}  # number of the mode that a worker is in
+        self._busy: dict[str, int] = {}  # number of the mode that each worker is in
         self._next: dict[str, float] = {}
         self._kept: dict[str, Any] = {}
         self._loss: float | None = None
@@ -117,10 +117,10 @@ class Training:
             )
         return mode, num_backups
 
-    # ---- what is done to it -------------------------------------------------------------------
+    # ---- control -------------------------------------------------------------------
 
     def start(self) -> Training:
-        """Begin to train, or go on; returns at once."""
+        """Start or continue training; returns at once."""
         with self._lock:
             if self._state == "running":
                 return self
@@ -131,11 +131,11 @@ class Training:
         return self
 
     def stop(self) -> None:
-        """End the workers' loops after the step they are in. The variables stay."""
+        """End the workers' loops after their current step. The variables stay."""
         self._end("stopped")
 
     def switch(self, mode: str, num_backups: int = 1) -> None:
-        """Go on in another mode, with the variables as they are; returns at once.
+        """Continue in another mode with the same variables; returns at once.
 
         Raises ValueError for a mode that there is not, or that the workers are too few for.
         """
@@ -160,7 +160,7 @@ class Training:
             self._number += 1
             self._wake.set()
 
-    # ---- what is said of it -------------------------------------------------------------------
+    # ---- state -------------------------------------------------------------------
 
     @property
     def state(self) -> str:
@@ -250,7 +250,7 @@ class Training:
                         ended.discard(old)
                     found = owner.look()
                     self._trouble = ""
-                except Exception as error:  # the parameter server is away: it is tried again
+                except Exception as error:  # the parameter server is not there: it is tried again
                     found = None
                     self._trouble = _in_a_line(error)
                     owner.forget()
@@ -274,7 +274,7 @@ class Training:
     def _submit_missing(self, number: int) -> None:
         now = time.monotonic()
         tasks = [t for t in self.cluster.backend.tasks if t.job == "worker"]
-        # A worker that is still in another mode would step behind the back of the new one's chief.
+        # A worker that is still in another mode would step unnoticed by the new mode's chief.
         # One that is paused does not step; when it goes on, it leaves after one late step.
         if any(
             self._busy.get(t.name, self._number) != self._number
@@ -313,7 +313,7 @@ class Training:
 
 
 class _Owner:
-    """This process's own session at the parameter servers: it tells the mode and looks at values."""
+    """This process's own session at the parameter servers: it sets the mode and reads values."""
 
     def __init__(self, cluster: Any, model: Callable[[int, int], Any]) -> None:
         self._cluster = cluster
@@ -335,9 +335,11 @@ class _Owner:
         self._session = Session(target, graph=graph, config=config)
 
     def tell(self, number: int, before: int | None) -> None:
-        """Say which mode is to begin, and wake the workers that wait for a token of another."""
+        """Announce the mode that is to begin, and wake the workers that wait for a token of another."""
         self._connect()
-        with contextlib.suppress(FailedPreconditionError):  # before the chief there is no such one
+        with contextlib.suppress(
+            FailedPreconditionError
+        ):  # it does not exist before the chief has made it
             self._session.run(self._number)
             self._session.run(self._tell.op, {self._given: -number})
         if before is not None:
@@ -375,7 +377,7 @@ class _Owner:
         return float(session.run(loss))
 
     def forget(self) -> None:
-        """A task is gone: connect anew at the next turn."""
+        """A task is gone: reconnect the next time."""
         if self._session is not None:
             with contextlib.suppress(OpError):
                 self._session.close()
@@ -389,7 +391,7 @@ class _Owner:
 
 
 def _in_a_line(error: Exception) -> str:
-    """The error without the traceback of the other process, which Ray puts before it."""
+    """The error in one line, without the other process's traceback, which Ray puts before it."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     if type(error).__name__.startswith("RayTaskError"):
         return lines[-1].partition(" ")[0].rpartition(".")[2] + " " + lines[-1].partition(" ")[2]

@@ -23,7 +23,7 @@ from dataflow.train.global_step import get_or_create_global_step
 from dataflow.train.gradient_descent import GradientDescentOptimizer
 from dataflow.train.sync_replicas import SyncReplicasOptimizer
 
-#: The variable with the number of the mode that runs; negative while it has yet to begin.
+#: The variable with the number of the current mode; negative while that has yet to begin.
 NUMBER = "training/number"
 
 
@@ -43,7 +43,7 @@ def work(server: Any, options: dict[str, Any]) -> int:
                 hook.after_create_session(session, coordinator)
             if index == 0:
                 if abs(int(session.run(current))) > number:
-                    return 0  # another mode is to begin already
+                    return 0  # another mode is about to begin
                 current.load(number, session)
             try:
                 said = time.monotonic()
@@ -57,7 +57,7 @@ def work(server: Any, options: dict[str, Any]) -> int:
                         print(f"step {steps}, loss {float(loss):.4f}")
             except OpError:
                 if abs(int(session.run(current))) == number:
-                    raise  # not the end of the mode
+                    raise  # this does not end the mode
             coordinator.request_stop()
     finally:
         # The chief's thread ends with the session, in which it waits for gradients.
@@ -99,7 +99,7 @@ def build_variables(
 
 
 def _initialize(session: Any, options: dict[str, Any], variables: Any, ready: Any) -> None:
-    """The chief gives variables that have no value theirs (what was kept of them, if anything);
+    """The chief initializes variables that have no value (with their kept values, if there are any);
     the others wait for that."""
     by_name = {v.op.name: v for v in variables}
     while missing := [name.decode() for name in session.run(ready)]:

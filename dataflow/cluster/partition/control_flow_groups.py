@@ -1,4 +1,4 @@
-"""Loops and conditionals as units: what must be run by one task in one go."""
+"""Loops and conditionals as units, which must run on one task and in one call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def control_flow_groups(ops: Sequence[Operation], feeds: set[Tensor]) -> list[li
 
     A node is inside when it runs only if a branch is taken (it comes after a Switch and before the
     Merge that joins the branches) or between a loop's Enter and Exit. Two conditionals on the same
-    predicate are two units; what merely feeds a unit stays outside.
+    predicate are two units; nodes that only feed a unit are outside.
     """
     if not any(op.op_def.control_flow for op in ops):
         return []

@@ -1,4 +1,4 @@
-"""Operations as JSON and arrays: how a graph, or a partition of one, travels to another task.
+"""Operations as JSON and arrays: how a graph, or a partition of it, is sent to another task.
 
 Shapes and dtypes are taken as they were inferred where the graph was built, so that a task need not
 repeat the work. Nothing in the encoding is executed when it is read.
@@ -101,7 +101,7 @@ def _decode_value(value: Any, arrays: list[np.ndarray]) -> Any:
     raise InvalidArgumentError(None, None, f"An attribute arrived as {value!r}.")
 
 
-#: What stands for a node of another task, or for one that is fed: it only has outputs.
+#: Stands for a node of another task, or for a fed node: it only has outputs.
 _STUB_TYPE = "Placeholder"
 
 
@@ -158,7 +158,7 @@ def decode_operations(
             tensor.uses.append(op)
         for name in item.get("c", ()):
             source = graph.op_by_name.get(name)
-            if source is not None:  # one that was cut away is waited for in another way
+            if source is not None:  # a control input of another task is waited for by a message
                 op.add_control_edge(source)
     return ops
 

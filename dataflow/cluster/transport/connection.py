@@ -53,15 +53,15 @@ log = logging.getLogger("dataflow.cluster")
 _BUFFER_BYTES = 1 << 16
 #: Up to this size the parts of a frame are joined: one copy costs less than a second buffer.
 _JOIN_BYTES = 1 << 12
-#: How long another machine may be silent before it counts as dead. Less is a stall: a cable that
-#: was out, a switch that starts again. It is the system of that machine that must answer (TCP's
-#: acknowledgements and probes), so a process that is stopped or busy is never taken for dead; and
-#: one that died on a machine that lives is noticed at once, by the end of its connections.
+#: How long another machine may be silent before it counts as dead. Shorter silences are stalls: a cable that
+#: was unplugged, a switch that restarts. The other machine's system answers (TCP's acknowledgments and
+#: probes), so a process that is stopped or busy is never taken for dead; and a process that died on a
+#: running machine is noticed at once, by the end of its connections.
 SILENCE_SECONDS = float(os.environ.get("DATAFLOW_SILENCE_SECONDS", "30"))
-#: Each smaller frame takes such a part off what counts as large: a table that was fetched once is
-#: forgotten some hundred steps later.
+#: Each smaller frame lowers the maximum by this fraction: a table that was fetched once is forgotten
+#: some hundred steps later.
 _FORGOTTEN_PART = 64
-#: All segments of one connection and direction together.
+#: Limit for all segments of one connection and direction together.
 SHARE_LIMIT_BYTES = 1 << 30
 
 
@@ -87,7 +87,7 @@ class _TimeIsUp(OSError):
 
 
 class TooLong(Exception):
-    """A frame that does not fit into a connection's buffer: it cannot be received without waiting."""
+    """A frame is too large for a connection's buffer, so it cannot be received without waiting."""
 
 
 def stopped_error(peer: str, address: str, stopped: registry.Stopped) -> UnavailableError:
@@ -114,12 +114,12 @@ class Connection:
         self.sock = sock
         self.peer = peer
         self.limit_bytes = limit_bytes
-        #: What the other end takes in one message, as far as it said so.
+        #: The size limit of a message that the other end has announced, if it has.
         self.peer_limit_bytes = 1 << 62
         #: Whether both ends can read each other's memory; see `share_memory_with`.
         self.may_share = False
-        #: When what is being sent or received must be done, as `time.monotonic` tells; ``None``: it
-        #: may take as long as it does. Then the connection is closed, with DeadlineExceededError.
+        #: The time (of `time.monotonic`) by which sending or receiving must end, else the connection is
+        #: closed with DeadlineExceededError; ``None``: there is no limit.
         self.deadline: float | None = None
         self.closed = False
         #: Whether `wake` was called: closed as soon as its user is done with it.
@@ -127,7 +127,7 @@ class Connection:
         self.greeting: dict[str, Any] = {}
         self.address = ""
         self.used = 0.0
-        #: What either side keeps of a step that was begun ahead.
+        #: What either side keeps about a prefetched step.
         self.ahead: Any = None
         #: See `set_patience`.
         self.patience_seconds: float | None = None
@@ -135,14 +135,14 @@ class Connection:
         self.on_close: Callable[[], None] | None = None
         #: Decaying maximum of the sizes of recent frames and tensors in shared memory, in bytes.
         self.largest_sent = 0
-        #: Through the socket; and of tensors that lay in shared memory instead.
+        #: Bytes through the socket; and bytes of tensors in shared memory.
         self.bytes_sent = 0
         self.bytes_received = 0
         self.shared_bytes_sent = 0
         self.shared_bytes_received = 0
         self._send_lock = threading.Lock()
         self._sent: dict[tuple[int, int, int], SentTemplate] = {}  # by kind, tag and flags
-        self._received: dict[int, list[ReceivedTemplate]] = {}  # by what stands before the id
+        self._received: dict[int, list[ReceivedTemplate]] = {}  # by the bytes before the id
         self._held = b""
         self._buffer = bytearray(_BUFFER_BYTES)
         self._view = memoryview(self._buffer)
@@ -226,15 +226,17 @@ class Connection:
                 self.close()
                 raise self._lost(error) from None
             except BaseException:
-                self.close()  # an interrupt inside a frame: the rest of it will never come
+                self.close()  # interrupted inside a frame: the rest of it will never be sent
                 raise
 
     def _encode(
         self, kind: int, tag: int, id: int, tensors: Any, head: dict[str, Any] | None, flags: int
     ) -> tuple[list[Any], int, int, int]:
-        """The frame, its size, that of its largest part and the bytes in shared memory, checked.
+        """Check and encode a message.
 
-        The next one may be like it.
+        Returns the frame, its size, that of its largest part, and the bytes in shared memory.
+
+        A template is kept, as the next frame may be like it.
         """
         taken: list[Place] = []
 
@@ -273,7 +275,7 @@ class Connection:
     def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
         """An array to be written and sent on this connection, which then needs no copy.
 
-        ``None`` where that is of no use: it is small, or the peer shares no memory.
+        ``None`` if that gains nothing: the array is small, or the peer shares no memory.
         """
         if not self.may_share:
             return None
@@ -319,7 +321,7 @@ class Connection:
                 while_full()
 
     def _seconds_left(self) -> float:
-        """How long it may take yet; raises when there is no more time."""
+        """The seconds left until the deadline; raises when it has passed."""
         if self.deadline is None:
             return math.inf
         left = self.deadline - time.monotonic()
@@ -330,11 +332,11 @@ class Connection:
     # Receiving
 
     def set_patience(self, seconds: float | None) -> None:
-        """Let `wait` give up when nothing has come for so long; ``None``: it never does."""
+        """Let `wait` give up after so many seconds without data; ``None``: it never does."""
         whole = int(seconds or 0)
         micros = int(((seconds or 0) - whole) * 1e6)
         if seconds is not None:
-            micros = max(micros, 0 if whole else 1)  # 0 would be for ever
+            micros = max(micros, 0 if whole else 1)  # 0 would mean for ever
         self.sock.setsockopt(
             socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", whole, micros)
         )
@@ -396,7 +398,7 @@ class Connection:
             try:
                 self._end = self.sock.recv_into(self._buffer, 0, socket.MSG_DONTWAIT)
             except OSError:
-                pass  # nothing has come, or it says so again
+                pass  # nothing has arrived, or the error is raised again below
         return self._receive_like_before() or self._next(wait=False)
 
     def _next(self, wait: bool) -> Message | None:
@@ -408,7 +410,7 @@ class Connection:
                 if not self.may_share:
                     raise ProtocolError("a memory segment from a peer that cannot share memory")
                 self._incoming.add(message.head)
-                self._received.clear()  # they know segments by number
+                self._received.clear()  # templates refer to segments by number
             return None
         except TooLong:
             raise
@@ -420,7 +422,7 @@ class Connection:
             raise
 
     def _has_whole_frame(self) -> bool:
-        """Whether a frame lies in the buffer, with what has arrived by now."""
+        """Take in what has arrived; return whether a whole frame lies in the buffer."""
         asked = False
         while True:
             have = self._end - self._start
@@ -446,7 +448,7 @@ class Connection:
             self._end += got
 
     def _receive_like_before(self) -> Message | None:
-        """The next message, if all of it is there and it has the form of an earlier one."""
+        """The next message, if all of it has arrived and it matches a template."""
         first = self._start
         have = self._end - first
         if have < _HEADER_BYTES:
@@ -543,7 +545,7 @@ class Connection:
             self._end += got
 
     def _take_in(self, target: memoryview) -> int:
-        """Wait for bytes; return how many have come."""
+        """Wait for bytes; return how many have arrived."""
         if self.deadline is None:
             return self.sock.recv_into(target)
         while True:
@@ -595,7 +597,7 @@ class Connection:
         if stopped is not None:
             return stopped_error(self.peer, self.address, stopped)
         where = f" at {self.address}" if self.address else ""
-        # The system says the second where `set_patience` ends inside of a frame.
+        # The system raises the second if patience (`set_patience`) ends inside a frame.
         if isinstance(error, _TimeIsUp | BlockingIOError):
             return DeadlineExceededError(
                 None,
@@ -611,10 +613,10 @@ class Connection:
         )
 
     def wake(self) -> None:
-        """End the connection for a thread that waits on it: it wakes with an error, and closes it.
+        """End the connection from another thread: the thread that waits on it gets an error, and closes it.
 
-        Closed from another thread, the socket's number may be that of a new one by the time that
-        a thread that polls it looks again: it would sleep on.
+        If this thread closed the socket, its number might belong to a new socket by the time the
+        polling thread looks again, and that thread would sleep on.
         """
         self.ended = True
         with contextlib.suppress(OSError):
@@ -644,7 +646,7 @@ def _notice_silence(sock: socket.socket) -> None:
         ("TCP_KEEPIDLE", probe),
         ("TCP_KEEPINTVL", probe),
         ("TCP_KEEPCNT", 5),
-        ("TCP_USER_TIMEOUT", round(SILENCE_SECONDS * 1000)),  # milliseconds; of what was sent
+        ("TCP_USER_TIMEOUT", round(SILENCE_SECONDS * 1000)),  # milliseconds, unacknowledged
     ):
         option = getattr(socket, name, None)  # not every system has all of them
         if option is not None:
@@ -668,7 +670,7 @@ def _normal(array: np.ndarray) -> np.ndarray:
 
 
 def wait_readable(fds: Iterable[int], timeout_seconds: float | None = None) -> list[int]:
-    """Return those of the file descriptors that can be read, or have ended; none: time is up."""
+    """Return the file descriptors that can be read or have ended; none when the time is up."""
     poll = select.poll()
     for fd in fds:
         poll.register(fd, select.POLLIN)

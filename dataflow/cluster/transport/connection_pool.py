@@ -1,4 +1,4 @@
-"""Making connections to other tasks, and keeping the idle ones."""
+"""Makes connections to other tasks, and keeps the idle ones."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from dataflow.errors import (
     UnavailableError,
 )
 
-#: How long a task that was never heard of is waited for: it may still be starting.
+#: How long to try to reach a task that has never answered: it may still be starting.
 FIRST_CONTACT_SECONDS = float(os.environ.get("DATAFLOW_FIRST_CONTACT_SECONDS", "10"))
-#: How long one that has answered before is waited for: it may be starting again.
+#: How long to try to reach a task that has answered before: it may be restarting.
 RECONNECT_SECONDS = 1.0
 _UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.ETIMEDOUT)
-#: A connection that was in use so lately is not asked whether it is alive.
+#: A connection that was used this recently is not checked for being alive.
 _FRESH_SECONDS = 0.02
 
 
@@ -58,11 +58,11 @@ def connect(
 ) -> Connection:
     """Return an authenticated connection to the task at ``address``, trying until the time-out.
 
-    ``answer_seconds`` is how long one that accepts may take to say who it is: a process that is
-    stopped accepts and says nothing.
-    ``unreachable_seconds``, where it is longer, is the time-out as long as no machine answers at
-    all; one that answers and refuses is there, and the task is not.
-    ``deadline``, as `time.monotonic` tells, is when the caller has no more time.
+    ``answer_seconds`` is how long a task that accepts may take to identify itself: a stopped process
+    accepts and says nothing.
+    ``unreachable_seconds``, if longer, is the time-out as long as no machine answers at all; a machine
+    that refuses is running, and only the task is missing.
+    ``deadline`` (of `time.monotonic`) is the caller's own.
 
     Raises UnavailableError that says which address was tried for how long, DeadlineExceededError
     with the same when the deadline came first; UnauthenticatedError at once when the keys differ,
@@ -109,7 +109,7 @@ def connect(
 
 
 def _is_silent(error: BaseException) -> bool:
-    """Whether the other end said nothing in time; it may be slow."""
+    """Whether the error means that the other end did not answer in time; it may only be slow."""
     return isinstance(error, TimeoutError | DeadlineExceededError)
 
 
@@ -122,7 +122,7 @@ def _connect_once(
     limit_bytes: int | None,
     deadline: float,
 ) -> Connection:
-    """Connect, over the local socket where there is one; ``deadline`` is for all of it."""
+    """Connect, over the local socket if there is one; ``deadline`` covers all of it."""
     address = f"{host}:{port}"
     name = _directory.names.get(address)
     if name is not None:
@@ -130,7 +130,7 @@ def _connect_once(
             local = _local_socket(name)
             return _introduce(local, key, own_name, peer, address, limit_bytes, deadline)
         except (OSError, UnavailableError, UnauthenticatedError, DeadlineExceededError) as error:
-            # Another process may have the name now.
+            # Another process may have taken the name.
             _directory.names.pop(address, None)
             if _is_silent(error):
                 raise
@@ -234,8 +234,8 @@ class ConnectionPool:
     ) -> Connection:
         """Return a connection to ``address`` that nobody else uses.
 
-        ``deadline`` is for reaching the task and for what is said on the connection until it is given
-        back (`Connection.deadline`).
+        ``deadline`` covers reaching the task and everything on the connection until it is given back
+        (`Connection.deadline`).
 
         A task that has answered before and whose machine refuses now has died and gets one second;
         a machine that does not answer any more gets as long as one that falls silent
@@ -249,7 +249,7 @@ class ConnectionPool:
                 break
             if connection.patience_seconds is not None and not connection.closed:
                 connection.set_patience(None)
-            # One that was in use a moment ago is not asked whether it is alive.
+            # A connection that was used a moment ago is not checked for being alive.
             if time.monotonic() - connection.used < _FRESH_SECONDS or connection.is_quiet():
                 connection.deadline = deadline
                 return connection
@@ -277,7 +277,7 @@ class ConnectionPool:
         return connection
 
     def take_warm(self, address: str) -> Connection | None:
-        """The connection that was given back last, if there is one: as it was left, dead or alive."""
+        """The connection that was given back last, if there is one, without a check that it is alive."""
         try:
             return self._idle[address].pop()
         except (KeyError, IndexError):
@@ -291,7 +291,7 @@ class ConnectionPool:
             self._idle[connection.address].append(connection)
 
     def give(self, connection: Connection) -> None:
-        """Take a connection back whose conversation is over."""
+        """Take back a connection whose conversation is over."""
         if connection.closed or connection.ended or self._closed or connection.has_frame():
             connection.close()
             return

@@ -1,9 +1,9 @@
-"""Frames that are like an earlier one: they are written and read without deciding anything again.
+"""Templates of frames: a frame like an earlier one is written and read without new decisions.
 
-The frames of a step that is run again and again differ in the step's number and in what the tensors
-hold; large tensors lie now in this segment of shared memory and now in that one. A form keeps all
-the rest as bytes: header, dtypes, shapes. Whatever does not fit its form byte
-for byte goes the long way, through `messages`, with all of its checks.
+The frames of a repeated step differ only in the step's number, in the contents of the tensors, and in
+the segments of shared memory that large tensors lie in. A template keeps the rest as bytes: header,
+dtypes, shapes. A frame that does not match its template byte for byte is encoded or decoded by
+`messages`, with all checks.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from dataflow.cluster.transport.messages import (
 from dataflow.cluster.transport.shm_receive import IncomingSegments, Lease
 from dataflow.cluster.transport.shm_send import OutgoingSegments, Place, put
 
-#: Magic, kind, flags and tag as one number; id. What is left of the header stands after them.
+#: Magic, kind, flags and tag as one number; id. The rest of the header follows.
 BEGINNING = struct.Struct("<QQ")
 _ID = struct.Struct("<Q")
-#: Forms that a connection keeps; the steps of a session have a few each.
+#: Templates that a connection keeps; each step of a session has a few.
 _MOST_FORMS = 64
-#: Of those that begin alike, as many as such a frame's tensors may find segments.
+#: Templates kept for frames with the same beginning: one for each segment that their tensors may lie in.
 _MOST_OF_A_KEY = 8
-#: What stands before the payload of a frame that is worth remembering, in bytes.
+#: The most bytes before the payload of a frame that is worth a template.
 _LONGEST = 1024
 _BOOL = np.dtype(np.bool_)
 
 
 class SentTemplate:
-    """Of a frame that was sent; ``size`` in bytes is the whole frame's.
+    """The template of a frame that was sent; ``size`` is the whole frame's, in bytes.
 
     ``largest`` is that, or the size of its largest tensor in shared memory; ``shared_bytes`` is the
     size of all of these.
@@ -65,7 +65,7 @@ class SentTemplate:
         self.size, self.largest = size, largest
         self.shared_bytes = sum(d.num_bytes for d in descriptors if d.place == SHARED)
         self.inline = [i for i, d in enumerate(descriptors) if d.place == INLINE]
-        #: Those in shared memory: number, and where such a tensor can lie.
+        #: The tensors in shared memory: number, and the places where such a tensor can lie.
         self.shared = [
             (i, outgoing.places(tensors[i].dtype, tensors[i].shape))
             for i, d in enumerate(descriptors)
@@ -114,7 +114,7 @@ def sent_template(
     largest: int,
     outgoing: OutgoingSegments,
 ) -> SentTemplate | None:
-    """The form of a frame without a head, if others can be like it: all of its tensors are numbers."""
+    """The template of a frame, if it has no head and all of its tensors are numeric."""
     if any(not isinstance(t, np.ndarray | np.generic) or t.dtype.kind in "OSUV" for t in tensors):
         return None
     begins = bytes(buffers[0])
@@ -123,7 +123,7 @@ def sent_template(
 
 
 class ReceivedTemplate:
-    """Of a frame that was received; ``rest`` is what stands between its id and its payload.
+    """The template of a frame that was received; ``rest`` is the bytes between its id and its payload.
 
     ``size`` in bytes is the frame's, ``shared_bytes`` that of its tensors in shared memory.
     """
@@ -142,7 +142,7 @@ class ReceivedTemplate:
         self.rest = begins[16:]
         self.size = size
         self.shared_bytes = sum(d.num_bytes for d in descriptors if d.place == SHARED)
-        #: Shape, dtype, and where the bytes stand; or nothing, and what a `Lease` is made of.
+        #: Shape, dtype and offset of the bytes; or nothing, and what a `Lease` is made of.
         self.tensors: list[tuple[Any, Any, Any, Any]] = []
         at = len(begins)
         for descriptor in descriptors:
@@ -154,7 +154,7 @@ class ReceivedTemplate:
             at += num_bytes
 
     def read(self, buffer: bytearray, start: int, id: int) -> Message:
-        """The message of the frame that stands at ``start``, which fits."""
+        """The message of the frame at ``start``, which matches the template."""
         tensors = [
             np.asarray(Lease(at, end))
             if dtype is None
@@ -171,7 +171,7 @@ def received_template(
     size: int,
     incoming: IncomingSegments,
 ) -> ReceivedTemplate | None:
-    """The form of a frame, if others can be like it: all of its tensors are numbers."""
+    """The template of a frame, if all of its tensors are numeric."""
     if (
         message.head is not None
         or len(begins) > _LONGEST
@@ -182,14 +182,14 @@ def received_template(
 
 
 def remember(forms: dict[Any, Any], key: Any, form: Any) -> None:
-    """Keep a form; a connection whose frames are of ever new forms keeps few."""
+    """Keep a template; a connection whose frames never repeat keeps only a few."""
     if len(forms) >= _MOST_FORMS:
         forms.clear()
     forms[key] = form
 
 
 def remember_one_of(forms: dict[Any, list[Any]], key: Any, form: Any) -> None:
-    """The same where several forms have one key."""
+    """The same for several templates under one key."""
     found = forms.get(key)
     if found is None or len(found) >= _MOST_OF_A_KEY:
         remember(forms, key, [form])

@@ -1,9 +1,9 @@
-"""Who may speak: challenge and response at the start of every connection.
+"""Authentication: challenge and response at the start of every connection.
 
 Both sides prove that they hold the cluster's key without sending it: each sends an HMAC-SHA256 (RFC
-2104) of its role and of what both have said, nonces included, so that a proof serves neither for
-another connection nor for the other side. The connecting side proves itself first, as anybody may
-connect to a port; it does nothing for the other end until that has proved itself too. Only then do
+2104) of its role and of everything that both have sent, nonces included, so that a proof is valid
+neither on another connection nor from the other side. The connecting side proves itself first, as anybody may
+connect to a port; it accepts nothing from the other end until that has proved itself too. Only then do
 two tasks on one machine find out whether they can share memory (`shm_receive`).
 
 ==== ========= ======= ============================================================
@@ -17,8 +17,8 @@ step sent by   kind    content
 ==== ========= ======= ============================================================
 
 Until it is done a frame may have 4 KB, and all of it together may take `HANDSHAKE_SECONDS`.
-What is said afterwards is neither encrypted nor signed: the key keeps others from speaking, not from
-listening on the wire.
+What follows is neither encrypted nor signed: the key keeps others from connecting, not from listening
+on the wire.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def new_key() -> str:
 
 
 def default_key() -> str:
-    """Return the key of tasks that were started without one.
+    """Return the key for tasks that were started without one.
 
     ``DATAFLOW_CLUSTER_KEY`` if it is set, else a key in a file that only this user can read, made
     at first use: the tasks that one user starts by hand on one machine find each other.
@@ -63,7 +63,7 @@ def default_key() -> str:
     folder = cache_folder()
     path = folder / "cluster_key"
     folder.mkdir(parents=True, exist_ok=True)
-    # Written beside and linked into place, so that two tasks starting together see one whole key.
+    # Written to another file and linked into place, so that two tasks that start together see one whole key.
     draft = folder / f"cluster_key.{os.getpid()}.{secrets.token_hex(4)}"
     if not path.exists():
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -92,7 +92,7 @@ def _is_proved(head: dict[str, Any], expected: str) -> bool:
 
 
 def host_identity() -> str:
-    """Return what two processes share exactly when they run on one machine since one boot."""
+    """Return a text that two processes share exactly if they run on one machine since the same boot."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -111,14 +111,14 @@ def _expect(message: messages.Message, kind: Kind) -> dict[str, Any]:
 
 def _text(head: dict[str, Any], name: str) -> str:
     value = head.get(name, "")
-    # What is told of a refused connection must not forge lines of the log.
+    # What is logged about a refused connection must not forge log lines.
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or not value.isprintable():
         raise ProtocolError(f"a handshake whose {name!r} is no short text")
     return value
 
 
 def _line(value: Any) -> str:
-    """What a stranger said, as a short piece of one line."""
+    """What a stranger sent, shortened to part of one line."""
     return "".join(c for c in str(value)[:_LONGEST_TEXT] if c.isprintable())
 
 
@@ -128,7 +128,7 @@ def _check_nonce(head: dict[str, Any]) -> None:
 
 
 def greet(connection: Any, key: str, greeting: dict[str, Any]) -> None:
-    """Do the accepting side's half; ``greeting`` says task, incarnation, local socket.
+    """Do the accepting side's half; ``greeting`` holds task, incarnation and local socket.
 
     Raises ProtocolError for garbage, UnauthenticatedError for a wrong key, after telling the peer.
     """

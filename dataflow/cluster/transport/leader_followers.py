@@ -1,10 +1,10 @@
-"""One thread receives for many connections while their messages are short: leader and followers.
+"""Leader and followers: one thread receives for many connections while their messages are short.
 
-Every connection that a task accepts has a thread of its own, which may take as long as it likes over
-a message. While the messages of several connections are short, such threads only take the interpreter's
-lock from each other. So they sit down in a group: one of them, the leader, receives for all, and the
-others sleep. A connection with a message that may take long gets its own thread back, and a leader whose
-own connection has one hands the lead on first.
+Every connection that a task accepts has a thread of its own, which may spend any time on a message. While
+the messages of several connections are short, such threads only compete for the interpreter's lock. So
+they form a group: one of them, the leader, receives for all, and the others sleep. A connection whose
+message may take long gets its own thread back, and a leader whose own connection has such a message hands
+the lead on first.
 
 Source: Schmidt, O'Ryan, Kircher, Pyarali, "Leader/Followers", PLoP 2000.
 """
@@ -23,13 +23,13 @@ from dataflow.cluster.transport.messages import Message
 
 
 class ShortWork(Protocol):
-    """What a group asks of who deals with the messages."""
+    """What a group needs of the handler of the messages."""
 
     def handle(self, connection: Connection, message: Message) -> None:
-        """Deal with one message; an exception is the connection's end."""
+        """Handle one message; an exception ends the connection."""
 
     def is_short(self, connection: Connection, message: Message) -> bool:
-        """Whether that neither waits nor takes long: others wait meanwhile."""
+        """Whether handling it neither waits nor takes long: other connections wait in the meantime."""
 
 
 class _Follower:

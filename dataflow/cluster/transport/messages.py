@@ -27,7 +27,7 @@ PROTOCOL_VERSION = 2
 
 #: magic, kind, flags, tag, id, number of tensors, meta bytes, payload bytes
 HEADER = struct.Struct("<2sBBIQIIQ")
-#: Of these the last two, at `LENGTHS_AT`: what follows the header.
+#: The last two of these, at `LENGTHS_AT`: the lengths of what follows the header.
 LENGTHS = struct.Struct("<IQ")
 LENGTHS_AT = HEADER.size - LENGTHS.size
 #: dtype code, rank, place, padding, segment number, payload bytes (or the segment's)
@@ -35,7 +35,7 @@ DESCRIPTOR = struct.Struct("<BBBxIQ")
 
 DEFAULT_MAX_MESSAGE_BYTES = 4 << 30
 MAX_RANK = 32
-#: Of the largest dtype, what an address can tell apart.
+#: The most elements of the largest dtype that can be addressed.
 _MOST_ELEMENTS = sys.maxsize // 16
 #: `socket.sendmsg` takes at most IOV_MAX (1024 on Linux) buffers.
 MAX_BUFFERS = 512
@@ -48,7 +48,7 @@ class Kind(enum.IntEnum):
 
     HELLO = 1  # first frame of either side, before authentication
     WELCOME = 3  # the peer has proved that it may speak
-    REFUSED = 4  # why it may not
+    REFUSED = 4  # why the peer may not speak
     CALL = 5  # tag: 0, id: request; head: {"method": ..., ...}
     REPLY = 6  # id: request
     ERROR = 7  # id: request or step; head: {"code", "message", ...}
@@ -83,13 +83,13 @@ DTYPES = [
 ]
 _CODE_OF_DTYPE = {np.dtype(name): code for code, name in enumerate(DTYPES)}
 _DTYPE_OF_CODE = tuple(np.dtype(name) for name in DTYPES)
-#: Of bfloat16, whose dtype is looked up only when a tensor of it comes.
+#: The code of bfloat16, whose dtype is looked up only when such a tensor arrives.
 _BFLOAT16_CODE = 254
 STRING_CODE = 255
 
 
 class ProtocolError(Exception):
-    """A peer sent something that is no frame, or one that breaks a limit."""
+    """A peer sent something that is not a frame, or a frame that breaks a limit."""
 
 
 class Message(NamedTuple):
@@ -227,7 +227,7 @@ def encode(
 
 
 class Descriptor(NamedTuple):
-    """What a frame says of one tensor before its bytes."""
+    """What a frame says about one tensor before its bytes."""
 
     dtype: np.dtype | None
     shape: tuple[int, ...]
@@ -265,7 +265,7 @@ _meta_cache: dict[tuple[bytes, int, int], tuple[list[Descriptor], dict[str, Any]
 def parse_meta_again(
     meta: bytes, num_tensors: int, payload_bytes: int
 ) -> tuple[list[Descriptor], dict[str, Any] | None]:
-    """Return what `parse_meta` does; it is remembered, as the frames of a step are alike."""
+    """Return what `parse_meta` does; results are cached, as the frames of a step are alike."""
     key = (meta, num_tensors, payload_bytes)
     found = _meta_cache.get(key)
     if found is None:

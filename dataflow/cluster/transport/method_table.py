@@ -1,4 +1,4 @@
-"""The calls that a task answers: the services of a task mark their methods, one table finds them by name.
+"""The calls that a task answers: its services mark methods, and one table finds them by name.
 
 A call is a message with a name, a JSON head and arrays; see `execution.master.call`.
 """
@@ -27,10 +27,10 @@ def answers(name: str) -> Callable[[Function], Function]:
 
 
 class MethodTable:
-    """What a task answers calls with, from all of its services."""
+    """The methods of all services of a task, by the name of the call."""
 
     def __init__(self, task: str, services: Iterable[object]) -> None:
-        """Raises ValueError where two methods answer the same calls."""
+        """Raises ValueError if two methods answer the same calls."""
         self._task = task
         self._methods: dict[str, Method] = {}
         for service in services:
@@ -45,7 +45,7 @@ class MethodTable:
         return sorted(self._methods)
 
     def find(self, name: str) -> Method:
-        """The method that answers ``name``. Raises NotFoundError where there is none."""
+        """The method that answers ``name``. Raises NotFoundError if there is none."""
         found = self._methods.get(name)
         if found is None:
             raise NotFoundError(

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 log = logging.getLogger("dataflow.cluster")
 
-#: So many lines in so many seconds; the next line says how many were left out.
+#: At most so many lines in so many seconds; the next line says how many were left out.
 LINES = 5
 PERIOD_SECONDS = 10.0
-#: Of the refusals, this many are kept.
+#: How many of the last refusals are kept.
 _KEPT = 100
 
 

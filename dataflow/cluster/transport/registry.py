@@ -1,4 +1,4 @@
-"""What this process knows of clusters: its own servers, their keys, and which it has stopped."""
+"""What this process knows about clusters: its own servers, their keys, and the tasks that it has stopped."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ keys_by_address: dict[str, str] = {}
 
 
 class Stopped(NamedTuple):
-    """How this process stopped a task; ``for_good``: no other will have its address."""
+    """How this process stopped a task; ``for_good``: no other task will get its address."""
 
     how: str
     for_good: bool
 
 
-#: The tasks that were stopped last, by address.
+#: The tasks that were stopped most recently, by address.
 _stopped: dict[str, Stopped] = {}
 _MOST_STOPPED = 1000
 
@@ -32,7 +32,7 @@ def add_server(address: str, server: Any) -> None:
 
 
 def remove_server(address: str, server: Any) -> None:
-    """It does so no more."""
+    """No server of this process listens there any more."""
     with _lock:
         if _servers.get(address) is server:
             del _servers[address]
@@ -50,7 +50,7 @@ def servers() -> list[Any]:
 
 
 def num_processes_here() -> int:
-    """How many processes of this one's clusters compute on this machine, this one included.
+    """How many processes of this process's clusters compute on this machine, itself included.
 
     A parameter server (of the job "ps") waits most of the time and is not counted, unless it is
     this process.

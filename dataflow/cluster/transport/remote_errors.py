@@ -1,4 +1,4 @@
-"""Errors between processes: a class by its number, the text, and which node and task."""
+"""Errors between processes: the class by its number, the text, the node and the task."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def describe_error(error: BaseException, task: str) -> dict[str, Any]:
 def restore_error(head: dict[str, Any] | None, graph: Any = None) -> OpError:
     """Return the error that `describe_error` described, with the node of ``graph``.
 
-    ``error.task`` is the task that it came from; the message says it too.
+    ``error.task`` is the task that it came from, which the message names too.
     """
     head = head or {}
     cls = _CLASSES.get(head.get("code", errors.UNKNOWN), errors.UnknownError)
@@ -50,7 +50,7 @@ def restore_error(head: dict[str, Any] | None, graph: Any = None) -> OpError:
 def with_restart(error: OpError, task: str) -> OpError:
     """The error of a step on a task that was restarted since its session first used it.
 
-    Where the step used what the task's old process held it is an `AbortedError` that says so, which
+    If the step used state of the task's old process, it is an `AbortedError` that says so, which
     `MonitoredTrainingSession` answers with a new session; every other error stays as it is.
     """
     if not isinstance(error, errors.FailedPreconditionError):

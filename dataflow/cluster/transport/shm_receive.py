@@ -1,8 +1,8 @@
 """Shared-memory segments for large tensors between two tasks on one machine.
 
 The sender owns the segments: anonymous files (`os.memfd_create`) that the receiver maps through
-``/proc/<pid>/fd/<fd>``. They have no name in any directory, so that nothing is left behind however
-either side dies. The first byte of a segment says whether a tensor lies in it: the sender sets it,
+``/proc/<pid>/fd/<fd>``. They have no name in any directory, so nothing is left behind however either
+side dies. The first byte of a segment says whether a tensor lies in it: the sender sets it,
 the receiver clears it when the last view of the array is gone, and only then is the segment used
 again. The sender's side is in `shm_send`.
 
@@ -32,7 +32,7 @@ FREE, BUSY = 0, 1
 
 _PROBE_BYTES = 32
 _NAME = "dataflow"
-#: What ``/proc/PID/fd/N`` links to for such a file.
+#: The target of the link ``/proc/PID/fd/N`` for such a file.
 _LINK = f"/memfd:{_NAME}"
 _CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
 
@@ -56,13 +56,13 @@ def make_memory(num_bytes: int, content: bytes = b"") -> int:
 
 
 def open_memory(pid: int, number: int, num_bytes: int) -> int:
-    """Open what another process made with `make_memory`, by that process and its descriptor.
+    """Open memory that another process made with `make_memory`, given the process and its descriptor.
 
     Raises OSError for anything else, without having touched it: it may be a pipe or a terminal.
     """
     if pid <= 0 or number < 0:
         raise OSError(f"no descriptor {number} of process {pid}")
-    # Only a name for the file: nothing is opened, and the file cannot be another one afterwards.
+    # O_PATH only names the file: nothing is opened, and the file cannot be exchanged afterwards.
     path = os.open(f"/proc/{pid}/fd/{number}", os.O_PATH | os.O_CLOEXEC)
     try:
         found = os.fstat(path)
@@ -83,7 +83,7 @@ def open_memory(pid: int, number: int, num_bytes: int) -> int:
 
 
 def pid_of_peer(sock: socket.socket) -> int:
-    """Return which process of this user is at the other end of a local socket; 0: none of them."""
+    """Return the process at the other end of a local socket; 0 if it is not this user's."""
     pid, uid, _ = _CREDENTIALS.unpack(
         sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     )
@@ -93,7 +93,7 @@ def pid_of_peer(sock: socket.socket) -> int:
 class Probe:
     """A tiny segment whose random content shows whether a peer can read this process's segments.
 
-    It is there inside the context; ``number`` is its descriptor, ``None`` where there can be none.
+    It exists inside the context; ``number`` is its descriptor, ``None`` if it could not be made.
     """
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class Probe:
             os.close(self.number)
 
     def holds(self, content: Any) -> bool:
-        """Whether that is the content: the peer did read this process's memory."""
+        """Whether ``content`` is the probe's, which proves that the peer can read this process's memory."""
         return isinstance(content, str) and content == self._secret
 
 
@@ -134,7 +134,7 @@ def address_of(mapping: mmap.mmap) -> int:
 
 
 def interface(address: int, dtype: np.dtype, shape: tuple[int, ...], reads: bool) -> dict[str, Any]:
-    """How NumPy is told of an array in the segment at an address; ``reads``: it is only read."""
+    """The array interface (NumPy) of an array in the segment at an address; ``reads``: it is read-only."""
     return {
         "version": 3,
         "shape": shape,
@@ -160,7 +160,7 @@ class IncomingSegments:
     """The peer's segments, mapped here."""
 
     def __init__(self) -> None:
-        #: The process at the other end; 0: it shares none.
+        #: The process at the other end; 0: it shares no memory.
         self.pid = 0
         self._segments: dict[int, tuple[mmap.mmap, int, int]] = {}  # map, address, size
 
@@ -181,7 +181,7 @@ class IncomingSegments:
         self._segments[number] = (mapping, address_of(mapping), size)
 
     def find(self, descriptor: Descriptor) -> tuple[mmap.mmap, dict[str, Any]]:
-        """What a `Lease` of the array needs: its memory, and how NumPy is told of it."""
+        """What a `Lease` of the array needs: its memory and its array interface."""
         found = self._segments.get(descriptor.segment)
         if found is None or descriptor.num_bytes > found[2]:
             raise ProtocolError(
@@ -195,5 +195,5 @@ class IncomingSegments:
         return np.asarray(Lease(*self.find(descriptor)))
 
     def close(self) -> None:
-        """Forget the mappings; those still viewed live on until the views are gone."""
+        """Forget the mappings; a mapping with live views is kept until they are gone."""
         self._segments.clear()

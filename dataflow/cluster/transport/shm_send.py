@@ -1,4 +1,4 @@
-"""The shared-memory segments that a connection writes to: tensors are copied there, or made there.
+"""The shared-memory segments that a connection writes to: tensors are copied or computed there.
 
 A kernel that can write its result to a given array may get one in a free segment
 (`OutgoingSegments.allocate`); its result is then sent without a copy. A segment is used again when
@@ -31,7 +31,7 @@ from dataflow.cluster.transport.shm_receive import (
 SHARE_FROM_BYTES = 32 << 10
 #: Segments of one connection: each is an open file of the sender, of which a process may have 1024.
 _MAX_SEGMENTS = 48
-#: Dtypes and shapes whose places are remembered.
+#: How many dtypes and shapes have their places remembered.
 _MOST_KINDS = 256
 
 
@@ -58,7 +58,7 @@ class _Segment:
 
 
 class Place:
-    """Where an array of one dtype and shape lies in a segment, and what a frame says of it."""
+    """Where an array of one dtype and shape lies in a segment, and its descriptor in frames."""
 
     __slots__ = ("array", "descriptor", "interface", "mapping", "segment")
 
@@ -71,7 +71,7 @@ class Place:
         self.descriptor = describe_shared(self.array, segment.number)
 
     def give_back(self) -> None:
-        """Undo `put`: what was put there is not sent after all."""
+        """Undo `put`: the array is not sent after all."""
         self.mapping[0] = FREE
 
 
@@ -94,9 +94,9 @@ class Allocation:
 
 
 def put(places: list[Place], array: np.ndarray) -> Place | None:
-    """Have a contiguous array lie in one of some places of its dtype and shape, for the peer to read.
+    """Put a contiguous array into one of several places of its dtype and shape, for the peer to read.
 
-    It is copied, unless it was made in one of them. ``None``: none is free.
+    It is copied, unless it was computed in one of them. ``None``: none is free.
     """
     allocation: Any = array.base
     if type(allocation) is Allocation and not allocation.is_sent and allocation.place in places:
@@ -123,7 +123,7 @@ class OutgoingSegments:
         self._segments: list[_Segment] = []
         self._places: dict[tuple[np.dtype, tuple[int, ...]], list[Place]] = {}
         self._announced = 0
-        #: Whether there are segments that the peer has not been told of.
+        #: Whether there are segments that the peer has not been told about.
         self.has_news = False
 
     def places(self, dtype: np.dtype, shape: tuple[int, ...]) -> list[Place]:
@@ -138,7 +138,7 @@ class OutgoingSegments:
         return found
 
     def put(self, array: np.ndarray) -> Place | None:
-        """As the function, in a place that exists or is made; ``None`` without room."""
+        """As the function `put`, in an existing or a new place; ``None`` if there is no room."""
         places = self.places(array.dtype, array.shape)
         place = put(places, array)
         if place is None and self._make(array.nbytes):
@@ -148,7 +148,7 @@ class OutgoingSegments:
     def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
         """An array whose content is undefined, to be written and then `put`.
 
-        ``None`` without room, and for one that is too small to be shared.
+        ``None`` if there is no room, and for an array that is too small to be shared.
         """
         places = self._places.get((dtype, shape))
         if places is None:
@@ -180,14 +180,14 @@ class OutgoingSegments:
         return True
 
     def announcements(self) -> list[dict[str, Any]]:
-        """Return where to map the segments that the peer has not been told of."""
+        """Return where to map the segments that the peer has not been told about."""
         fresh = self._segments[self._announced :]
         self._announced = len(self._segments)
         self.has_news = False
         return [{"number": s.number, "fd": s.fd, "size": s.capacity} for s in fresh]
 
     def close(self) -> None:
-        """Give the segments back; a receiver's mapping stays valid until its views are gone."""
+        """Release the segments; a receiver's mapping stays valid until its views are gone."""
         for segment in self._segments:
             os.close(segment.fd)
         self._segments.clear()
