@@ -1,3 +1,33 @@
+from dataflow.linear_operators.block_diag import LinearOperatorBlockDiag as LinearOperatorBlockDiag
+from dataflow.linear_operators.circulant import (
+    LinearOperatorCirculant as LinearOperatorCirculant,
+    LinearOperatorCirculant2D as LinearOperatorCirculant2D,
+    LinearOperatorCirculant3D as LinearOperatorCirculant3D,
+)
+from dataflow.linear_operators.composition import (
+    LinearOperatorComposition as LinearOperatorComposition,
+)
+from dataflow.linear_operators.dense import (
+    LinearOperatorFullMatrix as LinearOperatorFullMatrix,
+    LinearOperatorHouseholder as LinearOperatorHouseholder,
+    LinearOperatorLowerTriangular as LinearOperatorLowerTriangular,
+    LinearOperatorToeplitz as LinearOperatorToeplitz,
+)
+from dataflow.linear_operators.diagonal import (
+    LinearOperatorDiag as LinearOperatorDiag,
+    LinearOperatorIdentity as LinearOperatorIdentity,
+    LinearOperatorScaledIdentity as LinearOperatorScaledIdentity,
+    LinearOperatorZeros as LinearOperatorZeros,
+)
+from dataflow.linear_operators.kronecker import LinearOperatorKronecker as LinearOperatorKronecker
+from dataflow.linear_operators.linear_operator import LinearOperator as LinearOperator
+from dataflow.linear_operators.low_rank_update import (
+    LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate,
+)
+from dataflow.linear_operators.views import (
+    LinearOperatorAdjoint as LinearOperatorAdjoint,
+    LinearOperatorInversion as LinearOperatorInversion,
+)
 from dataflow.ops.decompositions import (
     cholesky as cholesky,
     self_adjoint_eig as eigh,

@@ -1,0 +1,92 @@
+"""Shapes of stacks of matrices that broadcast with each other."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array
+from dataflow.ops.matmul import matmul
+from dataflow.ops.matrix_diag import adjoint
+from dataflow.ops.solvers import cholesky_solve, matrix_solve, matrix_triangular_solve
+from dataflow.shapes import TensorShape, broadcast_static_shape
+
+
+def common_shape(shapes: Iterable[TensorShape]) -> TensorShape:
+    """The static shape that all of these broadcast to."""
+    return functools.reduce(broadcast_static_shape, shapes, TensorShape([]))
+
+
+def common_shape_tensor(shapes: Iterable[Any]) -> Any:
+    """The run-time shape (int32 vector) that all of these broadcast to."""
+    empty = array.zeros([0], dtypes.int32)
+    return functools.reduce(array.broadcast_dynamic_shape, shapes, empty)
+
+
+def as_shape_tensor(static: TensorShape) -> Tensor:
+    """A shape that is known when the graph is built, as an int32 vector."""
+    return convert_to_tensor(np.array(static.as_list(), np.int32))
+
+
+def size_of(tensor: Any, axis: int) -> Any:
+    """The size of an axis: a number where it is known, else an int32 scalar."""
+    known = None if tensor.dims is None else tensor.dims[axis]
+    return array.shape(tensor)[axis] if known is None else known
+
+
+def with_batch(matrix: Any, batch: Any, static: TensorShape | None = None) -> Any:
+    """``matrix`` [..., m, n] broadcast to ``batch + [m, n]``; ``batch`` is a shape or an int32 vector."""
+    if isinstance(batch, TensorShape) and batch.is_fully_defined():
+        static = batch
+    if static is not None and static.is_fully_defined():
+        if matrix.get_shape().ndims is not None and matrix.get_shape()[:-2] == static:
+            return matrix
+        batch = as_shape_tensor(static)
+    target = array.concat([batch, array.shape(matrix)[-2:]], 0)
+    found = array.broadcast_to(matrix, target)
+    if static is not None:
+        found.set_shape(static.concatenate(matrix.get_shape()[-2:]))
+    return found
+
+
+def _same_batch(matrix: Any, rhs: Any) -> tuple[Any, Any]:
+    """Both with the batch that theirs broadcast to."""
+    ours, others = matrix.get_shape(), rhs.get_shape()
+    if ours.ndims is None or others.ndims is None:
+        return matrix, rhs
+    static = broadcast_static_shape(ours[:-2], others[:-2])
+    if static.is_fully_defined():
+        return with_batch(matrix, static), with_batch(rhs, static)
+    batch = array.broadcast_dynamic_shape(array.shape(matrix)[:-2], array.shape(rhs)[:-2])
+    return with_batch(matrix, batch, static), with_batch(rhs, batch, static)
+
+
+def solve_matrix(matrix: Any, rhs: Any, flipped: bool) -> Any:
+    """x with ``matrix @ x = rhs``, or with its adjoint where ``flipped``."""
+    return matrix_solve(*_same_batch(matrix, rhs), adjoint=flipped)
+
+
+def solve_triangle(matrix: Any, rhs: Any, flipped: bool) -> Any:
+    """`solve_matrix` of a lower triangle."""
+    return matrix_triangular_solve(matrix, rhs, lower=True, adjoint=flipped)
+
+
+def solve_factored(factor: Any, rhs: Any) -> Any:
+    """`solve_matrix` from the Cholesky factor."""
+    return cholesky_solve(factor, rhs)
+
+
+def product(a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
+    """``a @ b`` of stacks that broadcast."""
+    return matmul(a, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
+
+
+def flipped_if(x: Any, flipped: bool) -> Any:
+    """``x``, or its adjoint."""
+    return adjoint(x) if flipped else x
