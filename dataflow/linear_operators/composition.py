@@ -113,13 +113,6 @@ class LinearOperatorComposition(LinearOperator):
         found = [operator.log_abs_determinant() for operator in self._operators]
         return functools.reduce(python_operator.add, found)
 
-    def _adjoint(self) -> LinearOperator:
-        return LinearOperatorComposition(
-            [operator.adjoint() for operator in reversed(self._operators)],
-            self.is_non_singular,
-            is_positive_definite=self.is_positive_definite,
-        )
-
 
 def _is_product_with_adjoint(left: LinearOperator, right: LinearOperator) -> bool:
     """Whether this is ``A @ A^H``."""

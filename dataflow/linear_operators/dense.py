@@ -130,14 +130,6 @@ class LinearOperatorLowerTriangular(LinearOperator):
             self._diag_part(), "Singular operator:  Diagonal contained zero values."
         )
 
-    def _matmul_operator(self, right: LinearOperator) -> LinearOperator:
-        if not isinstance(right, LinearOperatorLowerTriangular):
-            return super()._matmul_operator(right)
-        both = True if self.is_non_singular and right.is_non_singular else None
-        return LinearOperatorLowerTriangular(
-            broadcasting.product(self._tril, right.tril), is_non_singular=both, is_square=True
-        )
-
 
 def assert_no_zeros(x: Any, message: str) -> Any:
     """An op that fails where x holds a zero."""
@@ -237,7 +229,7 @@ class LinearOperatorHouseholder(LinearOperator):
         if is_non_singular is False:
             raise ValueError("A Householder operator is always non-singular.")
         self._axis = matrix_parameter(reflection_axis, "reflection_axis")
-        super().__init__(self._axis.dtype, [self._axis], True, True, None, True, name)
+        super().__init__(self._axis.dtype, [self._axis], is_non_singular, True, None, True, name)
         self._is_positive_definite = False
 
     @property

@@ -654,6 +654,11 @@ def _fitted(tensor: Any, default: Any, shape: Any) -> Any:
     return result
 
 
+def is_ragged(value: Any) -> bool:
+    """Whether this is a `RaggedTensor` or a `RaggedTensorValue`."""
+    return isinstance(value, RaggedTensor | RaggedTensorValue)
+
+
 def convert_to_ragged(value: Any, dtype: Any = None, name: str | None = None) -> Any:
     """A `RaggedTensor` of a value of one; ragged tensors as they are, anything else as a tensor."""
     if isinstance(value, RaggedTensor):

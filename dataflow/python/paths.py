@@ -44,7 +44,20 @@ python.ops.{random_ops gen_random_ops} : random tf
 python.ops.{clip_ops numerics script_ops string_ops gen_string_ops} : tf strings
 python.ops.{sparse_ops gen_sparse_ops sparse_grad} : sparse tf
 python.ops.{linalg_ops gen_linalg_ops spectral_ops} : linalg tf signal
-python.ops.linalg.{linalg linalg_impl} : linalg
+python.ops.linalg.{linalg linalg_impl linear_operator linear_operator_adjoint} : linalg
+python.ops.linalg.{linear_operator_block_diag linear_operator_circulant} : linalg
+python.ops.linalg.{linear_operator_composition linear_operator_diag} : linalg
+python.ops.linalg.{linear_operator_full_matrix linear_operator_householder} : linalg
+python.ops.linalg.{linear_operator_identity linear_operator_inversion} : linalg
+python.ops.linalg.{linear_operator_kronecker linear_operator_low_rank_update} : linalg
+python.ops.linalg.{linear_operator_lower_triangular linear_operator_toeplitz} : linalg
+python.ops.linalg.linear_operator_zeros : linalg
+python.ops.ragged.{ragged_tensor ragged_tensor_value ragged_factory_ops ragged_ops} : ragged ops.ragged_tensor tf
+python.ops.ragged.{ragged_array_ops ragged_math_ops ragged_functional_ops} : ragged tf
+python.ops.ragged.{ragged_concat_ops ragged_gather_ops ragged_batch_gather_ops} : ragged tf
+python.ops.ragged.{ragged_where_op ragged_tile_op ragged_squeeze_op ragged_map_ops} : ragged tf
+python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} : ragged tf
+python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged tf strings
 python.ops.{image_ops image_ops_impl gen_image_ops} : image
 python.ops.{io_ops gen_io_ops parsing_ops gen_parsing_ops} : io tf
 python.ops.{data_flow_ops gen_data_flow_ops lookup_ops gen_lookup_ops} : tf queue lookup

@@ -66,3 +66,16 @@ def test_names_come_from_their_homes_in_order() -> None:
         AttributeError, match=r"tf\.python\.ops\.math_ops\.mat_mul is not part .* Did"
     ):
         _ = math_ops.mat_mul
+
+
+def test_the_paths_of_ragged_tensors_and_linear_operators() -> None:
+    import dataflow as tf
+    from dataflow.python.ops.linalg import linear_operator_diag
+    from dataflow.python.ops.ragged import ragged_factory_ops, ragged_math_ops, ragged_tensor
+
+    assert linear_operator_diag.LinearOperatorDiag is tf.linalg.LinearOperatorDiag
+    assert ragged_tensor.RaggedTensor is tf.RaggedTensor
+    assert ragged_math_ops.range is tf.ragged.range and ragged_math_ops.reduce_sum is tf.reduce_sum
+    with tf.Graph().as_default():
+        rows = ragged_factory_ops.constant([[1], [2, 3]])
+        assert ragged_tensor.is_ragged(rows) and not ragged_tensor.is_ragged(rows.values)

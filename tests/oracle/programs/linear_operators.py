@@ -84,7 +84,10 @@ for name, op in operators.items():
     values[f"{name}_det"] = [op.determinant(), op.log_abs_determinant()]
     values[f"{name}_diag"] = [op.diag_part(), op.trace()]
     values[f"{name}_add"] = op.add_to_tensor(tf.ones([2, size, size], op.dtype))
-    values[f"{name}_views"] = [op.adjoint().to_dense(), op.inverse().to_dense()]
+    views = [op.adjoint().to_dense(), op.inverse().to_dense()]
+    # TensorFlow's views of circulants are of the default dtype, whatever the operator's.
+    narrow = name.startswith("circulant")
+    values[f"{name}_views"] = [tf.cast(v, tf.complex64) if narrow else v for v in views]
     values[f"{name}_cond"] = tf.cast(op.cond(), tf.float64)
     if op.is_self_adjoint and op.is_positive_definite:
         values[f"{name}_cholesky"] = op.cholesky().to_dense()
