@@ -69,9 +69,10 @@ def test_names_come_from_their_homes_in_order() -> None:
 
 
 def test_the_paths_of_ragged_tensors_and_linear_operators() -> None:
-    import dataflow as tf
     from dataflow.python.ops.linalg import linear_operator_diag
     from dataflow.python.ops.ragged import ragged_factory_ops, ragged_math_ops, ragged_tensor
+
+    import dataflow as tf
 
     assert linear_operator_diag.LinearOperatorDiag is tf.linalg.LinearOperatorDiag
     assert ragged_tensor.RaggedTensor is tf.RaggedTensor
