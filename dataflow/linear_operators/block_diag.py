@@ -9,7 +9,7 @@ from typing import Any
 
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.composition import checked_operators, parents_of, product_of
-from dataflow.linear_operators.linear_operator import LinearOperator, all_true
+from dataflow.linear_operators.linear_operator import LinearOperator, all_true, size_along
 from dataflow.ops import array
 from dataflow.shapes import TensorShape
 
@@ -62,7 +62,7 @@ class LinearOperatorBlockDiag(LinearOperator):
 
     def _by_block(self, x: Any, function: Callable[[LinearOperator, Any], Any], axis: int) -> Any:
         """``function`` of each block and its rows of x; ``axis`` says which of its sizes they have."""
-        sizes = [operator._size(axis) for operator in self._operators]
+        sizes = [size_along(operator, axis) for operator in self._operators]
         parts = array.split(x, sizes, axis=-2) if len(sizes) > 1 else [x]
         found = [function(o, part) for o, part in zip(self._operators, parts, strict=True)]
         return array.concat(self._with_one_batch(found), -2)
@@ -83,7 +83,7 @@ class LinearOperatorBlockDiag(LinearOperator):
         return self._by_block(rhs, lambda o, part: o.solve(part, adjoint), -1 if adjoint else -2)
 
     def _to_dense(self) -> Any:
-        rows, before, width = [], 0, self._size(-1)
+        rows, before, width = [], 0, size_along(self, -1)
         for block in self._with_one_batch([o.to_dense() for o in self._operators]):
             own = broadcasting.size_of(block, -1)
             rank = block.get_shape().ndims

@@ -7,7 +7,12 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.dense import assert_no_zeros
-from dataflow.linear_operators.linear_operator import LinearOperator, log_of, matrix_parameter
+from dataflow.linear_operators.linear_operator import (
+    LinearOperator,
+    log_of,
+    matrix_parameter,
+    size_along,
+)
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_near, assert_positive
 from dataflow.ops.casts import cast
@@ -144,7 +149,7 @@ class _Circulant(LinearOperator):
         return self._own(reduce_sum(self._spectrum, self._axes()))
 
     def _diag_part(self) -> Any:
-        mean = self._trace() / cast(self._size(-1), self.dtype)
+        mean = self._trace() / cast(size_along(self, -1), self.dtype)
         return array.broadcast_to(array.expand_dims(mean, -1), self.shape_tensor()[:-1])
 
     def _eigvals(self) -> Any:

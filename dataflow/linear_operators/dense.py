@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.linear_operators import broadcasting
-from dataflow.linear_operators.linear_operator import LinearOperator, log_of, matrix_parameter
+from dataflow.linear_operators.linear_operator import (
+    LinearOperator,
+    log_of,
+    matrix_parameter,
+    size_along,
+)
 from dataflow.ops import array
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.assertions import assert_none_equal
@@ -267,7 +272,7 @@ class LinearOperatorHouseholder(LinearOperator):
     def _trace(self) -> Any:
         from dataflow.ops.casts import cast
 
-        return array.fill(self.batch_shape_tensor(), cast(self._size(-1), self.dtype) - 2)
+        return array.fill(self.batch_shape_tensor(), cast(size_along(self, -1), self.dtype) - 2)
 
     def _assert_non_singular(self) -> Any:
         from dataflow.ops.control_flow import no_op

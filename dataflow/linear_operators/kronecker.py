@@ -9,7 +9,7 @@ from typing import Any
 
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.composition import checked_operators, parents_of, product_of
-from dataflow.linear_operators.linear_operator import LinearOperator, all_true
+from dataflow.linear_operators.linear_operator import LinearOperator, all_true, size_along
 from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.shapes import TensorShape
@@ -68,7 +68,7 @@ class LinearOperatorKronecker(LinearOperator):
                 "the ranks of Kronecker products must be known when the graph is built"
             )
         columns = array.shape(x)[-1]
-        sizes: list[Any] = [operator._size(taken) for operator in self._operators]
+        sizes: list[Any] = [size_along(operator, taken) for operator in self._operators]
         order = list(range(rank))
         for i, operator in enumerate(self._operators):
             # [before, own, after] becomes [own, before * after], and back.
@@ -77,7 +77,7 @@ class LinearOperatorKronecker(LinearOperator):
             x = array.transpose(x, [*order, rank + 1, rank, rank + 2])
             x = array.reshape(x, array.concat([batch, [sizes[i], before * after]], 0))
             x = function(operator, x)
-            sizes[i] = operator._size(made)
+            sizes[i] = size_along(operator, made)
             x = array.reshape(x, array.concat([batch, [sizes[i], before, after]], 0))
             x = array.transpose(x, [*order, rank + 1, rank, rank + 2])
         return array.reshape(x, array.concat([batch, [product_of(sizes), columns]], 0))
@@ -104,7 +104,7 @@ class LinearOperatorKronecker(LinearOperator):
 
     def _power(self, operator: LinearOperator) -> Any:
         """How often the eigenvalues of one factor come in the product."""
-        return cast(self._size(-1) // operator._size(-1), self.dtype)
+        return cast(size_along(self, -1) // size_along(operator, -1), self.dtype)
 
     def _determinant(self) -> Any:
         if not self._each_square():

@@ -158,11 +158,7 @@ class LinearOperator:
         return bool(self.is_positive_definite and self.is_self_adjoint)
 
     def _identity(self) -> Any:
-        return eye(self._size(-1), batch_shape=self._batch(), dtype=self.dtype)
-
-    def _size(self, axis: int) -> Any:
-        known = self.shape[axis].value if self.shape.ndims is not None else None
-        return self.shape_tensor()[axis] if known is None else known
+        return eye(size_along(self, -1), batch_shape=self._batch(), dtype=self.dtype)
 
     def _batch(self) -> Any:
         """The batch shape: a list where it is known, else an int32 vector."""
@@ -462,6 +458,12 @@ class LinearOperator:
         with self._scope(name):
             x = convert_to_tensor(x, preferred_dtype=self.dtype, name="x")
             return self._add_to_tensor(x)
+
+
+def size_along(operator: LinearOperator, axis: int) -> Any:
+    """A size of the operator's shape: a number where it is known, else an int32 scalar."""
+    known = operator.shape[axis].value if operator.shape.ndims is not None else None
+    return operator.shape_tensor()[axis] if known is None else known
 
 
 def log_of(x: Any) -> Any:
