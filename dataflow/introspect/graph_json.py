@@ -13,6 +13,7 @@ where ``^name`` is a control input, ``source`` may be None, and ``value`` is the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from dataflow.shapes import Dims
 
 _MAX_TEXT = 80
+#: What NumPy leaves free in a column of numbers, for signs and digits.
+_PADDING = re.compile(r"(?<=\[)\s+|\s+(?=[,\]])")
 # Attributes that say again what the inputs and outputs say already.
 _REPEATED = frozenset({"value", "T", "dtype", "_output_shapes", "_nodes"})
 
@@ -113,6 +116,8 @@ def _short(value: Any) -> str:
         if value.ndim and value.size > 12:
             return f"{value.dtype}{list(value.shape)}"
         text = np.array2string(value, separator=", ", precision=6, threshold=12)
+        if value.dtype.kind not in "OSU":
+            text = _PADDING.sub("", text)
     elif isinstance(value, np.generic):
         text = str(value.item())
     elif hasattr(value, "name") and isinstance(value.name, str):

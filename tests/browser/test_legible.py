@@ -11,6 +11,7 @@ import pytest
 import dataflow as tf
 from dataflow.introspect.graph_json import graph_to_dict
 from dataflow.introspect.node_roles import assign_roles
+from dataflow_widgets import Stepper
 from tests.browser.bare_page import BarePage, graph_state
 
 if TYPE_CHECKING:
@@ -296,3 +297,31 @@ def test_only_what_was_added_since_a_cell(bare: BarePage) -> None:
     assert measure(bare)["names"] == ["right"]
     since.select_option("")
     bare.page.locator('.df-widget[data-drawn="2"]').wait_for()
+
+
+def test_a_drawing_too_wide_begins_where_most_of_its_upper_part_is(bare: BarePage) -> None:
+    """Nodes in the lower left corner leave the upper left one empty."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        value = tf.Variable(4.0, name="value")
+        error = tf.square(value * 0.5 - 1.0)
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(error)
+        for i in range(50):
+            tf.no_op(name=f"other_{i}")
+        session.run(value.initializer)
+        stepper = Stepper(session, [train, error])
+    keys = ("kind", "title", "height", "payload", "marks", "failure")
+    bare.page.set_viewport_size({"width": 620, "height": 800})
+    bare.show({key: getattr(stepper, key) for key in keys} | {"picture": "", "words": ""})
+    bare.wait_drawn(attempt="graphviz")
+    seen, elsewhere = bare.page.evaluate(
+        """() => {
+          const scroller = document.querySelector('.df-scroller');
+          const room = scroller.getBoundingClientRect();
+          const boxes = [...document.querySelectorAll('.df-node > .df-shape')].map((e) => e.getBoundingClientRect());
+          const upper = boxes.filter((b) => b.bottom <= room.bottom);
+          const from = (x) => upper.filter((b) => b.left >= x && b.right <= x + room.width).length;
+          const places = upper.map((b) => from(b.left));
+          return [from(room.left), Math.max(...places)];
+        }"""
+    )
+    assert elsewhere > 1 and seen == elsewhere

@@ -9,6 +9,7 @@ import { Minimap } from "./minimap.js";
 import { addVolumes, holdsLayers, wrapsLayers } from "./volumes.js";
 
 const CLOSINGS = 4; // so often what was opened last is closed again because the drawing is too large
+const MOST_PLACES = 300; // at which a drawing may begin
 const STILL_LIMIT = 300; // above this many nodes, no transitions
 
 export class GraphPane {
@@ -211,16 +212,26 @@ export class GraphPane {
     Object.assign(this.scroller, { scrollLeft, scrollTop });
     this.paint();
     const first = this.layout.nodes.has(this.current) ? this.current : this.readingOrder()[0];
-    if (!before && first && !this.anythingInSight()) this.scroller.scrollLeft = this.layout.nodes.get(first).x * this.shownScale() - this.scroller.clientWidth / 2;
+    if (!before) this.scroller.scrollLeft = this.fullest();
     this.setCurrent(first ?? null, Boolean(focused));
     this.options.onlayout?.(result, visible);
   }
 
-  /** Whether a node lies in the part that shows when nothing has been scrolled. */
-  anythingInSight() {
+  /** How far to the right the upper part of a drawing that is too wide shows most nodes whole; of several places the first. */
+  fullest() {
     const k = this.shownScale();
     const { clientWidth: w, clientHeight: hgt } = this.scroller;
-    return [...this.layout.nodes.values()].some((at) => at.x * k < w && at.y * k < hgt);
+    const upper = [...this.layout.nodes.values()].sort((a, b) => a.y - b.y);
+    const height = Math.max(hgt, upper.length ? (upper[0].y + upper[0].height / 2) * k : 0); // at least the first node
+    const boxes = upper.filter((at) => (at.y + at.height / 2) * k <= height).map((at) => [(at.x - at.width / 2) * k, (at.x + at.width / 2) * k]);
+    const seenFrom = (x) => boxes.filter(([left, right]) => left >= x && right <= x + w).length;
+    let best = { x: 0, seen: seenFrom(0) };
+    for (const [left] of boxes.sort((a, b) => a[0] - b[0]).slice(0, MOST_PLACES)) {
+      const x = Math.max(0, left - 12);
+      const seen = seenFrom(x);
+      if (seen > best.seen) best = { x, seen };
+    }
+    return best.x;
   }
 
   /** Shows a layout that was made earlier (a notebook reopened without a kernel). */
