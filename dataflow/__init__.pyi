@@ -303,6 +303,7 @@ from dataflow.ops.cumulative import cumprod as cumprod, cumsum as cumsum
 from dataflow.ops.custom_gradient import (
     custom_gradient as custom_gradient,
     grad_pass_through as grad_pass_through,
+    recompute_grad as recompute_grad,
 )
 from dataflow.ops.decompositions import (
     cholesky as batch_cholesky,

@@ -38,6 +38,7 @@ from dataflow.ops import (
     activation as activations,
     array,
     bias,
+    custom_gradient,
     embedding,
     initializers,
     normalization as normalization_ops,
@@ -50,6 +51,15 @@ from dataflow.ops.moments import moments
 from dataflow.ops.sources import constant
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.train.moving_averages import assign_moving_average
+
+
+def recompute_grad(fn: Any, use_data_dep: Any = True, tupleize_grads: bool = False) -> Any:
+    """`tf.recompute_grad`.
+
+    ``use_data_dep`` and ``tupleize_grads`` say how the second call waits, which changes no result:
+    it always waits for the gradients that come in.
+    """
+    return custom_gradient.recompute_grad(fn)
 
 
 def xavier_initializer(uniform: bool = True, seed: Any = None, dtype: Any = dtypes.float32) -> Any:

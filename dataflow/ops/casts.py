@@ -37,6 +37,16 @@ def cast_gradient(op: Any, grad: Any) -> list[Any]:
     return [None]
 
 
+def modulo_unsigned(value: Any, dtype: DType | None) -> Any:
+    """A negative Python int as the number of an unsigned ``dtype`` with the same bits: -1 is 255.
+
+    Anything else is returned as it is.
+    """
+    if dtype is None or dtype.kind != "u" or not isinstance(value, int) or value >= 0:
+        return value
+    return value % (1 << 8 * dtype.size)
+
+
 @takes_ragged("ragged_cast")
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """``x`` with element type ``dtype``; returned as it is when it has that type already.

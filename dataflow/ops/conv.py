@@ -88,6 +88,13 @@ def convolved_dims(
     """The shape that a convolution gives; raises `ValueError` with what does not fit."""
     channel_axis, spatial = format_axes(data_format, rank)
     check_padding(padding, explicit_paddings, rank, kinds)
+    for what, axis in (("batch", 0), ("depth", channel_axis)):
+        if any(explicit_paddings[2 * axis : 2 * axis + 2]):
+            raise ValueError(
+                "Nonzero explicit padding in the batch or depth dimensions is not supported: "
+                f"got {explicit_paddings[2 * axis : 2 * axis + 2]} along the {what} (axis {axis}, "
+                f"{data_format}). Use tf.pad for that."
+            )
     check_steps("strides", strides, rank, [0, channel_axis])
     check_steps("dilations", dilations, rank, [0, channel_axis])
     check_rank(input, rank, "the input")

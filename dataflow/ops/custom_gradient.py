@@ -13,6 +13,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import get_op, register_named_gradient
+from dataflow.ops.variable_scope import get_variable_scope, variable_scope
 
 _numbers = itertools.count()
 
@@ -28,6 +29,64 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
         return f(*args, **kwargs), lambda *gradients: list(gradients)
 
     return passed  # type: ignore[no-any-return]
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``f`` computed again for its gradient: its intermediate results are not kept (checkpointing).
+
+    ``f`` takes and gives tensors (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost").
+    Variables that it makes by `get_variable` are shared when it is called for the gradient, so
+    layers in it need a name. Where it has an argument ``is_recomputing``, that says which call it is.
+    Raises `ValueError` where the second call uses other variables than the first.
+    """
+    names_call = "is_recomputing" in inspect.signature(f).parameters
+
+    @functools.wraps(f)
+    def recomputed(*args: Any, **kwargs: Any) -> Any:
+        scope = get_variable_scope()
+
+        def call(recomputing: bool, inputs: Any) -> Any:
+            which = {"is_recomputing": recomputing} if names_call else {}
+            return f(*inputs, **kwargs, **which)
+
+        @custom_gradient
+        def of_arguments(*inputs: Any) -> Any:
+            def gradient(*grads: Any, variables: Any = ()) -> Any:
+                again = functools.partial(call, True)
+                return _recomputed_gradients(again, scope, inputs, grads, list(variables))
+
+            return call(False, inputs), gradient
+
+        return of_arguments(*args)
+
+    return recomputed
+
+
+def _recomputed_gradients(
+    f: Callable[[Any], Any], scope: Any, inputs: Any, grads: Any, variables: list[Any]
+) -> Any:
+    from dataflow.gradients import gradients
+
+    graph = default_graph()
+    known = [g for g in grads if g is not None]
+    # Not before they are there, as memory is the point. An Identity would be taken out by a rewrite
+    # (control_dependency_gates), and the second call would become the first.
+    with graph.control_dependencies(known):
+        again = list(get_op("IdentityN")(list(inputs))) if inputs else []
+    before = set(_all_variables(graph))
+    with variable_scope(scope, reuse=True):
+        outputs = [convert_to_tensor(o) for o in nest.flatten(f(again))]
+    used = _used_variables(graph, outputs, again)
+    if set(used) != set(variables) or set(_all_variables(graph)) != before:
+        raise ValueError(
+            "the function given to recompute_grad uses other variables when it is called again: "
+            f"{[v.name for v in used]}, and {[v.name for v in variables]} at first. Make them by "
+            "tf.get_variable, or by layers with a name, so that both calls share them."
+        )
+    pairs = [(y, g) for y, g in zip(outputs, grads, strict=True) if g is not None]
+    ys, grad_ys = [y for y, _ in pairs], [g for _, g in pairs]
+    found = gradients(ys, [*again, *variables], grad_ys=grad_ys)
+    return (found[: len(again)], found[len(again) :]) if variables else found
 
 
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:

@@ -23,7 +23,7 @@ from dataflow.ops.array_basics import (
     squeeze,
     zeros_like,
 )
-from dataflow.ops.casts import cast, cast_op
+from dataflow.ops.casts import cast, cast_op, modulo_unsigned
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.permute import transpose
@@ -396,11 +396,13 @@ def one_hot(
 ) -> Tensor:
     """A vector of length ``depth`` for each index: ``on_value`` (1) there, ``off_value`` (0) else.
 
-    ``axis``: where the new axis goes, -1 (last) by default. ``dtype``: float32 by default.
-    Raises `TypeError` when the values and ``dtype`` disagree.
+    ``axis``: where the new axis goes, -1 (last) by default. ``dtype``: float32 by default; a
+    negative number wraps around in an unsigned one. Raises `TypeError` when the values and ``dtype`` disagree.
     """
     with op_scope(name, "one_hot", [indices, depth, on_value, off_value]) as scope:
         wanted = None if dtype is None else as_dtype(dtype).base_dtype
+        on_value = modulo_unsigned(on_value, wanted)
+        off_value = modulo_unsigned(off_value, wanted)
         on = (
             None
             if on_value is None

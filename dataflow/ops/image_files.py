@@ -13,6 +13,7 @@ from dataflow.ops import image as image_ops
 from dataflow.ops.concat_split import unstack
 from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import cut
+from dataflow.ops.static_value import static_value
 
 decode_jpeg = image_ops.decode_jpeg_op
 decode_png = image_ops.decode_png_op
@@ -54,7 +55,9 @@ def decode_and_crop_jpeg(
     """The window [top, left, height, width] of a JPEG file."""
     with op_scope(name, "decode_and_crop_jpeg"):
         image = decode_jpeg(contents, channels, ratio)
-        top, left, height, width = unstack(convert_to_tensor(crop_window, dtypes.int32), 4)
+        window = convert_to_tensor(crop_window, dtypes.int32)
+        known = static_value(window)
+        top, left, height, width = unstack(window, 4) if known is None else known.tolist()
         return cut(image, top, left, height, width)
 
 

@@ -12,7 +12,7 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import maximum
-from dataflow.ops.array_basics import expand_dims, identity, reshape, shape, squeeze
+from dataflow.ops.array_basics import ensure_shape, expand_dims, identity, reshape, shape, squeeze
 from dataflow.ops.casts import cast
 from dataflow.ops.concat_split import stack, unstack
 from dataflow.ops.elementary import floor
@@ -31,6 +31,12 @@ def as_image(value: Any, ranks: tuple[int, ...] = (3, 4)) -> Tensor:
             "[height, width, channels], with the batch in front for rank 4."
         )
     return image
+
+
+def _one_image(value: Any) -> Tensor:
+    """As `as_image`; what has an unknown rank is one image, and a run refuses a batch in its place."""
+    image = as_image(value)
+    return ensure_shape(image, [None, None, None]) if image.dims is None else image
 
 
 def sizes_of(image: Tensor) -> tuple[Any, Any]:
@@ -135,10 +141,15 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
 def central_crop(image: Any, central_fraction: float) -> Tensor:
     """The middle ``central_fraction`` (0 to 1] of height and width.
 
-    Raises `ValueError` for a fraction outside of (0, 1].
+    Raises `ValueError` for a fraction outside of (0, 1], and for an unknown rank.
     """
     with op_scope(None, "central_crop", [image]):
         image = as_image(image)
+        if image.dims is None:
+            raise ValueError(
+                "'image' must have rank 3 or 4, got a tensor of unknown rank; say its shape with "
+                "image.set_shape([None, None, channels])."
+            )
         fraction = float(central_fraction)
         if not 0.0 < fraction <= 1.0:
             raise ValueError("central_fraction must be within (0, 1]")
@@ -158,16 +169,16 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
 
 
 def cut(image: Tensor, top: Any, left: Any, rows: Any, columns: Any) -> Tensor:
-    whole = image.dims is None or len(image.dims) == 4
+    assert image.dims is not None
+    whole = len(image.dims) == 4
     begin, size = [top, left, 0], [rows, columns, -1]
     if whole:
         begin, size = [0, *begin], [-1, *size]
     dynamic = any(isinstance(v, Tensor) for v in (*begin, *size))
     result = slice_(image, stack(begin) if dynamic else begin, stack(size) if dynamic else size)
-    if image.dims is not None:
-        static = [v if isinstance(v, int) else None for v in (rows, columns)]
-        outer = image.dims[:1] if whole else ()
-        result.set_shape((*outer, *static, image.dims[-1]))
+    static = [v if isinstance(v, int) else None for v in (rows, columns)]
+    outer = image.dims[:1] if whole else ()
+    result.set_shape((*outer, *static, image.dims[-1]))
     return result
 
 
@@ -191,7 +202,7 @@ def crop_to_bounding_box(
     Raises `ValueError` when it is known not to lie inside.
     """
     with op_scope(None, "crop_to_bounding_box", [image]):
-        image = as_image(image)
+        image = _one_image(image)
         top, left = _number(offset_height), _number(offset_width)
         rows, columns = _number(target_height), _number(target_width)
         for what, value in (("offset_width", left), ("offset_height", top)):
@@ -218,7 +229,7 @@ def pad_to_bounding_box(
     Raises `ValueError` when it is known not to fit.
     """
     with op_scope(None, "pad_to_bounding_box", [image]):
-        image = as_image(image)
+        image = _one_image(image)
         height, width = sizes_of(image)
         top, left = _number(offset_height), _number(offset_width)
         rows, columns = _number(target_height), _number(target_width)
@@ -232,7 +243,8 @@ def pad_to_bounding_box(
             if isinstance(value, int) and value < 0:
                 raise ValueError(f"{what}, which fails by {-value}")
         pairs = [[top, below], [left, right], [0, 0]]
-        batched = image.dims is None or len(image.dims) == 4
+        assert image.dims is not None
+        batched = len(image.dims) == 4
         if batched:
             pairs = [[0, 0], *pairs]
         if all(isinstance(v, int) for pair in pairs for v in pair):
@@ -240,10 +252,9 @@ def pad_to_bounding_box(
         else:
             paddings = reshape(stack([v for pair in pairs for v in pair]), [len(pairs), 2])
         result = pad(image, paddings)
-        if image.dims is not None:
-            static = [v if isinstance(v, int) else None for v in (rows, columns)]
-            outer = image.dims[:1] if batched else ()
-            result.set_shape((*outer, *static, image.dims[-1]))
+        static = [v if isinstance(v, int) else None for v in (rows, columns)]
+        outer = image.dims[:1] if batched else ()
+        result.set_shape((*outer, *static, image.dims[-1]))
         return result
 
 
@@ -252,7 +263,7 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
     from dataflow.ops.math import minimum
 
     with op_scope(None, "resize_image_with_crop_or_pad", [image]):
-        image = as_image(image)
+        image = _one_image(image)
         target_height, target_width = _number(target_height), _number(target_width)
         for what, value in (("target_width", target_width), ("target_height", target_height)):
             if isinstance(value, int) and value <= 0:
@@ -418,7 +429,7 @@ def resize_image_with_pad(
 ) -> Tensor:
     """The image resized to fit into the target size, with zeros at the sides."""
     with op_scope(None, "resize_image_with_pad", [image]):
-        image = as_image(image)
+        image = _one_image(image)
         rows, columns = _number(target_height), _number(target_width)
         height, width = (_floating(size) for size in sizes_of(image))
         # One ratio for both axes, sizes rounded down; the margins are halves of the unrounded rest.

@@ -12,7 +12,7 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import INDEX, define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, ones_like, rank, reshape, shape
-from dataflow.ops.casts import cast
+from dataflow.ops.casts import cast, modulo_unsigned
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
@@ -553,13 +553,15 @@ def pad(
 ) -> Tensor:
     """Pads each axis i with ``paddings[i] = [before, after]``; see ``mode``.
 
-    CONSTANT: ``constant_values``. REFLECT and SYMMETRIC: the mirror image of the tensor.
+    CONSTANT: ``constant_values``; a negative number wraps around in an unsigned dtype. REFLECT and SYMMETRIC: the mirror image of the tensor.
     """
     mode = mode.upper()
     if mode == "CONSTANT":
         if not is_tensor_like(constant_values) and np.ndim(constant_values) == 0:
             if constant_values == 0:
                 return pad_op(tensor, paddings, name=name)  # type: ignore[no-any-return]
+            tensor = convert_to_tensor(tensor, name="tensor")
+            constant_values = modulo_unsigned(constant_values, tensor.dtype.base_dtype)
         return pad_v2_op(tensor, paddings, constant_values, name=name)  # type: ignore[no-any-return]
     if mode in ("REFLECT", "SYMMETRIC"):
         return mirror_pad_op(tensor, paddings, mode=mode, name=name)  # type: ignore[no-any-return]

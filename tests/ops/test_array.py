@@ -468,3 +468,13 @@ def test_the_quotient_of_sparse_integers_is_floating() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         quotient = tf.SparseTensor([[0, 1]], [4], [1, 2]) / tf.constant(3)
         assert session.run(quotient.values).tolist() == [4 / 3]
+
+
+@pytest.mark.parametrize(("dtype", "top"), [("uint8", 255), ("uint16", 65535)])
+def test_negative_fill_values_wrap_around_in_unsigned_dtypes(dtype: str, top: int) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        hot = sess.run(tf.one_hot([1, 0], 2, on_value=-1, off_value=-2, dtype=dtype))
+        padded = sess.run(tf.pad(tf.constant([1], dtype), [[1, 0]], constant_values=-1))
+    assert hot.tolist() == [[top - 1, top], [top, top - 1]]
+    assert padded.tolist() == [top, 1]
+    assert hot.dtype == padded.dtype == dtype

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
+from tests.rewrites.rewritten import rewritten, types
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
 
 
 def run(fetches):
@@ -78,3 +87,46 @@ def test_a_gradient_that_takes_no_variables():
         outside = tf.Variable(2.0)
         x = tf.constant(1.0)
         assert run(tf.gradients(uses(x), x)) == [4.0]
+
+
+def test_a_recomputed_block_has_its_gradients_and_its_variables_once() -> None:
+    calls = []
+
+    def block(x, is_recomputing):
+        calls.append(is_recomputing)
+        with tf.variable_scope("block"):
+            w = tf.get_variable("w", [2], initializer=tf.ones_initializer())
+        return tf.tanh(x * w), x + w
+
+    x = tf.constant([1.0, 2.0])
+    first, second = tf.recompute_grad(block)(x)
+    (w,) = tf.global_variables()
+    of_x, of_w = tf.gradients(first + 2 * second, [x, w])
+    assert calls == [False, True]
+    assert [v.name for v in tf.trainable_variables()] == ["block/w:0"]
+    slope = 1 - np.tanh([1.0, 2.0]) ** 2
+    with tf.Session() as s:
+        s.run(w.initializer)
+        for _ in range(RUNS_BEFORE_REWRITING + 2):
+            values = s.run([first, of_x, of_w])
+            np.testing.assert_allclose(values[0], np.tanh([1.0, 2.0]), rtol=1e-6)
+            np.testing.assert_allclose(values[1], slope + 2, rtol=1e-5)
+            np.testing.assert_allclose(values[2], slope * [1.0, 2.0] + 2, rtol=1e-5)
+
+
+def test_what_is_recomputed_is_not_taken_from_the_first_call() -> None:
+    x = tf.placeholder(tf.float32, [3])
+    y = tf.contrib.layers.recompute_grad(lambda v: tf.matrix_inverse(tf.diag(v)))(x)
+    (gradient,) = tf.gradients(tf.reduce_sum(tf.square(y)), x)
+    with tf.Session() as s:
+        plan = rewritten(s, [y, gradient], [x])
+        _, value = plan.run([np.array([1.0, 2.0, 4.0], np.float32)])
+    np.testing.assert_allclose(value, [-2.0, -0.25, -0.03125], rtol=1e-6)
+    assert types(plan).count("MatrixInverse") == 2
+
+
+def test_a_recomputed_block_that_makes_new_variables_is_refused() -> None:
+    x = tf.constant([1.0])
+    y = tf.recompute_grad(lambda v: v * tf.Variable(2.0))(x)
+    with pytest.raises(ValueError, match=r"other variables.*tf.get_variable"):
+        tf.gradients(y, x)

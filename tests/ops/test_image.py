@@ -300,3 +300,36 @@ def test_whole_numbers_are_standardized_as_they_are() -> None:
         assert standard.dtype == tf.float32
         expected = (pixels - pixels.mean()) / pixels.std()
         np.testing.assert_allclose(sess.run(standard), expected, rtol=1e-5)
+
+
+def test_what_has_an_unknown_rank_is_cut_as_one_image() -> None:
+    """As in TensorFlow (tests/oracle/programs/differences_last.py)."""
+    with tf.Graph().as_default():
+        image = tf.placeholder(tf.float32)
+        cropped = tf.image.crop_to_bounding_box(image, 1, 2, 2, 3)
+        padded = tf.image.pad_to_bounding_box(image, 1, 0, 7, 8)
+        both = tf.image.resize_image_with_crop_or_pad(image, 3, 9)
+        assert [t.shape.as_list() for t in (cropped, padded, both)] == [
+            [2, 3, None],
+            [7, 8, None],
+            [3, 9, None],
+        ]
+        assert image.shape.ndims is None
+        with tf.Session() as sess:
+            values = sess.run([cropped, padded, both], {image: IMAGE})
+            np.testing.assert_array_equal(values[0], IMAGE[1:3, 2:5])
+            np.testing.assert_array_equal(values[1][1:6, :7], IMAGE)
+            np.testing.assert_array_equal(values[2][:, 1:8], IMAGE[1:4])
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                sess.run(cropped, {image: BATCH})
+        with pytest.raises(ValueError, match="set_shape"):
+            tf.image.central_crop(image, 0.5)
+
+
+def test_the_window_of_a_jpeg_has_its_size() -> None:
+    with tf.Graph().as_default():
+        file = tf.image.encode_jpeg(tf.constant(PIXELS))
+        window = tf.image.decode_and_crop_jpeg(file, [1, 2, 3, 4], channels=3)
+        assert window.shape.as_list() == [3, 4, 3]
+        whole = evaluate(tf.image.decode_jpeg(file))
+        np.testing.assert_array_equal(evaluate(window), whole[1:4, 2:6])

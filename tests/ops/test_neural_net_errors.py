@@ -208,3 +208,15 @@ def test_quantized_ops_are_refused_with_what_to_use() -> None:
         tf.errors.UnimplementedError, match=r"use tf\.nn\.conv2d|Use tf\.nn\.conv2d"
     ):
         tf.nn.quantized_conv2d(None, None)
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("what", ["batch", "depth"])
+def test_explicit_padding_is_of_height_and_width(data_format: str, what: str) -> None:
+    axis = 0 if what == "batch" else data_format.index("C")
+    pads = [[0, 0] for _ in range(4)]
+    pads[axis] = [0, 1]
+    with tf.Graph().as_default():
+        image, kernel = tf.ones([1, 3, 3, 3]), tf.ones([2, 2, 3, 3])
+        with pytest.raises(ValueError, match=f"along the {what} .*tf.pad"):
+            tf.nn.conv2d(image, kernel, [1] * 4, padding=pads, data_format=data_format)

@@ -433,3 +433,9 @@ def test_options_that_old_programs_set() -> None:
     assert copy == config
     assert tf.RunOptions().experimental.use_run_handler_pool is False
     assert list(tf.RunOptions().debug_options.debug_tensor_watch_opts) == []
+
+
+@pytest.mark.parametrize("target", ["INVALID_TARGET", "INVALID://host:1", "local"])
+def test_a_target_of_another_kind_is_not_found(target: str) -> None:
+    with pytest.raises(tf.errors.NotFoundError, match=r"No session factory.*grpc://host:port"):
+        tf.Session(target)

@@ -25,7 +25,7 @@ from dataflow.cluster.execution.remote_master import RemoteMaster
 from dataflow.cluster.execution.step_tracer import StepTracer, merge
 from dataflow.cluster.transport import registry
 from dataflow.cluster.transport.connection_pool import ConnectionPool
-from dataflow.errors import OpError
+from dataflow.errors import NotFoundError, OpError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.placement.placer import log_placement
@@ -246,8 +246,17 @@ class RemoteSession:
 def connect(target: str, graph: Any, config: Any = None) -> RemoteSession:
     """Return the session of ``graph`` on the server at ``target`` (``grpc://host:port``).
 
-    Raises UnavailableError that says which address was tried, ValueError for no address.
+    Raises UnavailableError that says which address was tried, NotFoundError for a target of another
+    kind, ValueError for no address.
     """
+    if "://" in target.removeprefix("grpc://") or ":" not in target:
+        raise NotFoundError(
+            None,
+            None,
+            f"No session factory registered for the given session options: {{target: {target!r}}}. "
+            "A target is empty for this process, or a server's: 'grpc://host:port' "
+            "(server.target).",
+        )
     server = registry.server_at(target)
     backend: LocalMaster | RemoteMaster
     if server is not None:
