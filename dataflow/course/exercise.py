@@ -1,12 +1,13 @@
 """How a check is written, and what it says.
 
-    @exercise("first hint", "second hint")
+    @exercise("look there", "think this", "nearly the code")
     def ex1(tensor):
         expect(tensor.shape.as_list() == [5, 7], f"the shape is {tensor.shape}, needed (5, 7)")
         return "Right: rows of the first, columns of the second."
 
-The check says right and why, or what is wrong, with the first hint at the first wrong try and the
-second from the second try on. An answer that is still ``...`` is not a try.
+The check says right and why, or what is wrong, with the first hint at the first wrong try, the second at
+the second, and the third from then on. An answer that is still ``...`` is not a try, and one of the wrong
+type (`expect_type`) costs no hint: it says what was got and what is needed, and is not kept.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ class WrongAnswer(Exception):
     """What is wrong with an answer, in words for the learner."""
 
 
+class WrongType(WrongAnswer):
+    """An answer that is not of the kind asked for: no try."""
+
+
 class StillOpen(Exception):
     """There is nothing to check yet."""
 
@@ -41,6 +46,12 @@ def expect(condition: Any, message: str) -> None:
     """Ends the check with what is wrong, unless ``condition`` holds."""
     if not condition:
         raise WrongAnswer(message)
+
+
+def expect_type(condition: Any, message: str) -> None:
+    """As `expect`, for what an answer is rather than whether it is right; this try costs no hint."""
+    if not condition:
+        raise WrongType(message)
 
 
 def wrong(message: str) -> NoReturn:
@@ -96,13 +107,15 @@ class Verdict:
 def exercise(*hints: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:
     """Makes a check of a function that returns why the answer is right, or calls `expect`.
 
-    ``hints`` are two or more, from a nudge to nearly the answer. The exercise is called after its
+    ``hints`` are three: where to look, what to think, nearly the code. The exercise is called after its
     module and function, ``lesson05.ex2``. What the learner's own code raises while it is tried is
     told as part of the verdict; calling the check with the wrong number of arguments is a
     `TypeError`, as for any function.
     """
-    if len(hints) < 2:
-        raise ValueError("an exercise has at least two hints: a nudge, and nearly the answer")
+    if len(hints) != 3:
+        raise ValueError(
+            f"an exercise has three hints (look there; think this; nearly the code), got {len(hints)}"
+        )
 
     def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
@@ -117,6 +130,9 @@ def exercise(*hints: str) -> Callable[[Callable[..., str]], Callable[..., Verdic
             except StillOpen:
                 words = "Nothing to check yet: put your answer in place of the dots."
                 return Verdict(name, "open", words, attempts=tuple(records.earlier(name)))
+            except WrongType as e:
+                words = f"{e}. This try costs no hint."
+                return Verdict(name, "wrong", words, attempts=tuple(records.earlier(name)))
             except WrongAnswer as e:
                 return _not_yet(name, str(e), hints)
             except Exception as e:  # the learner's code failed while it was tried

@@ -4,7 +4,9 @@ The places, in order: ``$DATAFLOW_DATA/<folder>/<name>``, the user cache (``$DAT
 ``$XDG_CACHE_HOME/dataflow/datasets``, else ``~/.cache/dataflow/datasets``), then the network.
 A file appears in the cache only whole and with the right checksum: bytes go to ``<name>.part``,
 which a later call continues, and the last step is an atomic rename.
-``DATAFLOW_OFFLINE=1`` forbids the network; ``DATAFLOW_PROGRESS=0`` hides the progress bar.
+``DATAFLOW_OFFLINE=1`` forbids the network; ``DATAFLOW_PROGRESS=0`` hides the progress bar. A server that
+takes no connection within five seconds is given up, and not asked again for a minute: a lesson that can
+do with other data goes on at once.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ import contextlib
 import hashlib
 import http.client
 import os
+import socket
+import threading
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -23,7 +29,11 @@ from typing import Any
 from .registry import RemoteFile
 
 CHUNK_BYTES = 1 << 18
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 30.0  # for the bytes, once there is a connection
+CONNECT_SECONDS = 5.0
+RETRY_SECONDS = 60.0
+
+_unreachable_until: dict[tuple[str, int], float] = {}
 
 
 class DatasetUnavailableError(FileNotFoundError):
@@ -184,6 +194,7 @@ def _receive(url: str, part: Path, timeout_seconds: float) -> None:
     if have_bytes:
         headers["Range"] = f"bytes={have_bytes}-"
     request = urllib.request.Request(url, headers=headers)
+    _require_connection(url)
     try:
         response = urllib.request.urlopen(request, timeout=timeout_seconds)
     except urllib.error.HTTPError as error:
@@ -216,6 +227,36 @@ def _receive(url: str, part: Path, timeout_seconds: float) -> None:
                 f"the connection broke after {received:,} of {total_bytes:,} bytes; "
                 "call again to continue"
             )
+
+
+def _require_connection(url: str) -> None:
+    """Raises OSError unless the server takes a connection within `CONNECT_SECONDS`.
+
+    The time-out of a socket does not count looking up the server's address, which can take far longer
+    where there is no network; hence a thread, which is left alone when the time is over.
+    """
+    parts = urllib.parse.urlsplit(url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    if parts.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(host):
+        return  # the proxy connects, not this machine
+    if time.monotonic() < _unreachable_until.get((host, port), 0.0):
+        raise OSError(f"no connection to {host} a moment ago; not tried again yet")
+    outcome: list[OSError | None] = []
+
+    def connect() -> None:
+        try:
+            socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
+            outcome.append(None)
+        except OSError as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=connect, daemon=True, name=f"connect to {host}")
+    thread.start()
+    thread.join(CONNECT_SECONDS)
+    if not outcome or outcome[0] is not None:
+        _unreachable_until[host, port] = time.monotonic() + RETRY_SECONDS
+        why = outcome[0] if outcome else "no answer"
+        raise OSError(f"no connection to {host} within {CONNECT_SECONDS:g} s: {why}")
 
 
 def _extract(archive: Path, member: str, target: Path) -> None:

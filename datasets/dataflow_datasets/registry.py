@@ -21,6 +21,7 @@ NAMES = (
     "iris",
     "mnist",
     "movie_reviews",
+    "python_manual",
     "synthetic",
     "text8",
     "wine",

@@ -11,7 +11,7 @@ import pytest
 
 from dataflow.course import attempts, check
 from dataflow.course.attempts import MIME
-from dataflow.course.exercise import Verdict, begun, exercise, expect, is_blank
+from dataflow.course.exercise import Verdict, begun, exercise, expect, expect_type, is_blank
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def seven() -> Callable[..., Verdict]:
-    @exercise("It is odd.", "It is the one after six.")
+    @exercise("It is odd.", "Count on from six.", "value = 7")
     def ex7(value: Any) -> str:
         """Seven."""
         begun(value != [])
@@ -35,16 +35,17 @@ def seven() -> Callable[..., Verdict]:
 
 def test_hints_come_one_after_the_other() -> None:
     ex7 = seven()
-    first, second, third = ex7(1), ex7(2), ex7(3)
-    assert [v.state for v in (first, second, third)] == ["wrong"] * 3
+    first, second, third, fourth = (ex7(value) for value in (1, 2, 3, 4))
+    assert [v.state for v in (first, second, third, fourth)] == ["wrong"] * 4
     assert first.hint == "It is odd."
-    assert second.hint == "It is the one after six."
-    assert third.hint.startswith(second.hint) and "end of the lesson" in third.hint
+    assert second.hint == "Count on from six."
+    assert third.hint == "value = 7"
+    assert fourth.hint.startswith(third.hint) and "end of the lesson" in fourth.hint
     assert repr(first) == "✗ Not yet. got 1, needed another number\n  Hint: It is odd."
     right = ex7(7)
     assert right and repr(right) == "✓ Right. 7."
-    assert [a["right"] for a in right.attempts] == [False, False, False, True]
-    assert len(ex7(7).attempts) == 4, "the same right answer again is no new attempt"
+    assert [a["right"] for a in right.attempts] == [False, False, False, False, True]
+    assert len(ex7(7).attempts) == 5, "the same right answer again is no new attempt"
 
 
 def test_what_is_blank_is_no_attempt() -> None:
@@ -68,8 +69,23 @@ def test_what_is_blank_is_no_attempt() -> None:
     assert not is_blank(None)
 
 
+def test_a_wrong_type_costs_no_hint() -> None:
+    @exercise("a", "b", "c")
+    def ex9(value: Any) -> str:
+        expect_type(
+            isinstance(value, int), f"value is {type(value).__name__}, needed a whole number"
+        )
+        expect(value == 9, "another number")
+        return "Right."
+
+    told = ex9("nine")
+    assert (told.state, told.hint, told.attempts) == ("wrong", "", ())
+    assert told.words == "value is str, needed a whole number. This try costs no hint."
+    assert ex9(8).hint == "a"
+
+
 def test_what_the_answer_raises_is_told() -> None:
-    @exercise("a", "b")
+    @exercise("a", "b", "c")
     def ex1(function: Any) -> str:
         function()
         return "Right."
@@ -84,8 +100,8 @@ def test_what_the_answer_raises_is_told() -> None:
 def test_a_check_called_wrongly_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="missing a required argument"):
         seven()()
-    with pytest.raises(ValueError, match="two hints"):
-        exercise("only one")
+    with pytest.raises(ValueError, match="three hints"):
+        exercise("look there", "nearly the code")
 
 
 def test_display_carries_the_attempts_and_escapes_markup() -> None:
@@ -94,7 +110,7 @@ def test_display_carries_the_attempts_and_escapes_markup() -> None:
     assert bundle[MIME]["attempts"] == [{"right": False, "words": "got 8, needed another number"}]
     json.dumps(bundle)
 
-    @exercise("<b>hint</b>", "b")
+    @exercise("<b>hint</b>", "b", "c")
     def ex8(value: str) -> str:
         expect(False, value)
         return ""
@@ -116,7 +132,7 @@ def test_attempts_come_back_from_the_saved_notebook(
     path.write_text(json.dumps(notebook(ex7(1)._repr_mimebundle_())))
     attempts.forget()
     monkeypatch.setenv("JPY_SESSION_NAME", str(path))
-    assert ex7(2).hint == "It is the one after six.", "the first wrong try is in the notebook"
+    assert ex7(2).hint == "Count on from six.", "the first wrong try is in the notebook"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"cells": 3}', "[" * 100_000, '{"cells": [3]}'])

@@ -91,6 +91,33 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_server_that_does_not_answer_is_given_up_and_not_asked_again(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    over = threading.Event()
+
+    def silent(address: Any, timeout: float) -> Any:
+        asked.append(address)
+        over.wait(60)  # as a name server that is out of reach
+        raise OSError
+
+    monkeypatch.setattr(fetch.socket, "create_connection", silent)
+    monkeypatch.setattr(fetch, "CONNECT_SECONDS", 0.05)
+    monkeypatch.setattr(fetch, "_unreachable_until", {})
+    monkeypatch.setattr(fetch.urllib.request, "getproxies", dict)
+    try:
+        with pytest.raises(
+            fetch.DatasetUnavailableError, match="no connection to 127.0.0.2 within"
+        ):
+            fetch.fetch(remote("http://127.0.0.2:9/file.bin"))
+        with pytest.raises(fetch.DatasetUnavailableError, match="a moment ago"):
+            fetch.fetch(remote("http://127.0.0.2:9/file.bin"))
+    finally:
+        over.set()
+    assert asked == [("127.0.0.2", 9)]
+
+
 def remote(*urls: str, content: bytes = CONTENT, member: str | None = None) -> RemoteFile:
     digest = hashlib.sha256(content).hexdigest()
     return RemoteFile("folder", "file.bin", urls, digest, len(content), member)

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow_datasets import analogies, books, movie_reviews, synthetic, tables, text8
+from dataflow_datasets import (
+    analogies,
+    books,
+    movie_reviews,
+    python_manual,
+    synthetic,
+    tables,
+    text8,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +57,14 @@ def test_movie_reviews_in_latin_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     sentences, labels = movie_reviews.load_sentences(cleaned=False)
     assert sentences == ["a cliché", "b", "bad"]
     assert labels.tolist() == [1, 1, 0]
+
+
+def test_pythons_manual_is_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATAFLOW_OFFLINE", "1")
+    words = python_manual.load_data()
+    assert len(words) > 40_000
+    assert {"statement", "expression", "three"} <= set(words)
+    assert python_manual.load_text() == python_manual.load_text()
 
 
 def test_books(real_data: Path) -> None:

@@ -1,7 +1,8 @@
 """Numbers in a lesson's prose, compared with the lesson's run.
 
 An author marks a number with the Python expression that it states, in a comment that no reader sees:
-``354 <!-- is len(X_all) --> of the patients``. The expression is evaluated right after the code cell
+``354 <!-- is len(X_all) --> of the patients``. A claim in words is marked by a condition:
+``the first is better <!-- holds first > second -->``. Expressions are evaluated right after the code cell
 that follows the text.
 """
 
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 
 import nbformat.v4 as v4
 
-_MARK = re.compile(r"(\S*?)[*`]*\s*<!--\s*is\s+(.+?)\s*-->", flags=re.S)
+_MARK = re.compile(r"(\S*?)[*`]*\s*<!--\s*(is|holds)\s+(.+?)\s*-->", flags=re.S)
+_HOLDS = "holds"
 _WORDS = [
     "zero",
     "one",
@@ -42,18 +44,23 @@ _WORDS = [
 
 
 class Stated(NamedTuple):
-    """A number as a text says it, and the expression whose value it has to be."""
+    """A number as a text says it, and the expression whose value it has to be; or "holds", and a
+    condition."""
 
     text: str
     expression: str
 
 
 def stated_in(source: str) -> list[Stated]:
-    """The marked numbers of a Markdown cell; ValueError for a comment that is no mark."""
-    found = [Stated(m[1].lstrip("*`(=~"), " ".join(m[2].split())) for m in _MARK.finditer(source)]
+    """The marked numbers and claims of a Markdown cell; ValueError for a comment that is no mark."""
+    found = [
+        Stated(_HOLDS if m[2] == _HOLDS else m[1].lstrip("*`(=~"), " ".join(m[3].split()))
+        for m in _MARK.finditer(source)
+    ]
     if len(found) != source.count("<!--"):
         raise ValueError(
-            f"a comment that marks no number; write 12 <!-- is expression -->: {source}"
+            "a comment that marks no number; write 12 <!-- is expression --> or "
+            f"<!-- holds condition -->: {source}"
         )
     return found
 
@@ -83,7 +90,9 @@ def disagreements(cell: Any) -> list[str]:
     values = json.loads(cell.outputs[-1]["text"])
     stated = [Stated(*fields) for fields in cell.metadata["stated"]]
     return [
-        f"the text says {s.text}, and {s.expression} is {value:.10g}"
+        f"the text claims what does not hold: {s.expression}"
+        if s.text == _HOLDS
+        else f"the text says {s.text}, and {s.expression} is {value:.10g}"
         for s, value in zip(stated, values, strict=True)
         if not agrees(s.text, value)
     ]
@@ -91,6 +100,8 @@ def disagreements(cell: Any) -> list[str]:
 
 def agrees(text: str, value: float) -> bool:
     """Whether ``value`` is what ``text`` says, to the digits that it says it with."""
+    if text == _HOLDS:
+        return value == 1.0
     if text.lower() in _WORDS:
         return value == _WORDS.index(text.lower())
     try:

@@ -2,10 +2,11 @@
 the same values with rewrites on and off, and, where it trains, on a GPU (a pretend one where there
 is no other) and on the CPU in double precision.
 
-Numbers that the text marks are compared with those of the run (`stated_numbers`).
+Numbers that the text marks are compared with those of the run (`stated_numbers`), and each question is
+given the answer that the text takes to be right (`right_answers`).
 Between an exercise and its check come, one after the other: the learner's empty cell (the check says
-that it is open), wrong answers (it says what is wrong, with a first and a second hint), and the
-solution (right). The stored notebook as it is, is run by the browser test and by `make book`.
+that it is open), wrong answers (it says what is wrong, with three hints one after the other, and none for
+a wrong type), and the solution (right). The stored notebook as it is, is run by the browser test and by `make book`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from nbclient import NotebookClient
 
 from dataflow.course.attempts import MIME
 from tests.lessons.notebooks import LESSONS, ROOT, by_role, code, mistakes_of, number_of, read
+from tests.lessons.right_answers import ASK, contradiction
 from tests.lessons.stated_numbers import disagreements, with_probes
 from tools.lesson import PEAK_MEMORY, exercise_of, role_of
 
@@ -33,6 +35,9 @@ MAX_KERNEL_BYTES = 1_500_000_000
 #: Lessons that train in the notebook itself. (Lesson 20 does so in the tasks of a cluster only, with
 #: the graph of lesson 10; `DATAFLOW_PRETEND_GPUS=1` gives GPUs to the tasks too.)
 TRAIN = frozenset({*range(5, 13), 14, *range(17, 20)})
+
+#: Lessons that take larger data where it is found; what their texts say has to hold for both.
+LARGER_DATA = frozenset({8, 10, 11, 16})
 
 # Runs before the first cell of every kernel of these tests: what leaves the machine fails.
 OFFLINE = """
@@ -69,7 +74,7 @@ def parameters() -> list:
 
 
 def answered(path: Path) -> Any:
-    """The lesson with every exercise tried blank, wrong (twice or more) and right."""
+    """The lesson with every exercise tried blank, wrong (three times or more) and right."""
     notebook = read(path)
     solutions, checks = by_role(notebook, "solution"), by_role(notebook, "check")
     mistakes = mistakes_of(path)
@@ -79,14 +84,16 @@ def answered(path: Path) -> Any:
         if role == "check":
             continue
         cells.append(cell)
+        if role == "predict":
+            cells.append(v4.new_code_cell(ASK, metadata={"asked": True}))
         if role != "exercise":
             continue
         name = exercise_of(cell)
         cells.append(_check(checks[name], "open"))
         for source in mistakes[name]:
             cells += [v4.new_code_cell(source), _check(checks[name], "wrong")]
-        if len(mistakes[name]) == 1:  # the same again: the second hint
-            cells.append(_check(checks[name], "wrong"))
+        cells.append(v4.new_code_cell(mistakes[name][0]))  # and again: all hints are seen
+        cells += [_check(checks[name], "wrong") for _ in range(2)]
         cells += [v4.new_code_cell(solutions[name].source), _check(checks[name], "right")]
     notebook.cells = [*cells, v4.new_code_cell(COMPARED), v4.new_code_cell(PEAK_MEMORY)]
     return notebook
@@ -104,22 +111,21 @@ def verdict(cell: Any) -> tuple[str, str, list[Any]]:
     return state, text, shown[MIME]["attempts"]
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("path", parameters())
-def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypatch):
+def execute(notebook: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs a lesson from a copy of the lessons, offline, with `compare_rewrites` at hand."""
     # A copy: what a lesson writes beside itself stays out of the checkout.
     folder = tmp_path / "lessons"
     shutil.copytree(ROOT / "lessons", folder, ignore=shutil.ignore_patterns(".*"))
     python_path = [str(ROOT), str(ROOT / "widgets"), str(ROOT / "datasets")]
     python_path += [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(python_path))
+    monkeypatch.setenv("DATAFLOW_CACHE", str(tmp_path / "cache"))
     startup = tmp_path / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "00-offline.py").write_text(OFFLINE)
     (startup / "01-rewrites.py").write_text(COMPARE_REWRITES)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("MPLBACKEND", "agg")
-    notebook = answered(path)
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_SECONDS,
@@ -127,6 +133,41 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
         resources={"metadata": {"path": str(folder)}},
     )
     client.execute()
+
+
+def contradictions(notebook: Any) -> list[str]:
+    """What the run of a lesson says against its text: numbers, claims, and answers to questions."""
+    asked = [words for c in notebook.cells if "asked" in c.metadata for words in contradiction(c)]
+    return asked + [
+        words for c in notebook.cells if "stated" in c.metadata for words in disagreements(c)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "path", [p for p in LESSONS if number_of(p) in LARGER_DATA], ids=lambda p: p.stem
+)
+def test_what_a_lesson_says_holds_for_larger_data(path, data_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("DATAFLOW_DATA", str(data_folder))
+    notebook = read(path)
+    solutions = set(map(id, by_role(notebook, "solution").values()))
+    cells = []
+    for cell in with_probes([c for c in notebook.cells if id(c) not in solutions]):
+        cells.append(cell)
+        if role_of(cell) == "predict":
+            cells.append(v4.new_code_cell(ASK, metadata={"asked": True}))
+    notebook.cells = cells
+    execute(notebook, tmp_path, monkeypatch)
+    assert contradictions(notebook) == []
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("path", parameters())
+def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypatch):
+    monkeypatch.delenv("DATAFLOW_DATA", raising=False)  # from the data that ships
+    notebook = answered(path)
+    execute(notebook, tmp_path, monkeypatch)
     assert all(cell.execution_count for cell in code(notebook))
     num_bytes = int(notebook.cells[-1].outputs[0]["text"])
     assert num_bytes < MAX_KERNEL_BYTES, "the kernel's memory"
@@ -138,9 +179,8 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
     assert (on_gpu["graphs"] > 0) == (number_of(path) in TRAIN), on_gpu
     # The sessions of a cluster run in its tasks.
     assert compared["plans"] > len(compared["skipped"]) or starts_a_cluster(path)
-    probes = [cell for cell in notebook.cells if "stated" in cell.metadata]
-    assert [words for cell in probes for words in disagreements(cell)] == []
-    wrong: list[tuple[str, str]] = []
+    assert contradictions(notebook) == []
+    wrong: list[str] = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             assert "image/png" not in output.get("data", {}), f"{cell.id}: show figures by figure()"
@@ -149,11 +189,12 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
             continue
         state, text, attempts = verdict(cell)
         assert state == expected, f"{cell.source}: {text}"
-        if state == "wrong":
-            wrong.append((text, text.partition("Hint:")[2]))
-            assert wrong[-1][1], "a wrong answer without a hint"
+        if state == "wrong" and "costs no hint" not in text:
+            wrong.append(text.partition("Hint:")[2])
+            assert wrong[-1], "a wrong answer without a hint"
         if state == "right":
-            assert wrong[0][1] != wrong[1][1], f"{cell.source}: the second hint is the first again"
+            assert wrong, f"{cell.source}: no wrong answer of the right type was tried"
+            assert len(set(wrong[:3])) == len(wrong[:3]), f"{cell.source}: a hint twice: {wrong}"
             assert len(attempts) == len(wrong) + 1
             wrong = []
     assert wrong == []

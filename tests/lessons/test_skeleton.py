@@ -20,6 +20,8 @@ MAX_COLUMNS = 79
 NUM_EXERCISES = range(3, 6)
 ENDING = ["What just happened", "Exercises", "Summary", "Solutions"]
 
+_READING = re.compile(r"\[[^\]]+\]\(https?://[\w.-]+(/[\w./%#~-]*)?\), [A-Z].+, (19|20)\d\d\.")
+
 
 def problems(notebook: Any, number: int) -> list[str]:
     """What a lesson lacks of the skeleton, as sentences."""
@@ -29,17 +31,29 @@ def problems(notebook: Any, number: int) -> list[str]:
         found.append(f"{len(notebook.cells)} cells, at most {MAX_CELLS}")
     for cell in notebook.cells:
         for line in cell.source.splitlines():
-            if len(line) > MAX_COLUMNS:
+            if len(line) > MAX_COLUMNS and "](http" not in line:
                 found.append(f"{cell.id}: a line of {len(line)} columns: {line[:30]}...")
         if cell.cell_type == "markdown":
             found += [f"{cell.id}: a figure without alt text" for _ in _bare_figures(cell.source)]
     wanted = [h for h in headings(notebook) if h in ENDING]
     if wanted != ENDING:
         found.append(f"the ending is {wanted}, needed {ENDING}")
+    found += _reading(notebook)
     following = FILES.get(str(number + 1))
     link = re.search(r"\*\*Next:\*\*.*?\]\(([^)]+)\)", _markdown(notebook), flags=re.S)
     if following and (link is None or link[1] != following):
         found.append(f"**Next:** does not link to {following}")
+    return found
+
+
+def _reading(notebook: Any) -> list[str]:
+    """The list at the end: papers and pages by title, link, authors and year."""
+    _, _, rest = _markdown(notebook).partition("\n### Further reading\n")
+    items = re.split(r"^- ", rest.partition("\n\n**")[0].partition("\n## ")[0], flags=re.M)[1:]
+    found = [] if len(items) > 1 else ["no two things to read under ### Further reading"]
+    for item in items:
+        if not _READING.fullmatch(" ".join(item.split())):
+            found.append(f"not '[Title](https://link), authors, year.': {item.strip()}")
     return found
 
 
@@ -173,6 +187,9 @@ def broken(change: str) -> list[str]:
         notebook.cells = [c for c in notebook.cells if role_of(c) != "predict"]
     elif change == "no time":
         notebook.cells[0].source = notebook.cells[0].source.replace("**Time:**", "")
+    elif change == "reading":
+        for cell in notebook.cells:
+            cell.source = cell.source.replace("](https://", "](htps:/")
     elif change == "next":
         for cell in notebook.cells:
             cell.source = cell.source.replace(FILES["3"], FILES["4"])
@@ -191,6 +208,7 @@ def broken(change: str) -> list[str]:
         ("no question", "no question"),
         ("no time", "**Time:**"),
         ("next", "does not link to"),
+        ("reading", "authors, year"),
         ("many", "at most 60"),
     ],
 )

@@ -47,6 +47,12 @@ def test_marks_are_found_where_they_stand() -> None:
     assert stated_in(source) == [("354", "len(X)"), ("442", "len(X) + rest"), ("80%", "s")]
 
 
+def test_a_claim_in_words_is_a_condition() -> None:
+    (claim,) = stated_in("the first is better <!-- holds first >\nsecond -->.")
+    assert claim == ("holds", "first > second")
+    assert agrees(claim.text, float(2 > 1)) and not agrees(claim.text, float(2 > 3))
+
+
 def test_a_comment_that_is_no_mark_is_refused() -> None:
     with pytest.raises(ValueError, match="marks no number"):
         stated_in("354 <!-- len(X) -->")

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import begun, exercise, expect
+from dataflow.course.exercise import begun, exercise, expect, expect_type
 
 
 @exercise(
     "Write one line for each letter: two constants, one addition, two multiplications.",
+    "A constant for b and one for c. Then each letter reads letters that you have made "
+    "already: d reads b and c.",
     'tf.constant(2.0, name="b"), tf.add(b, c, name="d") and so on, all inside the with block.',
 )
 def ex1(graph: Any) -> str:
     """The graph of d = b + c, e = c * 2, a = d * e."""
-    expect(isinstance(graph, tf.Graph), f"graph is {type(graph).__name__}, needed a tf.Graph")
+    expect_type(isinstance(graph, tf.Graph), f"graph is {type(graph).__name__}, needed a tf.Graph")
     ops = {op.name: op for op in graph.get_operations()}
     begun(ops)
     missing = [name for name in "bcdea" if name not in ops]
@@ -39,13 +41,15 @@ def ex1(graph: Any) -> str:
 @exercise(
     "Two scopes stand before the operation's own name. After what is an operation called that was "
     "given no name?",
+    "Two scopes stand in front, the outer one first. The operation itself was given no name, "
+    "so it is called after its type.",
     "Scopes are joined by slashes; a tensor's name ends with a colon and the number of the output.",
 )
 def ex2(name: Any) -> str:
     """The name of an addition inside two scopes."""
     with tf.Graph().as_default(), tf.name_scope("outer"), tf.name_scope("inner"):
         real = tf.add(1, 2).name
-    expect(isinstance(name, str), f"a name is a string, got {type(name).__name__}")
+    expect_type(isinstance(name, str), f"a name is a string, got {type(name).__name__}")
     expect(
         name != real.partition(":")[0],
         f"{name!r} is the name of the operation. Which of its outputs is z?",
@@ -56,11 +60,13 @@ def ex2(name: Any) -> str:
 
 @exercise(
     "tf.zeros([5, 3]) is a matrix of that shape.",
+    "The inner lengths must agree: 5 rows of 3, times 3 rows of 7. The graph works the shape "
+    "out when the product is made.",
     "tf.matmul(first, second) is the product; assign it to product, and print it.",
 )
 def ex3(product: Any) -> str:
     """The product of a [5, 3] and a [3, 7] matrix, unrun."""
-    expect(
+    expect_type(
         isinstance(product, tf.Tensor),
         f"product is {type(product).__name__}, needed a tensor: let the graph work out the shape",
     )
@@ -74,11 +80,13 @@ def ex3(product: Any) -> str:
 
 @exercise(
     "Which three whole numbers greater than 1 have the product 24?",
+    "The number of elements is the product of the lengths. And zeros are floats unless you "
+    "say which dtype.",
     "tf.zeros([...], dtype=tf.int32) with three lengths whose product is 24.",
 )
 def ex4(block: Any) -> str:
     """A whole-numbered tensor of rank 3 with 24 elements."""
-    expect(isinstance(block, tf.Tensor), f"block is {type(block).__name__}, needed a tensor")
+    expect_type(isinstance(block, tf.Tensor), f"block is {type(block).__name__}, needed a tensor")
     shape = block.shape
     expect(shape.ndims == 3, f"the rank is {shape.ndims} (shape {shape}), needed 3")
     expect(shape.num_elements() == 24, f"{shape} has {shape.num_elements()} elements, needed 24")

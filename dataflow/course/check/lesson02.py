@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 @exercise(
     "Start at each of the two fetches and go against the arrows.",
+    "Mark both fetches, then what each of them reads, then what that reads, until nothing is "
+    "left to read.",
     "y reads nothing. add_op reads two nodes. Those, and the fetches themselves, are all.",
 )
 def ex1(session: Any, names: Any) -> str:
     """The nodes that a run of add_op and y computes."""
     needed = session.needed(["add_op:0", "y:0"])
-    expect(
+    expect_type(
         isinstance(names, (set, frozenset, list, tuple)) and all(isinstance(n, str) for n in names),
         "names is a set of strings: {'x', 'y'}",
     )
@@ -31,6 +33,7 @@ def ex1(session: Any, names: Any) -> str:
 
 @exercise(
     "A node needs what it reads: make one that reads useless.",
+    "The new node is what will be fetched. It has to have useless among its inputs.",
     "Any operation will do: tf.negative(useless), or useless + 1.",
 )
 def ex2(session: Any, useful: Any) -> str:
@@ -47,13 +50,14 @@ def ex2(session: Any, useful: Any) -> str:
 
 @exercise(
     "How many times does your function call sess.run? Each run computes what it needs afresh.",
+    "Within one run a node is computed once, whoever reads it. So there should be one run.",
     "run takes a list of fetches, and returns a list of values.",
 )
 def ex3(session: Any, both: Callable[[Any], Any]) -> str:
     """Two values from one run."""
     from dataflow.runtime.events import subscribe
 
-    expect(callable(both), f"both is {type(both).__name__}, needed a function")
+    expect_type(callable(both), f"both is {type(both).__name__}, needed a function")
     runs: list[Any] = []
     stop = subscribe(runs.append)
     try:
@@ -71,12 +75,13 @@ def ex3(session: Any, both: Callable[[Any], Any]) -> str:
 
 @exercise(
     "What does pow_op read? If those tensors are given, nothing above them is needed.",
+    "pow_op reads add_op and mul_op. A feed takes the place of the node, so feed these two.",
     "feeds = {add_op: ..., mul_op: ...}, with two numbers of which the first to the power of the "
     "second is 32.",
 )
 def ex4(session: Any, feeds: Any) -> str:
     """Feeds that leave nothing but pow_op to compute, for the result 32."""
-    expect(isinstance(feeds, dict), "feeds is a dictionary: {tensor: value}")
+    expect_type(isinstance(feeds, dict), "feeds is a dictionary: {tensor: value}")
     needed = session.needed("pow_op:0", feeds)
     rest = sorted(needed - {"pow_op"})
     expect("pow_op" in needed, "pow_op itself is fed, so nothing is computed at all")

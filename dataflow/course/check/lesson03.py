@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 def _is_tensor(name: str, value: Any) -> None:
-    expect(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
+    expect_type(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
 
 
 def _is_hole(name: str, value: Any) -> None:
@@ -25,6 +25,7 @@ def _is_hole(name: str, value: Any) -> None:
 
 @exercise(
     "tf.placeholder(tf.float32), with no shape at all, takes every shape.",
+    "One placeholder, and a formula on it. The formula is the same for a number and for a list.",
     "fahrenheit is built from celsius with *, / and +, as you would write it for a number.",
 )
 def ex1(celsius: Any, fahrenheit: Any) -> str:
@@ -48,6 +49,8 @@ def ex1(celsius: Any, fahrenheit: Any) -> str:
 
 @exercise(
     "The first length is not known, the second is: [None, ...].",
+    "The shape has two axes: rows, open, and columns, four. The mean is taken along one of "
+    "them, which leaves one number a row.",
     "tf.reduce_mean has an axis=; axis 0 goes down the columns, axis 1 along the rows.",
 )
 def ex2(table: Any, means: Any) -> str:
@@ -75,6 +78,7 @@ def ex2(table: Any, means: Any) -> str:
 
 @exercise(
     "How many nodes are there after the first call, and after the second?",
+    "Building belongs before the function, running inside it. Which of your lines build?",
     "Before the function: a placeholder, its cube, a session. In the function: only session.run with "
     "a feed_dict.",
 )
@@ -89,7 +93,7 @@ def ex3(cubes: Callable[[list[float]], Any]) -> str:
     try:
         for numbers in ([1.0, 2.0], [3.0], [-2.0, 0.5, 4.0]):
             got = cubes(list(numbers))
-            expect(
+            expect_type(
                 isinstance(got, (list, np.ndarray)) and np.allclose(got, np.power(numbers, 3)),
                 f"cubes({numbers}) returned {got}, needed {np.power(numbers, 3).tolist()}",
             )
@@ -107,6 +111,8 @@ def ex3(cubes: Callable[[list[float]], Any]) -> str:
 
 @exercise(
     "One placeholder is plain, the other has a default.",
+    "What must be fed has no value of its own. What may be left out needs one: there is a "
+    "placeholder for that.",
     "tf.placeholder_with_default(1.0, []) is the gain.",
 )
 def ex4(signal: Any, gain: Any, scaled: Any) -> str:

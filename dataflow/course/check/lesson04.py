@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 def _is_variable(name: str, value: Any) -> None:
-    expect(
+    expect_type(
         isinstance(value, tf.Variable), f"{name} is {type(value).__name__}, needed a tf.Variable"
     )
 
@@ -27,6 +27,7 @@ def _initialized(graph: Any) -> Any:
 
 @exercise(
     "level.assign(...) makes an operation that writes. What is to be written?",
+    "A run of step reads level, doubles it, and writes the result back into level.",
     "level = tf.Variable(10.0), and step assigns level * 2.0 to it.",
 )
 def ex1(level: Any, step: Any) -> str:
@@ -49,6 +50,8 @@ def ex1(level: Any, step: Any) -> str:
 
 @exercise(
     "Run the initializer twice in your head: a gets other numbers. Where do those of b come from?",
+    "If b draws random numbers itself, they are others. Its initial value must be computed "
+    "from that of a.",
     "a.initialized_value() is a's value once it has one; use it in b's initial value.",
 )
 def ex2(a: Any, b: Any) -> str:
@@ -82,6 +85,7 @@ def ex2(a: Any, b: Any) -> str:
 
 @exercise(
     "A ticket needs something that remembers how many were printed.",
+    "Only a variable outlives a run. An operation that adds to it also returns what came of it.",
     "assign_add returns the new value. With which number must the variable begin, so that the first "
     "new value is 100?",
 )
@@ -104,13 +108,15 @@ def ex3(ticket: Any) -> str:
 
 @exercise(
     "How many variables are there after two calls? tf.Variable makes a new one each time.",
+    "tf.Variable makes a new variable each time. Which function finds one again by its name, "
+    "and what must its scope allow?",
     "tf.get_variable inside tf.variable_scope(name, reuse=tf.AUTO_REUSE) finds it again.",
 )
 def ex4(layer: Callable[[Any], Any]) -> str:
     """A function whose calls share one weight."""
     with tf.Graph().as_default() as graph:
         first = layer(tf.constant(3.0))
-        expect(
+        expect_type(
             isinstance(first, tf.Tensor), f"layer returned {type(first).__name__}, needed a tensor"
         )
         second = layer(tf.constant([1.0, -4.0]))

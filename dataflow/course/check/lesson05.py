@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 def _is_tensor(name: str, value: Any) -> None:
-    expect(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
+    expect_type(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
 
 
 @exercise(
     "f(x) is a tensor. Which function of dataflow makes its slope, given f(x) and x?",
+    "derivative returns a function. That function gets x, builds f(x), and returns the slope "
+    "of the one with respect to the other.",
     "Inside, define a function of x that returns tf.gradients(f(x), [x])[0], and return that function.",
 )
 def ex1(derivative: Callable[[Any], Any]) -> str:
@@ -31,7 +33,7 @@ def ex1(derivative: Callable[[Any], Any]) -> str:
         x = tf.placeholder(tf.float32, [None])
         for name, f, truth in cases:
             slope = derivative(f)
-            expect(
+            expect_type(
                 callable(slope),
                 f"derivative({name}) returned {type(slope).__name__}, needed a function",
             )
@@ -55,6 +57,8 @@ def ex1(derivative: Callable[[Any], Any]) -> str:
 
 @exercise(
     "The cost has two summands, and each has its slope. What is the slope of lam * beta ** 2?",
+    "The gradient has two summands. That of lam * beta ** 2 is easy; that of the squared "
+    "errors multiplies the errors by what each of them depends on, X.",
     "The errors are X beta - y. Each weighs the row of X that made it: 2 times X transposed, times the "
     "errors, and 2 lam beta.",
 )
@@ -99,6 +103,8 @@ def _distance_after(X: Any, lam: float, rate: float, num_steps: int) -> float:
 
 @exercise(
     "The steepest axis of the bowl decides. Which matrix holds the curvatures, lam included?",
+    "A step multiplies the distance by 1 - rate * k. With the largest curvature it reaches "
+    "-1 first; lam adds 2 * lam to each curvature.",
     "The curvatures are the eigenvalues of 2 (X'X + lam I): np.linalg.eigvalsh. The factor 1 - rate * k "
     "reaches -1 for the largest one first.",
 )
@@ -123,11 +129,12 @@ def ex3(largest_rate: Callable[[Any, float], Any]) -> str:
 
 @exercise(
     "At the bottom the cost must be smallest where x ** 3 is 10: make the error x ** 3 - 10 a cost.",
+    "A square is smallest where what is squared is zero. What is zero where the cube of x is 10?",
     "The cost is (x ** 3 - 10) ** 2. Its slopes are large, so take a small learning rate, 0.001.",
 )
 def ex4(x: Any, downhill: Any) -> str:
     """A variable that walks to the cube root of 10."""
-    expect(isinstance(x, tf.Variable), f"x is {type(x).__name__}, needed a tf.Variable")
+    expect_type(isinstance(x, tf.Variable), f"x is {type(x).__name__}, needed a tf.Variable")
     expect(
         getattr(downhill, "graph", None) is x.graph,
         f"downhill is {type(downhill).__name__}, needed an operation of the graph of x",

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 def _is_dataset(name: str, value: Any) -> None:
-    expect(
+    expect_type(
         isinstance(value, tf.data.Dataset),
         f"{name} returned {type(value).__name__}, needed a dataset",
     )
@@ -33,6 +33,8 @@ def _elements(dataset: Any, most: int) -> list[Any]:
 
 @exercise(
     "Range, map, batch: which numbers must the range give so that only even ones are squared?",
+    "Even numbers are those that are counted in twos. Square each of them, and put the "
+    "batches together last.",
     "tf.data.Dataset.range(0, limit, 2) counts in twos; batch(4) comes last.",
 )
 def ex1(even_squares: Callable[[int], Any]) -> str:
@@ -59,6 +61,8 @@ def ex1(even_squares: Callable[[int], Any]) -> str:
 
 @exercise(
     "How is the end of a stream told? Take elements until then.",
+    "One get_next, and a loop of runs that ends by an exception. The total begins at 0, for "
+    "an empty dataset.",
     "while True: total += session.run(item), inside try; return total in except tf.errors.OutOfRangeError.",
 )
 def ex2(add_up: Callable[[Any], Any]) -> str:
@@ -78,6 +82,8 @@ def ex2(add_up: Callable[[Any], Any]) -> str:
 
 @exercise(
     "Three steps: shuffle, batch, repeat. Which of them must see one epoch only?",
+    "Whatever stands before repeat is done anew in each epoch. So both the shuffle and the "
+    "batches belong before it.",
     "dataset.shuffle(size).batch(5).repeat(num_epochs): the buffer holds everything, and repeat is last.",
 )
 def ex3(epochs: Callable[[Any, int, int], Any]) -> str:
@@ -126,6 +132,7 @@ def ex3(epochs: Callable[[Any, int, int], Any]) -> str:
 
 @exercise(
     "Which dataset begins one element later than this one?",
+    "Walk along the dataset twice at once, with one of the two a step ahead.",
     "tf.data.Dataset.zip((dataset, dataset.skip(1))) walks along both.",
 )
 def ex4(with_next: Callable[[Any], Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 _SPECIES = ("Setosa", "Versicolor", "Virginica")
 
@@ -47,12 +47,14 @@ def _rows(columns: Any, widths: list[float], lengths: list[float]) -> Any:
 
 @exercise(
     "A bucketized column tells only in which range a number is. How many boundaries make two ranges?",
+    "One boundary makes two ranges. Each of the two columns needs a numeric column and one "
+    "boundary.",
     "tf.feature_column.bucketized_column(tf.feature_column.numeric_column('PetalWidth'), [0.8]), and the "
     "same for the length.",
 )
 def ex1(columns: Any) -> str:
     """Two yes-or-no columns."""
-    expect(
+    expect_type(
         isinstance(columns, (list, tuple)) and len(columns) == 2,
         f"columns is {type(columns).__name__}"
         + (f" of {len(columns)}" if isinstance(columns, (list, tuple)) else "")
@@ -93,12 +95,14 @@ def ex1(columns: Any) -> str:
 
 @exercise(
     "It is made as the DNNClassifier was, without hidden_units, and trained by the same call.",
+    "The constructor takes the feature columns and the number of classes; the training is a "
+    "second call, with the same input function.",
     "tf.estimator.LinearClassifier(feature_columns=my_feature_columns, n_classes=3), then linear.train("
     "input_fn=lambda: train_input_fn(train_x, train_y, 100), steps=1000).",
 )
 def ex2(linear: Any) -> str:
     """A trained linear classifier."""
-    expect(
+    expect_type(
         isinstance(linear, tf.estimator.Estimator),
         f"linear is {type(linear).__name__}, needed an estimator",
     )
@@ -127,6 +131,8 @@ def ex2(linear: Any) -> str:
 
 @exercise(
     "Ask the classifier for a prediction of every flower; class_ids holds the number of the species.",
+    "Each flower adds 1 to one place of the array: the row is its label, the column is what "
+    "it was named.",
     "named(features, classifier) of the lesson gives the numbers. For each pair of label and prediction "
     "add 1 to counts[label, prediction].",
 )
@@ -163,6 +169,8 @@ def ex3(confusion: Callable[..., Any], classifier: Any) -> str:
 
 @exercise(
     "The largest probability of a row decides whether it may answer; its place is the answer.",
+    "Two numbers for each row: the largest probability, and its place. The first decides "
+    "whether the second is given.",
     "np.where(rows.max(-1) >= 0.9, rows.argmax(-1), -1) does it for one row and for many.",
 )
 def ex4(careful: Callable[[Any], Any]) -> str:

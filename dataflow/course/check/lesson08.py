@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 _MAX_WEIGHTS = 5000
 _NEEDED_ACCURACY = 0.85
@@ -17,6 +17,8 @@ _NUM_STEPS = 200
 
 @exercise(
     "tf.nn.in_top_k(logits, numbers, 2) says for each row whether its number is among the two highest.",
+    "The labels are one-hot rows, and in_top_k wants the numbers of the classes. What makes "
+    "a number of a one-hot row?",
     "It wants numbers, not one-hot rows: tf.argmax(labels, 1). Then cast to float32 and take the mean.",
 )
 def ex1(top_two: Callable[[Any, Any], Any]) -> str:
@@ -28,7 +30,7 @@ def ex1(top_two: Callable[[Any, Any], Any]) -> str:
     for numbers, needed in (([0, 1, 2, 3, 3], 0.6), ([0, 0, 0, 2, 0], 1.0), ([3, 3, 3, 0, 1], 0.0)):
         with tf.Graph().as_default(), tf.Session() as session:
             share = top_two(tf.constant(logits), tf.constant(np.eye(4, dtype=np.float32)[numbers]))
-            expect(
+            expect_type(
                 isinstance(share, tf.Tensor),
                 f"top_two returned {type(share).__name__}, needed a tensor",
             )
@@ -45,6 +47,8 @@ def ex1(top_two: Callable[[Any, Any], Any]) -> str:
 
 @exercise(
     "Most weights stand where many numbers meet many numbers. How many numbers go into your last layer?",
+    "Pooling halves both sides, and so quarters what goes into the last layer. Pool until "
+    "little is left.",
     "Two convolutions with 8 windows each, a 2 by 2 pooling after each, then flatten and dense(10).",
 )
 def ex2(small: Callable[[Any], Any], data: Any) -> str:
@@ -57,7 +61,7 @@ def ex2(small: Callable[[Any], Any], data: Any) -> str:
         X = tf.placeholder(tf.float32, [None, *images.shape[1:]])
         Y_ = tf.placeholder(tf.float32, [None, 10])
         logits = small(X)
-        expect(
+        expect_type(
             isinstance(logits, tf.Tensor),
             f"small returned {type(logits).__name__}, needed a tensor",
         )
@@ -92,6 +96,8 @@ def ex2(small: Callable[[Any], Any], data: Any) -> str:
 
 @exercise(
     "Keep the index of the lowest loss. How far may you be from it before you stop?",
+    "Go through the losses with their index. A lower one is the new best; otherwise ask how "
+    "long ago the best was.",
     "Stop at index i when i - best reaches patience, and return best.",
 )
 def ex3(when_to_stop: Callable[[Any, int], Any]) -> str:
@@ -114,6 +120,8 @@ def ex3(when_to_stop: Callable[[Any, int], Any]) -> str:
 
 @exercise(
     "Try logits of 1000: which of your operations gives infinity? Subtract the largest of the row first.",
+    "Write the logarithm of softmax out: the logit less the logarithm of the sum of the "
+    "exponentials. Which exponent may be too large?",
     "With the largest subtracted: -sum(labels * (logits - log(sum(exp(logits))))), over axis 1, with "
     "keepdims=True inside.",
 )
@@ -133,7 +141,7 @@ def ex4(cross_entropy_of: Callable[[Any, Any], Any]) -> str:
         with tf.Graph().as_default(), tf.Session() as session:
             logits = tf.constant(values, tf.float32)
             made = cross_entropy_of(logits, tf.constant(labels))
-            expect(
+            expect_type(
                 isinstance(made, tf.Tensor),
                 f"it returned {type(made).__name__}, needed a tensor",
             )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 def _checkpoint(path: Path, values: dict[str, Any]) -> str:
@@ -25,6 +25,8 @@ def _checkpoint(path: Path, values: dict[str, Any]) -> str:
 @exercise(
     "The names in the file and the names of your variables differ. How can a saver be told which is "
     "which?",
+    "A saver can be given a dictionary: the name in the file on the left, your variable on "
+    "the right.",
     "tf.train.Saver({'Variable': slope, 'Variable_1': offset}), with slope and offset made by "
     "tf.get_variable under these names.",
 )
@@ -33,13 +35,13 @@ def ex1(read_line: Callable[[], Any]) -> str:
     with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default():
         path = _checkpoint(Path(folder) / "other", {"Variable": -4.0, "Variable_1": 9.0})
         made = read_line()
-        expect(
+        expect_type(
             isinstance(made, tuple) and len(made) == 3,
             f"read_line returned {type(made).__name__}, needed slope, offset, saver",
         )
         slope, offset, saver = made
         for name, variable in (("slope", slope), ("offset", offset)):
-            expect(
+            expect_type(
                 isinstance(variable, tf.Variable),
                 f"{name} is {type(variable).__name__}, needed a variable",
             )
@@ -67,6 +69,8 @@ def ex1(read_line: Callable[[], Any]) -> str:
 
 @exercise(
     "tf.train.list_variables(path) gives names and shapes. How many elements has a shape?",
+    "The largest of several by some measure: max with a key. The measure of a shape is the "
+    "product of its lengths.",
     "The number of elements is the product of the shape, np.prod(shape), which is 1 for a single number.",
 )
 def ex2(largest: Callable[[str], Any]) -> str:
@@ -84,7 +88,7 @@ def ex2(largest: Callable[[str], Any]) -> str:
                 found = largest(path)
             needed = max(values, key=lambda name: np.size(values[name]))
             shapes = {name: list(np.shape(value)) for name, value in values.items()}
-            expect(
+            expect_type(
                 isinstance(found, str),
                 f"largest returned {type(found).__name__}, needed a name",
             )
@@ -100,6 +104,8 @@ def ex2(largest: Callable[[str], Any]) -> str:
 
 @exercise(
     "Is there a checkpoint in the folder already? tf.train.latest_checkpoint says None if not.",
+    "Two cases: the folder has a checkpoint, or it has none. After either of them the "
+    "variable has a value, and the rest is the same.",
     "Restore if there is one, initialize if not; then run assign_add(1), save, and return the value.",
 )
 def ex3(count_up: Callable[[Any], Any]) -> str:
@@ -124,6 +130,7 @@ def ex3(count_up: Callable[[Any], Any]) -> str:
 
 @exercise(
     "A summary is made by a run, and written with add_summary(summary, step).",
+    "Build once: a placeholder and its summary. Then one run and one add_summary for each step.",
     "tf.summary.scalar('square', placeholder) once, then for each step: run it, add_summary(made, i); "
     "close the writer at the end.",
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 def _values(build: Callable[..., Any], name: str, *arrays: Any) -> tuple[Any, Any]:
@@ -16,7 +16,9 @@ def _values(build: Callable[..., Any], name: str, *arrays: Any) -> tuple[Any, An
     with tf.Graph().as_default():
         inputs = [tf.placeholder(array.dtype, [None, *array.shape[1:]]) for array in arrays]
         made = build(*inputs)
-        expect(isinstance(made, tf.Tensor), f"{name} returned {type(made).__name__}, not a tensor")
+        expect_type(
+            isinstance(made, tf.Tensor), f"{name} returned {type(made).__name__}, not a tensor"
+        )
         with tf.Session() as session:
             return made, session.run(made, dict(zip(inputs, arrays, strict=True)))
 
@@ -24,6 +26,8 @@ def _values(build: Callable[..., Any], name: str, *arrays: Any) -> tuple[Any, An
 @exercise(
     "Look up all four words at once: embedding_lookup takes a table of numbers too. Which shape "
     "comes out?",
+    "A lookup of [batch, 4] numbers gives [batch, 4, size] vectors. Over which axis is the "
+    "average?",
     "The lookup gives [batch, 4, size]; tf.reduce_mean over axis 1 leaves [batch, size].",
 )
 def ex1(cbow: Callable[[Any, Any], Any]) -> str:
@@ -47,6 +51,8 @@ def ex1(cbow: Callable[[Any, Any], Any]) -> str:
 
 @exercise(
     "Two parts: the true neighbor should be answered yes (label 1), every noise word no (label 0).",
+    "Both parts use the same loss, with other labels. The first is one number for each "
+    "example; the second has to be summed over the noise words.",
     "labels=tf.ones_like(true), logits=true, plus the sum over axis 1 of the same with "
     "tf.zeros_like(noise).",
 )
@@ -85,6 +91,8 @@ _GROUPS = (
 
 @exercise(
     "Bring all vectors to length 1. How near is each to all the others?",
+    "The cosine of two vectors is the dot product of both, scaled to length 1. Add up those "
+    "of each vector with all the others.",
     "unit @ unit.T has all the cosines; the odd one has the lowest sum in its row (np.argmin).",
 )
 def ex3(odd_one_out: Callable[[Any], Any], vectors: Any) -> str:
@@ -93,7 +101,7 @@ def ex3(odd_one_out: Callable[[Any], Any], vectors: Any) -> str:
 
     plain = np.array([[1.0, 0.1], [2.0, 0.1], [0.0, 1.0], [3.0, -0.2]])
     got = odd_one_out(plain)
-    expect(
+    expect_type(
         isinstance(got, int | np.integer),
         f"it returned {type(got).__name__}, needed the number of a row",
     )

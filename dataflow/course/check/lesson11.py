@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 @exercise(
     "Begin with an array of zeros that has the right shape, and fill its rows.",
+    "Make the whole array of zeros first. Then each sentence, cut to the length, goes to the "
+    "beginning of its row.",
     "np.zeros([len(sentences), length], np.int32); row[:len(kept)] = kept with kept = "
     "numbers[:length].",
 )
@@ -26,7 +28,7 @@ def ex1(pad: Callable[[list[list[int]], int], Any]) -> str:
     ]
     for sentences, length in cases:
         got = pad([list(s) for s in sentences], length)
-        expect(
+        expect_type(
             isinstance(got, np.ndarray), f"it returned {type(got).__name__}, needed a NumPy array"
         )
         expect(
@@ -43,6 +45,8 @@ def ex1(pad: Callable[[list[list[int]], int], Any]) -> str:
 
 @exercise(
     "tf.nn.top_k takes the largest along the last axis. Along which axis are the places?",
+    "top_k looks along the last axis, and the places are in the middle. Exchange these two "
+    "axes first.",
     "tf.transpose(seen, [0, 2, 1]) puts the places last; then tf.nn.top_k(..., 2).values, and the "
     "mean of the two.",
 )
@@ -53,7 +57,7 @@ def ex2(two_strongest: Callable[[Any], Any]) -> str:
         value = rng.randn(*shape).astype(np.float32)
         with tf.Graph().as_default(), tf.Session() as session:
             result = two_strongest(tf.constant(value))
-            expect(
+            expect_type(
                 isinstance(result, tf.Tensor),
                 f"two_strongest returned {type(result).__name__}, needed a tensor",
             )
@@ -80,6 +84,8 @@ def _is_friendly(words: list[str]) -> bool:
 
 @exercise(
     "Four windows matter: good and bad, each with and without not before it. Which two are friendly?",
+    "The window of the friendly word decides, with what stands before it: not good is "
+    "unfriendly, not bad is friendly. All other windows must be below 0.",
     'Above 0 for ("", "good") and ("not", "bad"); below for all other windows, also ("good", "").',
 )
 def ex3(value: Callable[[str, str], float]) -> str:
@@ -87,7 +93,7 @@ def ex3(value: Callable[[str, str], float]) -> str:
     words = ("not", "good", "bad")
     for a, b in itertools.product(("", *words), repeat=2):
         number = value(a, b)
-        expect(
+        expect_type(
             isinstance(number, (int, float, np.number)),
             f"value({a!r}, {b!r}) is {number!r}, needed a number",
         )

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 @exercise(
     "Take x apart along its second axis, and go through the parts with a Python loop.",
+    "The state begins at zero, one number for each example. Each element in turn gives the "
+    "next state.",
     "h = tf.zeros_like(x[:, 0]); for element in tf.unstack(x, axis=1): h = 0.5 * h + element.",
 )
 def ex1(leaky: Callable[[Any], Any]) -> str:
@@ -21,7 +23,9 @@ def ex1(leaky: Callable[[Any], Any]) -> str:
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None, 6])
         last = leaky(x)
-        expect(isinstance(last, tf.Tensor), f"it returned {type(last).__name__}, needed a tensor")
+        expect_type(
+            isinstance(last, tf.Tensor), f"it returned {type(last).__name__}, needed a tensor"
+        )
         values = np.array(
             [[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1], [3, -1, 4, 1, -5, 9]], np.float32
         )
@@ -43,6 +47,8 @@ def ex1(leaky: Callable[[Any], Any]) -> str:
 @exercise(
     "If a step keeps k, num_steps of them keep k to the power of num_steps. Which k gives the "
     "share? And which bias has the sigmoid k?",
+    "What is kept in each step is the sigmoid of the bias. First find the number whose "
+    "num_steps-th power is the share; then turn the sigmoid round.",
     "k = share ** (1 / num_steps), and the bias is log(k / (1 - k)).",
 )
 def ex2(bias_for: Callable[[float, int], Any]) -> str:
@@ -61,6 +67,8 @@ def ex2(bias_for: Callable[[float, int], Any]) -> str:
 
 @exercise(
     "First the length: the root of tf.add_n of the sums of squares. One factor for all gradients.",
+    "One length for all gradients together, and one factor for all. What is the factor where "
+    "the length is below the limit?",
     "factor = limit / tf.maximum(length, limit) is 1 where nothing is to be done.",
 )
 def ex3(clipped: Callable[[list[Any], float], Any]) -> str:
@@ -70,7 +78,7 @@ def ex3(clipped: Callable[[list[Any], float], Any]) -> str:
     with tf.Graph().as_default():
         inputs = [tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [1, 1])]
         made = clipped(inputs, 2.0)
-        expect(
+        expect_type(
             isinstance(made, (list, tuple)) and len(made) == 2,
             "for two gradients it returns a list of two",
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect, wrong
+from dataflow.course.exercise import exercise, expect, expect_type, wrong
 
 _WAIT_MILLISECONDS = 300
 _PATIENCE_MILLISECONDS = 20_000
@@ -15,6 +15,8 @@ _PATIENCE_MILLISECONDS = 20_000
 
 @exercise(
     "A gradient of 0 times infinity is no number. What must not be computed at all when x is 0?",
+    "tf.where computes both of its values. tf.cond computes one, if both are made inside the "
+    "functions.",
     "tf.cond(x > 0, lambda: ..., lambda: ...), with the root made inside the first lambda.",
 )
 def ex1(safe_root: Callable[[Any], Any]) -> str:
@@ -22,7 +24,9 @@ def ex1(safe_root: Callable[[Any], Any]) -> str:
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [])
         y = safe_root(x)
-        expect(isinstance(y, tf.Tensor), f"safe_root returned {type(y).__name__}, needed a tensor")
+        expect_type(
+            isinstance(y, tf.Tensor), f"safe_root returned {type(y).__name__}, needed a tensor"
+        )
         (slope,) = tf.gradients(y, x)
         expect(slope is not None, "what it returns does not depend on x")
         with tf.Session() as session:
@@ -44,6 +48,8 @@ def ex1(safe_root: Callable[[Any], Any]) -> str:
 
 @exercise(
     "The loop carries two numbers. The body returns the new pair, the condition looks at b.",
+    "Three things: when to go on (b is not 0), what comes next (b and the remainder), and "
+    "where to begin.",
     "tf.while_loop(lambda a, b: tf.not_equal(b, 0), lambda a, b: ..., [a, b])[0].",
 )
 def ex2(gcd: Callable[[Any, Any], Any]) -> str:
@@ -51,7 +57,7 @@ def ex2(gcd: Callable[[Any, Any], Any]) -> str:
     with tf.Graph().as_default():
         a, b = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
         found = gcd(a, b)
-        expect(
+        expect_type(
             isinstance(found, tf.Tensor),
             f"gcd returned {type(found).__name__}, needed one tensor",
         )
@@ -73,6 +79,7 @@ def ex2(gcd: Callable[[Any, Any], Any]) -> str:
 
 @exercise(
     "The queue tells its end by an exception. Which one?",
+    "A loop without an end, left by the exception: what was taken until then is the answer.",
     "while True: try to append sess.run(get); except tf.errors.OutOfRangeError: return the list.",
 )
 def ex3(drain: Callable[[Any, Any], Any]) -> str:
@@ -91,7 +98,7 @@ def ex3(drain: Callable[[Any, Any], Any]) -> str:
                     got = drain(session, get)
                 except tf.errors.OutOfRangeError:
                     wrong("the error that says that the queue is at its end is not caught")
-        expect(isinstance(got, list), f"it returned {type(got).__name__}, needed a list")
+        expect_type(isinstance(got, list), f"it returned {type(got).__name__}, needed a list")
         expect(
             [float(value) for value in got] == values,
             f"the queue held {values}, and it returned {[float(value) for value in got]}",
@@ -101,6 +108,8 @@ def ex3(drain: Callable[[Any, Any], Any]) -> str:
 
 @exercise(
     "Something has to wait in enter. A run waits at a full queue, and at an empty one.",
+    "A queue with room for three is full with three cars. Which operation puts a car in, and "
+    "which takes one out?",
     "A queue with a capacity of three: enter enqueues, leave dequeues; open_it may be tf.no_op(). "
     "(Or three tokens, and enter takes one.)",
 )
@@ -108,7 +117,7 @@ def ex4(car_park: Callable[[], Any]) -> str:
     """At most three at a time."""
     with tf.Graph().as_default():
         made = car_park()
-        expect(
+        expect_type(
             isinstance(made, (tuple, list)) and len(made) == 3,
             "car_park returns three operations: open_it, enter, leave",
         )

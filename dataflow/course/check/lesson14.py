@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 def _unrewritten() -> Any:
@@ -18,12 +18,16 @@ def _unrewritten() -> Any:
 
 
 def _is_tensor(name: str, value: Any) -> None:
-    expect(isinstance(value, tf.Tensor), f"{name} returned {type(value).__name__}, not a tensor")
+    expect_type(
+        isinstance(value, tf.Tensor), f"{name} returned {type(value).__name__}, not a tensor"
+    )
 
 
 @exercise(
     "Which operations give back what they were given? Once more with the opposite sign, or with a "
     "number that changes nothing.",
+    "What cancels itself leaves nothing: twice the opposite sign. What changes nothing "
+    "leaves nothing either: one as a factor.",
     "Two negations cancel; times 1.0 and minus 0.0 do nothing. Chain them.",
 )
 def ex1(roundabout: Callable[[Any], Any]) -> str:
@@ -51,6 +55,8 @@ def ex1(roundabout: Callable[[Any], Any]) -> str:
 
 @exercise(
     "explain(...).before lists the nodes before the rewrites, .after those that are left.",
+    "A node is gone if its name is in the list before and not in the list after. You need "
+    "the types of those.",
     "Collect the names in after; then take the type of each node in before whose name is not there.",
 )
 def ex2(removed: Callable[[Any, Any], Any]) -> str:
@@ -67,7 +73,7 @@ def ex2(removed: Callable[[Any, Any], Any]) -> str:
                 (unused, set()),
             ):
                 got = removed(session, fetches)
-                expect(
+                expect_type(
                     isinstance(got, set | frozenset | list | tuple),
                     f"it returned {type(got).__name__}, needed a set of types",
                 )
@@ -81,6 +87,8 @@ def ex2(removed: Callable[[Any, Any], Any]) -> str:
 
 @exercise(
     "exp(1000) is too large, exp(0) is not. Which number can be taken out of all exponents?",
+    "Taking a number m out of all exponents divides the sum by exp(m). What must be added to "
+    "the logarithm in return?",
     "log(sum(exp(x))) = m + log(sum(exp(x - m))) for every m; let m be tf.reduce_max(x).",
 )
 def ex3(log_sum_exp: Callable[[Any], Any]) -> str:
@@ -103,6 +111,8 @@ def ex3(log_sum_exp: Callable[[Any], Any]) -> str:
 
 @exercise(
     "There are two ways to put the brackets. Which one never makes a second n by n matrix?",
+    "n * n * n multiplications for two matrices, n * n for a matrix and a column. Which "
+    "brackets leave only the second kind?",
     "a times (b times v): the inner product is a column.",
 )
 def ex4(product: Callable[[Any, Any, Any], Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 def _copies(trace: Any, kind: str) -> list[str]:
@@ -21,6 +21,8 @@ def _device(trace: Any, op_type: str) -> set[str]:
 
 @exercise(
     "Which node has no reason to be where it is pinned?",
+    "Every crossing between devices is a copy. If all three operations are on the GPU, only "
+    "x has to cross.",
     "The GPU has a kernel for Relu: make all three nodes inside tf.device('/gpu:0').",
 )
 def ex1(quick: Callable[[Any], Any]) -> str:
@@ -32,7 +34,7 @@ def ex1(quick: Callable[[Any], Any]) -> str:
     with tf.test.pretend_gpus(1), tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [5, 5], name="x")
         y = quick(x)
-        expect(isinstance(y, tf.Tensor), f"quick returned {type(y).__name__}, needed a tensor")
+        expect_type(isinstance(y, tf.Tensor), f"quick returned {type(y).__name__}, needed a tensor")
         with tf.Session(graph=graph) as session:
             trace = record(session, y, {x: data})
     expect(
@@ -49,6 +51,8 @@ def ex1(quick: Callable[[Any], Any]) -> str:
 
 @exercise(
     "Soft placement would move the counter to the CPU for you. Now you have to say it yourself.",
+    "A GPU has no kernel for int32 variables, so they need a block of their own. One "
+    "operation that stands for two is a group.",
     "Two blocks: the floats inside tf.device('/gpu:0'), the counter inside tf.device('/cpu:0'); "
     "tf.group makes one operation of two.",
 )
@@ -100,11 +104,13 @@ def _home_of(trace: Any, name: str) -> str:
 
 @exercise(
     "Write a loop: compare cpu_seconds(*multiplying(n)) and gpu_seconds(*multiplying(n)).",
+    "For small n the copies cost more than they save, for large n it is the other way round. "
+    "Look for the first n at which the GPU is ahead.",
     "It is between 50 and 100. From which n on is gpu_seconds(*multiplying(n)) the smaller one?",
 )
 def ex3(smallest: Any) -> str:
     """The size from which on multiplying pays on a GPU."""
-    expect(
+    expect_type(
         isinstance(smallest, (int, np.integer)) and not isinstance(smallest, bool) and smallest > 0,
         f"smallest is {smallest!r}, needed a whole number",
     )

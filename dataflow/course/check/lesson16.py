@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 def _decoded(value: Any) -> list[str]:
@@ -18,11 +18,13 @@ def _decoded(value: Any) -> list[str]:
 
 
 def _is_tensor(name: str, value: Any) -> None:
-    expect(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
+    expect_type(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
 
 
 @exercise(
     "First make all letters small, then take out what is neither a letter nor a space, then split.",
+    "What removes must run after the letters are small, or the large ones go, too. Keep the "
+    "spaces: the words are split at them.",
     'tf.strings.regex_replace(lower, "[^a-z ]", "") removes; tf.string_split(...).values are the '
     "words of all lines.",
 )
@@ -45,6 +47,8 @@ def ex1(tokens: Callable[[Any], Any]) -> str:
 
 @exercise(
     "The key is the first letter, the value the length. Which op reduces by key to a mean?",
+    "Number the different letters first, as tf.unique does; then reduce the lengths by these "
+    "numbers.",
     "letters, number = tf.unique(tf.strings.substr(words, 0, 1)); then tf.unsorted_segment_mean of "
     "the lengths as floats.",
 )
@@ -60,7 +64,7 @@ def ex2(mean_length: Callable[[Any], Any]) -> str:
             lengths[word[0]].append(len(word))
         with tf.Graph().as_default(), tf.Session() as session:
             result = mean_length(tf.constant(words))
-            expect(
+            expect_type(
                 isinstance(result, (tuple, list)) and len(result) == 2,
                 "mean_length is to return two tensors, the letters and the means",
             )
@@ -81,6 +85,8 @@ def ex2(mean_length: Callable[[Any], Any]) -> str:
 
 @exercise(
     "A word can come from several mappers. What has to be added up is no longer a 1.",
+    "Put the words of all mappers into one tensor, and their counts into another in the same "
+    "order. Then it is a sum by key.",
     "Concatenate the words, concatenate the counts, tf.unique the words, and sum the counts by "
     "their numbers.",
 )
@@ -97,7 +103,7 @@ def ex3(merge: Callable[[Sequence[Any], Sequence[Any]], Any]) -> str:
                 [tf.constant(list(m)) for m in case],
                 [tf.constant(list(m.values()), tf.int32) for m in case],
             )
-            expect(
+            expect_type(
                 isinstance(result, (tuple, list)) and len(result) == 2,
                 "merge is to return two tensors, the words and their counts",
             )
@@ -114,6 +120,8 @@ def ex3(merge: Callable[[Sequence[Any], Sequence[Any]], Any]) -> str:
 
 @exercise(
     "Splitting keeps for every word the line that it stood in: look at .indices.",
+    "Mark each word that is the one asked for, then count the marks of each line. Which part "
+    "of a split says the line?",
     "tf.equal(split.values, word) marks the words; sum the marks by split.indices[:, 0]; "
     "tf.boolean_mask takes the lines that have any.",
 )

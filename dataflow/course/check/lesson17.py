@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 @exercise(
     "Two blocks: the variable inside one tf.device, the sum inside another.",
+    "Where a node lives is said by the block in which it is made. The variable and the sum "
+    "are made in two.",
     'with tf.device("/job:worker/task:1"): the variable; with tf.device("/job:worker/task:0"): '
     "return tf.reduce_sum of it.",
 )
@@ -19,7 +21,7 @@ def ex1(cluster: Any, build: Callable[[], Any]) -> str:
     """A variable of ones on worker 1, its sum on worker 0."""
     with tf.Graph().as_default() as graph:
         total = build()
-        expect(
+        expect_type(
             isinstance(total, tf.Tensor), f"build returned {type(total).__name__}, needed the sum"
         )
         variables = tf.global_variables()
@@ -47,12 +49,14 @@ def ex1(cluster: Any, build: Callable[[], Any]) -> str:
 
 @exercise(
     "cluster.submit(task, work, ...) sends the function; its result waits in the call.",
+    "work has five arguments: the server comes by itself, then all flowers, their labels, "
+    "how many steps, and whether it is the chief.",
     'call = cluster.submit("/job:worker/task:0", work, X_train, y_train, 300, True), then '
     "call.result(timeout_seconds=60).",
 )
 def ex2(loss_and_count: Any) -> str:
     """Loss and number of updates of one worker alone."""
-    expect(
+    expect_type(
         isinstance(loss_and_count, (list, tuple)) and len(loss_and_count) == 2,
         f"needed what work returns, the loss and the count; got {type(loss_and_count).__name__}",
     )
@@ -69,12 +73,16 @@ def ex2(loss_and_count: Any) -> str:
 
 @exercise(
     "Catch it: try: sess.run(...), except tf.errors.InvalidArgumentError as e: error = e.",
+    "Building raises nothing: a graph may name any task. It is the run that fails, and the "
+    "exception is what you keep.",
     'with tf.device("/job:worker/task:7"): lost = tf.constant(1.0); then run lost in '
     "tf.Session(cluster.target) inside a try.",
 )
 def ex3(error: Any) -> str:
     """The error of a task that does not exist."""
-    expect(isinstance(error, Exception), f"error is {type(error).__name__}, needed the exception")
+    expect_type(
+        isinstance(error, Exception), f"error is {type(error).__name__}, needed the exception"
+    )
     expect(
         isinstance(error, tf.errors.InvalidArgumentError),
         f"that is a {type(error).__name__}, needed the InvalidArgumentError of the cluster",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 def _spec(num_ps: int) -> Any:
@@ -19,6 +19,8 @@ def _spec(num_ps: int) -> Any:
 
 @exercise(
     "tf.train.replica_device_setter(cluster=spec, worker_device=...) inside tf.device.",
+    "The setter is the argument of tf.device. What is made in its block is placed by it: "
+    "variables in turn, all else on the worker.",
     "Make the four variables in that block, and return tf.add_n of them, made there as well.",
 )
 def ex1(build: Callable[[Any], Any]) -> str:
@@ -27,7 +29,7 @@ def ex1(build: Callable[[Any], Any]) -> str:
     for num_ps in (2, 4):
         with tf.Graph().as_default() as graph:
             total = build(_spec(num_ps))
-            expect(
+            expect_type(
                 isinstance(total, tf.Tensor),
                 f"build returned {type(total).__name__}, needed the sum, a tensor",
             )
@@ -71,6 +73,7 @@ def _size(variable: Any) -> int:
 
 @exercise(
     "What is the gradient of an average? Make the average a tensor first.",
+    "The gradient of an average is the average of the gradients. So minimize an average.",
     "optimizer.minimize takes a loss: tf.add_n(losses), divided by how many there are.",
 )
 def ex2(in_step: Callable[[Any, Any], Any]) -> str:
@@ -100,6 +103,8 @@ def ex2(in_step: Callable[[Any, Any], Any]) -> str:
 @exercise(
     "With 0.5 it diverges. With a rate that is too small it does not arrive. Print take_turns(8, "
     "rate, 200)[-8:] for a few.",
+    "Both ends fail: a rate above the limit for 7 updates of delay, and one so small that "
+    "200 updates do not suffice.",
     "The limit for eight workers is 2 * sin(pi / 30), about 0.21; a quarter of it is safe.",
 )
 def ex3(rate: Any) -> str:
@@ -121,11 +126,13 @@ def ex3(rate: Any) -> str:
 
 @exercise(
     "tf.cluster.simulate(100, 4).median_step_seconds is the step with four backups.",
+    "The simulation gives the median step for any number of backups. Try them in order, and "
+    "stop at the first that is quick enough.",
     "Begin with 0 backups and go up by one while the median step is 2.3 s or longer.",
 )
 def ex4(backups: Any) -> str:
     """The fewest backup workers for steps under 2.3 s."""
-    expect(
+    expect_type(
         isinstance(backups, (int, np.integer)) and not isinstance(backups, bool) and backups >= 0,
         f"backups is {backups!r}, needed a number of workers",
     )

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 @exercise(
     "A product of matrices is a sum over the inner axis. Half of a sum here, half of it there: how "
     "do they become one?",
+    "Each worker's product has the full shape already, but only half of each sum. What makes "
+    "one sum of two halves?",
     "tf.split(a, 2, axis=1) and tf.split(b, 2, axis=0); one product in each worker's tf.device; "
     "tf.add_n puts them together.",
 )
@@ -24,7 +26,7 @@ def ex1(cluster: Any, split_inside: Callable[[Any, Any], Any]) -> str:
     left, right = rng.rand(3, 6).astype(np.float32), rng.rand(6, 5).astype(np.float32)
     with tf.Graph().as_default() as graph:
         product = split_inside(tf.constant(left), tf.constant(right))
-        expect(
+        expect_type(
             isinstance(product, tf.Tensor),
             f"split_inside returned {type(product).__name__}, needed a tensor",
         )
@@ -55,6 +57,8 @@ def ex1(cluster: Any, split_inside: Callable[[Any, Any], Any]) -> str:
 
 @exercise(
     "Set the two counts equal: 2 * 4 * batch * hidden on one side. How many workers are on the other?",
+    "Bytes by layer grow with the batch; bytes by data do not, but two workers each need all "
+    "parameters. Solve for the batch.",
     "All parameters are num_inputs * hidden + hidden * num_classes, and they go to two workers; divide "
     "by hidden.",
 )
@@ -86,6 +90,8 @@ def _last(seconds: list[float], num_workers: int) -> float:
 
 @exercise(
     "Keep for each worker when it is free. Who takes the next training?",
+    "Keep a list of when each worker is free, all 0 at first. Each training goes to the "
+    "smallest of them.",
     "The worker that is free first takes it: min(free_at) + duration is its new time; the answer is "
     "the largest in the end.",
 )
@@ -114,6 +120,8 @@ def ex3(finished_at: Callable[[list[float], int], float]) -> str:
 
 @exercise(
     "How many of the models have class 3 as their most probable one? Count for every class.",
+    "A vote is a place: the argmax of a row. Count the votes of each class for each picture, "
+    "and take the largest count.",
     "p.argmax(1) is one model's votes; np.eye(num_classes)[votes] turns them into rows that can be "
     "added; argmax takes the smallest of equals.",
 )

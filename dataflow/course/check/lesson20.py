@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 import dataflow.compat.v1 as tf
-from dataflow.course.exercise import exercise, expect
+from dataflow.course.exercise import exercise, expect, expect_type
 
 
 @exercise(
     "Who remembers the step between two calls? Only what is in the folder does.",
+    "The global step is a variable, and the session restores it. So the number of runs is "
+    "what is missing from it to last_step.",
     "MonitoredTrainingSession(checkpoint_dir=folder) restores the step; read it once before the "
     "loop, and leave the loop when it is last_step.",
 )
@@ -25,7 +27,7 @@ def ex1(train_until: Callable[[str, int], Any]) -> str:
         for last_step in (7, 12, 12, 20):
             with tf.Graph().as_default():
                 runs = train_until(folder, last_step)
-            expect(
+            expect_type(
                 isinstance(runs, (int, np.integer)) and not isinstance(runs, bool),
                 f"train_until returned {type(runs).__name__}, needed how many runs it made",
             )
@@ -45,11 +47,13 @@ def ex1(train_until: Callable[[str, int], Any]) -> str:
 
 @exercise(
     "Write the sum of both costs as a function of n, and try some n.",
+    "Saving more often costs more writing, saving less often loses more. The best n is where "
+    "both cost about the same.",
     "wasted(n) = 10_000 / n * 2 + n / 2 * 0.1 is 205 at n = 100 and 70 at n = 1,000. In between?",
 )
 def ex2(n: Any) -> str:
     """How often to save."""
-    expect(
+    expect_type(
         isinstance(n, (int, float, np.number)) and not isinstance(n, bool) and n >= 1,
         f"n is {n!r}, needed a number of steps",
     )
@@ -68,6 +72,8 @@ def ex2(n: Any) -> str:
 
 @exercise(
     "The variable and the lookup both go inside tf.device(tf.train.replica_device_setter(...)).",
+    "The partitioner cuts the table, the setter places the parts in turn. The lookup has to "
+    "know how the rows were cut.",
     'tf.get_variable("table", [6, 4], partitioner=tf.fixed_size_partitioner(2)), then '
     'tf.nn.embedding_lookup(table, words, partition_strategy="div").',
 )
@@ -78,7 +84,7 @@ def ex3(lookup: Callable[[Any, Any], Any]) -> str:
     numbers = np.arange(24, dtype=np.float32).reshape(6, 4)
     with tf.Graph().as_default() as graph:
         rows = lookup(spec, tf.constant(asked))
-        expect(
+        expect_type(
             isinstance(rows, tf.Tensor), f"lookup returned {type(rows).__name__}, needed a tensor"
         )
         parts = tf.global_variables()

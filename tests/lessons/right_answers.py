@@ -1,0 +1,102 @@
+"""The answers to the lessons' questions that their texts and explanations take to be right.
+
+The engine grades an answer from a run, and a text is written by hand: here both have to agree. An answer
+is what `Predict.answer` takes: node names, row numbers or chosen texts in a list, or a value as typed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+#: Runs after a question's cell, whose last value is the widget; prints what `verdict` gives.
+ASK = """
+from tests.lessons import right_answers as _right_answers
+print(_right_answers.verdict(list(Out.values())[-1]))
+"""
+
+RIGHT: dict[str, Any] = {
+    "lesson01.q1": ["a tensor's name, shape and dtype"],
+    "lesson01.q2": ["Add", "Add/x", "Add/y", "Add_1", "Add_1/y"],
+    "lesson01.q3": ["(4, 3)"],
+    "lesson02.q1": ["useless"],
+    "lesson02.q2": ["x", "y", "add_op", "mul_op", "pow_op"],
+    "lesson02.q3": ["mul_op", "pow_op", "y"],
+    "lesson03.q1": ["400"],
+    "lesson03.q2": ["(?, 2)"],
+    "lesson03.q3": "5",
+    "lesson03.q4": ["a"],
+    "lesson04.q1": "3",
+    "lesson04.q2": ["doubled", "doubled/y", "v/read"],
+    "lesson04.q3": ["seven", "write", "later", "answer"],
+    "lesson04.q4": [1],
+    "lesson05.q1": "6",
+    "lesson05.q2": ["a", "b", "d", "gradients/AddN", "gradients/a_grad/Mul_1"],
+    "lesson05.q3": ["0.001498"],
+    "lesson06.q1": "[[0, 1], [0, 1]]",
+    "lesson06.q2": ["8"],
+    "lesson06.q3": ["OneShotIterator", "total"],
+    "lesson07.q1": "[[4.2, 0, 1, 0]]",
+    "lesson07.q2": "193",
+    "lesson07.q3": ["29"],
+    "lesson07.q4": ["Cast", "Const", "hits", "label", "share"],
+    "lesson08.q1": ["nan"],
+    "lesson08.q2": ["none: it is an error"],
+    "lesson08.q3": ["(?, 14, 14, 8)"],
+    "lesson08.q4": ["rises by more than a twentieth"],
+    "lesson09.q1": "5",
+    "lesson09.q2": [
+        "save/SaveV2",
+        "save/SaveV2/shape_and_slices",
+        "save/SaveV2/tensor_names",
+        "save/control_dependency",
+        "save/filename",
+        "save/filename/input",
+        "v/Assign",
+        "v/initial_value",
+        "v/read",
+    ],
+    "lesson10.q1": ["(?, 32)"],
+    "lesson10.q2": "3",
+    "lesson10.q3": ["embeddings alone"],
+    "lesson11.q1": ["(?, 7, 1, 8)"],
+    "lesson11.q2": ["No, logits do not need it"],
+    "lesson11.q3": ["It gets better: friendly words stay together"],
+    "lesson12.q1": ["three: one for each step"],
+    "lesson12.q2": ["about 0.01"],
+    "lesson13.q1": ["choose/minus", "choose/switch_f", "choose/times", "choose/times/y"],
+    "lesson13.q2": "1",
+    "lesson13.q3": ["seven times"],
+    "lesson13.q4": ["the run waits until there is a place"],
+    "lesson14.q1": ["day", "day/y", "hour", "hour/x", "hour/y", "right"],
+    "lesson14.q2": ["two"],
+    "lesson15.q1": ["y", "z"],
+    "lesson15.q2": ["3"],
+    "lesson16.q1": ["reduce_0/count", "reduce_0/gather", "reduce_1/count", "reduce_1/gather"],
+    "lesson16.q2": ["reduce_1/count", "reduce_1/gather", "reduce_1/gather/axis"],
+    "lesson16.q3": ["Ever more slowly, as most words have been seen before"],
+    "lesson17.q1": ["w", "w/Assign", "w/initial_value", "w/read"],
+    "lesson17.q2": [1],
+    "lesson18.q1": "95",
+    "lesson18.q2": ["w0", "w0/read", "w2", "w2/read"],
+    "lesson18.q3": [1, 2, 4],
+    "lesson18.q4": ["nearly 1,000"],
+    "lesson19.q1": ["hidden"],
+    "lesson19.q2": ["Every piece is a message, and that takes time"],
+    "lesson19.q3": ["(?, 16)", "float32"],
+    "lesson19.q4": ["By layer, and by data"],
+    "lesson20.q1": ["table"],
+    "lesson20.q2": ["at a step before that, but not at 0"],
+}
+
+
+def verdict(widget: Any) -> str:
+    """How the engine grades the answer that the text takes to be right: name, whether right, words."""
+    words = widget.answer(RIGHT[widget.name])
+    return json.dumps([widget.name, widget.answers[-1]["right"], words])
+
+
+def contradiction(cell: Any) -> list[str]:
+    """What a cell of `ASK` that ran says against the text, as sentences."""
+    name, right, words = json.loads(cell.outputs[-1]["text"])
+    return [] if right else [f"{name}: the text takes {RIGHT[name]!r} to be right. {words}"]
