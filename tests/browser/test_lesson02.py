@@ -126,5 +126,5 @@ def test_what_a_teacher_sees_of_it(
     # A second run of everything, in a new kernel, knows what was tried before.
     lab_page.open_notebook("02_sessions.ipynb")
     lab_page.run_all_cells()
-    assert "Hint: Any operation will do" in lab_page.output_text(second + 1), "the second hint"
+    assert "Hint: The new node is what" in lab_page.output_text(second + 1), "the second hint"
     jupyter_server.restore_lesson("02_sessions.ipynb")
