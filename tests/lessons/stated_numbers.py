@@ -80,7 +80,10 @@ def with_probes(cells: list[Any]) -> Iterator[Any]:
 
 
 def _probe(stated: Sequence[Stated]) -> Any:
-    values = ", ".join(f"float({s.expression})" for s in stated)
+    values = ", ".join(
+        f"float(bool({s.expression}))" if s.text == _HOLDS else f"float({s.expression})"
+        for s in stated
+    )
     source = f"import json as _json; print(_json.dumps([{values}]))"
     return v4.new_code_cell(source, metadata={"stated": [list(s) for s in stated]})
 
