@@ -6,6 +6,7 @@ from dataflow.data import (
     TFRecordDataset as TFRecordDataset,
 )
 from dataflow.data.experimental import (
+    AUTOTUNE as AUTOTUNE,
     Counter as Counter,
     Optional as Optional,
     batch_and_drop_remainder as batch_and_drop_remainder,

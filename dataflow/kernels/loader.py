@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
+from importlib.machinery import PathFinder
 
+import dataflow.kernels as kernels_package
 from dataflow.kernels.registry import Kernel, registered_kernels
 
 #: Families whose file was loaded; "" stands for all files.
@@ -21,7 +22,8 @@ def get_kernel(op_type: str, device: str = "cpu", family: str = "") -> Kernel | 
     if key not in kernels and family and family not in _tried:
         _tried.add(family)
         name = f"dataflow.kernels.{family}"
-        if importlib.util.find_spec(name) is not None:
+        # Only files are meant: other finders of `sys.meta_path` may refuse names that they do not know.
+        if PathFinder.find_spec(name, kernels_package.__path__) is not None:
             importlib.import_module(name)
     if key not in kernels and "" not in _tried:
         importlib.import_module("dataflow.kernels.all")

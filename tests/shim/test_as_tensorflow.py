@@ -209,3 +209,17 @@ result = [np.array_equal(scipy.misc.imread(path), picture), imread(path, flatten
     assert found[:6] == [True, "float32", [2, 6, 3], [2, 2, 3], [8, 8, 3], "agg"]
     assert abs(found[6] - 0.6931) < 1e-3
     assert found[7:] == [[[1]], 2, True]
+
+
+def test_ops_run_whose_kernels_stand_in_a_file_of_another_name() -> None:
+    """The finder that explains absent modules is not asked for files of kernels."""
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import tensorflow as tf
+with tf.Session() as session:
+    result = session.run(tf.cholesky([[4.0]])).tolist()
+"""
+    )
+    assert found == [[2.0]]
