@@ -281,7 +281,7 @@ class _Walker:
             from dataflow.ops.math import add_n
 
             dense = [internal_convert(p, None, None) for p in parts]
-            with self.graph.colocate_with(tensor.op) if self.colocate else _NOWHERE:
+            with self.graph.colocate_with(dense[0].op) if self.colocate else _NOWHERE:
                 total = add_n(dense)
         self.summed[tensor] = total
         return total

@@ -136,9 +136,9 @@ class Graph:
             raise build_error(ShapeError, op_def, name, inputs, frames, wrong)
         device = self.current_device
         if self._colocation_stack:
-            leader = self._colocation_stack[-1]
-            device = leader.device
-            attrs = {"_class": leader.colocation_groups(), **attrs}
+            device = self._colocation_stack[-1].device  # the innermost, as in TensorFlow
+            groups = {group for op in self._colocation_stack for group in op.colocation_groups()}
+            attrs = {"_class": sorted(groups), **attrs}
         if self.current_container and attrs.get("container") == "":
             attrs = {**attrs, "container": self.current_container}
         if self._attr_scope:
@@ -464,7 +464,10 @@ class Graph:
 
     @contextlib.contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Nodes made inside the block are placed where ``op`` is."""
+        """Nodes made inside the block have the device of ``op`` and join its colocation groups.
+
+        Inner blocks decide on the device; groups of outer ones are kept, unless ``ignore_existing``.
+        """
         if op is None:
             saved, self._colocation_stack = self._colocation_stack, []
         else:

@@ -232,10 +232,10 @@ class Variable(metaclass=_MadeByCreators):
         )
         if dims is None:
             self._variable.dims = None
-        self._initializer_op = state.assign_op(
-            self._variable, value, validate_shape=validate_shape, name="Assign"
-        ).op
         with graph.colocate_with(self._variable.op):
+            self._initializer_op = state.assign_op(
+                self._variable, value, validate_shape=validate_shape, name="Assign"
+            ).op
             device = self._caching_device
             if device is None:
                 self._snapshot = _read(self._variable, "read")

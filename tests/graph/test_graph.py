@@ -227,3 +227,35 @@ def test_scopes_are_those_of_a_thread() -> None:
         done.set()
         thread.join()
     assert names == ["outside:0", "w:0", "foo/bar/inside:0", "bar/v:0"]
+
+
+def test_inner_colocation_decides_on_the_device_and_outer_groups_are_kept(graph: tf.Graph) -> None:
+    """TensorFlow's groups and devices, as tests/oracle/programs/colocation.py asks it."""
+    with tf.device("/cpu:0"):
+        a = tf.constant(1.0, name="a")
+    with tf.device("/cpu:1"):
+        b = tf.constant(1.0, name="b")
+    with graph.colocate_with(b), graph.colocate_with(a):
+        both = tf.constant(1.0)
+        with graph.colocate_with(b, ignore_existing=True):
+            alone = tf.constant(1.0)
+    assert both.op.colocation_groups() == [b"loc:@a", b"loc:@b"]
+    assert both.device == a.device
+    assert alone.op.colocation_groups() == [b"loc:@b"]
+    assert alone.device == b.device
+
+
+def test_a_variable_is_initialized_where_it_is(graph: tf.Graph) -> None:
+    with tf.device(tf.train.replica_device_setter(ps_tasks=2)):
+        v = tf.Variable([1.0], name="v")
+        w = tf.get_variable("w", [2])
+    assert [x.initializer.device for x in (v, w)] == ["/job:ps/task:0", "/job:ps/task:1"]
+    assert v.initializer.colocation_groups() == [b"loc:@v"]
+
+
+def test_a_sum_of_gradients_is_colocated_with_the_first(graph: tf.Graph) -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    y = tf.matmul(x, x, name="product") + 1
+    (total,) = tf.gradients(y, x, colocate_gradients_with_ops=True)
+    assert total.op.type == "AddN"
+    assert total.op.colocation_groups() == [b"loc:@product"]
