@@ -46,6 +46,10 @@ def _can_start_threads() -> bool:
     return True
 
 
+#: What to do about what cannot be had here.
+ELSEWHERE = "install dataflow on a computer of yours (pip install 'dataflow-learn[cluster]'), and run it there."
+
+
 def _nothing() -> None:
     """What the thread does that is started to see whether one can be."""
 

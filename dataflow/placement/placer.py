@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dataflow.capabilities import MACHINE_CODE, why_not
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
@@ -191,6 +192,8 @@ def _choose(op: Operation, wanted: str, devices: list[str], soft: bool) -> str:
         if here
         else "A node of another task needs a session on a cluster: tf.Session(server.target)."
     )
+    if not MACHINE_CODE and spec.device_type == "GPU":
+        advice += f" As {why_not()}, there is no CuPy: GPUs need dataflow on a computer with one."
     raise InvalidArgumentError(
         op,
         op,

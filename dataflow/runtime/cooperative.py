@@ -6,7 +6,7 @@ let others have a turn. Where threads can be started it is an ordinary thread, w
 turns, one step each, one task after the other,
 
 - while something waits: a dequeue of the main program, `Coordinator.join`, `Thread.join` (`wait`);
-- after each `Session.run` of the main program (`gives_turns`);
+- after each `Session.run` of the main program, if they only run sessions (`gives_turns`);
 - between the cells of a notebook, from the event loop.
 
 When nobody can go on and no time is up that somebody waits for, the wait is a deadlock: an error that
@@ -96,6 +96,9 @@ class Step:
 
 class Task(threading.Thread):
     """A thread whose body is a generator (see the module); ``steps(*args)`` makes it."""
+
+    #: Whether its steps are functions of others, not only runs of a session.
+    calls_functions = False
 
     def __init__(
         self,
@@ -193,11 +196,15 @@ class Scheduler:
         self.tasks.append(task)
         self._ask_event_loop()
 
-    def let_run(self) -> None:
-        """Gives each task a turn, unless this is one."""
+    def let_run(self, inside_library: bool = False) -> None:
+        """Gives each task a turn, unless this is one.
+
+        ``inside_library``: the caller may hold a lock, as `Saver.save` does around its runs, so tasks
+        that call functions, which might ask for it, have no turn.
+        """
         if self.tasks and not self.running and not self.waits:
             with self._interrupts:
-                self._round(None)
+                self._round(None, inside_library)
             self._ask_event_loop()
 
     def wait(self, wait: Wait, sleeps: bool = False) -> bool:
@@ -227,7 +234,7 @@ class Scheduler:
             self.waits.pop()
             self._ask_event_loop()
 
-    def _round(self, enough: Callable[[], bool] | None) -> bool:
+    def _round(self, enough: Callable[[], bool] | None, only_runs: bool = False) -> bool:
         """One turn for each task, in order, until ``enough()``; whether any of them did something."""
         ran = False
         for _ in range(len(self.tasks)):
@@ -235,7 +242,7 @@ class Scheduler:
                 break
             task = self.tasks[0]
             self.tasks.rotate(-1)
-            if self._turn(task):
+            if not (only_runs and task.calls_functions) and self._turn(task):
                 ran = True
                 self._interrupts.deliver()
                 if enough is not None and enough():
@@ -439,7 +446,7 @@ def gives_turns(run: Callable[..., Result]) -> Callable[..., Result]:
     def run_and_let_run(*args: Any, **kwargs: Any) -> Result:
         result = run(*args, **kwargs)
         if scheduler.tasks and scheduler.depth == 0:
-            scheduler.let_run()
+            scheduler.let_run(inside_library=True)
         return result
 
     return run_and_let_run

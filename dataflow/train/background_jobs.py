@@ -156,6 +156,7 @@ class BackgroundJob:
         self._wants_pause = False
         self._wants_stop = False
         self._thread = Task(self._work, name=f"train {self.name}", daemon=True)
+        self._thread.calls_functions = not isinstance(one_step, OpStep)
 
     # ---- steering -----------------------------------------------------------------------------
 

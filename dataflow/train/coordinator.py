@@ -159,6 +159,8 @@ class LooperThread(Task):
     ``timer_interval_secs``: time between the starts of two calls; ``None``: without a pause.
     """
 
+    calls_functions = True
+
     def __init__(
         self,
         coord: Coordinator,

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.capabilities import THREADS, refused
+from dataflow.capabilities import THREADS
 from dataflow.runtime.cooperative import Task, Wait, scheduler
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -178,6 +178,22 @@ def test_staging_between_a_looper_and_the_main_program() -> None:
         coordinator.request_stop()
         while looper.is_alive():  # the last put waits for room
             session.run(area.clear())
+        coordinator.join()
+
+
+def test_a_looper_that_saves_while_the_main_program_saves(tmp_path: Path) -> None:
+    """A saver holds a lock around its runs."""
+    tf.Variable(1.0)
+    saver = tf.train.Saver()
+    with initialized() as session:
+        coordinator = tf.train.Coordinator()
+        tf.train.LooperThread.loop(
+            coordinator, None, saver.save, [session, str(tmp_path / "looper")]
+        )
+        for _ in range(3):
+            saver.save(session, str(tmp_path / "main"))
+            assert not coordinator.should_stop()
+        coordinator.request_stop()
         coordinator.join()
 
 
@@ -427,6 +443,29 @@ def test_a_user_function_that_would_wait_forever_is_a_deadlock() -> None:
             job.result()
 
 
-def test_what_is_refused_says_where_it_can_be_had() -> None:
-    text = str(refused("A cluster", "processes", "install dataflow on your computer."))
-    assert "A cluster needs processes, and" in text
+@pytest.mark.without_threads
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: tf.cluster.launch(ps=1, workers=1),
+        tf.train.Server.create_local_server,
+        lambda: tf.Session("grpc://127.0.0.1:2222"),
+    ],
+    ids=["launch", "server", "session"],
+)
+def test_clusters_are_refused_in_a_sentence_that_says_where_they_can_be_had(ask: Any) -> None:
+    with pytest.raises(
+        tf.errors.UnimplementedError, match=r"install dataflow on a computer of yours"
+    ):
+        ask()
+
+
+@pytest.mark.without_threads
+def test_a_gpu_is_refused_in_a_sentence_that_says_where_it_can_be_had(no_gpus: None) -> None:
+    with tf.device("/gpu:0"):
+        x = tf.constant(1.0)
+    with (
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="GPUs need dataflow on a computer"),
+    ):
+        session.run(x)

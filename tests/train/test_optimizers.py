@@ -208,6 +208,7 @@ def test_slots_of_a_partitioned_variable_are_saved_as_parts():
     assert info.spec == "4 2 0,2:0,2"
 
 
+@pytest.mark.threads
 def test_many_threads_lose_no_step():
     variable = tf.Variable(np.zeros(50_000, np.float32))
     train = tf.train.GradientDescentOptimizer(1.0).apply_gradients([(tf.ones([50_000]), variable)])

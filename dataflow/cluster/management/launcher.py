@@ -9,6 +9,7 @@ import time
 import weakref
 from typing import Any
 
+from dataflow.capabilities import ELSEWHERE, PROCESSES, refused
 from dataflow.cluster.execution.master import call
 from dataflow.cluster.management import kept_ray
 from dataflow.cluster.management.running_cluster import Cluster
@@ -71,6 +72,8 @@ def launch(
         if job not in counts:
             raise ValueError(f"launch: resources= names {job!r}; the jobs are {sorted(counts)}.")
 
+    if not PROCESSES:
+        raise refused("tf.cluster.launch", "processes (Ray's)", ELSEWHERE)
     started = time.monotonic()
     say = _say if logs else _say_nothing
     if "ray" not in sys.modules:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from dataflow.capabilities import ELSEWHERE, SOCKETS, refused
 from dataflow.cluster.execution.master import MasterSession, call
 from dataflow.cluster.execution.master_service import MasterService
 from dataflow.cluster.execution.worker_service import WorkerService
@@ -114,6 +115,8 @@ class Server:
         """Begin to listen. Does nothing when it does already."""
         if self._listener is not None:
             return
+        if not SOCKETS:
+            raise refused("tf.train.Server", "sockets and threads", ELSEWHERE)
         if self._stopped.is_set():
             raise RuntimeError(f"The server of {self.task} was stopped; make a new one.")
         address = self._spec.task_address(self._job_name, self._task_index)

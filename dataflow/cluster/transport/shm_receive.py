@@ -13,7 +13,6 @@ that it cannot shrink (a mapping past the end of a file ends the process that re
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 import secrets
@@ -23,6 +22,11 @@ import struct
 from typing import Any
 
 import numpy as np
+
+try:
+    import fcntl
+except ImportError:  # WebAssembly, where no message comes; `ClusterSpec` and its kin still load
+    fcntl = None  # type: ignore[assignment]
 
 from dataflow.cluster.transport.messages import Descriptor, ProtocolError
 
