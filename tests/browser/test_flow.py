@@ -140,7 +140,7 @@ def test_alive_and_freed_look_different(bare: BarePage) -> None:
 def test_gradient_nodes_show_their_local_rule(bare: BarePage) -> None:
     show(bare, backward)
     bare.page.get_by_role("button", name="To the end").click()
-    rules = bare.page.locator(".df-rule").all_text_contents()
+    rules = bare.page.locator(".df-local-rule").all_text_contents()
     assert sorted(rules) == ["∂a/∂d = e = 3", "∂loss/∂b = 2·b = 10"]
     assert value(bare, "gradients/a_grad/Mul") == "30∂a/∂d = e = 3"
 

@@ -119,7 +119,8 @@ def test_a_recorded_step_opens_in_the_stepper(chromium: Browser) -> None:
     hidden = ("layout", "bundle")
     for widget in (monitor, stepper):
         names = [n for n in widget.keys if not n.startswith("_") and n not in hidden]
-        bare.show(json.loads(json.dumps(widget.get_state(names), default=str)))
+        state = widget.get_state(names) | {"payload": widget.payload}
+        bare.show(json.loads(json.dumps(state, default=str)))
     bare.page.locator(".df-stepper").wait_for()
     bare.page.evaluate("models[0].widget_manager = { get_model: async (id) => models[1] }")
     send(bare, monitor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -53,6 +54,18 @@ def test_built_files_are_up_to_date() -> None:
             digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
             now[f"{path.parent.name}/{path.name}"] = digest
     assert now == recorded, "run `npm install && npm run build` in widgets/js"
+
+
+def test_a_class_is_styled_by_one_widget() -> None:
+    """All style sheets are one in the page: a class of two widgets would look like both."""
+    homes: dict[str, set[str]] = {}
+    for path in PACKAGE.glob("*/*.css"):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for selectors in re.findall(r"([^{}]+)\{", text):
+            for name in re.findall(r"(?:^|,)\s*\.(df-[\w-]+)\s*(?=,|$)", selectors):
+                homes.setdefault(name, set()).add(path.parent.name)
+    assert len(homes) > 100
+    assert {name: where for name, where in homes.items() if len(where - {"shared"}) > 1} == {}
 
 
 def test_a_page_gets_at_most_a_megabyte() -> None:

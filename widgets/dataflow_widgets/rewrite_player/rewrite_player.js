@@ -103,7 +103,7 @@ class RewriteView {
     this.saved = h("p", { class: "df-saved" });
     this.timed = h("p", { class: "df-timed", role: "status" });
     this.times = new Map(Object.entries(store.extra.times ?? {}).map(([at, time]) => [Number(at), time]));
-    this.rule = h("p", { class: "df-rule" });
+    this.rule = h("p", { class: "df-rewrite-rule" });
     this.kernel = h("details", { class: "df-kernel", hidden: true }, h("summary", { tabindex: 0, ...QUIET }, "The fused kernel, generated"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }));
     this.list = h("ol", { class: "df-rules" });
     this.inspector = new Inspector(store.graph, {

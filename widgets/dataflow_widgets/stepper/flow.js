@@ -106,7 +106,7 @@ export class Flow {
       const drawn = drawGlyph(glyph);
       if (forward && state.current === index) drawn.classList.add("df-arriving");
       place.append(drawn);
-      if (rule) place.append(s("text", { class: "df-glyph-small df-rule", x: 0, y: glyph.height + 12, "text-anchor": "middle" }, rule));
+      if (rule) place.append(s("text", { class: "df-glyph-small df-local-rule", x: 0, y: glyph.height + 12, "text-anchor": "middle" }, rule));
     }
     for (const edge of pane.visible.edges) {
       const isDead = [...edge.tensors.keys()].every((name) => {

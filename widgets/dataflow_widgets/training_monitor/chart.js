@@ -148,7 +148,7 @@ export class CurveChart {
   setParts(parts) {
     this.parts = parts;
     this.sides.hidden = parts.length < 2;
-    this.sides.replaceChildren(...parts.map(({ side }, at) => h("span", { class: "df-key" }, s("svg", { viewBox: "0 -4 26 8", width: 26, height: 8, "aria-hidden": "true" }, s("path", { class: "df-side", d: "M0 0H26", "stroke-dasharray": DASHES[at % DASHES.length] })), side)));
+    this.sides.replaceChildren(...parts.map(({ side }, at) => h("span", { class: "df-key" }, s("svg", { viewBox: "0 -4 26 8", width: 26, height: 8, "aria-hidden": "true" }, s("path", { class: "df-line-key", d: "M0 0H26", "stroke-dasharray": DASHES[at % DASHES.length] })), side)));
   }
 
   readings(step) {
