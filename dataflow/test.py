@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import socket
 import tempfile
 import threading
 import unittest
@@ -13,6 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.benchmark import (
+    Benchmark as Benchmark,
+    benchmark_config as benchmark_config,
+    run_benchmarks,
+)
 from dataflow.errors import OpError
 from dataflow.graph.default_stacks import default_graph, reset_default_graph
 from dataflow.kernels.xp import pretend_gpus as pretend_gpus
@@ -482,8 +489,99 @@ class TestCase(unittest.TestCase):
 
 
 def main(argv: Any = None) -> None:
-    """Runs the tests of the calling module."""
-    unittest.main(argv=argv)
+    """Runs the tests of the calling module, or with ``--benchmarks=PATTERN`` its benchmarks."""
+    import sys
+
+    given = list(sys.argv if argv is None else argv)
+    wanted = [a.partition("=")[2] for a in given if re.match("--?benchmarks=", a)]
+    if wanted:
+        run_benchmarks(wanted[-1])
+    else:
+        unittest.main(argv=argv)
+
+
+def is_built_with_xla() -> bool:
+    """False: sessions compile graphs by a compiler of their own."""
+    return False
+
+
+class StubOutForTesting:
+    """Replaces attributes of objects for the time of a test; ``CleanUp`` puts back what was there."""
+
+    def __init__(self) -> None:
+        self._replaced: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> StubOutForTesting:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.CleanUp()
+
+    def __del__(self) -> None:
+        self.CleanUp()
+
+    def CleanUp(self) -> None:
+        """Puts back everything that was replaced, the last first."""
+        while self._replaced:
+            setattr(*self._replaced.pop())
+
+    def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
+        """Replaces ``parent.child_name``; `AttributeError` where there is none."""
+        old = vars(parent).get(child_name, getattr(parent, child_name))
+        self._replaced.append((parent, child_name, old))
+        setattr(parent, child_name, new_child)
+
+    SmartSet = Set
+    UnsetAll = SmartUnsetAll = CleanUp
+
+
+def create_local_cluster(
+    num_workers: int,
+    num_ps: int,
+    protocol: str = "grpc",
+    worker_config: Any = None,
+    ps_config: Any = None,
+) -> tuple[list[Any], list[Any]]:
+    """Servers of a cluster in this process, at free ports: ``(workers, parameter servers)``.
+
+    For tests; `tf.cluster.launch` gives each task a process of its own.
+    """
+    from dataflow.errors import UnavailableError
+
+    for attempt in range(5):
+        started: list[Any] = []
+        try:
+            return _local_servers(num_workers, num_ps, protocol, worker_config, ps_config, started)
+        except UnavailableError:  # somebody took one of the ports in between
+            for server in started:
+                server.stop()
+            if attempt == 4:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _local_servers(
+    num_workers: int,
+    num_ps: int,
+    protocol: str,
+    worker_config: Any,
+    ps_config: Any,
+    started: list[Any],
+) -> tuple[list[Any], list[Any]]:
+    from dataflow.train import ClusterSpec, Server
+
+    sockets = [socket.socket() for _ in range(num_workers + num_ps)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+    for each in sockets:
+        each.close()
+    jobs = {"worker": addresses[:num_workers], "ps": addresses[num_workers:]}
+    spec = ClusterSpec({job: tasks for job, tasks in jobs.items() if tasks})
+    for job, config in (("worker", worker_config), ("ps", ps_config)):
+        for index in range(len(jobs[job])):
+            started.append(Server(spec, job, index, protocol, config))
+    return started[:num_workers], started[num_workers:]
 
 
 def assert_equal_graph_def(actual: Any, expected: Any) -> None:

@@ -16,6 +16,7 @@ from dataflow.data.experimental import (
     get_next_as_optional as get_next_as_optional,
     get_single_element as get_single_element,
     group_by_window as group_by_window,
+    make_csv_dataset as make_csv_dataset,
     map_and_batch as map_and_batch,
     sample_from_datasets as sample_from_datasets,
     shuffle_and_repeat as shuffle_and_repeat,

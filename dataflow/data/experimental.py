@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.data.csv_datasets import make_csv_dataset
 from dataflow.data.dataset import AUTOTUNE, Dataset
 from dataflow.data.file_datasets import TextLineDataset, TFRecordDataset
 from dataflow.data.grouping import (
@@ -38,6 +39,7 @@ __all__ = [
     "group_by_window",
     "ignore_errors",
     "make_batched_features_dataset",
+    "make_csv_dataset",
     "map_and_batch",
     "parallel_interleave",
     "parse_example_dataset",
