@@ -17,6 +17,18 @@ export function colorOf(share, diverging) {
   return ramp[low].map((v, k) => Math.round(v + (ramp[low + 1][k] - v) * (at - low)));
 }
 
+const SHADES = 512;
+const tables = new Map();
+
+/** Red, green, blue of `SHADES` shares from 0 to 1, one after the other. */
+function colorsOf(diverging) {
+  if (!tables.has(diverging)) {
+    const shares = Array.from({ length: SHADES }, (_, i) => colorOf(i / (SHADES - 1), diverging));
+    tables.set(diverging, Uint8Array.from(shares.flat()));
+  }
+  return tables.get(diverging);
+}
+
 /** Least and most of the finite values, or the range that was given. */
 export function limitsOf(arrays, given, log = false) {
   if (given) return [given[0], given[1]];
@@ -48,21 +60,26 @@ export function axis([least, most], log, low, high) {
 
 /** Paints rows of values into a canvas of as many pixels; `flip` puts row 0 at the bottom. */
 export function paintGrid(canvas, data, height, width, limits, { diverging = false, bands = 0, flip = false } = {}) {
+  const key = [height, width, ...limits, diverging, bands, flip].join();
+  if (canvas.painted?.key === key && data.every((value, i) => Object.is(value, canvas.painted.data[i]))) return;
+  canvas.painted = { key, data };
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
   const context = canvas.getContext("2d");
   const picture = context.createImageData(width, height);
   const [least, most] = limits;
+  const scale = 1 / (most - least || 1);
+  const table = colorsOf(diverging);
   for (let row = 0; row < height; row++) {
     const from = (flip ? height - 1 - row : row) * width;
     for (let column = 0; column < width; column++) {
       const value = data[from + column];
-      let share = (value - least) / (most - least || 1);
+      let share = (value - least) * scale;
       if (bands) share = Math.floor(share * bands) / bands;
-      const at = 4 * (row * width + column);
-      const [r, g, b] = Number.isFinite(value) ? colorOf(share, diverging) : [128, 128, 128];
-      picture.data[at] = r;
-      picture.data[at + 1] = g;
-      picture.data[at + 2] = b;
+      const [at, color] = [4 * (row * width + column), 3 * Math.round(Math.min(1, Math.max(0, share)) * (SHADES - 1))];
+      const isNumber = Number.isFinite(value);
+      picture.data[at] = isNumber ? table[color] : 128;
+      picture.data[at + 1] = isNumber ? table[color + 1] : 128;
+      picture.data[at + 2] = isNumber ? table[color + 2] : 128;
       picture.data[at + 3] = 255;
     }
   }
