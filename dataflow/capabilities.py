@@ -12,6 +12,7 @@ import os
 import sys
 
 from dataflow.errors import UnimplementedError
+from dataflow.extras import install
 
 #: Platforms that are known to have threads; another is asked by starting one.
 _WITH_THREADS = (
@@ -47,7 +48,7 @@ def _can_start_threads() -> bool:
 
 
 #: What to do about what cannot be had here.
-ELSEWHERE = "install dataflow on a computer of yours (pip install 'dataflow-learn[cluster]'), and run it there."
+ELSEWHERE = f"install dataflow on a computer of yours ({install('cluster')}), and run it there."
 
 
 def _nothing() -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.lessons.stated_numbers import printed
+
 #: Runs after a question's cell, whose last value is the widget; prints what `verdict` gives.
 ASK = """
 from tests.lessons import right_answers as _right_answers
@@ -78,7 +80,7 @@ RIGHT: dict[str, Any] = {
     "lesson17.q1": ["w", "w/Assign", "w/initial_value", "w/read"],
     "lesson17.q2": [1],
     "lesson18.q1": "95",
-    "lesson18.q2": ["w0", "w0/read", "w2", "w2/read"],
+    "lesson18.q2": ["w0", "w0/Assign", "w0/read", "w2", "w2/Assign", "w2/read"],
     "lesson18.q3": [1, 2, 4],
     "lesson18.q4": ["nearly 1,000"],
     "lesson19.q1": ["hidden"],
@@ -98,5 +100,5 @@ def verdict(widget: Any) -> str:
 
 def contradiction(cell: Any) -> list[str]:
     """What a cell of `ASK` that ran says against the text, as sentences."""
-    name, right, words = json.loads(cell.outputs[-1]["text"])
+    name, right, words = json.loads(printed(cell))
     return [] if right else [f"{name}: the text takes {RIGHT[name]!r} to be right. {words}"]

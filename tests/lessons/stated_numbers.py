@@ -88,9 +88,14 @@ def _probe(stated: Sequence[Stated]) -> Any:
     return v4.new_code_cell(source, metadata={"stated": [list(s) for s in stated]})
 
 
+def printed(cell: Any) -> str:
+    """What a cell printed; a busy kernel sends a line in pieces."""
+    return "".join(o["text"] for o in cell.outputs if o.get("name") == "stdout")
+
+
 def disagreements(cell: Any) -> list[str]:
     """What a probe that ran says against the text, as sentences."""
-    values = json.loads(cell.outputs[-1]["text"])
+    values = json.loads(printed(cell))
     stated = [Stated(*fields) for fields in cell.metadata["stated"]]
     return [
         f"the text claims what does not hold: {s.expression}"

@@ -26,7 +26,7 @@ from nbclient import NotebookClient
 from dataflow.course.attempts import MIME
 from tests.lessons.notebooks import LESSONS, ROOT, by_role, code, mistakes_of, number_of, read
 from tests.lessons.right_answers import ASK, contradiction
-from tests.lessons.stated_numbers import disagreements, with_probes
+from tests.lessons.stated_numbers import disagreements, printed, with_probes
 from tools.lesson import PEAK_MEMORY, exercise_of, role_of
 
 CELL_TIMEOUT_SECONDS = 180
@@ -169,9 +169,9 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
     notebook = answered(path)
     execute(notebook, tmp_path, monkeypatch)
     assert all(cell.execution_count for cell in code(notebook))
-    num_bytes = int(notebook.cells[-1].outputs[0]["text"])
+    num_bytes = int(printed(notebook.cells[-1]))
     assert num_bytes < MAX_KERNEL_BYTES, "the kernel's memory"
-    compared = json.loads(notebook.cells[-2].outputs[0]["text"])
+    compared = json.loads(printed(notebook.cells[-2]))
     print(compared)
     assert compared["differences"] == [], "rewritten plans give other values"
     on_gpu = compared["on_gpu"]

@@ -127,20 +127,6 @@ def test_rows_of_a_scatter_are_added_up_where_one_is_named_again(
     np.testing.assert_array_equal(got, wanted)
 
 
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "complex64"])
-def test_rows_taken(both: Any, dtype: str, index_type: Any) -> None:
-    rng = np.random.default_rng(9)
-    table = np.nan_to_num(_array(rng, (6, 19)), posinf=5, neginf=-5).astype(dtype)
-    for shape in ((), (4,), (2, 3)):
-        at = np.asarray(rng.integers(0, 6, shape).astype(index_type))
-        got, wanted = both(
-            lambda at=at: gather_scatter.gather_kernel(np, table, at, np.int32(0), batch_dims=0)
-        )
-        np.testing.assert_array_equal(got, wanted)
-        assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
-
-
 @pytest.mark.parametrize("bad", [-1, 6, 2**31 - 1])
 @pytest.mark.parametrize("index_type", [np.int32, np.int64])
 def test_a_number_of_no_row_changes_nothing(at_once: None, bad: int, index_type: Any) -> None:
