@@ -73,7 +73,7 @@ def frames(shown: Locator) -> int:
     return int(shown.get_attribute("data-frames") or 0)
 
 
-def wait_for(page: KernelPage, condition: Callable[[], bool], patience_seconds: float = 20) -> None:
+def wait_for(page: KernelPage, condition: Callable[[], bool], patience_seconds: float = 60) -> None:
     """Until ``condition()`` holds; messages of the page are answered meanwhile."""
     for _ in range(int(patience_seconds / 0.05)):
         if condition():

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(condition: Callable[[], bool], patience_seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], bool], patience_seconds: float = 60.0) -> None:
     """Returns as soon as ``condition()`` holds; fails after ``patience_seconds``."""
     end = time.monotonic() + patience_seconds
     while not condition():
