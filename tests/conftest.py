@@ -99,7 +99,11 @@ def missing_part(marker: str) -> str | None:
     if marker == "threads":
         from dataflow.capabilities import THREADS
 
-        return None if THREADS else "it starts threads of its own, and DATAFLOW_THREADS=0 is set"
+        return (
+            None
+            if THREADS
+            else "it needs threads, sockets or machine code, and DATAFLOW_THREADS=0 is set"
+        )
     if marker == "browser":
         from dataflow.cli.browser import HOW_TO_GET_A_BROWSER, find_browser
 

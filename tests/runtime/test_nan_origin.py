@@ -246,6 +246,7 @@ def test_looking_for_it_leaves_the_next_random_numbers_alone() -> None:
     np.testing.assert_array_equal(values(True), values(False))
 
 
+@pytest.mark.threads
 def test_parts_that_other_threads_compute(monkeypatch: pytest.MonkeyPatch) -> None:
     """The line that looks comes after all that it reads."""
     x = tf.placeholder(tf.float32, [300, 300])
@@ -267,6 +268,7 @@ def test_parts_that_other_threads_compute(monkeypatch: pytest.MonkeyPatch) -> No
     assert warning.origin.name == "logs"
 
 
+@pytest.mark.threads
 def test_a_session_on_a_cluster_says_that_it_does_not() -> None:
     server = tf.train.Server.create_local_server()
     with tf.Session(server.target) as s:
@@ -284,7 +286,7 @@ def test_what_a_gpu_computes_is_not_watched_and_a_session_there_says_so() -> Non
             s.find_nan(loss, {x: SMALL})
 
 
-@pytest.mark.parametrize("on_task", [False, True])
+@pytest.mark.parametrize("on_task", [False, pytest.param(True, marks=pytest.mark.threads)])
 def test_functions_of_data_sets_are_not_watched(on_task: bool) -> None:
     def missing(x: Any) -> Any:
         return tf.log(x * 0.0) - tf.log(x * 0.0) + tf.sin(x) * 2.0 + tf.tanh(x * 3.0)

@@ -102,6 +102,7 @@ def train_elsewhere(names: list[str], **environment: str) -> list[str]:
     return ended.stdout.split()
 
 
+@pytest.mark.threads  # without them there is no machine code, and no cache of it
 def test_a_seeded_training_gives_the_same_bits(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
     names = list(NETWORKS)

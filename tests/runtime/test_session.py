@@ -435,6 +435,7 @@ def test_options_that_old_programs_set() -> None:
     assert list(tf.RunOptions().debug_options.debug_tensor_watch_opts) == []
 
 
+@pytest.mark.threads  # without sockets every target is refused
 @pytest.mark.parametrize("target", ["INVALID_TARGET", "INVALID://host:1", "local"])
 def test_a_target_of_another_kind_is_not_found(target: str) -> None:
     with pytest.raises(tf.errors.NotFoundError, match=r"No session factory.*grpc://host:port"):
