@@ -85,7 +85,7 @@ def ex2(a: Any, b: Any) -> str:
 
 @exercise(
     "A ticket needs something that remembers how many were printed.",
-    "Only a variable outlives a run. An operation that adds to it also returns what came of it.",
+    "Only a variable outlives a run. An operation that adds to it also returns its new value.",
     "assign_add returns the new value. With which number must the variable begin, so that the first "
     "new value is 100?",
 )
