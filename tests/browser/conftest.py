@@ -6,12 +6,14 @@
         lab_page.run_all_cells()
         assert lab_page.output_text(0) == "42"
 
-A test that leaves loopback, or whose page throws, fails when it ends.
+A test that leaves loopback, or whose page throws, fails when it ends. When one fails, what its page
+and the server said is a section of its report. In CI one that waited in vain is run once more, and the
+summary lists it (`RERUN`): that is a fault of the test or of the product, to be found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +21,7 @@ import pytest
 from dataflow.cli.browser import find_browser
 from tests.browser.jupyter_server import JupyterServer
 from tests.browser.lab_page import LabPage, screenshot_folder
+from tests.conftest import IN_CI
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -45,6 +48,27 @@ CHROMIUM_FLAGS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if IN_CI:
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=["TimeoutError"]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    page = getattr(item, "funcargs", {}).get("lab_page")
+    if report.when == "call" and report.failed and page is not None:
+        try:
+            report.sections.append(("the page", page.report()))
+        except Exception as error:  # A page that has gone must not hide the failure.
+            report.sections.append(("the page", f"gone: {error}"))
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -107,13 +108,12 @@ class LabPage:
         )
 
     def run_all_in_notebook_7(self, name: str, *, timeout_seconds: float = 90) -> Locator:
-        """Open a notebook in Notebook 7 and run all its cells; returns the notebook's element.
+        """Open a notebook in Notebook 7 and run all its cells; returns the notebook's element once
+        the first cell has ended.
 
         There is no JupyterLab application in that page: of the other methods only `screenshot` and
         `page` are of use.
         """
-        from playwright.sync_api import TimeoutError
-
         self.server.delete_sessions()
         page = self.page
         url = f"{self.server.url}notebooks/{quote(name)}?token={self.server.token}"
@@ -122,9 +122,10 @@ class LabPage:
         notebook.locator(".jp-Cell").first.wait_for()
         page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
         prompts = notebook.locator(".jp-CodeCell .jp-InputPrompt")
-        for _ in range(6):
-            # Its status says idle before the kernel is there. What is run until then is lost, or
-            # Notebook asks which kernel shall run it; the notebook's own is chosen in the dialog.
+        # The status says idle before the kernel is there. What is run until then is lost, even
+        # after its prompt has become [*]; or Notebook asks which kernel shall run it.
+        deadline = time.monotonic() + timeout_seconds
+        while time.monotonic() < deadline:
             dialog = page.locator(".jp-Dialog")
             if dialog.count():
                 assert "Select Kernel" in dialog.first.inner_text(), dialog.first.inner_text()
@@ -132,12 +133,31 @@ class LabPage:
                 dialog.wait_for(state="detached")
             page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
             page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Run All Cells$")).click()
-            try:
-                prompts.filter(has_text=re.compile(r"\[[\d*]")).first.wait_for(timeout=4000)
-                return notebook
-            except TimeoutError:
-                continue
-        raise AssertionError("Notebook 7 did not run the cells")
+            patience = min(deadline, time.monotonic() + timeout_seconds / 3)
+            while time.monotonic() < patience:
+                page.wait_for_timeout(100)
+                texts = prompts.all_inner_texts()
+                if texts and re.match(r"\[\d", texts[0]):
+                    return notebook
+                if page.locator(".jp-Dialog").count() or not any("*" in t for t in texts):
+                    break
+        raise AssertionError(f"Notebook 7 did not run the cells: {prompts.all_inner_texts()}")
+
+    def report(self) -> str:
+        """What may explain a failure: where the page stands, what it said, and its server's log."""
+        prompts = self.page.locator(".jp-CodeCell .jp-InputPrompt").all_inner_texts()
+        outputs = self.page.locator(".jp-OutputArea-output").all_inner_texts()
+        log = self.server.log.read_text(errors="replace").splitlines()
+        return "\n".join(
+            [
+                f"page {self.page.url.partition('?')[0]}",
+                f"prompts {' '.join(prompts)}",
+                *(f"output {i}: {text[:200]!r}" for i, text in enumerate(outputs)),
+                *(f"console: {text[:500]}" for text in self.console_errors[-10:]),
+                *(f"error: {text[:500]}" for text in self.page_errors[-10:]),
+                *(f"server: {line[:300]}" for line in log[-15:]),
+            ]
+        )
 
     def command(self, command: str, **arguments: Any) -> Any:
         """Execute a command of JupyterLab, as its menus do; waits for it to end."""
