@@ -15,8 +15,6 @@ _ADVICE = {
     "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
     "tf.train.MonitoredTrainingSession().",
     "contrib.slim.nets.vgg": "of slim's networks, inception_v3 is here.",
-    "contrib.rnn.GridLSTMCell": "use tf.nn.rnn_cell.LSTMCell over the bands of frequency.",
-    "contrib.rnn.TimeFreqLSTMCell": "use tf.nn.rnn_cell.LSTMCell over the bands of frequency.",
     "contrib.training.batch_sequences_with_states": "cut sequences in Python, and feed the state of the "
     "last part: tf.nn.dynamic_rnn(..., initial_state=state).",
     "contrib.training.rejection_sample": "use dataset.filter, or tf.boolean_mask of a batch.",

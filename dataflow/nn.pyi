@@ -128,4 +128,5 @@ from dataflow.rnn.loops import (
     static_rnn as rnn,
     static_bidirectional_rnn as static_bidirectional_rnn,
     static_rnn as static_rnn,
+    static_state_saving_rnn as static_state_saving_rnn,
 )

@@ -13,6 +13,18 @@ from dataflow.rnn.cells import (
     ResidualWrapper,
     RNNCell,
 )
+from dataflow.rnn.diagonal_cells import GLSTMCell, IndRNNCell, IndyGRUCell, IndyLSTMCell
+from dataflow.rnn.fused_cells import (
+    CompiledWrapper,
+    FusedRNNCell,
+    FusedRNNCellAdaptor,
+    GRUBlockCell,
+    GRUBlockCellV2,
+    LSTMBlockCell,
+    LSTMBlockFusedCell,
+    LSTMBlockWrapper,
+    TimeReversedFusedRNN,
+)
 from dataflow.rnn.gated_cells import (
     Conv1DLSTMCell,
     Conv2DLSTMCell,
@@ -20,13 +32,19 @@ from dataflow.rnn.gated_cells import (
     ConvLSTMCell,
     HighwayWrapper,
     LayerNormBasicLSTMCell,
-    LSTMBlockFusedCell,
     SRUCell,
     UGRNNCell,
     stack_bidirectional_dynamic_rnn,
     stack_bidirectional_rnn,
 )
-from dataflow.rnn.loops import static_bidirectional_rnn, static_rnn
+from dataflow.rnn.grid_cells import BidirectionalGridLSTMCell, GridLSTMCell, TimeFreqLSTMCell
+from dataflow.rnn.loops import (
+    best_effort_input_batch_size,
+    static_bidirectional_rnn,
+    static_rnn,
+    static_state_saving_rnn,
+    transpose_batch_time,
+)
 from dataflow.rnn.projections import (
     EmbeddingWrapper,
     InputProjectionWrapper,
@@ -35,21 +53,20 @@ from dataflow.rnn.projections import (
 from dataflow.rnn.published_cells import (
     AttentionCellWrapper,
     CoupledInputForgetGateLSTMCell,
-    FusedRNNCellAdaptor,
-    IndRNNCell,
     IntersectionRNNCell,
     NASCell,
     PhasedLSTMCell,
-    TimeReversedFusedRNN,
 )
 
-LSTMBlockCell = BasicLSTMCell
-GRUBlockCell = GRUCell
+#: Every cell is a layer here.
+LayerRNNCell = RNNCell
 
 __all__ = [
     "AttentionCellWrapper",
     "BasicLSTMCell",
     "BasicRNNCell",
+    "BidirectionalGridLSTMCell",
+    "CompiledWrapper",
     "Conv1DLSTMCell",
     "Conv2DLSTMCell",
     "Conv3DLSTMCell",
@@ -58,18 +75,26 @@ __all__ = [
     "DeviceWrapper",
     "DropoutWrapper",
     "EmbeddingWrapper",
+    "FusedRNNCell",
     "FusedRNNCellAdaptor",
+    "GLSTMCell",
     "GRUBlockCell",
+    "GRUBlockCellV2",
     "GRUCell",
+    "GridLSTMCell",
     "HighwayWrapper",
     "IndRNNCell",
+    "IndyGRUCell",
+    "IndyLSTMCell",
     "InputProjectionWrapper",
     "IntersectionRNNCell",
     "LSTMBlockCell",
     "LSTMBlockFusedCell",
+    "LSTMBlockWrapper",
     "LSTMCell",
     "LSTMStateTuple",
     "LayerNormBasicLSTMCell",
+    "LayerRNNCell",
     "MultiRNNCell",
     "NASCell",
     "OutputProjectionWrapper",
@@ -77,12 +102,16 @@ __all__ = [
     "RNNCell",
     "ResidualWrapper",
     "SRUCell",
+    "TimeFreqLSTMCell",
     "TimeReversedFusedRNN",
     "UGRNNCell",
+    "best_effort_input_batch_size",
     "stack_bidirectional_dynamic_rnn",
     "stack_bidirectional_rnn",
     "static_bidirectional_rnn",
     "static_rnn",
+    "static_state_saving_rnn",
+    "transpose_batch_time",
 ]
 
 __getattr__ = explain_absent(__name__)

@@ -11,9 +11,9 @@ from dataflow.ops.conv_functions import convolution
 from dataflow.ops.dropout import dropout
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import matmul, reduce_mean, rsqrt, sigmoid, square, tanh
-from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope
-from dataflow.rnn.cells import BasicLSTMCell, CellAround, LSTMStateTuple, RNNCell
-from dataflow.rnn.loops import bidirectional_dynamic_rnn, dynamic_rnn, static_bidirectional_rnn
+from dataflow.ops.variable_scope import get_variable, variable_scope
+from dataflow.rnn.cells import CellAround, LSTMStateTuple, RNNCell
+from dataflow.rnn.loops import bidirectional_dynamic_rnn, static_bidirectional_rnn
 from dataflow.shapes import TensorShape
 
 
@@ -37,6 +37,24 @@ class SameSizes(RNNCell):
     @property
     def output_size(self) -> Any:
         return self._num_units
+
+
+def gain_and_shift(
+    cell: RNNCell, part: str, units: int, gain: float, shift: float
+) -> tuple[Any, Any]:
+    """The variables ``part/gamma`` and ``part/beta`` of `normalized_units`."""
+    gamma, beta = (
+        cell.add_variable(f"{part}/{name}", [units], initializer=constant_initializer(value))
+        for name, value in (("gamma", gain), ("beta", shift))
+    )
+    return gamma, beta
+
+
+def normalized_units(x: Any, gamma: Any, beta: Any) -> Any:
+    """[batch, units] with mean 0 and deviation 1 in each row, times gamma plus beta (Ba et al. 2016)."""
+    centered = x - reduce_mean(x, 1, keepdims=True)
+    scale = rsqrt(reduce_mean(square(centered), 1, keepdims=True) + 1e-12)
+    return centered * scale * gamma + beta
 
 
 class LayerNormBasicLSTMCell(SameSizes):
@@ -78,21 +96,13 @@ class LayerNormBasicLSTMCell(SameSizes):
         if not self._layer_norm:
             self._bias = self.add_variable("bias", [4 * units], initializer=zeros_initializer())
         for part in ("input", "transform", "forget", "output", "state") if self._layer_norm else ():
-            self._norms[part] = tuple(
-                self.add_variable(
-                    f"{part}/{name}", [units], initializer=constant_initializer(value)
-                )
-                for name, value in (("gamma", self._gain), ("beta", self._shift))
-            )
+            self._norms[part] = gain_and_shift(self, part, units, self._gain, self._shift)
         self.built = True
 
     def _normalized(self, x: Any, part: str) -> Any:
         if not self._layer_norm:
             return x
-        gamma, beta = self._norms[part]
-        centered = x - reduce_mean(x, 1, keepdims=True)
-        scale = rsqrt(reduce_mean(square(centered), 1, keepdims=True) + 1e-12)
-        return centered * scale * gamma + beta
+        return normalized_units(x, *self._norms[part])
 
     def call(self, inputs: Any, state: Any) -> Any:
         c, h = state
@@ -300,58 +310,6 @@ class HighwayWrapper(CellAround):
             else self._gate(inputs, "transform", -self._carry_bias_init)
         )
         return inputs * carry + outputs * transform, new_state
-
-
-class LSTMBlockFusedCell:
-    """`BasicLSTMCell` over whole sequences [time, batch, size]: ``(outputs, last state)``."""
-
-    def __init__(
-        self,
-        num_units: int,
-        forget_bias: float = 1.0,
-        cell_clip: float | None = None,
-        use_peephole: bool = False,
-        reuse: Any = None,
-        dtype: Any = None,
-        name: str = "lstm_fused_cell",
-    ) -> None:
-        if use_peephole or cell_clip:
-            raise NotImplementedError(
-                "LSTMBlockFusedCell has no peepholes and no clipping here: use tf.nn.dynamic_rnn with "
-                "tf.nn.rnn_cell.LSTMCell(use_peepholes=..., cell_clip=...)."
-            )
-        self._cell = BasicLSTMCell(num_units, forget_bias, reuse=reuse, name=name, dtype=dtype)
-
-    @property
-    def num_units(self) -> int:
-        """The number of units."""
-        return int(self._cell.output_size)
-
-    @property
-    def trainable_variables(self) -> Any:
-        """The kernel and the bias, once it was called."""
-        return self._cell.trainable_variables
-
-    def __call__(
-        self,
-        inputs: Any,
-        initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
-    ) -> Any:
-        inputs = convert_to_tensor(inputs)
-        if isinstance(initial_state, tuple):
-            initial_state = LSTMStateTuple(*initial_state)
-        return dynamic_rnn(
-            self._cell,
-            inputs,
-            sequence_length=sequence_length,
-            initial_state=initial_state,
-            dtype=dtype or inputs.dtype,
-            time_major=True,
-            scope=scope or get_variable_scope(),
-        )
 
 
 def _check_stacks(cells_fw: Any, cells_bw: Any, *states: Any) -> None:

@@ -6,7 +6,7 @@ before 1.2 from ``rnn_cell``; later ``_Linear``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
@@ -88,3 +88,21 @@ class _Linear:
         tensors = self._tensors(args)
         product = matmul(tensors[0] if len(tensors) == 1 else concat(tensors, 1), self._weights)
         return product if self._biases is None else bias_add(product, self._biases)
+
+
+def sharded_kernel(
+    add_variable: Callable[..., Any], name: str, shape: list[int], num_shards: int, initializer: Any
+) -> Tensor:
+    """A matrix whose rows are shared out to the variables ``name_0``, ``name_1``, ... of a cell.
+
+    Raises `ValueError` where there are fewer rows than shards.
+    """
+    rows, columns = shape
+    if num_shards > rows:
+        raise ValueError(f"Too many shards: shape={shape}, num_shards={num_shards}")
+    sizes = [rows // num_shards + (n < rows % num_shards) for n in range(num_shards)]
+    shards = [
+        add_variable(f"{name}_{n}", [size, columns], initializer=initializer)
+        for n, size in enumerate(sizes)
+    ]
+    return shards[0] if num_shards == 1 else concat(shards, 0, name=f"{name}/concat")

@@ -7,9 +7,11 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.math import cast, less, logical_not, logical_or, reduce_all
+from dataflow.ops.sequences import range_
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.ops.while_loop import while_loop
@@ -265,6 +267,65 @@ def static_rnn(
             state = new_state
             outputs.append(output)
     return outputs, state
+
+
+def static_state_saving_rnn(
+    cell: Any,
+    inputs: Any,
+    state_saver: Any,
+    state_name: Any,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
+    """`static_rnn` that begins with the states that ``state_saver`` keeps, and gives it the last ones.
+
+    ``state_saver``: an object with ``state(name)``, a tensor, and ``save_state(name, value)``, an op.
+    ``state_name``: a name, or as many names as the cell's state has parts. The last output and the state wait
+    until the states are saved.
+    Raises `ValueError` where the names do not fit the cell's state.
+    """
+    names, sizes = nest.flatten(state_name), nest.flatten(cell.state_size)
+    if nest.is_nested(state_name) != nest.is_nested(cell.state_size) or len(names) != len(sizes):
+        raise ValueError(
+            "state_name should be the same type as cell.state_size, with a name for each part of the state. "
+            f"state_name: {state_name}, cell.state_size: {cell.state_size}"
+        )
+    initial_state = nest.pack_like(cell.state_size, [state_saver.state(name) for name in names])
+    outputs, state = static_rnn(
+        cell, inputs, initial_state=initial_state, sequence_length=sequence_length, scope=scope
+    )
+    saves = [
+        state_saver.save_state(name, part)
+        for name, part in zip(names, nest.flatten(state), strict=True)
+    ]
+    with default_graph().control_dependencies(saves):
+        outputs[-1] = nest.map_structure(array.identity, outputs[-1])
+        state = nest.map_structure(array.identity, state)
+    return outputs, state
+
+
+def transpose_batch_time(x: Any) -> Tensor:
+    """[batch, time, ...] as [time, batch, ...], or the other way round, for whatever rank.
+
+    Raises `ValueError` for a rank below 2.
+    """
+    x = convert_to_tensor(x)
+    rank = x.shape.ndims
+    if rank is not None and rank < 2:
+        raise ValueError(
+            f"Expected input tensor {x.name} to have rank at least 2, but saw {x.shape}"
+        )
+    if rank is not None:
+        return array.transpose(x, [1, 0, *range(2, rank)])
+    return array.transpose(x, array.concat([[1, 0], range_(2, array.rank(x))], 0))
+
+
+def best_effort_input_batch_size(flat_input: Any) -> Any:
+    """The batch size of tensors [time, batch, ...]: a number where one of them has it, else a tensor."""
+    for x in flat_input:
+        if x.shape.ndims is not None and x.shape.ndims >= 2 and x.shape[1].value is not None:
+            return x.shape[1].value
+    return array.shape(flat_input[0])[1]
 
 
 def static_bidirectional_rnn(

@@ -1,4 +1,4 @@
-"""Recurrent cells of `tf.contrib.rnn` that each follow one paper, and wrappers for whole sequences."""
+"""Recurrent cells of `tf.contrib.rnn` that each follow one paper."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.graph import nest
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import array
 from dataflow.ops.activation import relu, softmax
 from dataflow.ops.bias import bias_add
@@ -16,8 +15,8 @@ from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import exp, floormod, log, matmul, reduce_sum, sigmoid, tanh
 from dataflow.ops.random import random_uniform
 from dataflow.rnn.cells import CellAround, GRUCell, LSTMStateTuple, RNNCell
-from dataflow.rnn.gated_cells import SameSizes, depth_of
-from dataflow.rnn.loops import dynamic_rnn, static_rnn
+from dataflow.rnn.gated_cells import SameSizes, depth_of, gain_and_shift, normalized_units
+from dataflow.rnn.linear import sharded_kernel
 
 
 class NASCell(RNNCell):
@@ -75,7 +74,11 @@ class NASCell(RNNCell):
 
 
 class CoupledInputForgetGateLSTMCell(RNNCell):
-    """LSTM that forgets as much as it takes in: the input gate is ``1 - f`` (Greff et al. 2015)."""
+    """LSTM that forgets as much as it takes in: the input gate is ``1 - f`` (Greff et al. 2015).
+
+    ``layer_norm``: the candidate, the gates and the memory are normalized over their units (Ba, Kiros, Hinton
+    2016), and the bias is not added.
+    """
 
     def __init__(
         self,
@@ -90,14 +93,19 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         state_is_tuple: bool = True,
         activation: Any = tanh,
         reuse: Any = None,
-        name: str | None = None,
+        layer_norm: bool = False,
+        norm_gain: float = 1.0,
+        norm_shift: float = 0.0,
     ) -> None:
-        super().__init__(_reuse=reuse, name=name)
+        super().__init__(_reuse=reuse)
         self._num_units = num_units
         self._use_peepholes = use_peepholes
         self._initializer = initializer
         self._num_proj, self._proj_clip = num_proj, proj_clip
+        self._num_unit_shards, self._num_proj_shards = num_unit_shards, num_proj_shards
         self._forget_bias = forget_bias
+        self._layer_norm = layer_norm
+        self._gain, self._shift = norm_gain, norm_shift
         self._state_is_tuple = state_is_tuple
         self._activation = activation
 
@@ -114,31 +122,51 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
     def build(self, input_shape: Any) -> None:
         units, initializer = self._num_units, self._initializer
         shape = [depth_of(input_shape) + self.output_size, 3 * units]
-        self._kernel = self.add_variable("kernel", shape, initializer=initializer)
-        self._bias = self.add_variable("bias", [3 * units], initializer=zeros_initializer())
+        self._kernel = sharded_kernel(
+            self.add_variable, "W", shape, self._num_unit_shards, initializer
+        )
+        self._bias = self.add_variable("B", [3 * units], initializer=zeros_initializer())
+        self._norms = {
+            part: gain_and_shift(self, part, units, self._gain, self._shift)
+            for part in (("transform", "forget", "output", "state") if self._layer_norm else ())
+        }
         if self._use_peepholes:
             self._w_f, self._w_o = (
-                self.add_variable(f"w_{gate}_diag", [units], initializer=initializer)
-                for gate in "fo"
+                self.add_variable(f"W_{gate}_diag", [units], initializer=initializer)
+                for gate in "FO"
             )
         if self._num_proj is not None:
-            self._projection = self.add_variable(
-                "projection/kernel", [units, self._num_proj], initializer=initializer
+            self._projection = sharded_kernel(
+                self.add_variable,
+                "W_P",
+                [units, self._num_proj],
+                self._num_proj_shards,
+                initializer,
             )
         self.built = True
+
+    def _normalized(self, x: Any, part: str) -> Any:
+        return normalized_units(x, *self._norms[part]) if self._layer_norm else x
 
     def call(self, inputs: Any, state: Any) -> Any:
         if self._state_is_tuple:
             c, m = state
         else:
             c, m = state[:, : self._num_units], state[:, self._num_units :]
-        gates = bias_add(matmul(array.concat([inputs, m], 1), self._kernel), self._bias)
-        j, f, o = array.split(gates, 3, 1)
+        gates = matmul(array.concat([inputs, m], 1), self._kernel)
+        if not self._layer_norm:
+            gates = bias_add(gates, self._bias)
+        j, f, o = (
+            self._normalized(gate, part)
+            for gate, part in zip(
+                array.split(gates, 3, 1), ("transform", "forget", "output"), strict=True
+            )
+        )
         f = f + self._forget_bias
         if self._use_peepholes:
             f = f + self._w_f * c
         f = sigmoid(f)
-        c = f * c + (1.0 - f) * self._activation(j)
+        c = self._normalized(f * c + (1.0 - f) * self._activation(j), "state")
         if self._use_peepholes:
             o = o + self._w_o * c
         m = sigmoid(o) * self._activation(c)
@@ -291,44 +319,11 @@ class PhasedLSTMCell(SameSizes):
         return new_h, LSTMStateTuple(new_c, new_h)
 
 
-class IndRNNCell(SameSizes):
-    """Each unit sees of the state only itself: ``activation(W x + u * state + b)`` (Li et al. 2018)."""
-
-    def __init__(
-        self,
-        num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
-        name: str | None = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(_reuse=reuse, name=name, dtype=dtype)
-        self._num_units = num_units
-        self._activation = activation or tanh
-
-    def build(self, input_shape: Any) -> None:
-        units = self._num_units
-        self._kernel_w = self.add_variable("kernel_w", [depth_of(input_shape), units])
-        self._kernel_u = self.add_variable(
-            "kernel_u",
-            [1, units],
-            initializer=lambda shape, dtype=None, partition_info=None: random_uniform(
-                shape, -1.0, 1.0, dtype
-            ),
-        )
-        self._bias = self.add_variable("bias", [units], initializer=zeros_initializer())
-        self.built = True
-
-    def call(self, inputs: Any, state: Any) -> Any:
-        both = matmul(inputs, self._kernel_w) + state * self._kernel_u
-        output = self._activation(bias_add(both, self._bias))
-        return output, output
-
-
 class AttentionCellWrapper(CellAround):
     """A cell that looks back at its last ``attn_length`` outputs (Bahdanau et al. 2014).
 
-    The state is ``(the cell's, attention [batch, attn_size], outputs [batch, attn_length * attn_size])``.
+    The state is ``(the cell's, attention [batch, attn_size], outputs [batch, attn_length * attn_size])``,
+    or without ``state_is_tuple`` those joined; the cell's state is then one tensor too.
     Outputs have ``attn_size`` elements, by default the cell's. Raises `ValueError` unless ``attn_length``
     is positive.
     """
@@ -346,8 +341,12 @@ class AttentionCellWrapper(CellAround):
         super().__init__(cell, _reuse=reuse)
         if attn_length <= 0:
             raise ValueError(f"attn_length should be greater than zero, got {attn_length}")
-        if not state_is_tuple:
-            raise ValueError("AttentionCellWrapper has tuples as states: state_is_tuple=True.")
+        if not state_is_tuple and nest.is_nested(cell.state_size):
+            raise ValueError(
+                "Cell returns tuple of states, but the flag state_is_tuple is not set. "
+                f"State size is: {cell.state_size}"
+            )
+        self._state_is_tuple = state_is_tuple
         self._attn_length = attn_length
         self._attn_size = attn_size or cell.output_size
         self._attn_vec_size = attn_vec_size or self._attn_size
@@ -355,7 +354,8 @@ class AttentionCellWrapper(CellAround):
 
     @property
     def state_size(self) -> Any:
-        return (self._cell.state_size, self._attn_size, self._attn_size * self._attn_length)
+        sizes = (self._cell.state_size, self._attn_size, self._attn_size * self._attn_length)
+        return sizes if self._state_is_tuple else sum(sizes)
 
     @property
     def output_size(self) -> Any:
@@ -388,6 +388,11 @@ class AttentionCellWrapper(CellAround):
         return bias_add(matmul(array.concat(list(parts), 1), kernel), bias)
 
     def call(self, inputs: Any, state: Any) -> Any:
+        if not self._state_is_tuple:
+            own = self._cell.state_size
+            state = array.split(
+                state, [own, self._attn_size, self._attn_size * self._attn_length], 1
+            )
         state, attention, outputs = state
         length, size, vector = self._attn_length, self._attn_size, self._attn_vec_size
         outputs = array.reshape(outputs, [-1, length, size])
@@ -403,7 +408,8 @@ class AttentionCellWrapper(CellAround):
         output = self._apply("attn_output_projection/", cell_output, attention)
         outputs = array.concat([outputs[:, 1:], array.expand_dims(output, 1)], 1)
         outputs = array.reshape(outputs, [-1, length * size])
-        return output, (new_state, attention, outputs)
+        new_states = (new_state, attention, outputs)
+        return output, (new_states if self._state_is_tuple else array.concat(new_states, 1))
 
 
 class CudnnCompatibleGRUCell(GRUCell):
@@ -435,75 +441,3 @@ class CudnnCompatibleGRUCell(GRUCell):
         candidate += r * bias_add(matmul(state, self._by_state[0]), self._by_state[1])
         new = (1.0 - u) * self._activation(candidate) + u * state
         return new, new
-
-
-class FusedRNNCellAdaptor:
-    """A cell as one call for whole sequences: ``(outputs, last state)`` of [time, batch, size]."""
-
-    def __init__(self, cell: RNNCell, use_dynamic_rnn: bool = False) -> None:
-        self._cell = cell
-        self._use_dynamic_rnn = use_dynamic_rnn
-
-    def __call__(
-        self,
-        inputs: Any,
-        initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
-    ) -> Any:
-        is_list = isinstance(inputs, (list, tuple))
-        if self._use_dynamic_rnn:
-            inputs = array.stack(inputs) if is_list else convert_to_tensor(inputs)
-            outputs, state = dynamic_rnn(
-                self._cell,
-                inputs,
-                sequence_length=sequence_length,
-                initial_state=initial_state,
-                dtype=dtype,
-                time_major=True,
-                scope=scope,
-            )
-            return (array.unstack(outputs) if is_list else outputs), state
-        steps = list(inputs) if is_list else array.unstack(convert_to_tensor(inputs))
-        outputs, state = static_rnn(
-            self._cell,
-            steps,
-            initial_state=initial_state,
-            dtype=dtype,
-            sequence_length=sequence_length,
-            scope=scope,
-        )
-        return (outputs if is_list else array.stack(outputs)), state
-
-
-class TimeReversedFusedRNN:
-    """A fused cell that reads its sequences from the end, each from its own."""
-
-    def __init__(self, cell: Any) -> None:
-        self._cell = cell
-
-    @staticmethod
-    def _reversed(x: Any, lengths: Any) -> Any:
-        if lengths is None:
-            return array.reverse(x, [0])
-        return array.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
-
-    def __call__(
-        self,
-        inputs: Any,
-        initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
-    ) -> Any:
-        inputs = self._reversed(inputs, sequence_length)
-        outputs, state = self._cell(
-            inputs,
-            initial_state=initial_state,
-            dtype=dtype,
-            sequence_length=sequence_length,
-            scope=scope,
-        )
-        outputs = nest.map_structure(lambda x: self._reversed(x, sequence_length), outputs)
-        return outputs, state

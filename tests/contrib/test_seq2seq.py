@@ -199,6 +199,43 @@ def test_scheduled_sampling_at_both_ends() -> None:
     assert np.abs(always.rnn_output[:, 1:] - want[:, 1:]).max() > 1e-3
 
 
+@pytest.mark.parametrize("with_auxiliary", [True, False])
+def test_scheduled_sampling_of_outputs(with_auxiliary: bool) -> None:
+    """A "cell" whose output is the sum of its inputs, so that each step's input can be read off."""
+    x = np.arange(1.0, 7.0, dtype=np.float32).reshape(2, 3, 1)
+    extra = np.full((2, 3, 1), 100, np.float32) if with_auxiliary else None
+    seen = {}
+    for chance in (0.0, 1.0):
+        with tf.variable_scope("sum", initializer=tf.ones_initializer(), reuse=tf.AUTO_REUSE):
+            cell = tf.nn.rnn_cell.BasicRNNCell(1, activation=tf.identity)
+            helper = tf.contrib.seq2seq.ScheduledOutputTrainingHelper(
+                x,
+                [3, 2],
+                chance,
+                next_inputs_fn=lambda outputs: 10 * outputs,
+                auxiliary_inputs=extra,
+            )
+            decoder = tf.contrib.seq2seq.BasicDecoder(cell, helper, cell.zero_state(2, tf.float32))
+            seen[chance] = tf.contrib.seq2seq.dynamic_decode(decoder, impute_finished=True)[0]
+    never, always = run(seen[0.0], seen[1.0])
+    added = 100 if with_auxiliary else 0
+    # Outputs are the state, the sum of all inputs so far.
+    steps = x[..., 0] + added
+    np.testing.assert_allclose(
+        never.rnn_output[..., 0], np.cumsum(steps, 1) * [[1, 1, 1], [1, 1, 0]]
+    )
+    first = steps[:, 0]
+    second = first + 10 * first + added
+    third = second + 10 * second + added
+    np.testing.assert_allclose(
+        always.rnn_output[..., 0], np.stack([first, second, third], 1) * [[1, 1, 1], [1, 1, 0]]
+    )
+    np.testing.assert_array_equal(never.sample_id, np.zeros((2, 3)))
+    np.testing.assert_array_equal(always.sample_id, [[1, 1, 1], [1, 1, 0]])
+    with pytest.raises(ValueError, match="scalar or a vector"):
+        tf.contrib.seq2seq.ScheduledOutputTrainingHelper(x, [3, 2], [[0.5]])
+
+
 def test_custom_and_inference_helpers_count() -> None:
     """A "cell" that adds one: 0, 1, 2 ... until a number is 3."""
     cell = tf.nn.rnn_cell.BasicRNNCell(1, activation=tf.identity)

@@ -15,13 +15,6 @@ H = np.random.RandomState(1).randn(3, 4).astype(np.float32)
 C = np.random.RandomState(2).randn(3, 4).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as graph:
-        tf.set_random_seed(1)
-        yield graph
-
-
 def sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
@@ -106,26 +99,6 @@ def test_highway(coupled: bool) -> None:
     carry = sigmoid(X @ weights["carry_w"] + 0.5)
     transform = 1 - carry if coupled else sigmoid(X @ weights["transform_w"] - 0.5)
     np.testing.assert_allclose(output, X * carry + inner * transform, rtol=1e-4, atol=1e-5)
-
-
-def test_a_fused_lstm_is_the_basic_one_over_time() -> None:
-    sequences = np.random.RandomState(4).randn(5, 3, 4).astype(np.float32)
-    fused = rnn.LSTMBlockFusedCell(4)
-    outputs, state = fused(tf.constant(sequences), dtype=tf.float32, sequence_length=[5, 2, 3])
-    names = [v.op.name for v in fused.trainable_variables]
-    assert names == ["lstm_fused_cell/kernel", "lstm_fused_cell/bias"]
-    with tf.Session() as sess:
-        sess.run(tf.global_variables_initializer())
-        values, last, kernel = sess.run([outputs, state, fused.trainable_variables[0]])
-    h, c = np.zeros((3, 4), np.float32), np.zeros((3, 4), np.float32)
-    for t in range(5):
-        i, j, f, o = np.split(np.concatenate([sequences[t], h], 1) @ kernel, 4, 1)
-        active = (t < np.array([5, 2, 3]))[:, None]
-        c_new = c * sigmoid(f + 1) + sigmoid(i) * np.tanh(j)
-        h_new = np.tanh(c_new) * sigmoid(o)
-        np.testing.assert_allclose(values[t], np.where(active, h_new, 0), rtol=1e-4, atol=1e-5)
-        h, c = np.where(active, h_new, h), np.where(active, c_new, c)
-    np.testing.assert_allclose(last.h, h, rtol=1e-4, atol=1e-5)
 
 
 def test_stacks_of_bidirectional_layers() -> None:

@@ -8,40 +8,9 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.rnn.one_step import CLOSE, C, H, X, pair, relu, sigmoid, step
 
 rnn = tf.contrib.rnn
-X = np.random.RandomState(0).randn(3, 4).astype(np.float32)
-H = np.random.RandomState(1).randn(3, 4).astype(np.float32)
-C = np.random.RandomState(2).randn(3, 4).astype(np.float32)
-CLOSE: Any = {"rtol": 1e-4, "atol": 1e-5}
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as graph:
-        tf.set_random_seed(1)
-        yield graph
-
-
-def sigmoid(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
-
-
-def relu(x: Any) -> Any:
-    return np.maximum(x, 0)
-
-
-def step(cell: Any, state: Any, inputs: Any = X) -> tuple[Any, Any, dict[str, Any]]:
-    with tf.variable_scope("net", initializer=tf.random_normal_initializer()):
-        output, new_state = cell(inputs, state)
-    with tf.Session() as sess:
-        sess.run(tf.global_variables_initializer())
-        weights = {v.op.name.split("/", 2)[2]: v for v in tf.global_variables()}
-        return sess.run((output, new_state, weights))
-
-
-def pair() -> Any:
-    return rnn.LSTMStateTuple(tf.constant(C), tf.constant(H))
 
 
 @pytest.mark.parametrize("projected", [None, 4])
@@ -76,10 +45,10 @@ def test_coupled_gates(as_tuple: bool) -> None:
     cell = rnn.CoupledInputForgetGateLSTMCell(4, use_peepholes=True, state_is_tuple=as_tuple)
     start = pair() if as_tuple else tf.constant(np.concatenate([C, H], 1))
     output, state, w = step(cell, start)
-    j, f, o = np.split(np.concatenate([X, H], 1) @ w["kernel"] + w["bias"], 3, 1)
-    f = sigmoid(f + 1 + w["w_f_diag"] * C)
+    j, f, o = np.split(np.concatenate([X, H], 1) @ w["W_0"] + w["B"], 3, 1)
+    f = sigmoid(f + 1 + w["W_F_diag"] * C)
     c = f * C + (1 - f) * np.tanh(j)
-    m = sigmoid(o + w["w_o_diag"] * c) * np.tanh(c)
+    m = sigmoid(o + w["W_O_diag"] * c) * np.tanh(c)
     np.testing.assert_allclose(output, m, **CLOSE)
     np.testing.assert_allclose(
         np.concatenate(state, 1) if as_tuple else state, np.concatenate([c, m], 1), **CLOSE
@@ -89,8 +58,25 @@ def test_coupled_gates(as_tuple: bool) -> None:
 def test_coupled_gates_with_projection() -> None:
     cell = rnn.CoupledInputForgetGateLSTMCell(4, num_proj=2, proj_clip=0.1)
     output, _, w = step(cell, rnn.LSTMStateTuple(tf.constant(C), tf.constant(H[:, :2])))
-    assert w["projection/kernel"].shape == (4, 2) and output.shape == (3, 2)
+    assert w["W_P_0"].shape == (4, 2) and output.shape == (3, 2)
     assert np.abs(output).max() <= 0.1
+
+
+def test_coupled_gates_normalized() -> None:
+    cell = rnn.CoupledInputForgetGateLSTMCell(
+        4, layer_norm=True, norm_gain=1.5, norm_shift=0.2, num_unit_shards=2
+    )
+    output, state, w = step(cell, pair())
+
+    def norm(x: Any) -> Any:
+        return (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True) * 1.5 + 0.2
+
+    kernel = np.concatenate([w["W_0"], w["W_1"]])
+    j, f, o = (norm(g) for g in np.split(np.concatenate([X, H], 1) @ kernel, 3, 1))
+    f = sigmoid(f + 1)
+    c = norm(f * C + (1 - f) * np.tanh(j))
+    np.testing.assert_allclose(state.c, c, **CLOSE)
+    np.testing.assert_allclose(output, sigmoid(o) * np.tanh(c), **CLOSE)
 
 
 @pytest.mark.parametrize("width", [4, 3])
@@ -134,13 +120,6 @@ def test_phased_lstm_over_time() -> None:
     assert all(g is not None for g in tf.gradients(outputs, tf.trainable_variables()))
 
 
-def test_independent_units() -> None:
-    output, state, w = step(rnn.IndRNNCell(4), tf.constant(H))
-    wanted = np.tanh(X @ w["kernel_w"] + H * w["kernel_u"] + w["bias"])
-    np.testing.assert_allclose(output, wanted, **CLOSE)
-    np.testing.assert_array_equal(output, state)
-
-
 def test_attention_over_the_last_outputs() -> None:
     cell = rnn.AttentionCellWrapper(rnn.GRUCell(4), attn_length=2, attn_vec_size=5)
     assert cell.state_size == (4, 4, 8)
@@ -162,24 +141,25 @@ def test_attention_over_the_last_outputs() -> None:
         rnn.AttentionCellWrapper(rnn.GRUCell(4), 0)
 
 
-@pytest.mark.parametrize("dynamic", [True, False])
-def test_fused_cells_and_their_reverse(dynamic: bool) -> None:
-    x = np.random.RandomState(0).randn(5, 2, 3).astype(np.float32)
-    lengths = tf.constant([5, 3])
-    cell = rnn.GRUCell(4)
-    with tf.variable_scope("a") as scope:
-        fused = rnn.FusedRNNCellAdaptor(cell, use_dynamic_rnn=dynamic)
-        back = rnn.TimeReversedFusedRNN(fused)
-        outputs, state = back(
-            tf.constant(x), dtype=tf.float32, sequence_length=lengths, scope=scope
-        )
-        reverse = tf.reverse_sequence(tf.constant(x), lengths, seq_axis=0, batch_axis=1)
-        plain, last = tf.nn.dynamic_rnn(
-            cell, reverse, lengths, dtype=tf.float32, time_major=True, scope=scope
-        )
-        plain = tf.reverse_sequence(plain, lengths, seq_axis=0, batch_axis=1)
+def test_attention_with_one_tensor_as_state() -> None:
+    past = np.random.RandomState(4).randn(3, 8).astype(np.float32)
+    found = []
+    for as_tuple in (True, False):
+        with tf.variable_scope("", reuse=not as_tuple):
+            inner = rnn.GRUCell(4, name="inner")
+            cell = rnn.AttentionCellWrapper(inner, 2, state_is_tuple=as_tuple)
+            parts = [H, C, past]
+            state = (
+                tuple(map(tf.constant, parts))
+                if as_tuple
+                else tf.constant(np.concatenate(parts, 1))
+            )
+            found.append(cell(tf.constant(X), state, scope="same"))
+    assert cell.state_size == 16
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
-        got, wanted, end, wanted_end = sess.run([outputs, plain, state, last])
-    np.testing.assert_allclose(got, wanted, rtol=1e-6)
-    np.testing.assert_allclose(end, wanted_end, rtol=1e-6)
+        (output, state), (same, joined) = sess.run(found)
+    np.testing.assert_array_equal(output, same)
+    np.testing.assert_array_equal(np.concatenate(state, 1), joined)
+    with pytest.raises(ValueError, match="state_is_tuple is not set"):
+        rnn.AttentionCellWrapper(rnn.BasicLSTMCell(4), 2, state_is_tuple=False)

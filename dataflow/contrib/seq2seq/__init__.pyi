@@ -32,6 +32,7 @@ from dataflow.contrib.seq2seq.decoder_inputs import (
     InferenceHelper as InferenceHelper,
     SampleEmbeddingHelper as SampleEmbeddingHelper,
     ScheduledEmbeddingTrainingHelper as ScheduledEmbeddingTrainingHelper,
+    ScheduledOutputTrainingHelper as ScheduledOutputTrainingHelper,
     TrainingHelper as TrainingHelper,
 )
 from dataflow.contrib.seq2seq.losses import sequence_loss as sequence_loss

@@ -151,14 +151,7 @@ class TrainingHelper(Helper):
 
     def _at(self, time: Any, finished: Any) -> Any:
         """The inputs of a step; zeros after the last one."""
-        all_finished = reduce_all(finished)
-
-        def read(source: TensorArray, zeros: Any) -> Any:
-            result = cond(all_finished, lambda: zeros, lambda: source.read(time))
-            result.set_shape(zeros.shape)
-            return result
-
-        return nest.map_structure(read, self._arrays, self._zeros)
+        return _read(self._arrays, self._zeros, time, finished)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         with name_scope(name, "TrainingHelperInitialize"):
@@ -197,6 +190,18 @@ def _as_array(tensor: Any) -> TensorArray:
     return empty.unstack(tensor)
 
 
+def _read(arrays: Any, zeros: Any, time: Any, finished: Any) -> Any:
+    """What is in the arrays at a step; zeros when all sequences are finished."""
+    all_finished = reduce_all(finished)
+
+    def read(source: TensorArray, zero: Any) -> Any:
+        result = cond(all_finished, lambda: zero, lambda: source.read(time))
+        result.set_shape(zero.shape)
+        return result
+
+    return nest.map_structure(read, arrays, zeros)
+
+
 def start_and_end(start_tokens: Any, end_token: Any) -> tuple[Tensor, Tensor]:
     """The tokens [batch] that begin the sequences, and the one that ends them, as int32 tensors.
 
@@ -214,6 +219,17 @@ def start_and_end(start_tokens: Any, end_token: Any) -> tuple[Tensor, Tensor]:
 def as_embedding_fn(embedding: Any) -> Callable[[Any], Any]:
     """A table of embeddings as the function that looks ids up; functions stay what they are."""
     return embedding if callable(embedding) else (lambda ids: embedding_lookup(embedding, ids))
+
+
+def _probability(sampling_probability: Any) -> Tensor:
+    """As float32; raises `ValueError` unless it is a scalar or a vector."""
+    probability = convert_to_tensor(sampling_probability, dtypes.float32)
+    if probability.shape.ndims not in (0, 1):
+        raise ValueError(
+            "sampling_probability must be either a scalar or a vector. saw shape: "
+            f"{probability.shape}"
+        )
+    return probability
 
 
 class ScheduledEmbeddingTrainingHelper(TrainingHelper):
@@ -236,12 +252,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     ) -> None:
         with name_scope(name, "ScheduledEmbeddingSamplingWrapper"):
             self._embedding_fn = as_embedding_fn(embedding)
-            self._probability = convert_to_tensor(sampling_probability, dtypes.float32)
-            if self._probability.shape.ndims not in (0, 1):
-                raise ValueError(
-                    "sampling_probability must be either a scalar or a vector. saw shape: "
-                    f"{self._probability.shape}"
-                )
+            self._probability = _probability(sampling_probability)
             self._seed = seed
             self._scheduling_seed = scheduling_seed
             super().__init__(inputs, sequence_length, time_major)
@@ -262,6 +273,62 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
             sampled = greater_equal(sample_ids, 0)
             ids = array.where(sampled, sample_ids, array.zeros_like(sample_ids))
             return finished, array.where(sampled, self._embedding_fn(ids), true_inputs), state
+
+
+class ScheduledOutputTrainingHelper(TrainingHelper):
+    """Teacher forcing that reads its own output with ``sampling_probability``.
+
+    `sample` gives 1 where the output is read, 0 where the true input is. ``next_inputs_fn`` (a function, or
+    a layer) makes an input of an output, which otherwise has an input's shape. ``auxiliary_inputs`` (a nesting
+    as ``inputs``) are appended to every input, whether true or sampled. Source: Bengio et al., "Scheduled
+    sampling for sequence prediction with recurrent neural networks", 2015.
+    """
+
+    def __init__(
+        self,
+        inputs: Any,
+        sequence_length: Any,
+        sampling_probability: Any,
+        time_major: bool = False,
+        seed: int | None = None,
+        next_inputs_fn: Callable[[Any], Any] | None = None,
+        auxiliary_inputs: Any = None,
+        name: str | None = None,
+    ) -> None:
+        with name_scope(name, "ScheduledOutputTrainingHelper"):
+            self._probability = _probability(sampling_probability)
+            self._seed = seed
+            self._next_inputs_fn = next_inputs_fn
+            self._auxiliary = None
+            if auxiliary_inputs is not None:
+                inputs = nest.map_structure(convert_to_tensor, inputs)
+                auxiliary = nest.map_structure(convert_to_tensor, auxiliary_inputs)
+                inputs = nest.map_structure(
+                    lambda x, y: array.concat([x, y], -1), inputs, auxiliary
+                )
+                if not time_major:
+                    auxiliary = nest.map_structure(_time_first, auxiliary)
+                zeros = nest.map_structure(lambda t: array.zeros_like(t[0]), auxiliary)
+                self._auxiliary = nest.map_structure(_as_array, auxiliary), zeros
+            super().__init__(inputs, sequence_length, time_major)
+
+    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+        with name_scope(name, "ScheduledOutputTrainingHelperSample"):
+            chance = random_uniform([self.batch_size], seed=self._seed)
+            return cast(less(chance, self._probability), dtypes.int32)
+
+    def next_inputs(
+        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+    ) -> tuple[Any, Any, Any]:
+        with name_scope(name, "ScheduledOutputTrainingHelperNextInputs"):
+            finished, true_inputs, state = super().next_inputs(time, outputs, state, sample_ids)
+            own = outputs if self._next_inputs_fn is None else self._next_inputs_fn(outputs)
+            if self._auxiliary is not None:
+                extra = _read(*self._auxiliary, time + 1, finished)
+                own = nest.map_structure(lambda x, y: array.concat([x, y], -1), own, extra)
+            sampled = cast(sample_ids, dtypes.bool_)
+            chosen = nest.map_structure(lambda o, t: array.where(sampled, o, t), own, true_inputs)
+            return finished, chosen, state
 
 
 class GreedyEmbeddingHelper(Helper):
