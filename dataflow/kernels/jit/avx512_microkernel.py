@@ -14,6 +14,8 @@ from __future__ import annotations
 import functools
 import itertools
 
+from dataflow.kernels.jit.llvm_builder import Writer
+
 #: Numbers (float32) in a vector, and its bytes.
 LANES, NUMBER_BYTES, VECTOR_BYTES = 16, 4, 64
 #: The most rows of a tile, by its number of vectors: 24 results leave registers for the factors.
@@ -45,13 +47,18 @@ def is_available() -> bool:
     return bool(llvm.get_host_cpu_features().get("avx512f"))
 
 
-def all_tiles() -> str:
-    """The functions of all sizes of tiles in LLVM's assembly language."""
-    return "".join(
-        tile_function(rows, vectors)
+#: The arguments of a tile's function: addresses of the left rows, the right ones and the output, and of
+#: the table of `TILE_FIELDS`.
+_ARGUMENTS = "(i64 %left, i64 %right, i64 %out, ptr %table)"
+
+
+def all_tiles() -> list[Writer]:
+    """The functions of all sizes of tiles."""
+    return [
+        _tile(rows, vectors)
         for vectors, most_rows in MOST_ROWS.items()
         for rows in range(1, most_rows + 1)
-    )
+    ]
 
 
 def tile_name(rows: int, vectors: int) -> str:
@@ -59,12 +66,7 @@ def tile_name(rows: int, vectors: int) -> str:
     return f"@tile{rows}x{vectors}"
 
 
-def tile_function(rows: int, vectors: int) -> str:
-    """The function in LLVM's assembly language.
-
-    Its arguments: addresses of the left rows, the right ones and the output, and of the table of
-    `TILE_FIELDS`.
-    """
+def _tile(rows: int, vectors: int) -> Writer:
     changed = ("rax", "rsi", "r10")
     constraints = [f"={{{name}}}" for name in changed]
     constraints += [str(i) for i in range(len(changed))]  # the same registers come in
@@ -74,12 +76,11 @@ def tile_function(rows: int, vectors: int) -> str:
     constraints += [f"~{{zmm{i}}}" for i in range(_REGISTERS)]
     constraints += ["~{k1}", "~{memory}", "~{dirflag}", "~{fpsr}", "~{flags}"]
     code = "\\0A".join(_instructions(rows, vectors))
-    return f"""
-define internal void {tile_name(rows, vectors)}(i64 %left, i64 %right, i64 %out, ptr %table) noinline {{
-  %all = call {{i64, i64, i64}} asm sideeffect "{code}", "{",".join(constraints)}"(i64 %left, i64 %right, i64 %out, ptr %table)
-  ret void
-}}
-"""
+    w = Writer(f"internal void {tile_name(rows, vectors)}{_ARGUMENTS} noinline")
+    result = "{i64, i64, i64}"
+    w.put(f'call {result} asm sideeffect "{code}", "{",".join(constraints)}"{_ARGUMENTS}')
+    w.leave()
+    return w
 
 
 def _instructions(rows: int, vectors: int) -> list[str]:

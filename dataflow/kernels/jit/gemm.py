@@ -31,7 +31,8 @@ from dataflow.kernels.jit.avx512_microkernel import (
     tile_name,
 )
 from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
-from dataflow.kernels.jit.llvm_builder import ALL_LANES, DECLARED, Writer, pack_rows, pack_turned
+from dataflow.kernels.jit.llvm_builder import Writer, module
+from dataflow.kernels.jit.packing import ALL_LANES, pack_rows, pack_transposed
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: With fewer multiplications, packing and the call cost more than they save.
@@ -296,21 +297,17 @@ def panel_address(number: int) -> int:
 def source(transposed: bool) -> str:
     """The function in LLVM's assembly language; its one argument is the table of `_FIELDS`."""
     w = Writer("void @loop(ptr %table)")
-    field = {
-        name: w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %table, i64 {i}')}")
-        for i, name in enumerate(_FIELDS)
-    }
-    tiles_left = w.put("alloca i64")
-    tile_table = w.put(f"alloca [{len(TILE_FIELDS)} x i64]")
-    no_turn = w.put("alloca [2 x i64]")  # the sum of a tile is one segment
+    field = w.fields("%table", _FIELDS)
+    tiles_left = w.room("i64")
+    tile_table = w.room(f"[{len(TILE_FIELDS)} x i64]")
+    distances = w.room("[2 x i64]")  # the sum of a tile is one segment
 
-    def set_tile(name: str, number: str) -> None:
-        place = w.put(f"getelementptr i64, ptr {tile_table}, i64 {TILE_FIELDS.index(name)}")
-        w.lines.append(f"  store i64 {number}, ptr {place}")
+    def set_tile(name: str, number: str | int) -> None:
+        w.store("i64", number, w.element("i64", tile_table, TILE_FIELDS.index(name)))
 
-    w.lines.append(f"  store [2 x i64] zeroinitializer, ptr {no_turn}")
-    set_tile("segments", w.put(f"ptrtoint ptr {no_turn} to i64"))
-    set_tile("num_segments", "1")
+    w.store("[2 x i64]", "zeroinitializer", distances)
+    set_tile("segments", w.put(f"ptrtoint ptr {distances} to i64"))
+    set_tile("num_segments", 1)
     for name, of in (("row", "left_row"), ("step", "left_step"), ("out_row", "out_row")):
         set_tile(name, field[of])
 
@@ -327,17 +324,16 @@ def source(transposed: bool) -> str:
             before = w.op("mul", first_step, all_vectors)
             # A transposed panel is written in blocks of so many rows.
             whole_steps = w.op("mul", w.quotient_up(steps, LANES), LANES)
-            adds = w.put(f"zext i1 {w.put(f'icmp ne i64 {first_step}, 0')} to i64")
+            adds = w.put(f"zext i1 {w.compare('ne', first_step, 0)} to i64")
 
             def panel(column: str) -> str:
                 # Three vectors of columns, but rather two and two than three and one.
                 remaining = w.op("sub", field["columns"], column)
                 vectors = w.quotient_up(remaining, LANES)
-                four = w.put(f"icmp eq i64 {vectors}, 4")
-                vectors = w.least(w.put(f"select i1 {four}, i64 2, i64 {vectors}"), 3)
+                vectors = w.least(w.select(w.compare("eq", vectors, 4), 2, vectors), 3)
                 width = w.op("mul", vectors, LANES)
                 last = w.op("sub", w.least(remaining, width), w.op("sub", width, LANES))
-                mask = w.op("lshr", str(ALL_LANES), w.op("sub", str(LANES), last))
+                mask = w.op("lshr", ALL_LANES, w.op("sub", LANES, last))
                 right = w.at(
                     field["right"],
                     (first_step, field["right_row"]),
@@ -347,37 +343,34 @@ def source(transposed: bool) -> str:
                 own = w.op(
                     "add", before, w.op("mul", w.op("mul", column, NUMBER_BYTES), whole_steps)
                 )
-                passing = w.put(f"icmp eq i64 {field['kept']}, {_IN_PASSING}")
-                place = w.op("add", field["panel"], w.put(f"select i1 {passing}, i64 0, i64 {own}"))
+                passing = w.compare("eq", field["kept"], _IN_PASSING)
+                place = w.op("add", field["panel"], w.select(passing, 0, own))
 
                 def pack() -> None:
-                    numbers = ", ".join(
-                        f"i64 {x}" for x in (right, place, steps, vectors, last, mask, stride)
-                    )
-                    w.lines.append(f"  call void @pack({numbers})")
+                    numbers = (right, place, steps, vectors, last, mask, stride)
+                    w.call("@pack", *[("i64", x) for x in numbers])
 
                 w.switch(field["kept"], {_IN_PASSING: pack, _TO_STAY: pack})
                 set_tile("right_step", w.op("mul", vectors, VECTOR_BYTES))
                 for name, number in (("count", steps), ("mask", mask), ("adds", adds)):
                     set_tile(name, number)
-                first_out = w.at(out, (column, str(NUMBER_BYTES)))
-                wide = w.put(f"icmp eq i64 {vectors}, 3")
-                most = w.put(f"select i1 {wide}, i64 {MOST_ROWS[3]}, i64 {MOST_ROWS[2]}")
-                w.lines.append(f"  store i64 {w.quotient_up(rows, most)}, ptr {tiles_left}")
+                first_out = w.at(out, (column, NUMBER_BYTES))
+                most = w.select(w.compare("eq", vectors, 3), MOST_ROWS[3], MOST_ROWS[2])
+                w.store("i64", w.quotient_up(rows, most), tiles_left)
 
                 def tile(row: str) -> str:
-                    tiles = w.put(f"load i64, ptr {tiles_left}")
-                    w.lines.append(f"  store i64 {w.op('sub', tiles, 1)}, ptr {tiles_left}")
+                    tiles = w.load("i64", tiles_left)
+                    w.store("i64", w.op("sub", tiles, 1), tiles_left)
                     here = w.quotient_up(w.op("sub", rows, row), tiles)
-                    arguments = (
-                        w.at(first_left, (row, field["left_row"])),
-                        place,
-                        w.at(first_out, (row, field["out_row"])),
+                    operands = (
+                        ("i64", w.at(first_left, (row, field["left_row"]))),
+                        ("i64", place),
+                        ("i64", w.at(first_out, (row, field["out_row"]))),
+                        ("ptr", tile_table),
                     )
-                    given = ", ".join(f"i64 {x}" for x in arguments) + f", ptr {tile_table}"
 
                     def call(height: int, across: int) -> None:
-                        w.lines.append(f"  call void {tile_name(height, across)}({given})")
+                        w.call(tile_name(height, across), *operands)
 
                     w.switch(
                         w.op("add", width, here),
@@ -399,5 +392,6 @@ def source(transposed: bool) -> str:
         return field["most_rows"]
 
     w.loop(field["rows"], row_block)
-    pack = pack_turned("pack") if transposed else pack_rows("pack")
-    return "".join([w.text(), all_tiles(), pack, DECLARED])
+    w.leave()
+    pack = pack_transposed("pack") if transposed else pack_rows("pack")
+    return module(w, *all_tiles(), pack)

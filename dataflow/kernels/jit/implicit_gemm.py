@@ -29,11 +29,12 @@ from dataflow.kernels.jit.avx512_microkernel import (
     tile_name,
 )
 from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
-from dataflow.kernels.jit.llvm_builder import ALL_LANES, DECLARED, Writer, pack_rows, pack_turned
+from dataflow.kernels.jit.llvm_builder import Writer, module
+from dataflow.kernels.jit.packing import ALL_LANES, pack_rows, pack_transposed
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: The kinds of steps.
-_TILES, _PAD, _PACK_ROWS, _PACK_TURNED = range(4)
+_TILES, _PAD, _PACK_ROWS, _PACK_TRANSPOSED = range(4)
 _AXES = 3
 #: The arrays that a step refers to; the call supplies their addresses.
 IMAGE, PADDED, FILTERS, RIGHT, OUT = range(5)
@@ -152,10 +153,12 @@ class Steps:
             length0=lines, left_by0=line_bytes, out_by0=wide_bytes, length1=before,
         )  # fmt: skip
 
-    def pack(self, panel: Panel, rows: int, at: int, to: int, stride: int, turned: bool) -> None:
-        """Packs rows of the filters; ``stride`` leads to the next row, or column if ``turned`` (transposed)."""
+    def pack(
+        self, panel: Panel, rows: int, at: int, to: int, stride: int, transposed: bool
+    ) -> None:
+        """Packs rows of the filters; ``stride`` leads to the next row, or column if ``transposed``."""
         self._add(
-            kind=_PACK_TURNED if turned else _PACK_ROWS, **{"from": at}, to=to,
+            kind=_PACK_TRANSPOSED if transposed else _PACK_ROWS, **{"from": at}, to=to,
             length0=rows, left_by0=panel.vectors, out_by0=panel.last, length1=panel.mask,
             left_by1=stride,
         )  # fmt: skip
@@ -220,13 +223,13 @@ def source(sizes: Sequence[tuple[int, int]]) -> str:
     w = Writer("void @walk(ptr %table)")
 
     def load(base: str, index: str | int) -> str:
-        return w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr {base}, i64 {index}')}")
+        return w.load("i64", w.element("i64", base, index))
 
     steps, count = load("%table", 0), load("%table", 1)
-    arrays = w.put("getelementptr i64, ptr %table, i64 2")
+    arrays = w.element("i64", "%table", 2)
 
     def one(number: str) -> int:
-        step = w.pointer(w.at(steps, (number, str(_STEP_BYTES))))
+        step = w.pointer(w.at(steps, (number, _STEP_BYTES)))
 
         def field(name: str) -> str:
             return load(step, _FIELDS.index(name))
@@ -239,7 +242,7 @@ def source(sizes: Sequence[tuple[int, int]]) -> str:
             out = place(OUT, "to")
             tile = w.pointer(field("tile"))
             first = _FIELDS.index(TILE_FIELDS[0])
-            own = w.put(f"getelementptr i64, ptr {step}, i64 {first}")
+            own = w.element("i64", step, first)
             axes = [
                 [field(f"{what}{axis}") for what in ("length", "left_by", "out_by")]
                 for axis in range(_AXES)
@@ -247,9 +250,7 @@ def source(sizes: Sequence[tuple[int, int]]) -> str:
 
             def along(axis: int, left: str, out: str) -> None:
                 if axis == _AXES:
-                    w.lines.append(
-                        f"  call void {tile}(i64 {left}, i64 {right}, i64 {out}, ptr {own})"
-                    )
+                    w.call(tile, ("i64", left), ("i64", right), ("i64", out), ("ptr", own))
                     return
                 length, left_by, out_by = axes[axis]
 
@@ -267,19 +268,15 @@ def source(sizes: Sequence[tuple[int, int]]) -> str:
             after = w.op("sub", w.op("sub", wide, line), before)
 
             def zeros(at: str, size: str) -> None:
-                w.lines.append(
-                    f"  call void @llvm.memset.p0.i64(ptr {w.pointer(at)}, i8 0, i64 {size}, "
-                    "i1 false)"
-                )
+                operands = (("ptr", w.pointer(at)), ("i8", 0), ("i64", size), ("i1", "false"))
+                w.call("@llvm.memset.p0.i64", *operands)
 
             def body(i: str) -> int:
                 to = w.at(target, (i, wide))
                 inside = w.op("add", to, before)
                 zeros(to, before)
-                w.lines.append(
-                    f"  call void @llvm.memcpy.p0.p0.i64(ptr {w.pointer(inside)}, "
-                    f"ptr {w.pointer(w.at(start, (i, line)))}, i64 {line}, i1 false)"
-                )
+                places = ("ptr", w.pointer(inside)), ("ptr", w.pointer(w.at(start, (i, line))))
+                w.call("@llvm.memcpy.p0.p0.i64", *places, ("i64", line), ("i1", "false"))
                 zeros(w.op("add", inside, line), after)
                 return 1
 
@@ -289,7 +286,7 @@ def source(sizes: Sequence[tuple[int, int]]) -> str:
             numbers = [place(FILTERS, "from"), place(RIGHT, "to")]
             names = ("length0", "left_by0", "out_by0", "length1", "left_by1")
             numbers += [field(x) for x in names]
-            w.lines.append(f"  call void @{name}({', '.join(f'i64 {x}' for x in numbers)})")
+            w.call(f"@{name}", *[("i64", x) for x in numbers])
 
         w.switch(
             field("kind"),
@@ -297,19 +294,16 @@ def source(sizes: Sequence[tuple[int, int]]) -> str:
                 _TILES: tiles,
                 _PAD: pad,
                 _PACK_ROWS: lambda: pack("pack_rows"),
-                _PACK_TURNED: lambda: pack("pack_turned"),
+                _PACK_TRANSPOSED: lambda: pack("pack_transposed"),
             },
         )
         return 1
 
     w.loop(count, one)
+    w.leave()
     where = Writer("void @where(i64 %to)")
     for i, size in enumerate(sizes):
-        to = where.pointer(where.op("add", "%to", 8 * i))
-        where.lines.append(f"  store ptr {tile_name(*size)}, ptr {to}")
-    declared = (
-        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
-        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
-    )
-    packs = pack_rows("pack_rows") + pack_turned("pack_turned")
-    return "".join([w.text(), where.text(), all_tiles(), packs, DECLARED, declared])
+        where.store("ptr", tile_name(*size), where.pointer(where.op("add", "%to", 8 * i)))
+    where.leave()
+    packs = pack_rows("pack_rows"), pack_transposed("pack_transposed")
+    return module(w, where, *all_tiles(), *packs)

@@ -1,216 +1,251 @@
-"""A builder for loops in LLVM assembly, and the packing of panels for matrix products.
+"""A builder for functions in LLVM's assembly language.
 
-A panel is the right matrix as `avx512_microkernel` reads it: row by row, up to three vectors wide.
+All machine code of ours is written by it, and compiled by `compiler.compile_source`. Types, names and
+operands are text. LLVM optimizes little of what comes out (only its code generator runs), so values
+that a loop carries are phis here, and not variables in memory.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from dataflow.kernels.jit.avx512_microkernel import LANES, MOST_ROWS, NUMBER_BYTES, VECTOR_BYTES
+_SHORT = {"float": "f32", "double": "f64", "ptr": "p0"}
 
-VECTOR = f"<{LANES} x float>"
-_LOAD = f"@llvm.masked.load.v{LANES}f32.p0"
-_STORE = f"@llvm.masked.store.v{LANES}f32.p0"
-_PREFETCH = "@llvm.prefetch.p0"
-ALL_LANES = (1 << LANES) - 1
+
+@functools.cache
+def mangled(kind: str) -> str:
+    """A type as it is part of an intrinsic's name: ``v16f32`` for ``<16 x float>``."""
+    lanes, found, element = kind.strip("<>").rpartition(" x ")
+    return f"v{lanes}{mangled(element)}" if found else _SHORT.get(kind, kind)
+
+
+def vector_type(lanes: int, element: str) -> str:
+    """The type of a vector of so many elements."""
+    return f"<{lanes} x {element}>"
+
+
+def vector_of(element: str, values: Iterable[Any]) -> str:
+    """A constant vector."""
+    return f"<{', '.join(f'{element} {value}' for value in values)}>"
+
+
+def number(value: float) -> str:
+    """A constant of type float or double; float only takes one that it represents exactly."""
+    return "0x" + struct.pack(">d", value).hex().upper()
 
 
 class Writer:
-    """Writes a function with loops in LLVM assembly; all scalars have 64 bits."""
+    """Writes one function: ``signature`` is what follows ``define``. Scalars have 64 bits.
+
+    Instructions are added to the current block. A method that returns a string returns the name of a
+    value.
+    """
 
     def __init__(self, signature: str) -> None:
-        self.lines = [f"define {signature} {{", "entry:"]
+        self._lines = [f"define {signature} {{", "entry:"]
+        #: Values by block, and the place of the line, by a phi's name.
+        self._phis: dict[str, tuple[int, str, list[str]]] = {}
+        self._count = 0
+        #: The current block.
         self.block = "entry"
-        self.count = 0
+        #: Declarations of the functions called that are not our own.
+        self.declared: set[str] = set()
 
     def name(self, start: str) -> str:
-        self.count += 1
-        return f"{start}{self.count}"
+        """A name that is not in use."""
+        self._count += 1
+        return f"{start}{self._count}"
+
+    def do(self, text: str) -> None:
+        """Adds an instruction that has no result."""
+        self._lines.append(f"  {text}")
 
     def put(self, text: str) -> str:
-        """Adds the instruction ``text`` and returns the name of its result."""
+        """Adds an instruction and returns the name of its result."""
         name = self.name("%x")
-        self.lines.append(f"  {name} = {text}")
+        self._lines.append(f"  {name} = {text}")
         return name
 
-    def op(self, kind: str, a: str, b: str | int) -> str:
+    def text(self) -> str:
+        """The whole function."""
+        lines = list(self._lines)
+        for name, (place, kind, values) in self._phis.items():
+            lines[place] = f"  {name} = phi {kind} {', '.join(values)}"
+        return "\n".join([*lines, "}", ""])
+
+    # ---- integers of 64 bits
+
+    def op(self, kind: str, a: str | int, b: str | int) -> str:
+        """``add``, ``sub``, ``mul``, ``and``, ``lshr``, ..."""
         return self.put(f"{kind} i64 {a}, {b}")
 
-    def at(self, start: str, *offsets: tuple[str, str]) -> str:
+    def compare(self, how: str, a: str | int, b: str | int) -> str:
+        """``eq``, ``ne``, ``slt`` (signed, less), ``ult`` (unsigned), ..."""
+        return self.op(f"icmp {how}", a, b)
+
+    def select(self, condition: str, a: str | int, b: str | int) -> str:
+        """``a`` if the condition holds, else ``b``."""
+        return self.put(f"select i1 {condition}, i64 {a}, i64 {b}")
+
+    def at(self, start: str, *offsets: tuple[str, str | int]) -> str:
         """``start`` plus the sum of ``index * stride``."""
         for index, stride in offsets:
             start = self.op("add", start, self.op("mul", index, stride))
         return start
 
     def least(self, a: str, b: str | int) -> str:
-        return self.put(f"select i1 {self.put(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
+        """The smaller of two signed integers."""
+        return self.select(self.compare("slt", a, b), a, b)
 
     def quotient_up(self, a: str, b: str | int) -> str:
+        """``a / b``, rounded up."""
         return self.op("udiv", self.op("sub", self.op("add", a, b), 1), b)
 
+    # ---- vectors
+
+    def spread(self, lanes: int, element: str, scalar: str) -> str:
+        """A vector whose elements all equal ``scalar``."""
+        kind, zeros = vector_type(lanes, element), vector_type(lanes, "i32")
+        first = self.put(f"insertelement {kind} poison, {element} {scalar}, i64 0")
+        return self.put(f"shufflevector {kind} {first}, {kind} poison, {zeros} zeroinitializer")
+
+    # ---- memory
+
+    def room(self, kind: str, align: int = 0) -> str:
+        """Memory for a value of a type, until the function returns; to be called in the first block."""
+        return self.put(f"alloca {kind}" + (f", align {align}" if align else ""))
+
+    def element(self, kind: str, base: str, index: str | int) -> str:
+        """The place of an element of an array that begins at ``base``."""
+        return self.put(f"getelementptr {kind}, ptr {base}, i64 {index}")
+
+    def pointer(self, address: str) -> str:
+        """The place with an address."""
+        return self.put(f"inttoptr i64 {address} to ptr")
+
+    def load(self, kind: str, place: str, align: int = 0, mask: str = "") -> str:
+        """Loads a value; of a vector with a mask, only the elements it selects, and zeros."""
+        if mask:
+            others = (("i32", align), (_truths(kind), mask), (kind, "zeroinitializer"))
+            name = f"@llvm.masked.load.{mangled(kind)}.p0"
+            return self.call(name, ("ptr", place), *others, result=kind)
+        return self.put(f"load {kind}, ptr {place}" + (f", align {align}" if align else ""))
+
+    def store(
+        self, kind: str, value: str | int, place: str, align: int = 0, mask: str = ""
+    ) -> None:
+        """Stores a value; of a vector with a mask, only the elements it selects."""
+        if mask:
+            name, others = f"@llvm.masked.store.{mangled(kind)}.p0", (_truths(kind), mask)
+            self.call(name, (kind, value), ("ptr", place), ("i32", align), others)
+            return
+        self.do(f"store {kind} {value}, ptr {place}" + (f", align {align}" if align else ""))
+
+    def fields(self, table: str, names: Sequence[str]) -> dict[str, str]:
+        """The integers at the beginning of a table, by name."""
+        return {x: self.load("i64", self.element("i64", table, i)) for i, x in enumerate(names)}
+
+    # ---- calls
+
+    def call(self, function: str, *operands: tuple[str, Any], result: str = "") -> str:
+        """Calls a function on (type, value) pairs; without ``result``, its type, there is none.
+
+        LLVM's functions, which begin with ``@llvm.``, are declared.
+        """
+        if function.startswith("@llvm."):
+            self.declare(function, *[kind for kind, _ in operands], result=result)
+        text = f"{function}({', '.join(f'{kind} {value}' for kind, value in operands)})"
+        if result:
+            return self.put(f"call {result} {text}")
+        self.do(f"call void {text}")
+        return ""
+
+    def declare(self, function: str, *operands: str, result: str = "") -> None:
+        """Declares a function that is defined elsewhere."""
+        self.declared.add(f"declare {result or 'void'} {function}({', '.join(operands)})")
+
+    def intrinsic(self, name: str, kind: str, *operands: str) -> str:
+        """``@llvm.<name>`` of operands of one type, which the result has too."""
+        pairs = [(kind, value) for value in operands]
+        return self.call(f"@llvm.{name}.{mangled(kind)}", *pairs, result=kind)
+
+    # ---- blocks
+
     def begin(self, label: str) -> None:
-        self.lines.append(f"{label}:")
+        """Begins a block; the one before has ended."""
+        self._lines.append(f"{label}:")
         self.block = label
+
+    def jump(self, label: str) -> None:
+        """Ends the current block."""
+        self.do(f"br label %{label}")
+
+    def enter(self, label: str) -> None:
+        """Begins a block that follows the current one."""
+        self.jump(label)
+        self.begin(label)
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        """Ends the current block."""
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+
+    def phi(self, kind: str, value: str | int, block: str) -> str:
+        """A value that depends on the block before this one; `arrive` says the others."""
+        name = self.name("%phi")
+        self._phis[name] = len(self._lines), kind, [f"[{value}, %{block}]"]
+        self._lines.append("")
+        return name
+
+    def arrive(self, phi: str, value: str | int) -> None:
+        """The value of a phi that the current block leads to."""
+        self._phis[phi][2].append(f"[{value}, %{self.block}]")
+
+    def leave(self, kind: str = "void", value: str | int = "") -> None:
+        """Returns from the function."""
+        self.do(f"ret {kind} {value}".rstrip())
+
+    def when(self, condition: str, body: Callable[[], None]) -> None:
+        """Runs ``body`` if the condition holds."""
+        then, after = self.name("then"), self.name("after")
+        self.branch(condition, then, after)
+        self.begin(then)
+        body()
+        self.enter(after)
 
     def loop(self, limit: str, body: Callable[[str], str | int]) -> None:
         """Runs ``body(i)`` for i from 0 while i < ``limit``; it returns the increment of i."""
-        self._repeat(limit, lambda i, _: (body(i), ""))
-
-    def fold(self, limit: str, kind: str, start: str, body: Callable[[str, str], str]) -> str:
-        """Folds ``value = body(i, value)`` over i from 0 to ``limit``, beginning with ``start``."""
-        return self._repeat(limit, lambda i, value: (1, body(i, value)), kind, start)
-
-    def _repeat(
-        self,
-        limit: str,
-        body: Callable[[str, str], tuple[str | int, str]],
-        kind: str = "",
-        start: str = "",
-    ) -> str:
-        head, inside, end = self.name("head"), self.name("inside"), self.name("end")
-        i, following, before = self.name("%i"), self.name("%next"), self.block
-        carried = self.name("%carried")
-        self.lines += [f"  br label %{head}", f"{head}:", ""]
-        place = len(self.lines) - 1
-        more = self.put(f"icmp slt i64 {i}, {limit}")
-        self.lines.append(f"  br i1 {more}, label %{inside}, label %{end}")
+        head, inside, end, before = *map(self.name, ("head", "inside", "end")), self.block
+        self.enter(head)
+        i = self.phi("i64", 0, before)
+        self.branch(self.compare("slt", i, limit), inside, end)
         self.begin(inside)
-        step, value = body(i, carried)
-        self.lines += [f"  {following} = add i64 {i}, {step}", f"  br label %{head}"]
-        self.lines[place] = f"  {i} = phi i64 [0, %{before}], [{following}, %{self.block}]"
-        if kind:
-            self.lines[place] += (
-                f"\n  {carried} = phi {kind} [{start}, %{before}], [{value}, %{self.block}]"
-            )
+        self.arrive(i, self.op("add", i, body(i)))
+        self.jump(head)
         self.begin(end)
-        return carried
 
     def switch(self, value: str, cases: dict[int, Callable[[], None]]) -> None:
+        """Runs the case of a value; nothing for other values."""
         after = self.name("after")
-        labels = {number: self.name("case") for number in cases}
-        choices = " ".join(f"i64 {number}, label %{label}" for number, label in labels.items())
-        self.lines.append(f"  switch i64 {value}, label %{after} [ {choices} ]")
-        for number, case in cases.items():
-            self.begin(labels[number])
+        labels = {key: self.name("case") for key in cases}
+        choices = " ".join(f"i64 {key}, label %{label}" for key, label in labels.items())
+        self.do(f"switch i64 {value}, label %{after} [ {choices} ]")
+        for key, case in cases.items():
+            self.begin(labels[key])
             case()
-            self.lines.append(f"  br label %{after}")
+            self.jump(after)
         self.begin(after)
 
-    def pointer(self, address: str) -> str:
-        return self.put(f"inttoptr i64 {address} to ptr")
 
-    def mask(self, lanes: str) -> str:
-        """The mask of the first ``lanes`` lanes of a vector."""
-        bits = self.put(f"trunc i64 {lanes} to i{LANES}")
-        return self.put(f"bitcast i{LANES} {bits} to <{LANES} x i1>")
-
-    def load(self, address: str, mask: str) -> str:
-        place = self.pointer(address)
-        return self.put(
-            f"call {VECTOR} {_LOAD}(ptr {place}, i32 {NUMBER_BYTES}, <{LANES} x i1> {mask}, "
-            f"{VECTOR} zeroinitializer)"
-        )
-
-    def prefetch(self, address: str) -> None:
-        """Prefetches a cache line into L2; it may lie beyond the array."""
-        place = self.pointer(address)
-        self.lines.append(f"  call void {_PREFETCH}(ptr {place}, i32 0, i32 2, i32 1)")
-
-    def store(self, vector: str, address: str) -> None:
-        place = self.pointer(address)
-        self.lines.append(f"  store {VECTOR} {vector}, ptr {place}, align {VECTOR_BYTES}")
-
-    def text(self) -> str:
-        return "\n".join([*self.lines, "  ret void", "}", ""])
+@functools.cache
+def _truths(kind: str) -> str:
+    """The type of a mask for a vector."""
+    return kind.partition(" x ")[0] + " x i1>"
 
 
-DECLARED = (
-    f"declare {VECTOR} {_LOAD}(ptr, i32, <{LANES} x i1>, {VECTOR})\n"
-    f"declare void {_STORE}({VECTOR}, ptr, i32, <{LANES} x i1>)\n"
-    f"declare void {_PREFETCH}(ptr, i32, i32, i32)\n"
-)
-
-
-def _signature(name: str) -> str:
-    """``last``: columns in the last of ``vectors``, ``mask``: its bits; ``stride``: in bytes."""
-    numbers = ", ".join(f"i64 %{x}" for x in ("from", "to", "steps", "vectors", "last", "mask"))
-    return f"internal void @{name}({numbers}, i64 %stride) noinline"
-
-
-def pack_rows(name: str) -> str:
-    """Copies rows of the right matrix, padded with zeros after the last column."""
-    w = Writer(_signature(name))
-    mask = w.mask("%mask")
-    every = f"<{', '.join(['i1 true'] * LANES)}>"
-
-    def copy(vectors: int) -> None:
-        def row(step: str) -> int:
-            start = w.at("%from", (step, "%stride"))
-            target = w.at("%to", (step, str(VECTOR_BYTES * vectors)))
-            for v in range(vectors):
-                here = w.op("add", start, VECTOR_BYTES * v)
-                w.prefetch(w.op("add", here, VECTOR_BYTES * vectors))
-                vector = w.load(here, mask if v == vectors - 1 else every)
-                w.store(vector, w.op("add", target, VECTOR_BYTES * v))
-            return 1
-
-        w.loop("%steps", row)
-
-    w.switch("%vectors", {v: functools.partial(copy, v) for v in MOST_ROWS})
-    return w.text()
-
-
-def pack_turned(name: str) -> str:
-    """Packs a transposed matrix: transposes blocks of 16 x 16 numbers.
-
-    The last column is repeated as padding, and up to 15 rows may be written after the last one.
-    """
-    w = Writer(_signature(name))
-    row_bytes = w.op("mul", "%vectors", VECTOR_BYTES)
-    columns = w.op("add", w.op("mul", w.op("sub", "%vectors", 1), LANES), "%last")
-
-    def block(step: str) -> int:
-        here = w.least(w.op("sub", "%steps", step), LANES)
-        mask = w.mask(w.op("lshr", str(ALL_LANES), w.op("sub", str(LANES), here)))
-        start = w.at("%from", (step, str(NUMBER_BYTES)))
-        target = w.at("%to", (step, row_bytes))
-
-        def vector(v: str) -> int:
-            first = w.op("mul", v, LANES)
-            last = w.op("sub", w.op("sub", columns, first), 1)
-            corner = w.at(start, (first, "%stride"))
-            starts = [w.at(corner, (w.least(str(i), last), "%stride")) for i in range(LANES)]
-            lines = [w.load(at, mask) for at in starts]
-            for at in starts:  # each on a page of its own, beyond the hardware prefetcher
-                w.prefetch(w.op("add", at, 2 * VECTOR_BYTES))
-            to = w.at(target, (v, str(VECTOR_BYTES)))
-            for i, line in enumerate(turned_block(w, lines)):
-                w.store(line, w.at(to, (str(i), row_bytes)))
-            return 1
-
-        w.loop("%vectors", vector)
-        return LANES
-
-    w.loop("%steps", block)
-    return w.text()
-
-
-def turned_block(w: Writer, lines: list[str]) -> list[str]:
-    """The transpose of 16 vectors: swaps single numbers, then groups of 2, 4 and 8."""
-    for distance in (1, 2, 4, 8):
-        following = list(lines)
-        for i in range(LANES):
-            if i & distance:
-                continue
-            low = [j if not j & distance else LANES + j - distance for j in range(LANES)]
-            high = [j + distance if not j & distance else LANES + j for j in range(LANES)]
-            for target, order in ((i, low), (i + distance, high)):
-                numbers = ", ".join(f"i32 {j}" for j in order)
-                following[target] = w.put(
-                    f"shufflevector {VECTOR} {lines[i]}, {VECTOR} {lines[i + distance]}, "
-                    f"<{LANES} x i32> <{numbers}>"
-                )
-        lines = following
-    return lines
+def module(*functions: Writer) -> str:
+    """The text of several functions, and what they call."""
+    declared = sorted(set().union(*(w.declared for w in functions)))
+    return "\n".join([*(w.text() for w in functions), *declared, ""])

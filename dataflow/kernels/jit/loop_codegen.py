@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.jit import ufunc_loops
+from dataflow.kernels.jit.llvm_builder import Writer, module, vector_of, vector_type
 from dataflow.kernels.jit.op_table import TABLE, TRUTHS
-from dataflow.kernels.jit.step_codegen import CALLED, Loop, StepWriter
+from dataflow.kernels.jit.step_codegen import CALLED, Loop, Places, StepWriter
 
 _VECTOR_BYTES = 64
 #: Bytes of scratch memory, and the fewest and most elements of a tile.
@@ -150,55 +151,70 @@ def _needs(op: str, operands: tuple[Any, ...], number: int) -> set[int]:
     return {*start, *(o for o in (*within, *following, done) if o < number)}
 
 
-class _StageText:
-    """Writes one stage: the loop over a tile's vectors, and then the remainder."""
+class _Axis:
+    """Writes what is done along the innermost axis."""
 
-    def __init__(self, loop: Loop, plan: _Plan, number: int, lanes: int, tile: int) -> None:
-        self.loop, self.plan, self.number, self.tile = loop, plan, number, tile
+    def __init__(self, w: Writer, loop: Loop, plan: _Plan) -> None:
+        self.w, self.loop, self.plan = w, loop, plan
         self.truths = plan.truths(loop)
-        prefix = f"s{number}." if plan.last else ""
-        self.wide = StepWriter(loop, lanes, f"{prefix}w")
-        self.rest = StepWriter(loop, lanes, f"{prefix}r", f"%{prefix}mask")
-        self.prefix, self.lanes = prefix, lanes
+        size = np.dtype(loop.dtype).itemsize
+        self.lanes = _VECTOR_BYTES // size
+        self.element = element_type(loop)
+        if not plan.last:
+            return
+        tile = _SCRATCH_BYTES // (size * len(plan.slots))
+        self.tile = min(max(tile, _LEAST_TILE), _MOST_TILE) // _LEAST_TILE * _LEAST_TILE
+        scratch = f"[{self.tile * len(plan.slots)} x {self.element}]"
+        self.scratch = w.room(scratch, _VECTOR_BYTES)
+        # The arguments of NumPy's functions: the arrays, their length, and the strides.
+        self.arrays, self.length, steps = w.room("[3 x ptr]"), w.room("i64"), w.room("[3 x i64]")
+        self.steps = [w.element("i64", steps, i) for i in range(3)]
+        for step in self.steps:
+            w.store("i64", size, step)
 
-    def lines(self, before: str, length: str, outside: str) -> list[str]:
-        """The lines between the blocks ``before`` and ``outside``; ``length``: of the axis or the tile."""
-        p, lanes = self.prefix, self.lanes
-        self.body(self.wide, f"%{p}v")
-        self.body(self.rest, f"%{p}whole")
-        numbers = ", ".join(f"i64 {i}" for i in range(lanes))
-        return [
-            f"  %{p}whole = and i64 {length}, {-lanes}",
-            f"  br label %{p}vectors",
-            f"{p}vectors:",
-            f"  %{p}v = phi i64 [0, %{before}], [%{p}v.next, %{p}vector.end]",
-            f"  %{p}v.in = icmp slt i64 %{p}v, %{p}whole",
-            f"  br i1 %{p}v.in, label %{p}vector, label %{p}rest",
-            f"{p}vector:",
-            *self.wide.lines,
-            f"  br label %{p}vector.end",
-            f"{p}vector.end:",
-            f"  %{p}v.next = add i64 %{p}v, {lanes}",
-            f"  br label %{p}vectors",
-            f"{p}rest:",
-            f"  %{p}left = sub i64 {length}, %{p}whole",
-            f"  %{p}some = icmp sgt i64 %{p}left, 0",
-            f"  br i1 %{p}some, label %{p}last, label %{outside}",
-            # The remainder is a vector, too, with a mask for its elements.
-            f"{p}last:",
-            f"  %{p}left.one = insertelement <{lanes} x i64> poison, i64 %{p}left, i64 0",
-            f"  %{p}left.all = shufflevector <{lanes} x i64> %{p}left.one, <{lanes} x i64> poison, "
-            f"<{lanes} x i32> zeroinitializer",
-            f"  %{p}mask = icmp slt <{lanes} x i64> <{numbers}>, %{p}left.all",
-            *self.rest.lines,
-            f"  br label %{outside}",
-        ]
+    def write(self, length: str, places: Places) -> None:
+        """Writes the code for an axis of so many elements."""
+        w, plan = self.w, self.plan
+        if not plan.last:
+            self._stage(0, length, "", places)
+            return
 
-    def body(self, w: StepWriter, place: str) -> None:
-        """Writes one vector, at position ``place`` of the tile."""
-        plan, stage = self.plan, self.number
+        def tile(begin: str) -> int:
+            here = w.least(w.op("sub", length, begin), self.tile)
+            w.store("i64", here, self.length)
+            for stage in range(plan.last + 1):
+                self._stage(stage, here, begin, places)
+                if stage < plan.last:
+                    for call in plan.calls[stage]:
+                        self._call(call, begin, places)
+            return self.tile
+
+        w.loop(length, tile)
+
+    def _stage(self, stage: int, length: str, begin: str, places: Places) -> None:
+        """The loop over vectors, and then the remainder, with a mask for its elements."""
+        w, lanes = self.w, self.lanes
+        whole = w.op("and", length, -lanes)
+
+        def vector(place: str) -> int:
+            self._body(StepWriter(w, self.loop, lanes, places), stage, place, begin)
+            return lanes
+
+        w.loop(whole, vector)
+        left = w.op("sub", length, whole)
+
+        def rest() -> None:
+            every = f"{vector_of('i64', range(lanes))}, {w.spread(lanes, 'i64', left)}"
+            mask = w.put(f"icmp slt {vector_type(lanes, 'i64')} {every}")
+            self._body(StepWriter(w, self.loop, lanes, places, mask), stage, whole, begin)
+
+        w.when(w.compare("sgt", left, 0), rest)
+
+    def _body(self, x: StepWriter, stage: int, place: str, begin: str) -> None:
+        """Writes one vector, at position ``place`` of the tile that begins at ``begin``."""
+        plan = self.plan
         # The position along the whole axis.
-        index = w.put(f"add i64 %tile.begin, {place}") if plan.last else place
+        index = self.w.op("add", begin, place) if begin else place
         values = [""] * len(plan.stage)
         parts: dict[int, list[str]] = {}
 
@@ -206,122 +222,60 @@ class _StageText:
             """The name of a value; values of earlier stages are loaded from scratch memory."""
             if not values[number]:
                 if number < plan.inputs:
-                    values[number] = w.input(number, index)
+                    values[number] = x.input(number, index)
                 elif plan.steps[number - plan.inputs][0] == "Const":
-                    values[number] = w.constant(plan.steps[number - plan.inputs][1][0])
+                    values[number] = x.constant(plan.steps[number - plan.inputs][1][0])
                 else:
-                    values[number] = self.from_scratch(w, number, place)
+                    values[number] = self._from_scratch(x, number, place)
             return values[number]
 
         for number, (op, operands) in enumerate(plan.steps, plan.inputs):
             if plan.stage[number] == stage and op not in plan.called and op != "Const":
                 for o in sorted(_needs(op, operands, number)):
                     need(o)
-                values[number] = w.value_of(op, operands, values[:number], parts)
+                values[number] = x.value_of(op, operands, values[:number], parts)
         for number in plan.kept[stage]:
-            self.to_scratch(w, number, need(number), place)
+            self._to_scratch(x, number, need(number), place)
         if stage == plan.last:
             for i, (value, letter) in enumerate(plan.results, plan.inputs):
-                w.store_result(i, letter, need(value), index)
+                x.store_result(i, letter, need(value), index)
 
-    def _scratch(self, w: StepWriter, value: int, place: str) -> str:
-        at = w.put(f"add i64 {place}, {self.plan.slots[value] * self.tile}")
-        return w.put(f"getelementptr {w.element}, ptr %scratch, i64 {at}")
+    def _slot(self, value: int, place: str) -> str:
+        at = self.w.op("add", place, self.plan.slots[value] * self.tile)
+        return self.w.element(self.element, self.scratch, at)
 
-    def to_scratch(self, w: StepWriter, value: int, name: str, place: str) -> None:
+    def _to_scratch(self, x: StepWriter, value: int, name: str, place: str) -> None:
         """Saves a whole vector: a tile consists of whole vectors."""
-        address = self._scratch(w, value, place)
+        slot = self._slot(value, place)
         if value in self.truths:
-            kind = f"<{self.lanes} x i8>"
-            name, at = w.put(f"zext {w.truth} {name} to {kind}"), f"ptr {address}, align 1"
-            w.lines.append(f"  store {kind} {name}, {at}")
+            self.w.store(x.bytes, self.w.put(f"zext {x.truth} {name} to {x.bytes}"), slot, 1)
         else:
-            w.lines.append(f"  store {w.type} {name}, ptr {address}, align {w.align}")
+            self.w.store(x.type, name, slot, x.align)
 
-    def from_scratch(self, w: StepWriter, value: int, place: str) -> str:
-        address = self._scratch(w, value, place)
+    def _from_scratch(self, x: StepWriter, value: int, place: str) -> str:
+        slot = self._slot(value, place)
         if value in self.truths:
-            return w.truth_of(w.put(f"load <{self.lanes} x i8>, ptr {address}, align 1"))
-        return w.put(f"load {w.type}, ptr {address}, align {w.align}")
+            return x.truth_of(self.w.load(x.bytes, slot, 1))
+        return self.w.load(x.type, slot, x.align)
 
-
-def _calls(plan: _Plan, stage: int, element: str, tile: int) -> tuple[list[str], set[str]]:
-    """The calls after a stage, and their declarations."""
-    lines, declared = [], set()
-    names = iter(f"%call{stage}.{i}" for i in range(1 << 20))
-
-    def put(text: str) -> str:
-        name = next(names)
-        lines.append(f"  {name} = {text}")
-        return name
-
-    def place(value: int) -> str:
-        if value in plan.slots:
-            at = str(plan.slots[value] * tile)
-            return put(f"getelementptr {element}, ptr %scratch, i64 {at}")
-        return put(f"getelementptr {element}, ptr %row{value}, i64 %tile.begin")
-
-    for call in plan.calls[stage]:
+    def _call(self, call: _Call, begin: str, places: Places) -> None:
+        """Calls NumPy's function on a tile."""
+        w = self.w
         for i, value in enumerate((*call.operands, call.value)):
-            pointer = place(value)
-            to = put(f"getelementptr ptr, ptr %call.arrays, i64 {i}")
-            lines.append(f"  store ptr {pointer}, ptr {to}")
-        function = ufunc_loops.symbol(call.op, "f" if element == "float" else "d")
-        declared.add(f"declare void {function}(ptr, ptr, ptr, ptr)")
-        arguments = "ptr %call.arrays, ptr %call.length, ptr %call.steps, ptr null"
-        lines.append(f"  call void {function}({arguments})")
-    return lines, declared
+            if value in self.plan.slots:
+                here = w.element(self.element, self.scratch, self.plan.slots[value] * self.tile)
+            else:
+                here = w.element(self.element, places.rows[value], begin)
+            w.store("ptr", here, w.element("ptr", self.arrays, i))
+        function = ufunc_loops.symbol(call.op, "f" if self.element == "float" else "d")
+        w.declare(function, *["ptr"] * 4)
+        operands = (self.arrays, self.length, self.steps[0], "null")
+        w.call(function, *[("ptr", x) for x in operands])
 
 
-def _innermost(
-    loop: Loop, inlined: frozenset[str], before: str, outside: str
-) -> tuple[list[str], list[str], set[str]]:
-    """The code along the innermost axis, the function's prologue, and declarations."""
-    plan = _Plan(loop, inlined)
-    size = np.dtype(loop.dtype).itemsize
-    lanes = _VECTOR_BYTES // size
-    element = "float" if loop.dtype == "float32" else "double"
-    if not plan.last:
-        text = _StageText(loop, plan, 0, lanes, 0)
-        lines = text.lines(before, "%length", outside)
-        return lines, [], text.wide.declared | text.rest.declared
-    tile = _SCRATCH_BYTES // (size * len(plan.slots))
-    tile = min(max(tile, _LEAST_TILE), _MOST_TILE) // _LEAST_TILE * _LEAST_TILE
-    begin = [
-        f"  %scratch = alloca [{tile * len(plan.slots)} x {element}], align {_VECTOR_BYTES}",
-        "  %call.arrays = alloca [3 x ptr]",
-        "  %call.length = alloca i64",
-        "  %call.steps = alloca [3 x i64]",
-        *(f"  %call.step{i} = getelementptr i64, ptr %call.steps, i64 {i}" for i in range(3)),
-        *(f"  store i64 {size}, ptr %call.step{i}" for i in range(3)),
-    ]
-    lines = [
-        "  br label %tiles",
-        "tiles:",
-        f"  %tile.begin = phi i64 [0, %{before}], [%tile.next, %tile.end]",
-        "  %tile.in = icmp slt i64 %tile.begin, %length",
-        f"  br i1 %tile.in, label %tile0, label %{outside}",
-    ]
-    declared: set[str] = set()
-    for stage in range(plan.last + 1):
-        text = _StageText(loop, plan, stage, lanes, tile)
-        lines.append(f"tile{stage}:")
-        if stage == 0:
-            lines += [
-                "  %tile.left = sub i64 %length, %tile.begin",
-                f"  %tile.short = icmp slt i64 %tile.left, {tile}",
-                f"  %tile.length = select i1 %tile.short, i64 %tile.left, i64 {tile}",
-                "  store i64 %tile.length, ptr %call.length",
-            ]
-        after = f"calls{stage}" if stage < plan.last else "tile.end"
-        lines += text.lines(f"tile{stage}", "%tile.length", after)
-        declared |= text.wide.declared | text.rest.declared
-        if stage < plan.last:
-            calls, functions = _calls(plan, stage, element, tile)
-            lines += [f"calls{stage}:", *calls, f"  br label %tile{stage + 1}"]
-            declared |= functions
-    lines += ["tile.end:", f"  %tile.next = add i64 %tile.begin, {tile}", "  br label %tiles"]
-    return lines, begin, declared
+def element_type(loop: Loop) -> str:
+    """LLVM's type of a loop's elements."""
+    return "float" if loop.dtype == "float32" else "double"
 
 
 def source(loop: Loop, inlined: frozenset[str] = frozenset()) -> str:
@@ -330,116 +284,89 @@ def source(loop: Loop, inlined: frozenset[str] = frozenset()) -> str:
     The table of a loop with rows ends with the address of the row indices (along the first axis) and
     the number of rows. It returns the position of an index that is out of range, else -1.
     """
-    element = "float" if loop.dtype == "float32" else "double"
-    letters = loop.letters
-    rank, count = loop.rank, len(letters)
-    lines = ["define i64 @loop(ptr %table) {", "entry:"]
+    return module(_on_data(loop, inlined), _on_objects(loop))
 
-    def field(name: str, place: int, kind: str = "i64") -> None:
-        lines.append(f"  %{name}.at = getelementptr i64, ptr %table, i64 {place}")
-        lines.append(f"  %{name} = load {kind}, ptr %{name}.at")
 
-    for r in range(rank):
-        field(f"length{r}", r)
-    field("length", rank)
-    place = rank + 1 + count
-    for i, letter in enumerate(letters):
+def _on_data(loop: Loop, inlined: frozenset[str]) -> Writer:
+    """The function ``loop``, whose table has the addresses of the data."""
+    w = Writer("i64 @loop(ptr %table)")
+    element, letters, rank = element_type(loop), loop.letters, loop.rank
+
+    def field(place: int, kind: str = "i64") -> str:
+        return w.load(kind, w.element("i64", "%table", place))
+
+    lengths = [field(r) for r in range(rank + 1)]
+    bases, strides, scalars = dict[int, str](), dict[int, list[str]](), dict[int, str]()
+    place = rank + 1 + len(letters)
+    for i, letter in enumerate(letters, rank + 1):
+        number = i - rank - 1
         if letter == "n":
-            field(f"double{i}", rank + 1 + i, "double")
-            cast = "fptrunc double" if element == "float" else "fadd double -0.0,"
-            lines.append(f"  %u{i} = {cast} %double{i}" + (" to float" * (element == "float")))
+            scalars[number] = field(i, "double")
+            if element == "float":
+                scalars[number] = w.put(f"fptrunc double {scalars[number]} to float")
             continue
-        field(f"base{i}", rank + 1 + i, "ptr")
-        for r in range(rank):
-            field(f"stride{i}.{r}", place)
-            place += 1
+        bases[number] = field(i, "ptr")
+        strides[number] = [field(place + r) for r in range(rank)]
+        place += rank
+    rows, limit = (field(place, "ptr"), field(place + 1)) if "r" in letters else ("", "")
+    axis = _Axis(w, loop, _Plan(loop, inlined))
+
+    def row_number(position: str) -> str:
+        """Loads the row index at a position of the index array."""
+        number = w.load(loop.index_type, w.element(loop.index_type, rows, position))
+        return number if loop.index_type == "i64" else w.put(f"sext i32 {number} to i64")
+
+    def check(position: str) -> int:
+        fine, wrong = w.name("fine"), w.name("wrong")
+        # A negative number is a large one.
+        w.branch(w.compare("ult", row_number(position), limit), fine, wrong)
+        w.begin(wrong)
+        w.leave("i64", position)
+        w.begin(fine)
+        return 1
+
+    def nest(indices: list[str]) -> None:
+        """The loops over the axes from ``len(indices)`` on."""
+        if len(indices) < rank:
+
+            def inside(i: str) -> int:
+                nest([*indices, i])
+                return 1
+
+            w.loop(lengths[len(indices)], inside)
+            return
+        row = row_number(indices[0]) if "r" in letters else ""
+        pointers, found = {}, dict(scalars)
+        for i, base in bases.items():
+            along = [row, *indices[1:]] if letters[i] == "r" else indices
+            offset = w.at("0", *zip(along, strides[i], strict=True))
+            pointers[i] = w.element("i8", base, offset)
+            if letters[i] == "u":
+                found[i] = w.load(element, pointers[i])
+            if letters[i] == "t":
+                found[i] = w.put(f"icmp ne i8 {w.load('i8', pointers[i])}, 0")
+        axis.write(lengths[rank], Places(pointers, found))
+
     if "r" in letters:
-        field("rows", place, "ptr")
-        field("limit", place + 1)
-    begin_at = len(lines)
-    before = "entry"
-    if "r" in letters:
-        lines += [*_CHECK, *_row_number(loop, "checked", "%c"), *_CHECKED]
-        before = "sound"
-    for r in range(rank):
-        lines += [f"  br label %head{r}", f"head{r}:"]
-        lines.append(f"  %i{r} = phi i64 [0, %{before}], [%next{r}, %end{r}]")
-        lines.append(f"  %in{r} = icmp slt i64 %i{r}, %length{r}")
-        outside = f"end{r - 1}" if r else "done"
-        lines += [f"  br i1 %in{r}, label %start{r}, label %{outside}", f"start{r}:"]
-        before = f"start{r}"
-    if "r" in letters:
-        lines += _row_number(loop, "number", "%i0")
-    for i, letter in enumerate(letters):
-        if letter == "n":
-            continue
-        offset = "0"
-        for r in range(rank):
-            index = "%number" if letter == "r" and r == 0 else f"%i{r}"
-            lines.append(f"  %step{i}.{r} = mul i64 {index}, %stride{i}.{r}")
-            lines.append(f"  %offset{i}.{r} = add i64 {offset}, %step{i}.{r}")
-            offset = f"%offset{i}.{r}"
-        lines.append(f"  %row{i} = getelementptr i8, ptr %base{i}, i64 {offset}")
-        if letter == "u":
-            lines.append(f"  %u{i} = load {element}, ptr %row{i}")
-        if letter == "t":
-            lines.append(f"  %byte{i} = load i8, ptr %row{i}")
-            lines.append(f"  %u{i} = icmp ne i8 %byte{i}, 0")
-    outside = f"end{rank - 1}" if rank else "done"
-    along, begin, declared = _innermost(loop, inlined, before, outside)
-    lines = [*lines[:begin_at], *begin, *lines[begin_at:], *along]
-    for r in reversed(range(rank)):
-        lines += [f"end{r}:", f"  %next{r} = add i64 %i{r}, 1", f"  br label %head{r}"]
-    lines += ["done:", "  ret i64 -1", "}", *sorted(declared)]
-    return "\n".join([*lines, *_for_objects(loop), ""])
+        w.loop(lengths[0], check)  # before anything is changed
+    nest([])
+    w.leave("i64", -1)
+    return w
 
 
-#: All row indices are checked before anything is changed.
-_CHECK = (
-    "  br label %check",
-    "check:",
-    "  %c = phi i64 [0, %entry], [%c.next, %fine]",
-    "  %c.in = icmp slt i64 %c, %length0",
-    "  br i1 %c.in, label %look, label %sound",
-    "look:",
-)
-_CHECKED = (
-    "  %c.fine = icmp ult i64 %checked, %limit",  # a negative number is a large one
-    "  br i1 %c.fine, label %fine, label %wrong",
-    "wrong:",
-    "  ret i64 %c",
-    "fine:",
-    "  %c.next = add i64 %c, 1",
-    "  br label %check",
-    "sound:",
-)
-
-
-def _row_number(loop: Loop, name: str, place: str) -> list[str]:
-    """Loads the row index at a position of the index array."""
-    lines = [f"  %{name}.at = getelementptr {loop.index_type}, ptr %rows, i64 {place}"]
-    if loop.index_type == "i64":
-        return [*lines, f"  %{name} = load i64, ptr %{name}.at"]
-    lines.append(f"  %{name}.short = load {loop.index_type}, ptr %{name}.at")
-    return [*lines, f"  %{name} = sext {loop.index_type} %{name}.short to i64"]
-
-
-def _for_objects(loop: Loop) -> list[str]:
-    """A function whose table has the array objects in place of the data's addresses."""
+def _on_objects(loop: Loop) -> Writer:
+    """The function ``objects``, whose table has the array objects in place of the data's addresses."""
     letters = loop.letters
-    fields = loop.rank + 1 + len(letters) + loop.rank * (len(letters) - letters.count("n"))
-    fields += 2 * ("r" in letters)
-    lines = ["define i64 @objects(ptr %objects) {", f"  %table = alloca [{fields} x i64]"]
-    for i in range(fields):
-        lines.append(f"  %from{i} = getelementptr i64, ptr %objects, i64 {i}")
-        lines.append(f"  %to{i} = getelementptr i64, ptr %table, i64 {i}")
-        place = i - loop.rank - 1
-        array = 0 <= place < len(letters) and letters[place] != "n"
-        if array or ("r" in letters and i == fields - 2):
-            lines.append(f"  %record{i} = load ptr, ptr %from{i}")
-            lines.append(f"  %data{i} = getelementptr i8, ptr %record{i}, i64 {DATA_OFFSET}")
-            lines.append(f"  %value{i} = load i64, ptr %data{i}")
-        else:
-            lines.append(f"  %value{i} = load i64, ptr %from{i}")
-        lines.append(f"  store i64 %value{i}, ptr %to{i}")
-    return [*lines, "  %result = call i64 @loop(ptr %table)", "  ret i64 %result", "}"]
+    count = loop.rank + 1 + len(letters) + loop.rank * (len(letters) - letters.count("n"))
+    count += 2 * ("r" in letters)
+    w = Writer("i64 @objects(ptr %objects)")
+    table = w.room(f"[{count} x i64]")
+    for i in range(count):
+        source, target = w.element("i64", "%objects", i), w.element("i64", table, i)
+        number = i - loop.rank - 1
+        is_array = 0 <= number < len(letters) and letters[number] != "n"
+        if is_array or ("r" in letters and i == count - 2):
+            source = w.element("i8", w.load("ptr", source), DATA_OFFSET)
+        w.store("i64", w.load("i64", source), target)
+    w.leave("i64", w.call("@loop", ("ptr", table), result="i64"))
+    return w

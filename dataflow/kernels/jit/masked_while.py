@@ -10,28 +10,16 @@ of the loop whose value has index ``number``. Such loops cannot be nested.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from dataflow.kernels.jit.llvm_builder import mangled
 
-class _Writer(Protocol):
-    """The part of `step_codegen.StepWriter` that is used here."""
-
-    type: str
-    truth: str
-    element: str
-    prefix: str
-    count: int
-    lanes: int
-    lines: list[str]
-    declared: set[str]
-
-    def put(self, text: str) -> str: ...
-    def spread(self, scalar: str) -> str: ...
-    def values_of(self, steps: Any, values: list[str]) -> None: ...
+if TYPE_CHECKING:
+    from dataflow.kernels.jit.step_codegen import StepWriter
 
 
 def write(
-    w: _Writer,
+    steps_writer: StepWriter,
     values: list[str],
     start: tuple[int, ...],
     steps: tuple[Any, ...],
@@ -40,28 +28,21 @@ def write(
     most: int,
 ) -> list[str]:
     """Writes the loop and returns the names of the parts of the final state."""
-    name = f"{w.prefix}repeat{w.count}"
-    w.lines += [f"  br label %{name}.before", f"{name}.before:", f"  br label %{name}", f"{name}:"]
-    first = len(w.lines)
-    state = [f"%{name}.state{i}" for i in range(len(start))]
-    inner = [*values, w.spread(w.put(f"sitofp i64 %{name}.i to {w.element}")), *state]
-    w.values_of(steps, inner)
-    after = [inner[number] for number in following]
-    ready = inner[done]
-    if w.lanes > 1:
-        function = f"@llvm.vector.reduce.and.v{w.lanes}i1"
-        w.declared.add(f"declare i1 {function}({w.truth})")
-        ready = w.put(f"call i1 {function}({w.truth} {ready})")
-    phis = [f"  %{name}.i = phi i64 [1, %{name}.before], [%{name}.next, %{name}]"]
-    for phi, begin, end in zip(state, start, after, strict=True):
-        pairs = f"[{values[begin]}, %{name}.before], [{end}, %{name}]"
-        phis.append(f"  {phi} = phi {w.type} {pairs}")
-    w.lines[first:first] = phis
-    w.lines += [
-        f"  %{name}.next = add i64 %{name}.i, 1",
-        f"  %{name}.last = icmp sgt i64 %{name}.next, {most}",
-        f"  %{name}.end = or i1 {ready}, %{name}.last",
-        f"  br i1 %{name}.end, label %{name}.after, label %{name}",
-        f"{name}.after:",
-    ]
-    return after
+    x, w = steps_writer, steps_writer.w
+    before, again, after = map(w.name, ("before", "again", "after"))
+    w.enter(before)
+    w.enter(again)
+    turn = w.phi("i64", 1, before)
+    state = [w.phi(x.type, values[begin], before) for begin in start]
+    inner = [*values, x.spread(w.put(f"sitofp i64 {turn} to {x.element}")), *state]
+    x.values_of(steps, inner)
+    ready = w.call(
+        f"@llvm.vector.reduce.and.{mangled(x.truth)}", (x.truth, inner[done]), result="i1"
+    )
+    result = [inner[value] for value in following]
+    following_turn = w.op("add", turn, 1)
+    for phi, value in zip((turn, *state), (following_turn, *result), strict=True):
+        w.arrive(phi, value)
+    w.branch(w.put(f"or i1 {ready}, {w.compare('sgt', following_turn, most)}"), after, again)
+    w.begin(after)
+    return result

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
-from dataflow.kernels.jit.llvm_builder import Writer
+from dataflow.kernels.jit.llvm_builder import Writer, module, number, vector_of, vector_type
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: Words in a block, and what each kind stores for a block: type and count.
@@ -74,7 +74,7 @@ def draw(kind: str, key: Any, first: int, blocks: int, limits: tuple[int, int] =
 
 def source() -> str:
     """A function for each kind in LLVM's assembly language; its argument is a table of fields."""
-    return "".join(_function(kind) for kind in _KINDS)
+    return module(*map(_function, _KINDS))
 
 
 def _signed(number: int) -> int:
@@ -93,9 +93,9 @@ def _high_product(w: Writer, a: str, b: str | int) -> tuple[str, str]:
 def _words(w: Writer, field: dict[str, str], counter: str) -> list[str]:
     """The four words of a block."""
     c = [counter, "0", "0", "0"]
-    for number in range(_ROUNDS):
+    for turn in range(_ROUNDS):
         keys = [
-            w.op("add", field[f"key{i}"], _signed(step * number % 2**64))
+            w.op("add", field[f"key{i}"], _signed(step * turn % 2**64))
             for i, step in enumerate(_KEY_STEPS)
         ]
         high0, low0 = _high_product(w, c[0], _MULTIPLIERS[0])
@@ -106,18 +106,14 @@ def _words(w: Writer, field: dict[str, str], counter: str) -> list[str]:
     return c
 
 
-def _function(kind: str) -> str:
+def _function(kind: str) -> Writer:
     w = Writer(f"void @{kind}(ptr %table)")
-    field = {
-        name: w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %table, i64 {i}')}")
-        for i, name in enumerate(_FIELDS)
-    }
+    field = w.fields("%table", _FIELDS)
     dtype, each = _KINDS[kind]
     block_bytes = each * np.dtype(dtype).itemsize
 
     def store(vector: str, type_: str, i: str) -> None:
-        to = w.pointer(w.at(field["out"], (i, str(block_bytes))))
-        w.lines.append(f"  store {type_} {vector}, ptr {to}, align 4")
+        w.store(type_, vector, w.pointer(w.at(field["out"], (i, block_bytes))), 4)
 
     def together(words: list[str]) -> str:
         vector = "poison"
@@ -130,25 +126,22 @@ def _function(kind: str) -> str:
         lanes, bits, element, whole = (
             (8, 8, "float", "i32") if kind == "float32" else (4, 11, "double", "i64")
         )
-        unit = (2.0**-24 if kind == "float32" else 2.0**-53).hex()
-        text = "0x" + struct.pack(">d", float.fromhex(unit)).hex().upper()
+        unit = number(2.0**-24 if kind == "float32" else 2.0**-53)
+        wholes, elements = vector_type(lanes, whole), vector_type(lanes, element)
         vector = together(words)
         if whole == "i32":
-            vector = w.put(f"bitcast <4 x i64> {vector} to <8 x i32>")
-        shift = ", ".join([f"{whole} {bits}"] * lanes)
-        units = ", ".join([f"{element} {text}"] * lanes)
-        upper = w.put(f"lshr <{lanes} x {whole}> {vector}, <{shift}>")
-        number = w.put(f"sitofp <{lanes} x {whole}> {upper} to <{lanes} x {element}>")
-        result = w.put(f"fmul <{lanes} x {element}> {number}, <{units}>")
-        store(result, f"<{lanes} x {element}>", i)
+            vector = w.put(f"bitcast <4 x i64> {vector} to {wholes}")
+        upper = w.put(f"lshr {wholes} {vector}, {vector_of(whole, [bits] * lanes)}")
+        found = w.put(f"sitofp {wholes} {upper} to {elements}")
+        store(w.put(f"fmul {elements} {found}, {vector_of(element, [unit] * lanes)}"), elements, i)
 
     def integer(word: str) -> str:
         """``low + word % range``: the quotient by the inverse is exact or one too small."""
         quotient, _ = _high_product(w, word, field["inverse"])
         rest = w.op("sub", word, w.op("mul", quotient, field["range"]))
         less = w.op("sub", rest, field["range"])
-        fits = w.put(f"icmp ult i64 {rest}, {field['range']}")
-        return w.op("add", w.put(f"select i1 {fits}, i64 {rest}, i64 {less}"), field["low"])
+        fits = w.compare("ult", rest, field["range"])
+        return w.op("add", w.select(fits, rest, less), field["low"])
 
     def block(i: str) -> int:
         words = _words(w, field, w.op("add", field["counter"], i))
@@ -165,4 +158,5 @@ def _function(kind: str) -> str:
         return 1
 
     w.loop(field["blocks"], block)
-    return w.text()
+    w.leave()
+    return w

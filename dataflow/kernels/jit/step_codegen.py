@@ -7,12 +7,12 @@ and none are contracted or reordered.
 from __future__ import annotations
 
 import platform
-import struct
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dataflow.kernels.jit import masked_while, transcendental, ufunc_loops
+from dataflow.kernels.jit.llvm_builder import Writer, number, vector_of, vector_type
 from dataflow.kernels.jit.op_table import TABLE, elementary_ops, truths_among
 
 
@@ -71,47 +71,46 @@ def can_write(op: str, dtype: Any) -> bool:
     return np.dtype(dtype).char in "fd" and (op in OPS or op in CALLED)
 
 
+class Places(NamedTuple):
+    """Where a loop's arrays are, by number: names of pointers to the current row, and of the inputs that
+    are one number (or bool) for the whole of it."""
+
+    rows: dict[int, str]
+    scalars: dict[int, str]
+
+
 class StepWriter:
-    """Writes the steps for one width: a vector of elements, or a single one.
+    """Writes the steps on vectors of ``lanes`` elements.
 
     With a ``mask``, only the elements that it selects are read and stored.
     """
 
-    def __init__(self, loop: Loop, lanes: int, prefix: str, mask: str = "") -> None:
-        self.loop, self.lanes, self.prefix, self.mask = loop, lanes, prefix, mask
-        self.element = "float" if loop.dtype == "float32" else "double"
-        self.letter = f"{'f32' if self.element == 'float' else 'f64'}"
-        self.align = 4 if self.element == "float" else 8
-        self.type = self.element if lanes == 1 else f"<{lanes} x {self.element}>"
-        self.truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
-        self.intrinsic = self.letter if lanes == 1 else f"v{lanes}{self.letter}"
-        self.lines: list[str] = []
-        self.truths: set[str] = set()
-        self.declared: set[str] = set()
-        self.count = 0
+    def __init__(self, w: Writer, loop: Loop, lanes: int, places: Places, mask: str = "") -> None:
+        self.w, self.loop, self.lanes, self.mask = w, loop, lanes, mask
+        self._places = places
+        single = loop.dtype == "float32"
+        self.element, self._whole_element = ("float", "i32") if single else ("double", "i64")
+        self.align = 4 if single else 8
+        self.type = vector_type(lanes, self.element)
+        self.truth = vector_type(lanes, "i1")
+        self.bytes = vector_type(lanes, "i8")
+        #: The type of integers as wide as the elements.
+        self.whole_type = vector_type(lanes, self._whole_element)
+        self._truths: set[str] = set()
+        self.put = w.put
 
-    def put(self, text: str) -> str:
-        """Adds the instruction ``text`` and returns the name of its result."""
-        name = f"%{self.prefix}{self.count}"
-        self.count += 1
-        self.lines.append(f"  {name} = {text}")
-        return name
+    def constant(self, value: float) -> str:
+        """A number, for each element."""
+        text = number(float(np.dtype(self.loop.dtype).type(value)))
+        return vector_of(self.element, [text] * self.lanes)
 
-    def constant(self, number: float) -> str:
-        rounded = float(np.dtype(self.loop.dtype).type(number))
-        text = "0x" + struct.pack(">d", rounded).hex().upper()
-        if self.lanes == 1:
-            return text
-        return "<" + ", ".join([f"{self.element} {text}"] * self.lanes) + ">"
+    def whole(self, value: int) -> str:
+        """An integer, for each element."""
+        return vector_of(self._whole_element, [value] * self.lanes)
 
     def spread(self, scalar: str, element: str = "") -> str:
         """A vector whose elements all equal ``scalar``."""
-        if self.lanes == 1:
-            return scalar
-        kind = f"<{self.lanes} x {element or self.element}>"
-        first = self.put(f"insertelement {kind} poison, {element or self.element} {scalar}, i64 0")
-        mask = f"<{self.lanes} x i32> zeroinitializer"
-        return self.put(f"shufflevector {kind} {first}, {kind} poison, {mask}")
+        return self.w.spread(self.lanes, element or self.element, scalar)
 
     def step(self, op: str, *x: Any) -> str:
         """Writes one op on names or Python numbers; returns the name of its result."""
@@ -120,14 +119,14 @@ class StepWriter:
         row = TABLE[op]
         if row.composed is not None:
             return str(row.composed.evaluate(list(x), self._step_with_truths))
-        x = tuple(self.constant(v) if isinstance(v, float) else v for v in x)
         if row.llvm.startswith("llvm."):
-            return self._intrinsic(row.llvm.removeprefix("llvm."), *x)
+            return self.call(row.llvm.removeprefix("llvm."), *x)
+        x = tuple(self._operand(v) for v in x)
         if row.llvm:
-            false = "false" if self.lanes == 1 else "zeroinitializer"
-            name = self.put(row.llvm.format(*x, t=self.type, truth=self.truth, false=false))
+            text = row.llvm.format(*x, t=self.type, truth=self.truth, false="zeroinitializer")
+            name = self.put(text)
             if row.is_bool:
-                self.truths.add(name)
+                self._truths.add(name)
             return name
         if self.element == "float" and op in ("Exp", "Log"):
             return transcendental.write(self, op, *x)
@@ -139,7 +138,7 @@ class StepWriter:
         return self.step(
             op,
             *(
-                self.step("Select", v, 1.0, 0.0) if i >= truths and v in self.truths else v
+                self.step("Select", v, 1.0, 0.0) if i >= truths and v in self._truths else v
                 for i, v in enumerate(x)
             ),
         )
@@ -147,87 +146,45 @@ class StepWriter:
     def _furthest(self, op: str, x: Any, y: Any) -> str:
         """The maximum or minimum of two elements, or of one and a number; NaN is propagated."""
         if not _TAKES_SECOND:
-            return self._intrinsic(op.lower(), x, self.constant(y) if isinstance(y, float) else y)
+            return self.call(op.lower(), x, y)
         # The second operand if it is NaN, or at least as large (as small).
         takes = self.step("LessEqual" if op == "Maximum" else "GreaterEqual", x, y)
         if not isinstance(y, float):
             takes = self.step("LogicalOr", takes, self.step("NotEqual", y, y))
         return self.step("Select", takes, y, x)
 
-    @property
-    def whole_type(self) -> str:
-        """The type of integers as wide as the elements."""
-        bits = "i32" if self.element == "float" else "i64"
-        return bits if self.lanes == 1 else f"<{self.lanes} x {bits}>"
-
-    def whole(self, number: int) -> str:
-        """An integer, for each element."""
-        if self.lanes == 1:
-            return str(number)
-        bits = "i32" if self.element == "float" else "i64"
-        return "<" + ", ".join([f"{bits} {number}"] * self.lanes) + ">"
+    def _operand(self, x: Any) -> str:
+        return self.constant(x) if isinstance(x, float) else x
 
     def call(self, name: str, *x: Any) -> str:
         """Calls an LLVM intrinsic on names or Python numbers."""
-        return self._intrinsic(name, *(self.constant(v) if isinstance(v, float) else v for v in x))
+        return self.w.intrinsic(name, self.type, *map(self._operand, x))
 
-    def _intrinsic(self, name: str, *x: str) -> str:
-        types = ", ".join([self.type] * len(x))
-        self.declared.add(f"declare {self.type} @llvm.{name}.{self.intrinsic}({types})")
-        operands = ", ".join(f"{self.type} {v}" for v in x)
-        return self.put(f"call {self.type} @llvm.{name}.{self.intrinsic}({operands})")
+    def _element(self, array: int, index: str, kind: str) -> str:
+        return self.w.element(kind, self._places.rows[array], index)
 
-    def element_address(self, number: int, index: str, kind: str) -> str:
-        return self.put(f"getelementptr {kind}, ptr %row{number}, i64 {index}")
-
-    def load(self, kind: str, address: str, align: int) -> str:
-        """Loads the elements at an address."""
-        if not self.mask:
-            return self.put(f"load {kind}, ptr {address}, align {align}")
-        name = f"@llvm.masked.load.v{self.lanes}{'i8' if align == 1 else self.letter}.p0"
-        self.declared.add(f"declare {kind} {name}(ptr, i32, {self.truth}, {kind})")
-        mask = f"{self.truth} {self.mask}"
-        return self.put(
-            f"call {kind} {name}(ptr {address}, i32 {align}, {mask}, {kind} zeroinitializer)"
-        )
-
-    def store(self, value: str, address: str, align: int) -> None:
-        """Stores results at an address."""
-        if not self.mask:
-            self.lines.append(f"  store {self.type} {value}, ptr {address}, align {align}")
-            return
-        name = f"@llvm.masked.store.v{self.lanes}{self.letter}.p0"
-        self.declared.add(f"declare void {name}({self.type}, ptr, i32, {self.truth})")
-        self.lines.append(
-            f"  call void {name}({self.type} {value}, ptr {address}, i32 {align}, "
-            f"{self.truth} {self.mask})"
-        )
-
-    def input(self, number: int, index: str) -> str:
+    def input(self, array: int, index: str) -> str:
         """Loads an input's element at a position of the innermost axis."""
-        letter = self.loop.inputs[number]
-        if letter in "un":
-            return self.spread(f"%u{number}")
-        if letter == "t":
-            return self.spread(f"%u{number}", "i1")
+        letter = self.loop.inputs[array]
+        if letter in "unt":
+            return self.spread(self._places.scalars[array], "i1" if letter == "t" else "")
         if letter == "b":
-            kind = "i8" if self.lanes == 1 else f"<{self.lanes} x i8>"
-            byte = self.load(kind, self.element_address(number, index, "i8"), 1)
-            return self.truth_of(byte)
-        return self.load(self.type, self.element_address(number, index, self.element), self.align)
+            place = self._element(array, index, "i8")
+            return self.truth_of(self.w.load(self.bytes, place, 1, self.mask))
+        place = self._element(array, index, self.element)
+        return self.w.load(self.type, place, self.align, self.mask)
 
     def truth_of(self, byte: str) -> str:
         """The bools that bytes represent."""
-        kind, zero = ("i8", "0") if self.lanes == 1 else (f"<{self.lanes} x i8>", "zeroinitializer")
-        return self.put(f"icmp ne {kind} {byte}, {zero}")
+        return self.put(f"icmp ne {self.bytes} {byte}, zeroinitializer")
 
-    def store_result(self, number: int, letter: str, value: str, index: str) -> None:
-        """Stores an element of array ``number`` at a position of the innermost axis, or adds to it."""
-        address = self.element_address(number, index, self.element)
+    def store_result(self, array: int, letter: str, value: str, index: str) -> None:
+        """Stores an element of an array at a position of the innermost axis, or adds to it."""
+        place = self._element(array, index, self.element)
         if letter == "+":
-            before = self.load(self.type, address, self.align)
+            before = self.w.load(self.type, place, self.align, self.mask)
             value = self.put(f"fadd {self.type} {before}, {value}")
-        self.store(value, address, self.align)
+        self.w.store(self.type, value, place, self.align, self.mask)
 
     def values_of(self, steps: Any, values: list[str]) -> None:
         """Writes steps one after the other, and appends the names of their results to ``values``."""

@@ -34,6 +34,7 @@ import numpy as np
 
 from dataflow.kernels.blas import num_threads
 from dataflow.kernels.jit.compiler import address_of, compile_source
+from dataflow.kernels.jit.llvm_builder import Writer, module
 from dataflow.kernels.parallel import num_workers
 from dataflow.kernels.subnormals import compute_in_this_thread
 
@@ -171,212 +172,168 @@ def source(futex: int, moment: str) -> str:
     list, takes part, and returns when all its calls are made; the list begins with pairs (address of a
     function, offset of its table in the list). ``wait(count)`` only spins, to measure how long it takes.
     """
-    pause = f'  call void asm sideeffect "{moment}", ""()'
+    return module(_take(), _serve(futex, moment), _run(futex, moment), _spin(moment))
 
-    def places(*names: tuple[str, int]) -> list[str]:
-        return [f"  %{n} = getelementptr i8, ptr %memory, i64 {place}" for n, place in names]
 
-    def word(name: str) -> str:
-        return f"  %{name} = load atomic i64, ptr %word seq_cst, align 8"
+class _Text(Writer):
+    """A function of the team's memory; all its accesses that another thread must see are atomic."""
 
-    def system(call: int, place: str, number: str) -> str:
-        return (
-            f"  call i64 (i64, ...) @syscall(i64 {futex}, ptr {place}, i64 {call}, i64 {number}, "
-            "i64 0, i64 0, i64 0)"
-        )
+    def place(self, offset: int) -> str:
+        """The place of a field."""
+        return self.element("i8", "%memory", offset)
 
-    def idle(looks: str) -> list[str]:
-        """Pauses before the next look, or goes to sleep after too many."""
-        return [
-            "idle:",
-            f"  %{looks}.next = add i64 %{looks}, 1",
-            f"  %patient = icmp ult i64 %{looks}, %patience",
-            "  br i1 %patient, label %again, label %sleep",
-            "again:",
-            pause,
-            "  br label %wait",
-        ]
+    def see(self, offset: int) -> str:
+        """The field's value as all threads agree on it."""
+        return self.put(f"load atomic i64, ptr {self.place(offset)} seq_cst, align 8")
 
-    # Makes calls of list number %epoch until none is left; returns how many.
-    take = [
-        "define internal i64 @take(ptr %memory, i64 %epoch) {",
-        "entry:",
-        *places(("word", _WORD), ("list.at", _CALLS), ("each.at", _EACH)),
-        "  br label %next",
-        "next:",
-        "  %made = phi i64 [0, %entry], [%made, %claim], [%made.now, %made.one]",
-        word("seen"),
-        "  %seen.epoch = lshr i64 %seen, 32",
-        "  %same = icmp eq i64 %seen.epoch, %epoch",
-        "  br i1 %same, label %look, label %over",
-        "look:",
-        "  %i = and i64 %seen, 65535",
-        "  %count.high = lshr i64 %seen, 16",
-        "  %count = and i64 %count.high, 65535",
-        "  %more = icmp ult i64 %i, %count",
-        "  br i1 %more, label %claim, label %over",
-        "claim:",
-        "  %raised = add i64 %seen, 1",
-        "  %pair = cmpxchg ptr %word, i64 %seen, i64 %raised seq_cst seq_cst",
-        "  %mine = extractvalue {i64, i1} %pair, 1",
-        "  br i1 %mine, label %make, label %next",
-        "make:",
-        "  %list = load ptr, ptr %list.at",
-        "  %each = load i64, ptr %each.at",
-        "  %first = mul i64 %i, %each",
-        "  %after = add i64 %first, %each",
-        "  br label %call",
-        "call:",
-        "  %c = phi i64 [%first, %make], [%c.next, %call]",
-        "  %offset = mul i64 %c, 16",
-        "  %entry.at = getelementptr i8, ptr %list, i64 %offset",
-        "  %function = load ptr, ptr %entry.at",
-        "  %place.at = getelementptr i8, ptr %entry.at, i64 8",
-        "  %place = load i64, ptr %place.at",
-        "  %table = getelementptr i8, ptr %list, i64 %place",
-        "  call void %function(ptr %table)",
-        "  %c.next = add i64 %c, 1",
-        "  %all = icmp eq i64 %c.next, %after",
-        "  br i1 %all, label %made.one, label %call",
-        "made.one:",
-        "  %made.now = add i64 %made, 1",
-        "  br label %next",
-        "over:",
-        "  ret i64 %made",
-        "}",
-    ]
-    serve = [
-        "define void @serve(ptr %memory) {",
-        "entry:",
-        *places(
-            ("word", _WORD),
-            ("epoch.at", _WORD + 4),
-            ("done", _DONE),
-            ("sleepers", _SLEEPERS),
-            ("caller", _CALLER_SLEEPS),
-            ("patience.at", _PATIENCE),
-            ("members.at", _MEMBERS),
-            ("stopped.at", _STOPPED),
-            ("joined", _JOINED),
-        ),
-        "  %patience = load i64, ptr %patience.at",
-        "  br label %rest",
-        "rest:",
-        "  %known = phi i64 [0, %entry], [%epoch, %unasked], [%epoch, %report], [%epoch, %wake],"
-        " [%epoch, %begin], [%known, %sleep]",
-        "  br label %wait",
-        "wait:",
-        "  %count = phi i64 [0, %rest], [%count.next, %again]",
-        word("seen"),
-        "  %epoch = lshr i64 %seen, 32",
-        "  %same = icmp eq i64 %epoch, %known",
-        "  br i1 %same, label %idle, label %new",
-        *idle("count"),
-        "sleep:",
-        "  %before = atomicrmw add ptr %sleepers, i64 1 seq_cst",
-        system(_WAIT, "%epoch.at", "%known"),
-        "  %after = atomicrmw sub ptr %sleepers, i64 1 seq_cst",
-        "  br label %rest",
-        "new:",
-        "  %stopped = load atomic i64, ptr %stopped.at seq_cst, align 8",
-        "  %stops = icmp ne i64 %stopped, 0",
-        "  %members = load atomic i64, ptr %members.at seq_cst, align 8",
-        "  %ticket = atomicrmw add ptr %joined, i64 1 seq_cst",
-        "  %asked = icmp slt i64 %ticket, %members",
-        "  br i1 %stops, label %end, label %chosen",
-        "chosen:",
-        "  br i1 %asked, label %begin, label %unasked",
-        "unasked:",
-        "  br label %rest",
-        "begin:",
-        "  %made = call i64 @take(ptr %memory, i64 %epoch)",
-        "  %some = icmp ne i64 %made, 0",
-        "  br i1 %some, label %report, label %rest",
-        "report:",
-        "  %total = atomicrmw add ptr %done, i64 %made seq_cst",
-        "  %sleeps = load atomic i64, ptr %caller seq_cst, align 8",
-        "  %asleep = icmp ne i64 %sleeps, 0",
-        "  br i1 %asleep, label %wake, label %rest",
-        "wake:",
-        system(_WAKE, "%done", "1"),
-        "  br label %rest",
-        "end:",
-        "  ret void",
-        "}",
-    ]
-    run = [
-        "define void @run(ptr %memory, i64 %members, i64 %each, i64 %count, ptr %list) {",
-        "entry:",
-        *places(
-            ("word", _WORD),
-            ("epoch.at", _WORD + 4),
-            ("done", _DONE),
-            ("sleepers", _SLEEPERS),
-            ("caller", _CALLER_SLEEPS),
-            ("list.at", _CALLS),
-            ("patience.at", _PATIENCE),
-            ("members.at", _MEMBERS),
-            ("joined", _JOINED),
-            ("each.at", _EACH),
-        ),
-        "  %patience = load i64, ptr %patience.at",
-        "  store i64 %each, ptr %each.at",
-        "  store ptr %list, ptr %list.at",
-        "  store atomic i64 %members, ptr %members.at seq_cst, align 8",
-        "  store atomic i64 0, ptr %done seq_cst, align 8",
-        "  store atomic i64 0, ptr %caller seq_cst, align 8",
-        "  store atomic i64 0, ptr %joined seq_cst, align 8",
-        word("old"),
-        "  %old.epoch = lshr i64 %old, 32",
-        "  %raised = add i64 %old.epoch, 1",
-        "  %epoch = and i64 %raised, 4294967295",
-        "  %high = shl i64 %epoch, 32",
-        "  %middle = shl i64 %count, 16",
-        "  %new = or i64 %high, %middle",
-        "  store atomic i64 %new, ptr %word seq_cst, align 8",
-        "  %asleep = load atomic i64, ptr %sleepers seq_cst, align 8",
-        "  %some = icmp ne i64 %asleep, 0",
-        "  br i1 %some, label %wake, label %take",
-        "wake:",
-        "  %none = icmp eq i64 %members, 0",
-        f"  %wakes = select i1 %none, i64 {_ALL}, i64 %members",
-        system(_WAKE, "%epoch.at", "%wakes"),
-        "  br label %take",
-        "take:",
-        "  %made = call i64 @take(ptr %memory, i64 %epoch)",
-        "  %others = sub i64 %count, %made",
-        "  br label %wait",
-        "wait:",
-        "  %looks = phi i64 [0, %take], [%looks.next, %again]",
-        "  %so.far = load atomic i64, ptr %done seq_cst, align 8",
-        "  %all = icmp eq i64 %so.far, %others",
-        "  br i1 %all, label %end, label %idle",
-        *idle("looks"),
-        "sleep:",
-        "  store atomic i64 1, ptr %caller seq_cst, align 8",
-        "  %now = load atomic i64, ptr %done seq_cst, align 8",
-        "  %finished = icmp eq i64 %now, %others",
-        "  br i1 %finished, label %end, label %down",
-        "down:",
-        system(_WAIT, "%done", "%now"),
-        "  br label %sleep",
-        "end:",
-        "  ret void",
-        "}",
-    ]
-    wait = [
-        "define void @wait(i64 %limit) {",
-        "entry:",
-        "  br label %loop",
-        "loop:",
-        "  %count = phi i64 [0, %entry], [%count.next, %loop]",
-        "  %count.next = add i64 %count, 1",
-        pause,
-        "  %more = icmp ult i64 %count.next, %limit",
-        "  br i1 %more, label %loop, label %end",
-        "end:",
-        "  ret void",
-        "}",
-    ]
-    declared = "declare i64 @syscall(i64, ...)"
-    return "\n".join([*take, *serve, *run, *wait, declared, ""])
+    def show(self, value: str | int, offset: int) -> None:
+        """Stores the field's value for all threads."""
+        self.do(f"store atomic i64 {value}, ptr {self.place(offset)} seq_cst, align 8")
+
+    def change(self, kind: str, offset: int, by: str | int) -> str:
+        """Adds to a field, or subtracts from it; the value before."""
+        return self.put(f"atomicrmw {kind} ptr {self.place(offset)}, i64 {by} seq_cst")
+
+    def futex(self, system_call: int, offset: int, operation: int, value: str | int) -> None:
+        """Sleeps if the field (of 32 bits) has a value, or wakes so many threads."""
+        zeros = [("i64", 0)] * 3
+        place = ("ptr", self.place(offset))
+        self.declare("@syscall", "i64", "...", result="i64")
+        operands = (("i64", system_call), place, ("i64", operation), ("i64", value), *zeros)
+        self.call("@syscall", *operands, result="i64 (i64, ...)")
+
+    def pause(self, moment: str) -> None:
+        """A short pause for the processor."""
+        self.do(f'call void asm sideeffect "{moment}", ""()')
+
+    def idle(self, looks: str, patience: str, moment: str) -> None:
+        """Pauses before the next look (block ``wait``), or after too many goes on with ``sleep``."""
+        self.begin("idle")
+        following = self.op("add", looks, 1)
+        self.branch(self.compare("ult", looks, patience), "again", "sleep")
+        self.begin("again")
+        self.pause(moment)
+        self.arrive(looks, following)
+        self.jump("wait")
+
+
+def _take() -> Writer:
+    """Makes calls of list number ``epoch`` until none is left; returns how many."""
+    w = _Text("internal i64 @take(ptr %memory, i64 %epoch)")
+    w.enter("next")
+    made = w.phi("i64", 0, "entry")
+    seen = w.see(_WORD)
+    w.branch(w.compare("eq", w.op("lshr", seen, 32), "%epoch"), "look", "over")
+    w.begin("look")
+    i = w.op("and", seen, MOST_CALLS)
+    count = w.op("and", w.op("lshr", seen, 16), MOST_CALLS)
+    w.branch(w.compare("ult", i, count), "claim", "over")
+    w.begin("claim")
+    raised = w.op("add", seen, 1)
+    pair = w.put(f"cmpxchg ptr {w.place(_WORD)}, i64 {seen}, i64 {raised} seq_cst seq_cst")
+    w.arrive(made, made)
+    w.branch(w.put(f"extractvalue {{i64, i1}} {pair}, 1"), "make", "next")
+    w.begin("make")
+    calls, each = w.load("ptr", w.place(_CALLS)), w.load("i64", w.place(_EACH))
+    first = w.op("mul", i, each)
+    after = w.op("add", first, each)
+    w.enter("call")
+    call = w.phi("i64", first, "make")
+    entry = w.element("i8", calls, w.op("mul", call, 16))
+    function, offset = w.load("ptr", entry), w.load("i64", w.element("i8", entry, 8))
+    w.call(function, ("ptr", w.element("i8", calls, offset)))
+    following = w.op("add", call, 1)
+    w.arrive(call, following)
+    w.branch(w.compare("eq", following, after), "made", "call")
+    w.begin("made")
+    w.arrive(made, w.op("add", made, 1))
+    w.jump("next")
+    w.begin("over")
+    w.leave("i64", made)
+    return w
+
+
+def _serve(futex: int, moment: str) -> Writer:
+    w = _Text("void @serve(ptr %memory)")
+    patience = w.load("i64", w.place(_PATIENCE))
+    w.enter("rest")
+    known = w.phi("i64", 0, "entry")
+    w.enter("wait")
+    looks = w.phi("i64", 0, "rest")
+    epoch = w.op("lshr", w.see(_WORD), 32)
+    w.branch(w.compare("eq", epoch, known), "idle", "new")
+    w.idle(looks, patience, moment)
+    w.begin("sleep")
+    w.change("add", _SLEEPERS, 1)
+    w.futex(futex, _WORD + 4, _WAIT, known)
+    w.change("sub", _SLEEPERS, 1)
+    w.arrive(known, known)
+    w.jump("rest")
+    w.begin("new")
+    stopped = w.see(_STOPPED)
+    members = w.see(_MEMBERS)
+    asked = w.compare("slt", w.change("add", _JOINED, 1), members)
+    w.branch(w.compare("ne", stopped, 0), "end", "chosen")
+    w.begin("chosen")
+    w.arrive(known, epoch)
+    w.branch(asked, "begin", "rest")
+    w.begin("begin")
+    made = w.call("@take", ("ptr", "%memory"), ("i64", epoch), result="i64")
+    w.arrive(known, epoch)
+    w.branch(w.compare("ne", made, 0), "report", "rest")
+    w.begin("report")
+    w.change("add", _DONE, made)
+    w.arrive(known, epoch)
+    w.branch(w.compare("ne", w.see(_CALLER_SLEEPS), 0), "wake", "rest")
+    w.begin("wake")
+    w.futex(futex, _DONE, _WAKE, 1)
+    w.arrive(known, epoch)
+    w.jump("rest")
+    w.begin("end")
+    w.leave()
+    return w
+
+
+def _run(futex: int, moment: str) -> Writer:
+    w = _Text("void @run(ptr %memory, i64 %members, i64 %each, i64 %count, ptr %list)")
+    patience = w.load("i64", w.place(_PATIENCE))
+    w.store("i64", "%each", w.place(_EACH))
+    w.store("ptr", "%list", w.place(_CALLS))
+    w.show("%members", _MEMBERS)
+    for field in (_DONE, _CALLER_SLEEPS, _JOINED):
+        w.show(0, field)
+    epoch = w.op("and", w.op("add", w.op("lshr", w.see(_WORD), 32), 1), 0xFFFFFFFF)
+    w.show(w.op("or", w.op("shl", epoch, 32), w.op("shl", "%count", 16)), _WORD)
+    w.branch(w.compare("ne", w.see(_SLEEPERS), 0), "wake", "take")
+    w.begin("wake")
+    wakes = w.select(w.compare("eq", "%members", 0), _ALL, "%members")
+    w.futex(futex, _WORD + 4, _WAKE, wakes)
+    w.enter("take")
+    made = w.call("@take", ("ptr", "%memory"), ("i64", epoch), result="i64")
+    others = w.op("sub", "%count", made)
+    w.enter("wait")
+    looks = w.phi("i64", 0, "take")
+    w.branch(w.compare("eq", w.see(_DONE), others), "end", "idle")
+    w.idle(looks, patience, moment)
+    w.begin("sleep")
+    w.show(1, _CALLER_SLEEPS)
+    now = w.see(_DONE)
+    w.branch(w.compare("eq", now, others), "end", "down")
+    w.begin("down")
+    w.futex(futex, _DONE, _WAIT, now)
+    w.jump("sleep")
+    w.begin("end")
+    w.leave()
+    return w
+
+
+def _spin(moment: str) -> Writer:
+    w = _Text("void @wait(i64 %limit)")
+
+    def once(_: str) -> int:
+        w.pause(moment)
+        return 1
+
+    w.loop("%limit", once)
+    w.leave()
+    return w

@@ -8,7 +8,10 @@ infinity, overflow and subnormal numbers follow IEEE 754.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataflow.kernels.jit.step_codegen import StepWriter
 
 #: exp(x) is 0 below the first, and infinity above the second.
 _LOWEST, _HIGHEST = -103.97208404541015625, 88.72283935546875
@@ -39,21 +42,7 @@ _EXPONENT_BIAS, _EXPONENT_SHIFT = 127, 23
 _DIGITS, _HALF_BITS = 0x007FFFFF, 0x3F000000
 
 
-class Steps(Protocol):
-    """The part of `step_codegen.StepWriter` that is used here."""
-
-    type: str
-
-    def put(self, text: str) -> str: ...
-    def step(self, op: str, *x: Any) -> str: ...
-    def call(self, name: str, *x: Any) -> str: ...
-    def whole(self, number: int) -> str: ...
-
-    @property
-    def whole_type(self) -> str: ...
-
-
-def write(steps: Steps, op: str, x: str) -> str:
+def write(steps: StepWriter, op: str, x: str) -> str:
     """Writes the steps of ``op`` on ``x`` and returns the name of the result."""
     match op:
         case "Exp":
@@ -63,20 +52,20 @@ def write(steps: Steps, op: str, x: str) -> str:
     raise ValueError(f"no machine code for the op type {op!r}")
 
 
-def _polynomial(steps: Steps, coefficients: tuple[float, ...], x: str) -> str:
+def _polynomial(steps: StepWriter, coefficients: tuple[float, ...], x: str) -> str:
     total: Any = coefficients[0]
     for coefficient in coefficients[1:]:
         total = steps.call("fma", total, x, coefficient)
     return total  # type: ignore[no-any-return]
 
 
-def _power_of_two(steps: Steps, whole: str) -> str:
+def _power_of_two(steps: StepWriter, whole: str) -> str:
     raised = steps.put(f"add {steps.whole_type} {whole}, {steps.whole(_EXPONENT_BIAS)}")
     bits = steps.put(f"shl {steps.whole_type} {raised}, {steps.whole(_EXPONENT_SHIFT)}")
     return steps.put(f"bitcast {steps.whole_type} {bits} to {steps.type}")
 
 
-def _exp(steps: Steps, x: str) -> str:
+def _exp(steps: StepWriter, x: str) -> str:
     """2^n exp(r), where n is an integer and abs(r) <= ln(2) / 2."""
     shifted = steps.step("Add", steps.step("Mul", x, _LOG2_E), _MAGIC)
     n = steps.step("Sub", shifted, _MAGIC)
@@ -95,7 +84,7 @@ def _exp(steps: Steps, x: str) -> str:
     return steps.step("Select", steps.step("LessEqual", x, _LOWEST), 0.0, power)
 
 
-def _log(steps: Steps, x: str) -> str:
+def _log(steps: StepWriter, x: str) -> str:
     """e ln 2 + ln(m), where x = m 2^e and m is near 1."""
     tiny = steps.step("Less", x, _SMALLEST_NORMAL)
     raised = steps.step("Select", tiny, steps.step("Mul", x, _RAISE), x)
@@ -115,7 +104,7 @@ def _log(steps: Steps, x: str) -> str:
     return _logarithm_at_the_ends(steps, x, total)
 
 
-def _logarithm_at_the_ends(steps: Steps, x: str, total: str) -> str:
+def _logarithm_at_the_ends(steps: StepWriter, x: str, total: str) -> str:
     """The logarithm ``total``, corrected for infinity, NaN, zero and negative numbers."""
     infinity = float("inf")
     total = steps.step("Select", steps.step("Less", x, infinity), total, x)  # and NaN
