@@ -89,6 +89,14 @@ RIGHT: dict[str, Any] = {
     "lesson19.q4": ["By layer, and by data"],
     "lesson20.q1": ["table"],
     "lesson20.q2": ["at a step before that, but not at 0"],
+    "lesson21.q1": "7",
+    "lesson21.q2": ["1,024 times"],
+    "lesson21.q3": ["h"],
+    "lesson21.q4": ["forward mode: 3 walks"],
+    "lesson22.q1": ["once for each step in between"],
+    "lesson22.q2": ["about 8"],
+    "lesson22.q3": "[0.5, 0.5, 0, 0]",
+    "lesson22.q4": ["7 back"],
 }
 
 
