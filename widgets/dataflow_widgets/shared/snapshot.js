@@ -26,11 +26,14 @@ export async function restoreSnapshot(model, pane) {
 
 export async function openSnapshot({ model, store, pane, frame, redraw, applyMarks }) {
   if (model.get("standalone")) {
-    // A saved web page: no kernel, no engine; what was laid out is shown, the rest is drawn plainly.
-    pane.options.host = null;
+    // A saved web page, without a kernel. `graph_page` gives it Graphviz; one saved from a view is small and has
+    // what was laid out, and draws the rest plainly.
+    const { host } = pane.options;
+    const brought = Boolean(host?.source || host?.coming);
+    if (!brought) pane.options.host = null;
     if (!(await restoreSnapshot(model, pane))) await redraw();
     applyMarks();
-    frame.note("A saved page: scopes that were closed open in a plainer drawing.");
+    if (!brought) frame.note("A saved page: scopes that were closed open in a plainer drawing.");
     return;
   }
   if (store.heard || (store.graph.nodes.length && !model.get("snapshot"))) return redraw();

@@ -30,10 +30,10 @@ await loader.default.render({{ model, el: document.getElementById("widget") }});
 
 def graph_page(graph: Any, title: str, height: int = 900) -> str:
     """The page: the GraphView of ``graph`` under ``title``, at most ``height`` px high. About 0.9 MB."""
-    from dataflow.introspect.graph_json import graph_to_dict
+    from dataflow_widgets.graph_view import graph_and_nodes
     from dataflow_widgets.words import describe_nodes
 
-    nodes = graph_to_dict(graph)["nodes"]
+    _, nodes = graph_and_nodes(graph)
     words = describe_nodes(nodes, None)
     state = {
         "kind": "graph_view",
@@ -45,7 +45,7 @@ def graph_page(graph: Any, title: str, height: int = 900) -> str:
         "words": words,
         "marks": {},
         "failure": "",
-        "direction": "down",
+        "direction": "auto",
         "only": [],
         "profile_data": {},
         "standalone": True,
