@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.philox import Stream, stream_of, uniform
 from dataflow.kernels.registry import kernel
 
@@ -249,7 +250,7 @@ def learned_unigram_sampler_kernel(
     with lock:
         draw, chances = _by_weights(ahead, weights)
         result = _result(true_classes, draw, chances, num_true, num_sampled, unique, range_max)
-        weights += np.bincount(np.asarray(true_classes).reshape(-1), minlength=range_max)
+        weights += np.bincount(as_intp(np.asarray(true_classes)).reshape(-1), minlength=range_max)
     return result
 
 
@@ -321,7 +322,7 @@ def all_candidate_sampler_kernel(
     if len(shape) != 2 or shape[1] != num_true:
         raise _bad(f"true_classes must have {num_true} columns, got shape {list(shape)}")
     return (
-        np.arange(num_sampled),
+        np.arange(num_sampled, dtype=np.int64),
         np.ones(shape, np.float32),
         np.ones(num_sampled, np.float32),
     )

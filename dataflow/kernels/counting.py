@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
 
 
@@ -27,9 +28,9 @@ def bincount_kernel(xp: Any, arr: Any, size: Any, weights: Any) -> Any:
     if weights.size:
         if weights.size != flat.size:
             raise ValueError(f"weights has shape {weights.shape}, arr {arr.shape}")
-        weighted = xp.bincount(flat[kept], weights.reshape(-1)[kept], minlength=count)
+        weighted = xp.bincount(as_intp(flat[kept]), weights.reshape(-1)[kept], minlength=count)
         return weighted.astype(weights.dtype)
-    return xp.bincount(flat[kept], minlength=count).astype(weights.dtype)
+    return xp.bincount(as_intp(flat[kept]), minlength=count).astype(weights.dtype)
 
 
 @kernel("DenseBincount")
@@ -62,7 +63,7 @@ def histogram_fixed_width_kernel(
         )
     step = (high - low) / count
     flat = xp.asarray(values, np.float64).reshape(-1)
-    bins = xp.clip((flat - low) / step, 0, count - 1).astype(np.int64)
+    bins = xp.clip((flat - low) / step, 0, count - 1).astype(np.intp)
     return xp.bincount(bins, minlength=count).astype(dtype.numpy)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.cuda import gather_scatter
+from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
@@ -137,7 +138,9 @@ def sum_rows(xp: Any, numbers: Any, rows: Any, count: int) -> Any:
         flat = rows.reshape(-1)
         if rows.dtype.kind == "f":
             return (
-                np.bincount(numbers, flat, count).astype(rows.dtype, copy=False).reshape(out.shape)
+                np.bincount(as_intp(numbers), flat, count)
+                .astype(rows.dtype, copy=False)
+                .reshape(out.shape)
             )
         np.add.at(out.reshape(-1), numbers, flat)
         return out

@@ -18,6 +18,7 @@ from dataflow.formats.example_wire import (
     scan_examples,
     unpacked,
 )
+from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.located_lines import place_of
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import each, one, parse_number, parse_numbers, strings, text_array
@@ -292,6 +293,7 @@ def _sparse(values: Any, lengths: Any) -> tuple[Any, Any, Any]:
     """Indices, values and shape of rows of these lengths."""
     total = len(values)
     at = np.empty((total, 2), np.int64)
+    lengths = as_intp(lengths)
     at[:, 0] = np.repeat(np.arange(len(lengths)), lengths)
     at[:, 1] = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return at, values, np.array([len(lengths), lengths.max(initial=0)], np.int64)

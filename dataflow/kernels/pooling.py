@@ -19,6 +19,7 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.cuda import pooling as cuda_pooling
 from dataflow.kernels.cuda.source import can_run
+from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
@@ -493,7 +494,7 @@ def max_pool_grad_with_argmax_kernel(
     flat = (argmax + _batch_offsets(xp, input.shape, include_batch_in_index)).reshape(-1)
     if flat.size and (int(flat.min()) < 0 or int(flat.max()) >= input.size):
         raise InvalidArgumentError(None, None, "argmax points outside of the input")
-    total = xp.bincount(flat, weights=grad.reshape(-1), minlength=input.size)
+    total = xp.bincount(as_intp(flat), weights=grad.reshape(-1), minlength=input.size)
     return total.reshape(input.shape).astype(grad.dtype)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.cuda import gather_scatter
+from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.sequences import unique_in_order
@@ -166,7 +167,7 @@ for _kind in _KINDS:
 def segment_mean_kernel(xp: Any, data: Any, segment_ids: Any) -> Any:
     count = check_sorted_ids(data, segment_ids)
     total = segment_reduce(xp, data, segment_ids, count, "add", 0)
-    sizes = xp.maximum(xp.bincount(segment_ids, minlength=count), 1)
+    sizes = xp.maximum(xp.bincount(as_intp(segment_ids), minlength=count), 1)
     sizes = sizes.reshape(-1, *([1] * (data.ndim - 1)))
     return (total / sizes).astype(data.dtype)
 
@@ -185,7 +186,7 @@ def _register_sparse(kind: str) -> None:
         total = segment_reduce(xp, _sparse_rows(data, indices), ids, count, "add", 0)
         if kind == "Sum":
             return total
-        sizes = xp.maximum(xp.bincount(ids, minlength=count), 1).astype(data.dtype)
+        sizes = xp.maximum(xp.bincount(as_intp(ids), minlength=count), 1).astype(data.dtype)
         if kind == "SqrtN":
             sizes = xp.sqrt(sizes)
         return total / sizes.reshape(-1, *([1] * (data.ndim - 1)))

@@ -93,7 +93,7 @@ def parse_sequence_example_kernel(
 def _sparse_steps(steps: list[list[Any]], dtype: DType) -> tuple[Any, Any, Any]:
     flat_rows = [row for rows in steps for row in rows]
     inner, values, shape = sparse_rows(flat_rows, dtype)
-    counts = np.array([len(rows) for rows in steps], np.int64)
+    counts = np.array([len(rows) for rows in steps], np.intp)
     owner = np.repeat(np.arange(len(steps)), counts)
     step = np.arange(len(flat_rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     indices = np.stack([owner[inner[:, 0]], step[inner[:, 0]], inner[:, 1]], 1).astype(np.int64)

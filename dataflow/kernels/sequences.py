@@ -10,6 +10,7 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.kernels.array_basics import int_tuple
 from dataflow.kernels.batched_linalg import by_batch
+from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
 
 
@@ -168,7 +169,7 @@ def _unique_by_table(x: Any) -> tuple[Any, Any, Any]:
     is_first = first == places
     which = (np.cumsum(is_first) - 1)[first]
     values = x[is_first]
-    return values, which, np.bincount(which, minlength=values.size)
+    return values, which, np.bincount(as_intp(which), minlength=values.size)
 
 
 def unique_in_order(x: Any) -> tuple[Any, Any, Any]:
@@ -179,7 +180,7 @@ def unique_in_order(x: Any) -> tuple[Any, Any, Any]:
         which = np.fromiter(map(numbers.__getitem__, items), np.int64, len(items))
         values = np.empty(len(numbers), object)
         values[:] = list(numbers)
-        return values, which, np.bincount(which, minlength=len(numbers))
+        return values, which, np.bincount(as_intp(which), minlength=len(numbers))
     if x.size and x.dtype.kind in "iu" and int(x.max()) - int(x.min()) < _LARGEST_TABLE:
         return _unique_by_table(x)
     values, first, which, counts = np.unique(

@@ -9,6 +9,7 @@ import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple
 from dataflow.kernels.gather_scatter import sum_rows
+from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
 
 _REASON = "coordinates are sorted and matched on the host"
@@ -359,7 +360,7 @@ def sparse_split_kernel(
 @kernel("SparseFillEmptyRows", cpu_only=_REASON)
 def sparse_fill_empty_rows_kernel(xp: Any, at: Any, values: Any, shape: Any, default: Any) -> Any:
     rows = int(shape[0])
-    counts = np.bincount(at[:, 0], minlength=rows) if len(at) else np.zeros(rows, np.int64)
+    counts = np.bincount(as_intp(at[:, 0]), minlength=rows) if len(at) else np.zeros(rows, np.int64)
     if len(counts) > rows:
         raise ValueError(f"a row index lies outside of [0, {rows})")
     empty = counts == 0

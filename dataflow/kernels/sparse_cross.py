@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.hashing import fingerprint64
+from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
 
 _MULTIPLIER = np.uint64(0xC6A4A7935BD1E995)
@@ -56,11 +57,13 @@ def sparse_cross_kernel(
     for dense in dense_inputs:
         prints.append(_fingerprints(np.reshape(dense, -1)))
         rows.append(np.repeat(np.arange(batch), np.shape(dense)[1]))
-    counts = [np.bincount(r, minlength=batch).astype(np.int64) for r in rows]
+    counts = [np.bincount(as_intp(r), minlength=batch).astype(np.int64) for r in rows]
     starts = [np.cumsum(c) - c for c in counts]
     totals = np.prod(counts, axis=0, dtype=np.int64)
-    row = np.repeat(np.arange(batch, dtype=np.int64), totals)
-    place = np.arange(len(row), dtype=np.int64) - np.repeat(np.cumsum(totals) - totals, totals)
+    row = np.repeat(np.arange(batch, dtype=np.int64), as_intp(totals))
+    place = np.arange(len(row), dtype=np.int64) - np.repeat(
+        np.cumsum(totals) - totals, as_intp(totals)
+    )
     chosen: list[Any] = []
     rest = place
     for count, start, fingerprint in zip(

@@ -104,7 +104,7 @@ def unsorted_segment_join_kernel(
 
 
 def _sparse_words(rows: list[list[bytes]]) -> tuple[Any, Any, Any]:
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    lengths = np.fromiter(map(len, rows), np.intp, len(rows))
     total = int(lengths.sum())
     if len(rows) == 1:
         indices = np.zeros((total, 2), np.int64)

@@ -264,7 +264,7 @@ SAMPLES = [
         first(
             lambda tf: tf.data.experimental.choose_from_datasets(
                 [tf.data.Dataset.range(3), tf.data.Dataset.range(10, 13)],
-                tf.data.Dataset.from_tensor_slices(np.array([1, 0, 1, 1, 1, 0])),
+                tf.data.Dataset.from_tensor_slices(np.array([1, 0, 1, 1, 1, 0], np.int64)),
             ).batch(9)
         ),
         (),
