@@ -104,6 +104,10 @@ def missing_part(marker: str) -> str | None:
             if THREADS
             else "it needs threads, sockets or machine code, and DATAFLOW_THREADS=0 is set"
         )
+    if marker == "wasm":
+        from tests.wasm import distribution
+
+        return distribution.missing()
     if marker == "browser":
         from dataflow.cli.browser import HOW_TO_GET_A_BROWSER, find_browser
 
@@ -121,7 +125,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("DATAFLOW_THREADS") != "0":  # `test_without_threads` runs them
         items[:] = [item for item in items if not item.get_closest_marker("without_threads")]
     for item in items:
-        known = ("gpu", "cluster", "browser", "avx512", "threads")
+        known = ("gpu", "cluster", "browser", "avx512", "threads", "wasm")
         markers = [m for m in known if item.get_closest_marker(m)]
         if markers and markers[0] not in ("avx512", "threads"):
             item.add_marker(pytest.mark.xdist_group(markers[0]))

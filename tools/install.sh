@@ -115,4 +115,14 @@ case $extra in
     *) set -- --editable ".[$extra]" ;;
 esac
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+case $extra in
+    test | dev | mutate)
+        # Python for WebAssembly, on which tests run the engine and the site of `make site`.
+        if command -v npm >/dev/null 2>&1; then
+            npm install --prefix "$environment/pyodide" --silent --no-audit --no-fund pyodide@0.29.3
+        else
+            echo "No npm here: tests in WebAssembly are skipped (Debian: apt-get install nodejs npm)."
+        fi
+        ;;
+esac
 : >"$stamp"

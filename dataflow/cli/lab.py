@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dataflow.capabilities import PROCESSES, refused
 from dataflow.extras import install
 
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
@@ -19,6 +20,8 @@ PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 # settings: widget state is saved with the notebook (a reopened one says "model not found"
 # otherwise), and the question about Jupyter news does not cover the first lesson.
 JUPYTER_CONFIG_FOLDER = Path(__file__).resolve().parent / "jupyter"
+
+LAB_ELSEWHERE = f"run it on a computer of yours ({install('lab')})."
 
 DEFAULT_COPY_FOLDER = "dataflow-lessons"
 
@@ -173,6 +176,9 @@ def run_lab(
 ) -> int:
     """Start JupyterLab and become it; returns an exit status when that cannot be done."""
     try:
+        if not PROCESSES:
+            told = refused("dataflow lab", "processes and sockets", LAB_ELSEWHERE)
+            raise LabError(told.message)
         if importlib.util.find_spec("jupyterlab") is None:
             raise LabError(f"JupyterLab is not installed here. Install it: {install('lab')}")
         if port is not None and not 0 <= port <= 65535:

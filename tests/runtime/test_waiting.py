@@ -235,6 +235,22 @@ def test_a_step_in_which_all_else_waits_for_the_op_is_an_ordinary_one() -> None:
             assert bool(wrapped) is hands_over
 
 
+def test_what_the_waiting_op_reads_is_there_for_the_op_after_it() -> None:
+    """Its own reading counts as one: a value was forgotten while another line still had to read it."""
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+    x = tf.random_uniform([]) + 1.0
+    put = queue.enqueue(x)
+    with tf.control_dependencies([put]):
+        after = x * 2.0
+    taken = queue.dequeue()
+    with tf.Session() as session:
+        session.run(queue.enqueue(5.0))  # full: the enqueue waits for the dequeue
+        for _ in range(RUNS):
+            first, doubled = in_time(lambda: session.run([taken, after]))
+            assert first == 5.0 or 1 <= first < 2
+            assert 2 <= doubled < 4
+
+
 @pytest.mark.threads
 def test_one_thread_at_a_time_runs_lines_of_a_step() -> None:
     rest = waiting.Rest.__new__(waiting.Rest)

@@ -16,7 +16,7 @@ def test_ci_runs_make_test_and_binder_with_ci_set_and_installs_only_what_is_miss
     programs = tmp_path / "bin"
     programs.mkdir()
     log = tmp_path / "log"
-    # A machine with dot and ip, without Chromium and a C++ compiler.
+    # A machine with dot and ip, without Chromium, a C++ compiler and npm.
     for name in ("make", "apt-get", "sudo", "dot", "ip"):
         (programs / name).write_text(f'#!/bin/sh\necho "{name} CI=$CI $*" >>"{log}"\n')
         (programs / name).chmod(0o755)
@@ -27,5 +27,5 @@ def test_ci_runs_make_test_and_binder_with_ci_set_and_installs_only_what_is_miss
     lines = log.read_text().splitlines()
     installed = [line for line in lines if " install " in line]
     assert len(installed) == 1
-    assert installed[0].endswith(" chromium g++")
+    assert installed[0].endswith(" chromium g++ nodejs npm")
     assert lines[-2:] == ["make CI=true test", "make CI=true binder"]

@@ -61,6 +61,12 @@ class Checkout:
         return path
 
     def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
+        if "PATH" not in variables:  # an npm that does nothing: a test reaches no network
+            programs = self.folder / "programs"
+            programs.mkdir(exist_ok=True)
+            (programs / "npm").write_text("#!/bin/sh\n")
+            (programs / "npm").chmod(0o755)
+            variables["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
         # What the suite's own `make test ARGS=...` was given is not for the `make` under test.
         environment = {
             k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in SETTINGS
@@ -100,6 +106,20 @@ def test_it_makes_an_environment_and_installs_the_extra_editable(fresh):
     assert command.endswith("--editable .[lab]")
     assert (fresh.folder / ".venv" / ".installed-lab").exists()
     assert not (fresh.folder / ".venv.lock").exists()
+
+
+@pytest.mark.parametrize("extra, expected", [("test", 1), ("lab", 0)])
+def test_the_tests_get_pyodide_from_npm(extra, expected, fresh, tmp_path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "npm").write_text(f'#!/bin/sh\necho "npm $*" >>"{fresh.log}"\n')
+    (programs / "npm").chmod(0o755)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    status, output = install(fresh, extra, PYTHON=str(fresh.python()), PATH=path)
+    assert status == 0, output
+    lines = [line for line in fresh.log.read_text().splitlines() if line.startswith("npm ")]
+    assert len(lines) == expected
+    assert all("--prefix .venv/pyodide" in x and x.endswith(" pyodide@0.29.3") for x in lines)
 
 
 def test_the_second_run_installs_nothing(fresh):
