@@ -41,7 +41,10 @@ export function limitsOf(arrays, given, log = false) {
     }
   }
   if (!(least <= most)) return log ? [0.1, 1] : [0, 1];
-  if (least === most) return log ? [least / 2, most * 2] : [least - 0.5, most + 0.5];
+  if (least === most) {
+    if (log) return [least / 2, most * 2];
+    return least ? [least - 0.5, most + 0.5] : [0, 1]; // step 0, before the first step
+  }
   return [least, most];
 }
 
