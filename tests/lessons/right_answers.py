@@ -18,6 +18,8 @@ print(_right_answers.verdict(list(Out.values())[-1]))
 """
 
 RIGHT: dict[str, Any] = {
+    "lesson00.q1": ["once"],
+    "lesson00.q2": "[10]",
     "lesson01.q1": ["a tensor's name, shape and dtype"],
     "lesson01.q2": ["Add", "Add/x", "Add/y", "Add_1", "Add_1/y"],
     "lesson01.q3": ["(4, 3)"],
@@ -97,6 +99,9 @@ RIGHT: dict[str, Any] = {
     "lesson22.q2": ["about 8"],
     "lesson22.q3": "[0.5, 0.5, 0, 0]",
     "lesson22.q4": ["7 back"],
+    "lesson25.q1": ["about half as long: half as many bytes move"],
+    "lesson25.q2": "2048",
+    "lesson25.q3": ["it learns as in float32"],
 }
 
 
