@@ -17,6 +17,7 @@ _HOMES = {
     "Event": "management.running_cluster",
     "JobDef": "management.cluster_def",
     "Latency": "execution.simulation",
+    "Recording": "execution.recording",
     "Server": "management.server",
     "ServerDef": "management.server",
     "Status": "management.status",

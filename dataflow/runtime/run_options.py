@@ -75,9 +75,6 @@ def _input_names(trace: Any, op_name: str, ran: set[str]) -> list[str]:
     Such a node is an Identity or a group whose work was left out, so that its readers wait for what
     is behind it.
     """
-    if op_name in trace.inputs:
-        read = (name.partition(":")[0] for name in trace.inputs[op_name])
-        return [name for name in read if name in ran or name.lstrip("^") in ran]
     copy = next((c for c in trace.copies if c.name == op_name), None)
     names: dict[str, None] = {}
     seen = set()
@@ -93,6 +90,15 @@ def _input_names(trace: Any, op_name: str, ran: set[str]) -> list[str]:
                 add(control, "^")
 
     try:
+        if op_name in trace.inputs:
+            for text in trace.inputs[op_name]:
+                name = text.lstrip("^").partition(":")[0]
+                mark = "^" if text.startswith("^") else ""
+                if name in ran:
+                    names[mark + name] = None
+                else:
+                    add(trace.graph.get_operation_by_name(name), mark)
+            return list(names)
         if copy is not None:
             source = copy.source.partition(":")[0]
             if source in ran:

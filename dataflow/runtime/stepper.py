@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 class CopyNode(NamedTuple):
-    """A copy that the placer inserted between two memories: it has a step, but is not in the graph.
+    """A copy between two memories or two tasks: it has a step, but is not in the graph.
 
     ``source`` is the tensor that is copied; ``dtype`` and ``shape`` (as text) are its own.
     """
@@ -59,10 +59,28 @@ class CopyNode(NamedTuple):
     shape: str
 
 
+class Message(NamedTuple):
+    """What one task sent to another in a recorded run.
+
+    ``tensors`` are names, none where one task only tells another that a node is done; ``num_bytes``
+    those of the tensors themselves; times in seconds since the run began.
+    """
+
+    source: str
+    target: str
+    tensors: tuple[str, ...]
+    num_bytes: int
+    sent_seconds: float
+    received_seconds: float
+
+
 class Trace(NamedTuple):
     """A recorded run, by names. ``result`` is what `Session.run` returns.
 
-    ``inputs`` names the inputs of those nodes that read one of ``copies``.
+    ``copies`` are the nodes that are not in the graph: copies between memories, and a ``_Send`` and a
+    ``_Recv`` for each tensor that one task sent to another. ``inputs`` names the inputs of those nodes
+    that read one of them. ``messages`` are empty in a run of one process. ``started`` in seconds since
+    1970.
     """
 
     graph: Any
@@ -76,6 +94,8 @@ class Trace(NamedTuple):
     error: Exception | None = None
     copies: tuple[CopyNode, ...] = ()
     inputs: dict[str, list[str]] = {}
+    messages: tuple[Message, ...] = ()
+    started: float = 0.0
 
 
 def record(
@@ -102,7 +122,7 @@ def record(
     arguments = plan.convert_feeds(fed)
     steps: list[Step] = []
     keep = _keeper(values)
-    clock = time.perf_counter
+    clock, began = time.perf_counter, time.time()
     on_devices = DeviceClocks(devices, clock)
     started = last = clock()
 
@@ -144,6 +164,7 @@ def record(
         error,
         tuple(copy_node(op) for op in ops if op.type in COPIES),
         {op.name: inputs_of(op) for op in ops if reads_copy(op)},
+        started=began,
     )
 
 

@@ -149,6 +149,11 @@ class RemoteSession:
             error._op = error._node_def = self.graph.op_by_name.get(error.op.name)
         return error
 
+    @property
+    def task(self) -> str:
+        """The task whose master runs the steps."""
+        return self.backend.task
+
     def record(
         self, fetches: Any, feed_dict: Any = None, values: bool = True, catch: bool = False
     ) -> Trace:
@@ -172,11 +177,11 @@ class RemoteSession:
             error = self._with_node(found)
             if not catch:
                 raise error from None
-        steps, copies, inputs = merge(tracers, self.graph, started)
+        merged = merge(tracers, self.graph, started)
         everything = {op.name for op in self.graph.get_operations()}
         return Trace(
             self.graph,
-            steps,
+            merged.steps,
             result,
             combination.fetches.names,
             combination.feed_names,
@@ -184,8 +189,10 @@ class RemoteSession:
             combination.needed,
             frozenset(everything - combination.needed),
             error,
-            copies,
-            inputs,
+            merged.copies,
+            merged.inputs,
+            merged.messages,
+            started,
         )
 
     def explain(self, fetches: Any, feeds: list[Tensor]) -> dict[str, Any]:

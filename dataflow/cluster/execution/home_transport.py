@@ -123,6 +123,12 @@ class HomeTransport:
         self._step = step
 
     def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        if self.tracer is not None:
+            self.tracer.send(self._send, task, channel, tensors)
+        else:
+            self._send(task, channel, tensors)
+
+    def _send(self, task: str, channel: int, tensors: list[Any]) -> None:
         registered = self.registered
         if task == registered.home:
             self.connection.send(Kind.DATA, channel, self._step, tensors)

@@ -20,6 +20,7 @@ class LocalMaster:
 
     def __init__(self, server: Any, graph: Any, config: Any) -> None:
         self.server = server
+        self.task: str = server.task
         self.master = server.new_master_session(config, rewrite_options_of(config))
 
     def prepare(self, combination: Combination, deadline: float | None) -> None:

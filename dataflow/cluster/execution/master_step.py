@@ -105,6 +105,12 @@ class MasterStep:
     # The local partition's transport
 
     def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        if self.tracers is not None:
+            self.tracers[self.master.task].send(self._send, task, channel, tensors)
+        else:
+            self._send(task, channel, tensors)
+
+    def _send(self, task: str, channel: int, tensors: list[Any]) -> None:
         connection = self.connections[task]
         unstarted = self.unstarted.pop(task, None) if self.unstarted else None
         while_full = self._take_in if threading.get_ident() == self.owner else None

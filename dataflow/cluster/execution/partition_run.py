@@ -87,6 +87,8 @@ class PartitionRun:
         self.cancellation: Cancellation | None = Cancellation() if partition.num_blocking else None
         self.stopped = False
         self.tracer = tracer
+        if tracer is not None:
+            tracer.begin(partition.plan)
         self.read_at = partition.session.load.num_updates
         self._held = False
         self._watchers: dict[int, Callable[[], None]] = {}
@@ -120,6 +122,8 @@ class PartitionRun:
 
         With ``elsewhere`` they run on another thread, and the caller goes on receiving.
         """
+        if self.tracer is not None:
+            self.tracer.note_received(channel)
         where, wakes = self.partition.plan.channels[channel]
         take_in(self.slots, where, tensors)
         tensors.clear()

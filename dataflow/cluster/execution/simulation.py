@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.cluster.execution.recording import Recording
 from dataflow.cluster.execution.state_machine import Apply, Drop, Grant, Stall, SyncMachine
 
 
@@ -57,6 +58,7 @@ class Simulation:
     staleness: np.ndarray  # of each applied gradient, in steps
     stalled: bool
     worker_steps: np.ndarray  # gradients that each worker sent
+    recording: Recording | None = None  # with ``record=True``
 
     @property
     def seconds(self) -> float:
@@ -104,6 +106,8 @@ class Simulation:
 # Kinds of events, in the order in which simultaneous ones are taken.
 _PULLED, _COMPUTED, _PUSHED, _DIED, _JOINED = range(5)
 
+_PS = "/job:ps/task:0"
+
 
 class _World:
     def __init__(self, machine: Any, workers: int, latency: Latency, transfer: float, seed: int):
@@ -119,6 +123,9 @@ class _World:
         self.staleness: list[int] = []
         self.dropped = 0
         self.sent = np.zeros(workers, dtype=np.int64)
+        self.recording: Recording | None = None
+        #: Of each worker's step: when it got its token, had the parameters, and had its gradient.
+        self.moments: dict[int, list[float]] = {}
         self.stalled = False
 
     def at(self, seconds: float, kind: int, worker: int, step: int) -> None:
@@ -136,6 +143,7 @@ class _World:
             match decision:
                 case Grant(worker, step):
                     self.stalled = False
+                    self.moments[worker] = [self.now]
                     self.at(self.transfer_ends(), _PULLED, worker, step)
                 case Apply():
                     self.applied_at.append(self.now)
@@ -144,6 +152,24 @@ class _World:
                 case Stall():
                     self.stalled = True
 
+    def note(self, worker: int, is_dropped: bool) -> None:
+        """Record a worker's step, whose gradient has just arrived."""
+        assert self.recording is not None
+        token, *later = self.moments[worker]
+        if len(later) < 2:  # a gradient of a life before this one
+            return
+        pulled, computed = later[0], later[-1]
+        name = f"/job:worker/task:{worker}"
+        self.recording.add_rows(
+            name,
+            token,
+            self.now,
+            "dropped" if is_dropped else "applied",
+            token if isinstance(self.machine, SyncMachine) else None,
+            [(name, "compute", pulled, computed)],
+            [(_PS, name, "parameters", token, pulled), (name, _PS, "gradient", computed, self.now)],
+        )
+
     def run(self, num_steps: int) -> None:
         while self.events and len(self.applied_at) < num_steps:
             self.now, _, kind, worker, step = heapq.heappop(self.events)
@@ -151,6 +177,8 @@ class _World:
                 self.in_flight -= 1
             if kind in (_PULLED, _COMPUTED, _PUSHED) and worker not in self.machine.alive:
                 continue
+            if kind in (_PULLED, _COMPUTED):
+                self.moments[worker].append(self.now)
             if kind == _PULLED:
                 done = self.now + self.latency.draw(self.rng, worker)
                 self.at(done, _COMPUTED, worker, step)
@@ -163,6 +191,8 @@ class _World:
                 decisions = self.machine.push(worker, step)
                 if not isinstance(decisions[0], Drop):
                     self.staleness.append(before - step)
+                if self.recording is not None:
+                    self.note(worker, isinstance(decisions[0], Drop))
                 self.carry_out(decisions)
                 self.carry_out(self.machine.want_token(worker))
             elif kind == _DIED:
@@ -205,13 +235,15 @@ def simulate(
     deaths: dict[int, float] | None = None,
     restarts: dict[int, float] | None = None,
     seed: int = 0,
+    record: bool = False,
 ) -> Simulation:
     """Simulate data-parallel training: ``workers`` gradients a step, ``backups`` more workers.
 
     ``mode`` is "sync" (the fastest ``workers`` gradients of each step count) or "async" (every
     gradient is applied as it comes). ``transfer_seconds`` is what one pull or push takes at the
     parameter servers. ``deaths`` and ``restarts`` give, by worker, the second at which it dies or
-    is back. Raises ValueError for numbers that make no cluster.
+    is back. With ``record`` each worker's steps are kept in ``recording``, for `ClusterView`.
+    Raises ValueError for numbers that make no cluster.
     """
     if workers < 1 or backups < 0 or steps < 1:
         raise ValueError(
@@ -223,6 +255,9 @@ def simulate(
     total = workers + backups
     machine: Any = SyncMachine(workers, total) if mode == "sync" else _AsyncMachine()
     world = _World(machine, total, latency or Latency(), transfer_seconds, seed)
+    if record:
+        world.recording = Recording(max_steps=steps * total)
+        world.recording.tasks += [_PS, *(f"/job:worker/task:{i}" for i in range(total))]
     world.carry_out([grant for worker in range(total) for grant in machine.joined(worker)])
     for kind, times in ((_DIED, deaths or {}), (_JOINED, restarts or {})):
         for worker, seconds in times.items():
@@ -240,6 +275,7 @@ def simulate(
         staleness=np.asarray(world.staleness),
         stalled=len(world.applied_at) < steps,
         worker_steps=world.sent,
+        recording=world.recording,
     )
 
 

@@ -117,12 +117,17 @@ def test_a_trace_has_lanes_for_gpus_and_the_copies_on_them(gpu_cluster: LocalClu
         session.run(w.initializer)
         result, lanes = traced(session, total, feeds)
         assert result.tolist() == [[0, 4], [8, 12]]
-        assert "total = Add(left, right)" in lanes[lane("ps", 0, "CPU:0")]
+        assert "total = Add(recv_left_0, recv_right_3)" in lanes[lane("ps", 0, "CPU:0")]
+        sends = lanes[lane("worker", 0, "CPU:0")]
+        assert "send_left_0 = _Send(left/copy_to_host)" in sends
         assert not any("GPU" in name and "/job:ps" in name for name in lanes)
         for index, name in ((0, "left"), (1, "right")):
             labels = lanes[lane("worker", index, "GPU:0")]
             into = [text for text in labels if "= _CopyToDevice(" in text]
-            assert sorted(text.partition("(")[2] for text in into) == ["read)", "x)"], labels
+            assert sorted(text.partition("(")[2] for text in into) == [
+                f"recv_read_{index + 1})",
+                "x)",
+            ], labels
             (made,) = [text for text in labels if text.startswith(f"{name} = MatMul(")]
             # What it reads are the copies of its own task.
             names = {text.partition(" = ")[0] for text in into}
@@ -163,7 +168,7 @@ def test_what_stays_on_a_task_stays_on_its_gpu(gpu_cluster: LocalCluster) -> Non
         text.partition(" = ")[2] for text in lanes[lane("worker", 0, "GPU:0")] if "= _Copy" in text
     ]
     assert sorted(copies) == [
-        "_CopyToDevice(scale)",
+        "_CopyToDevice(recv_scale_0)",
         "_CopyToDevice(sums)",
         "_CopyToDevice(x)",
         "_CopyToHost(sums)",

@@ -44,10 +44,42 @@ def test_a_lane_for_each_task_with_its_copies(total):
         (times.ops[c.source].name, times.lanes[times.ops[c.target].lane], c.num_bytes)
         for c in times.copies
     }
-    assert ("weights/read", WORKER, 160_000) in traveled
-    assert ("product", PS, 160_000) in traveled
+    assert traveled == {("send_read_1", WORKER, 160_000), ("send_product_0", PS, 160_000)}
     path = [times.ops[i].name for i in times.critical]
-    assert path[-2:] == ["product", "total"]
+    assert path[-4:] == ["product", "send_product_0", "recv_product_0", "total"]
+    waits = {times.ops[wait.op].name: wait for wait in times.waits}
+    assert times.ops[waits["recv_product_0"].source].name == "send_product_0"
+
+
+def test_what_travels_is_a_message_with_its_tensors_bytes_and_times(total):
+    session, result = total
+    for _ in range(2):  # the first run prepares the step
+        trace = record(session, result, values="sizes")
+    ps, worker = "/job:ps/task:0", "/job:worker/task:0"
+    assert [(m.source, m.target, m.tensors, m.num_bytes) for m in trace.messages] == [
+        (ps, worker, ("weights/read:0",), 160_000),
+        (worker, ps, ("product:0",), 160_000),
+    ]
+    there, back = trace.messages
+    assert 0 <= there.sent_seconds <= there.received_seconds <= back.sent_seconds
+    assert back.sent_seconds <= back.received_seconds
+    steps = {step.op_name: step for step in trace.steps}
+    assert steps["recv_product_0"].device == PS and steps["send_product_0"].device == WORKER
+    assert steps["recv_product_0"].outputs[0].shape == (200, 200)
+    assert trace.inputs["total"][0] == "recv_product_0:0"
+
+
+def test_a_message_without_a_tensor_says_that_a_node_is_done(cluster):
+    with tf.device("/job:ps/task:0"):
+        step = tf.Variable(0, name="step")
+        more = tf.assign_add(step, 1, name="more")
+    with tf.device("/job:worker/task:0"), tf.control_dependencies([more.op]):
+        done = tf.constant(1.0) + 1.0
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(step.initializer)
+        (message,) = record(session, done).messages
+    assert message.tensors == () and message.num_bytes == 0
+    assert (message.source, message.target) == ("/job:ps/task:0", "/job:worker/task:0")
 
 
 def test_the_stepper_names_tasks_sends_and_receives(total):
@@ -59,11 +91,13 @@ def test_the_stepper_names_tasks_sends_and_receives(total):
     steps = {nodes[step["i"]]["name"]: step for step in run["steps"]}
     assert steps["product"]["on"] == "worker 0"
     assert steps["total"]["on"] == "ps 0"
-    (came,) = [
-        each for each in steps["product"]["recv"] if nodes[each[0]]["name"] == "weights/read"
-    ]
+    (came,) = steps["recv_read_1"]["recv"]
+    assert nodes[came[0]]["name"] == "send_read_1"
     assert came[1:3] == ["ps 0", 160_000]
-    assert ["ps 0", 160_000] in steps["product"]["send"]
+    assert steps["send_product_0"]["send"] == [["ps 0", 160_000]]
+    by_name = {node["name"]: node for node in nodes}
+    assert by_name["product"]["inputs"] == ["recv_read_1:0", "recv_read_1:0"]
+    assert by_name["recv_product_0"]["inputs"] == ["send_product_0:0"]
     sampled = Stepper(session, result, values="sampled")
     assert sampled.result == stepper.result
     assert not any(hasattr(v, "base") for step in sampled.trace.steps for v in step.outputs)
