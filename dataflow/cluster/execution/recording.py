@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.graph.operation import Operation
+from dataflow.placement.groups import reference_inputs
 from dataflow.runtime.stepper import Trace, record
-
-#: Ops that change a variable on behalf of a gradient, or take one in for a synchronous step.
-_UPDATES = ("Apply", "Assign", "ScatterSub", "ScatterAdd", "AccumulatorApplyGradient")
 
 
 class Span(NamedTuple):
@@ -147,7 +146,7 @@ class Recording:
                         step.op_name, [t.name for t in op.inputs]
                     )
                 spans.append((self._number(task), 0, self._number(step.op_name), 0, begin, end))
-                if any(part in step.op_type for part in _UPDATES):
+                if op is not None and _is_update(op):
                     update = max(update or 0.0, end)
                 if "sync_token_q" in step.op_name and "Dequeue" in step.op_type:
                     token = end
@@ -263,6 +262,14 @@ class Recording:
             for kept in self._kept
             for row in kept.messages
         ]  # fmt: skip
+
+
+def _is_update(op: Operation) -> bool:
+    """Whether an op changes a variable, or takes in a gradient for a synchronous step."""
+    if "ApplyGradient" in op.type:
+        return True
+    refs = [] if op.op_def.is_alias or op.op_def.is_variable else reference_inputs(op)
+    return any(t.dtype.is_ref and t.dtype.base_dtype.kind != "x" for t in refs)
 
 
 def _task_of(device: str) -> str:

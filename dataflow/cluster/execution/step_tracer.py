@@ -244,7 +244,7 @@ def _add_transfers(
 ) -> dict[tuple[str, str], str]:
     """Add a Send and a Recv for each tensor; return the Recv's name by (task, tensor)."""
     names: dict[tuple[str, str], str] = {}
-    to_host = {copy.source: copy.name for copy in copies if copy.op_type == "_CopyToHost"}
+    to_host = {copy.source: copy.name for copy in copies if copy.op_type.endswith("ToHost")}
     single = [
         (tensor, transfer.message.target, transfer)
         for transfer in transfers
