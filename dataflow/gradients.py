@@ -90,7 +90,7 @@ def gradients(
     with graph.as_default(), graph.name_scope(name) as scope:
         walker = _Walker(graph, y_tensors, x_tensors, stop_tensors, colocate_gradients_with_ops)
         walker.gate = bool(gate_gradients)
-        walker.start(_initial_gradients(y_tensors, grad_list, scope))
+        walker.start(_initial_gradients(y_tensors, grad_list, colocate_gradients_with_ops))
         saved = graph.attachments.get("gradient_scope")
         graph.attachments["gradient_scope"] = scope  # tells apart the gradients of TensorArrays
         try:
@@ -105,7 +105,7 @@ def gradients(
         return result
 
 
-def _initial_gradients(ys: list[Tensor], grad_ys: list[Any], scope: str) -> list[Any]:
+def _initial_gradients(ys: list[Tensor], grad_ys: list[Any], colocate: bool) -> list[Any]:
     from dataflow.ops.array import fill_op, shape as shape_of
     from dataflow.ops.sources import constant
 
@@ -129,8 +129,9 @@ def _initial_gradients(ys: list[Tensor], grad_ys: list[Any], scope: str) -> list
         if base.is_integer:
             result.append(None)  # nothing flows out of an integer; the gradients are None
             continue
-        one = constant(1, dtype=base, name=f"grad_ys_{i}")
-        result.append(fill_op(shape_of(y), one))
+        with y.graph.colocate_with(y.op) if colocate else _NOWHERE:
+            one = constant(1, dtype=base, name=f"grad_ys_{i}")
+            result.append(fill_op(shape_of(y), one))
     return result
 
 
@@ -278,13 +279,25 @@ class _Walker:
         elif all(isinstance(p, IndexedSlices) for p in parts):
             total = concat_slices(parts)
         else:
-            from dataflow.ops.math import add_n
-
             dense = [internal_convert(p, None, None) for p in parts]
-            with self.graph.colocate_with(dense[0].op) if self.colocate else _NOWHERE:
-                total = add_n(dense)
+            with self.graph.colocate_with(tensor.op) if self.colocate else _NOWHERE:
+                total = self._add(dense)
         self.summed[tensor] = total
         return total
+
+    def _add(self, parts: list[Tensor]) -> Tensor:
+        """The sum, of those of each device there first, so that one tensor travels from each."""
+        from dataflow.ops.math import add_n
+
+        by_device: dict[str, list[Tensor]] = {}
+        for part in parts:
+            by_device.setdefault(part.device, []).append(part)
+        sums = []
+        for device in sorted(by_device):
+            tensors = by_device[device]
+            with self.graph.colocate_with(tensors[0].op, ignore_existing=True):
+                sums.append(add_n(tensors))
+        return sums[0] if len(sums) == 1 else add_n(sums)
 
     def visit(self, op: Operation) -> None:
         """Builds the gradients of one node's inputs from those of its outputs."""
@@ -333,7 +346,8 @@ class _Walker:
         if self.gate and len(real) > 1:
             from dataflow.ops.control_flow import tuple_
 
-            gated = iter(tuple_(real))
+            with self.graph.colocate_with(None, ignore_existing=True):
+                gated = iter(tuple_(real))
             result = [None if g is None else next(gated) for g in result]
         for tensor, grad in zip(op.inputs, result, strict=True):
             if grad is None:

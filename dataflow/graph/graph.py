@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.device_spec import DeviceSpec, canonical_name, merge_names
@@ -134,22 +134,23 @@ class Graph:
 
             wrong = ValueError(f"its attributes give {len(dtypes)} dtypes for {len(dims)} outputs")
             raise build_error(ShapeError, op_def, name, inputs, frames, wrong)
-        device = self.current_device
-        if self._colocation_stack:
-            device = self._colocation_stack[-1].device  # the innermost, as in TensorFlow
-            groups = {group for op in self._colocation_stack for group in op.colocation_groups()}
-            attrs = {"_class": sorted(groups), **attrs}
         if self.current_container and attrs.get("container") == "":
             attrs = {**attrs, "container": self.current_container}
         if self._attr_scope:
-            attrs = {**attrs, **self._attr_scope}
+            attrs = {**self._attr_scope, **attrs}
+        if self._colocation_stack:
+            groups = {group for op in self._colocation_stack for group in op.colocation_groups()}
+            attrs = {**attrs, "_class": sorted(groups)}
+        device = self.current_device
         op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
         if len(dims) == 1:
             op.outputs = [self.tensor_class(op, 0, dtypes[0], dims[0])]
         else:
             op.outputs = [self.tensor_class(op, i, dtypes[i], d) for i, d in enumerate(dims)]
-        if self._device_is_dynamic and not self._colocation_stack:
+        if self._device_is_dynamic:
             op.device = self._apply_device_functions(op)
+        for leader in self._colocation_stack:  # the innermost that has a device decides
+            op.device = leader.device or op.device
         if self._gradient_override_map:
             op.gradient_override = self._gradient_override_map.get(op_def.type)
         with self._lock:
@@ -466,19 +467,37 @@ class Graph:
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
         """Nodes made inside the block have the device of ``op`` and join its colocation groups.
 
-        Inner blocks decide on the device; groups of outer ones are kept, unless ``ignore_existing``.
+        Outer `device` blocks do not reach into the block. Groups of outer blocks are kept, and the
+        innermost op that has a device decides, unless ``ignore_existing``. ``None`` adds no group, and raises `ValueError`
+        without ``ignore_existing``.
         """
-        if op is None:
-            saved, self._colocation_stack = self._colocation_stack, []
-        else:
+        if op is None and not ignore_existing:
+            raise ValueError(
+                "Trying to reset colocation (op is None) but ignore_existing is not True: write "
+                "tf.colocate_with(None, ignore_existing=True)."
+            )
+        leaders = []
+        if op is not None:
             element = self.as_graph_element(op)
-            leader = element.op if isinstance(element, Tensor) else element
-            saved = self._colocation_stack
-            self._colocation_stack = ([] if ignore_existing else saved) + [leader]
+            leaders.append(element.op if isinstance(element, Tensor) else element)
+        with self._colocated(leaders, ignore_existing):
+            yield
+
+    def colocate_with_references(self, tensors: Sequence[Tensor]) -> Any:
+        """The block in which a node is made that takes these tensors by reference."""
+        return self._colocated([t.op for t in tensors if t.op.graph is self], False)
+
+    @contextlib.contextmanager
+    def _colocated(self, leaders: list[Operation], ignore_existing: bool) -> Iterator[None]:
+        saved = self._colocation_stack
+        saved_devices = (self.device_stack, self.current_device, self._device_is_dynamic)
+        self._colocation_stack = [*([] if ignore_existing else saved), *leaders]
+        self.device_stack, self.current_device, self._device_is_dynamic = [], "", False
         try:
             yield
         finally:
             self._colocation_stack = saved
+            self.device_stack, self.current_device, self._device_is_dynamic = saved_devices
 
     # ---- control --------------------------------------------------------------------------
 
@@ -535,6 +554,7 @@ class Graph:
 
     @contextlib.contextmanager
     def _attr_scope_context(self, attrs: dict[str, Any]) -> Iterator[None]:
+        """Nodes made inside the block get these attributes, where they have none of that name."""
         saved = self._attr_scope
         self._attr_scope = {**saved, **attrs}
         try:

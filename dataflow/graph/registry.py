@@ -216,6 +216,7 @@ class OpDef(OpTraits):
         self._num_inputs = len(self.inputs)
         # The plain case: no list, no reference input; served without loops over specs.
         self._plain = not any(a.is_list or a.is_ref for a in self.inputs)
+        self._has_references = any(a.is_ref for a in self.inputs)
         self.single_output = len(self.outputs) == 1 and not self.outputs[0].is_list
         self._plain_output = self.single_output and not self.outputs[0].is_ref
         # What follows from the dtypes of the inputs, when no attribute is given: the attributes,
@@ -272,6 +273,10 @@ class OpDef(OpTraits):
         try:
             if attrs or self.settled is None:
                 tensors, given = self._convert(graph, op_name, values, attrs)
+                if self._has_references:  # what changes a variable stands where that is
+                    pairs = zip(self.inputs, tensors, strict=False)
+                    with graph.colocate_with_references([t for arg, t in pairs if arg.is_ref]):
+                        return self._result(graph.make_op(self, op_name, tensors, given))
                 return self._result(graph.make_op(self, op_name, tensors, given))
             for value in values:
                 if type(value) is not Tensor:

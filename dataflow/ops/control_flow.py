@@ -173,6 +173,12 @@ def switch(data: Tensor, pred: Tensor, name: str | None = None) -> Any:
     return op(data, pred, name=name)
 
 
+def switch_beside(data: Tensor, pred: Tensor) -> Any:
+    """`switch` that stands where ``data`` is made: a branch or loop gets it by one edge."""
+    with default_graph().colocate_with(data, ignore_existing=True):
+        return switch(data, pred, name="Switch")
+
+
 def merge(inputs: list[Tensor], name: str | None = None) -> Tensor:
     """The input that arrives."""
     if all(t.dtype.is_ref for t in inputs):

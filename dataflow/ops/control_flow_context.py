@@ -244,7 +244,7 @@ class CondContext(Context):
             result = self.outer.add_value(tensor)
             self.values.add(result)
         with in_context(self.graph, None):
-            result = control_flow.switch(result, self.pred)[self.branch]
+            result = control_flow.switch_beside(result, self.pred)[self.branch]
         op = result.op
         op.control_flow_context = self
         self.graph.attachments.setdefault("unfetchable", set()).add(op)

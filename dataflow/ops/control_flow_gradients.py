@@ -198,7 +198,7 @@ class LoopGradient:
             # The same in every round: no need to keep it. Outer loops see to their own rounds.
             result: Tensor = self.grad_context.add_value(invariant.inputs[0])
             for pred, branch in self.guards.of(value):  # so that its own gradient is merged again
-                result = control_flow.switch(result, pred)[branch]
+                result = control_flow.switch_beside(result, pred)[branch]
             return result
         if value.op.type == "Const" or (
             value.dtype.base_dtype in (dtypes.int32, dtypes.int64, dtypes.bool_)
@@ -257,7 +257,7 @@ class LoopGradient:
         if not guards:
             result.dims = value.dims
         for pred, branch in guards:
-            result = control_flow.switch(result, pred)[branch]
+            result = control_flow.switch_beside(result, pred)[branch]
             result.dims = value.dims
         return result
 

@@ -111,7 +111,8 @@ def gather_op(params: Tensor, indices: Tensor, axis: Tensor, *, batch_dims: int 
 
 def _row_gradient(params: Tensor, indices: Tensor, grad: Tensor) -> IndexedSlices:
     """The rows that reached a gather along axis 0."""
-    whole = shape(params)
+    with params.graph.colocate_with(params.op):  # the table may be on another task
+        whole = shape(params)
     if params.dims is not None and None not in params.dims[1:]:
         values = reshape(grad, [-1, *params.dims[1:]]) if 0 not in params.dims[1:] else None
     else:

@@ -436,7 +436,10 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
         raise TypeError("`t_list` should be a sequence of tensors.")
     with default_graph().name_scope(name or "global_norm"):
         parts = [t.values if isinstance(t, IndexedSlices) else t for t in t_list if t is not None]
-        halves = [l2_loss(convert_to_tensor(t)) for t in parts]
+        halves = []
+        for tensor in parts:
+            with default_graph().colocate_with(tensor):  # one number travels, and not the tensor
+                halves.append(l2_loss(convert_to_tensor(tensor)))
         if not halves:
             return constant(0.0)
         half = reduce_sum(array_ops.stack(halves))

@@ -197,8 +197,15 @@ class Variable(metaclass=_MadeByCreators):
         wanted = None if dtype is None else as_dtype(dtype).base_dtype
         with graph.as_default(), graph.control_dependencies(None):
             with graph.name_scope(name or "Variable") as scope:
+                group: dict[str, Any] = {}
                 if callable(initial_value):
-                    with graph.name_scope("Initializer"), graph.device(None):
+                    # Stands for colocate_with the variable, which is not there yet.
+                    group = {"_class": [f"loc:@{scope[:-1]}".encode()]}
+                    with (
+                        graph._attr_scope_context(group),
+                        graph.name_scope("Initializer"),
+                        graph.device(None),
+                    ):
                         value = convert_to_tensor(initial_value(), wanted, "initial_value")
                 else:
                     value = convert_to_tensor(initial_value, wanted, "initial_value")
@@ -208,11 +215,17 @@ class Variable(metaclass=_MadeByCreators):
                         "such as a loop or conditional. When creating a variable inside a loop or "
                         "conditional, use a lambda as the initializer."
                     )
-                self._make(graph, value, shape, validate_shape, scope)
+                self._make(graph, value, shape, validate_shape, scope, group)
         graph.add_to_collections(keys, self)
 
     def _make(
-        self, graph: Any, value: Tensor, shape: Any, validate_shape: bool, scope: str
+        self,
+        graph: Any,
+        value: Tensor,
+        shape: Any,
+        validate_shape: bool,
+        scope: str,
+        attrs: dict[str, Any],
     ) -> None:
         if shape is not None:
             dims = shapes.as_dims(shape)
@@ -224,12 +237,13 @@ class Variable(metaclass=_MadeByCreators):
                     "Give it a full shape, or pass validate_shape=False."
                 )
         self._initial_value = value
-        self._variable: Tensor = state.variable_op(
-            shape=dims if dims is not None else (),
-            dtype=value.dtype.base_dtype,
-            container=graph.current_container,
-            name=scope,
-        )
+        with graph._attr_scope_context(attrs):
+            self._variable: Tensor = state.variable_op(
+                shape=dims if dims is not None else (),
+                dtype=value.dtype.base_dtype,
+                container=graph.current_container,
+                name=scope,
+            )
         if dims is None:
             self._variable.dims = None
         with graph.colocate_with(self._variable.op):

@@ -221,7 +221,7 @@ def _build(
                 f"The loop condition must be a scalar, got {go_on.name!r} of shape {go_on.shape}."
             )
         context.pivot = control_flow.loop_cond_op(go_on, name="LoopCond")
-        switches = [control_flow.switch(h, context.pivot) for h in heads]
+        switches = [control_flow.switch_beside(h, context.pivot) for h in heads]
         from dataflow.ops.array import identity
 
         inside = [identity(s[1]) if not s[1].dtype.is_ref else s[1] for s in switches]

@@ -14,7 +14,7 @@ from dataflow.ops.checkpoint import (
     save_v2,
     sharded_filename,
 )
-from dataflow.ops.control_flow import group
+from dataflow.ops.control_flow import group, with_dependencies
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.sources import constant, placeholder_with_default
 from dataflow.train.saveables import SaveableObject
@@ -83,8 +83,7 @@ def _save(prefix: Tensor, saveables: list[SaveableObject]) -> Tensor:
         [spec.tensor() if callable(spec.tensor) else spec.tensor for spec in specs],
         name="SaveV2",
     )
-    with default_graph().control_dependencies([save]):
-        return array.identity(prefix, name="control_dependency")
+    return with_dependencies([save], prefix)  # type: ignore[no-any-return]
 
 
 def _sharded_save(prefix: Tensor, groups: list[tuple[str, list[SaveableObject]]]) -> Tensor:

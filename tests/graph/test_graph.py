@@ -259,3 +259,46 @@ def test_a_sum_of_gradients_is_colocated_with_the_first(graph: tf.Graph) -> None
     (total,) = tf.gradients(y, x, colocate_gradients_with_ops=True)
     assert total.op.type == "AddN"
     assert total.op.colocation_groups() == [b"loc:@product"]
+
+
+def test_ops_on_a_variable_stand_where_it_is(graph: tf.Graph) -> None:
+    """Every node with a reference input; tests/oracle/programs/colocation_of_state.py has them all."""
+    with tf.device("/job:ps/task:0"):
+        v = tf.Variable([1.0, 2.0], name="v")
+    with tf.device(tf.train.replica_device_setter(ps_tasks=2)):
+        changes = [v.assign_add([1.0, 1.0]), tf.scatter_update(v, [0], [2.0]), v[:1].assign([3.0])]
+        after = tf.identity(changes[0])
+    assert [(c.op.device, c.op.colocation_groups()) for c in changes] == [
+        ("/job:ps/task:0", [b"loc:@v"])
+    ] * 3
+    assert after.device == "/job:worker"
+
+
+def test_initializers_are_in_the_group_of_their_variable(graph: tf.Graph) -> None:
+    with tf.device("/cpu:1"):
+        w = tf.get_variable("w", [2], initializer=tf.zeros_initializer())
+    assert w.initial_value.op.get_attr("_class") == w.op.get_attr("_class") == [b"loc:@w"]
+    assert w.initial_value.op.device == ""
+
+
+def test_gradients_are_summed_on_each_device_first(graph: tf.Graph) -> None:
+    x = tf.placeholder(tf.float32, [2])
+    total = tf.constant(0.0)
+    for i in (0, 0, 1, 1):
+        with tf.device(f"/cpu:{i}"):
+            total += tf.nn.l2_loss(x)
+    (gradient,) = tf.gradients(total, x, colocate_gradients_with_ops=True)
+    assert [t.op.type for t in gradient.op.inputs] == ["AddN", "AddN"]
+    assert sorted(t.device for t in gradient.op.inputs) == ["/device:CPU:0", "/device:CPU:1"]
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        assert session.run(gradient, {x: [1.0, 2.0]}).tolist() == [4.0, 8.0]
+
+
+def test_devices_around_colocate_with_do_not_reach_into_it(graph: tf.Graph) -> None:
+    a = tf.constant(1.0)
+    with tf.device("/cpu:1"), graph.colocate_with(a):
+        assert tf.constant(1.0).device == ""
+        with tf.device("/cpu:2"):
+            assert tf.constant(1.0).device == "/device:CPU:2"
+    with pytest.raises(ValueError, match="ignore_existing=True"), graph.colocate_with(None):
+        pass
