@@ -52,7 +52,6 @@ from dataflow import (
 from dataflow.compat.v1 import (
     disable_control_flow_v2 as disable_control_flow_v2,
     disable_eager_execution as disable_eager_execution,
-    disable_resource_variables as disable_resource_variables,
     disable_tensor_equality as disable_tensor_equality,
     disable_v2_behavior as disable_v2_behavior,
     disable_v2_tensorshape as disable_v2_tensorshape,
@@ -667,6 +666,11 @@ from dataflow.ops.variable_scope import (
     variable_op_scope as variable_op_scope,
     variable_scope as variable_scope,
     VariableScope as VariableScope,
+)
+from dataflow.ops.resource_variables import (
+    disable_resource_variables as disable_resource_variables,
+    enable_resource_variables as enable_resource_variables,
+    resource_variables_enabled as resource_variables_enabled,
 )
 from dataflow.ops.variables import (
     all_variables as all_variables,

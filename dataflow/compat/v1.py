@@ -17,10 +17,6 @@ def disable_eager_execution() -> None:
     """Nothing to do: there is no eager execution."""
 
 
-def disable_resource_variables() -> None:
-    """Nothing to do: variables are reference variables."""
-
-
 def disable_control_flow_v2() -> None:
     """Nothing to do: control flow is made of Switch and Merge nodes."""
 

@@ -29,6 +29,10 @@ class Optional:
         self._tensor = tensor
         self._structure = structure
 
+    def _parts(self) -> tuple[list[Any], Any]:
+        """What passes through a loop or a conditional in its place, and how it is made of that."""
+        return [self._tensor], lambda parts: Optional(parts[0], self._structure)
+
     @staticmethod
     def from_value(value: Any) -> Optional:
         """An optional that has ``value``: a tensor, or a nesting of tuples and dicts of tensors."""

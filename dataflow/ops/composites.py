@@ -14,9 +14,10 @@ Rebuild = Callable[[list[Any]], Any]
 
 
 def parts_of(value: Any) -> tuple[list[Any], Rebuild] | None:
-    """The tensors of a `TensorArray`, `IndexedSlices` or `SparseTensor`, and how to rebuild it.
+    """The tensors of a `TensorArray`, `IndexedSlices`, `SparseTensor`, and how to rebuild it.
 
-    ``None`` for anything else.
+    Other classes (`RaggedTensor`, `Optional`) have a method ``_parts`` that says so. ``None`` for
+    anything else.
     """
     if isinstance(value, Tensor):
         return None
@@ -31,7 +32,8 @@ def parts_of(value: Any) -> tuple[list[Any], Rebuild] | None:
         made = type(value)
         parts = [value.indices, value.values, value.dense_shape]
         return parts, lambda p: made(indices=p[0], values=p[1], dense_shape=p[2])
-    return None
+    of_class = getattr(type(value), "_parts", None)
+    return None if not callable(of_class) else of_class(value)
 
 
 def expand(value: Any, name: str | None = None) -> tuple[list[Any], Rebuild]:

@@ -11,7 +11,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import image as image_ops
-from dataflow.ops.arithmetic import maximum
+from dataflow.ops.arithmetic import floormod, maximum
 from dataflow.ops.array_basics import ensure_shape, expand_dims, identity, reshape, shape, squeeze
 from dataflow.ops.casts import cast
 from dataflow.ops.concat_split import stack, unstack
@@ -107,32 +107,29 @@ def transpose(image: Any, name: str | None = None) -> Tensor:
     """Height and width exchanged."""
     with op_scope(name, "transpose", [image]):
         image = as_image(image)
-        if image.dims is None:
-            raise ValueError("'image' must have a known rank")
-        order = [1, 0, 2] if len(image.dims) == 3 else [0, 2, 1, 3]
-        return transpose_axes(image, order)
+        order = [0, 2, 1, 3] if image.dims is not None and len(image.dims) == 4 else [1, 0, 2]
+        return transpose_axes(image, order)  # of unknown rank: one image, as in TensorFlow
 
 
 transpose_image = transpose
 
 
 def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
-    """An image turned counter-clockwise by 90 degrees, ``k`` times (a Python number)."""
+    """An image turned counter-clockwise by 90 degrees, ``k`` times (a number or an int scalar)."""
+    from dataflow.ops.conditionals import switch_case
+
     with op_scope(name, "rot90", [image]):
         image = as_image(image)
-        if isinstance(k, Tensor):
-            known = static_value(k)
-            if known is None:
-                raise ValueError("rot90 needs k as a Python number")
-            k = int(known)
-        turns = k % 4
-        if turns == 0:
-            return identity(image)
-        if turns == 1:
-            return transpose(flip_left_right(image))
-        if turns == 2:
-            return flip_up_down(flip_left_right(image))
-        return flip_left_right(transpose(image))
+        turns = [
+            lambda: identity(image),
+            lambda: transpose(flip_left_right(image)),
+            lambda: flip_up_down(flip_left_right(image)),
+            lambda: flip_left_right(transpose(image)),
+        ]
+        known = static_value(k) if isinstance(k, Tensor) else k
+        if known is not None:
+            return turns[int(known) % 4]()
+        return switch_case(floormod(cast(k, dtypes.int32), 4), turns)  # type: ignore[no-any-return]
 
 
 # ---- cutting and padding -----------------------------------------------------------------

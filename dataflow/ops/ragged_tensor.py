@@ -428,6 +428,13 @@ class RaggedTensor:
         """The same rows with other values."""
         return RaggedTensor(_values(new_values), self._row_splits)
 
+    def _parts(self) -> tuple[list[Tensor], Any]:
+        """What passes through a loop or a conditional in its place, and how it is made of that."""
+        return [
+            self.flat_values,
+            *self.nested_row_splits,
+        ], lambda parts: RaggedTensor.from_nested_row_splits(parts[0], parts[1:])
+
     def with_flat_values(self, new_values: Any) -> RaggedTensor:
         """The same rows, on all levels, with other innermost values."""
         if isinstance(self._values, RaggedTensor):

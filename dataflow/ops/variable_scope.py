@@ -209,6 +209,7 @@ class VariableScope:
         partitioner = partitioner if partitioner is not None else self._partitioner
         custom_getter = custom_getter if custom_getter is not None else self._custom_getter
         constraint = constraint if constraint is not None else self._constraint
+        use_resource = use_resource if use_resource is not None else self._use_resource
         reuse = self._reuse if reuse is None else reuse
         full_name = f"{self._name}/{name}" if self._name else name
         graph = default_graph()
@@ -276,6 +277,7 @@ def _true_getter(
         return _get_partitioned(
             name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
             caching_device, partitioner, validate_shape, constraint, synchronization, aggregation,
+            use_resource,
         )  # fmt: skip
     if f"{name}/part_0" in variable_store().variables:
         raise ValueError(
@@ -285,6 +287,7 @@ def _true_getter(
     return _get_single(
         name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
         caching_device, validate_shape, constraint, synchronization, aggregation,
+        use_resource=use_resource,
     )  # fmt: skip
 
 
@@ -303,6 +306,7 @@ def _get_single(
     synchronization: Any = None,
     aggregation: Any = None,
     partition_info: Any = None,
+    use_resource: Any = None,
 ) -> Variable:
     store = variable_store()
     found = store.variables.get(name)
@@ -367,6 +371,7 @@ def _get_single(
         constraint=constraint,
         synchronization=synchronization,
         aggregation=aggregation,
+        use_resource=use_resource,
     )
     store.variables[name] = variable
     if regularizer is not None:
@@ -477,6 +482,7 @@ def _get_partitioned(
     constraint: Any,
     synchronization: Any,
     aggregation: Any,
+    use_resource: Any = None,
 ) -> Any:
     store = variable_store()
     if name in store.variables:
@@ -522,7 +528,7 @@ def _get_partitioned(
         part = _get_single(
             f"{name}/part_{i}", part_shape, dtype, part_initializer, regularizer, reuse, trainable,
             collections, caching_device, validate_shape, constraint, synchronization, aggregation,
-            _PartitionInfo(dims, offsets),
+            _PartitionInfo(dims, offsets), use_resource,
         )  # fmt: skip
         part._set_save_slice_info(
             SaveSliceInfo(name, [int(d) for d in dims if d is not None], offsets, part_dims)  # type: ignore[arg-type]

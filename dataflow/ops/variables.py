@@ -99,15 +99,34 @@ class _MadeByCreators(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         creators = default_graph().attachments.get(_CREATORS, ())
-        if not creators or cls is not Variable:
+        if cls is not Variable:
             return super().__call__(*args, **kwargs)
+        if not creators:
+            return _make_variable(*args, **kwargs)
         bound = inspect.signature(Variable.__init__).bind(None, *args, **kwargs)
         bound.apply_defaults()
         arguments = dict(list(bound.arguments.items())[1:])
-        make: Callable[..., Any] = super().__call__
+        make: Callable[..., Any] = _make_variable
         for creator in creators:
             make = functools.partial(creator, make)
         return make(**arguments)
+
+
+def _make_variable(*args: Any, **kwargs: Any) -> Any:
+    """The variable of these arguments: of the class that ``use_resource``, a scope or the default says."""
+    from dataflow.ops import resource_variables, variable_scope
+
+    wanted = args[11] if len(args) > 11 else kwargs.get("use_resource")
+    proto = kwargs.get("variable_def")
+    if proto is not None:
+        wanted = proto.is_resource
+    if wanted is None:
+        wanted = variable_scope.get_variable_scope().use_resource
+    if wanted is None:
+        wanted = resource_variables.resource_variables_enabled()
+    return type.__call__(
+        resource_variables.ResourceVariable if wanted else Variable, *args, **kwargs
+    )
 
 
 class SaveSliceInfo:
@@ -149,6 +168,7 @@ class Variable(metaclass=_MadeByCreators):
     __array_priority__ = 100
     _synchronization = VariableSynchronization.AUTO
     _aggregation = VariableAggregation.NONE
+    _snapshot_name = "read"
 
     def __init__(
         self,
@@ -252,12 +272,12 @@ class Variable(metaclass=_MadeByCreators):
             ).op
             device = self._caching_device
             if device is None:
-                self._snapshot = _read(self._variable, "read")
+                self._snapshot = read_node(self._variable, self._snapshot_name)
             else:
                 if callable(device):
                     device = device(self._variable.op)
                 with graph.colocate_with(None, True), graph.device(device):
-                    self._snapshot = _read(self._variable, "read")
+                    self._snapshot = read_node(self._variable, self._snapshot_name)
 
     # ---- what it is -----------------------------------------------------------------------
 
@@ -342,7 +362,7 @@ class Variable(metaclass=_MadeByCreators):
 
     def read_value(self) -> Tensor:
         """A new node that reads the variable at its own time."""
-        return _read(self._variable, "read")
+        return read_node(self._variable, "read")
 
     def _ref(self) -> Tensor:
         return self._variable
@@ -574,7 +594,8 @@ class Variable(metaclass=_MadeByCreators):
 RefVariable = VariableV1 = Variable
 
 
-def _read(variable: Tensor, name: str) -> Tensor:
+def read_node(variable: Tensor, name: str) -> Tensor:
+    """A node that reads a variable, given by its reference."""
     from dataflow.graph.registry import get_op
 
     return get_op("Identity")(variable, name=name)  # type: ignore[no-any-return]
@@ -600,7 +621,7 @@ def _operator(name: str) -> Any:
     function = getattr(Tensor, name)
 
     def operator(self: Variable, *args: Any) -> Any:
-        return function(self._snapshot, *args)
+        return function(self._dense_var_to_tensor(), *args)
 
     operator.__name__ = name
     operator.__doc__ = function.__doc__

@@ -54,14 +54,18 @@ def reference_inputs(op: Operation) -> list[Tensor]:
 
 
 def join_colocated(ops: Sequence[Operation], groups: Groups) -> None:
-    """Joins nodes that share a variable or resource, or ask for it with ``colocate_with``."""
+    """Joins nodes that share a variable or resource, or ask for it with ``colocate_with``.
+
+    But not a Switch and the node whose value it hands on, though it is in that one's group: a whole
+    conditional or loop would follow each variable that it only reads.
+    """
     members = set(ops)
     by_name = {op.name: op for op in ops}
     for op in ops:
         for tensor in reference_inputs(op):
             if tensor.op in members:
                 groups.join(tensor.op, op)
-        for group in op.attrs.get("_class") or ():
+        for group in () if op.type == "Switch" else op.attrs.get("_class") or ():
             text = group.decode() if isinstance(group, bytes) else group
             leader = by_name.get(text.removeprefix("loc:@"))
             if leader is not None:

@@ -37,7 +37,8 @@ python.ops.{control_flow_ops gen_control_flow_ops check_ops standard_ops functio
 python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf
-python.ops.{variables variable_scope state_ops gen_state_ops resource_variable_ops} : tf
+python.ops.{variables variable_scope state_ops gen_state_ops} : tf
+python.ops.resource_variable_ops : ops.resource_variables tf
 python.ops.{partitioned_variables template logging_ops gen_logging_ops} : tf summary
 python.ops.init_ops : initializers tf keras.initializers
 python.ops.{random_ops gen_random_ops} : random tf

@@ -23,6 +23,7 @@ from dataflow.ops.control_flow import group, tuple_
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.math import cast
+from dataflow.ops.resource_variables import ResourceVariable, is_resource_variable
 from dataflow.ops.segment import unsorted_segment_sum
 from dataflow.ops.state import assign_add
 from dataflow.ops.variables import Variable, trainable_variables
@@ -245,8 +246,13 @@ class Optimizer:
                     f"Cannot use a constraint function on a sparse variable: {var.op.name!r} is "
                     "updated by rows."
                 )
+            if isinstance(var, ResourceVariable):
+                return self._resource_apply_sparse_duplicate_indices(grad.values, var, grad.indices)
             return self._apply_sparse_duplicate_indices(grad, var)
-        update = self._apply_dense(grad, var)
+        if isinstance(var, ResourceVariable):
+            update = self._resource_apply_dense(grad, var)
+        else:
+            update = self._apply_dense(grad, var)
         if constraint is None:
             return update
         with default_graph().control_dependencies([update]):
@@ -305,7 +311,12 @@ class Optimizer:
         variable = self._non_slot_dict.get((name, graph))
         if variable is None:
             with graph.colocate_with(colocate_with.op):
-                variable = Variable(initial_value, name=name, trainable=False)
+                variable = Variable(
+                    initial_value,
+                    name=name,
+                    trainable=False,
+                    use_resource=is_resource_variable(colocate_with),
+                )
             self._non_slot_dict[(name, graph)] = variable
         return variable
 
@@ -349,6 +360,21 @@ class Optimizer:
     def _apply_sparse(self, grad: Any, var: Any) -> Any:
         """An op that changes the rows of ``var`` named by the `IndexedSlices` ``grad``, once each."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _apply_sparse")
+
+    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+        """As `_apply_dense`, for a resource variable."""
+        return self._apply_dense(grad, handle)
+
+    def _resource_apply_sparse_duplicate_indices(self, grad: Any, handle: Any, indices: Any) -> Any:
+        """As `_resource_apply_sparse`, for rows that may repeat: sums them first."""
+        if type(self)._resource_apply_sparse is Optimizer._resource_apply_sparse:
+            return self._apply_sparse_duplicate_indices(IndexedSlices(grad, indices), handle)
+        values, indices = deduplicate_indexed_slices(grad, indices)
+        return self._resource_apply_sparse(values, handle, indices)
+
+    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+        """As `_apply_sparse`, for the rows ``indices`` of a resource variable."""
+        return self._apply_sparse(IndexedSlices(grad, indices), handle)
 
     def _finish(self, update_ops: list[Any], name_scope: str) -> Any:
         """The operation that stands for all updates."""

@@ -7,6 +7,7 @@ from typing import Any
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.initializers import zeros_initializer
+from dataflow.ops.resource_variables import is_resource_variable
 from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope
 from dataflow.ops.variables import SaveSliceInfo, Variable
 
@@ -82,6 +83,7 @@ def _variable(
             shape=shape,
             dtype=dtype,
             validate_shape=validate_shape,
+            use_resource=is_resource_variable(primary),
         )
     finally:
         scope.set_partitioner(partitioner)

@@ -80,3 +80,20 @@ def test_what_is_no_optional_is_refused() -> None:
         Optional.none_from_structure(3)
     with pytest.raises(ValueError, match="must have a component"):
         Optional.from_value(())
+
+
+def test_optionals_pass_through_conditionals_and_loops() -> None:
+    numbers = tf.data.make_one_shot_iterator(tf.data.Dataset.range(3))
+    following = lambda: tf.data.experimental.get_next_as_optional(numbers)
+    choose = tf.placeholder(tf.bool, [])
+    seven = tf.constant(7, tf.int64)
+    chosen = tf.cond(choose, lambda: Optional.from_value(seven), following)
+    _, total, _ = tf.while_loop(
+        lambda i, total, o: o.has_value(),
+        lambda i, total, o: (i + 1, total + o.get_value(), following()),
+        [0, tf.constant(0, tf.int64), following()],
+    )
+    with tf.Session() as sess:
+        assert sess.run(chosen.get_value(), {choose: True}) == 7
+        assert sess.run(chosen.get_value(), {choose: False}) == 0
+        assert sess.run(total) == 1 + 2

@@ -333,3 +333,16 @@ def test_the_window_of_a_jpeg_has_its_size() -> None:
         assert window.shape.as_list() == [3, 4, 3]
         whole = evaluate(tf.image.decode_jpeg(file))
         np.testing.assert_array_equal(evaluate(window), whole[1:4, 2:6])
+
+
+def test_images_of_unknown_rank_are_turned_as_one_image() -> None:
+    one = np.arange(6.0, dtype=np.float32).reshape(2, 3, 1)
+    with tf.Graph().as_default(), tf.Session() as session:
+        image, k = tf.placeholder(tf.float32), tf.placeholder(tf.int32, [])
+        turned = tf.image.rot90(image)
+        assert session.run(turned, {image: one}).tolist() == np.rot90(one).tolist()
+        turned = tf.image.transpose_image(image)
+        assert session.run(turned, {image: one}).tolist() == one.transpose(1, 0, 2).tolist()
+        turned = tf.image.rot90(tf.constant(one), k)
+        for i in range(-1, 5):
+            assert session.run(turned, {k: i}).tolist() == np.rot90(one, i).tolist()
