@@ -553,7 +553,7 @@ class Graph:
             self._gradient_override_map = saved
 
     @contextlib.contextmanager
-    def _attr_scope_context(self, attrs: dict[str, Any]) -> Iterator[None]:
+    def attributes_of_new_nodes(self, attrs: dict[str, Any]) -> Iterator[None]:
         """Nodes made inside the block get these attributes, where they have none of that name."""
         saved = self._attr_scope
         self._attr_scope = {**saved, **attrs}

@@ -129,7 +129,7 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
         known = static_value(k) if isinstance(k, Tensor) else k
         if known is not None:
             return turns[int(known) % 4]()
-        return switch_case(floormod(cast(k, dtypes.int32), 4), turns)  # type: ignore[no-any-return]
+        return switch_case(floormod(cast(k, dtypes.int32), 4), turns)
 
 
 # ---- cutting and padding -----------------------------------------------------------------

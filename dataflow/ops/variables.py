@@ -222,7 +222,7 @@ class Variable(metaclass=_MadeByCreators):
                     # Stands for colocate_with the variable, which is not there yet.
                     group = {"_class": [f"loc:@{scope[:-1]}".encode()]}
                     with (
-                        graph._attr_scope_context(group),
+                        graph.attributes_of_new_nodes(group),
                         graph.name_scope("Initializer"),
                         graph.device(None),
                     ):
@@ -257,7 +257,7 @@ class Variable(metaclass=_MadeByCreators):
                     "Give it a full shape, or pass validate_shape=False."
                 )
         self._initial_value = value
-        with graph._attr_scope_context(attrs):
+        with graph.attributes_of_new_nodes(attrs):
             self._variable: Tensor = state.variable_op(
                 shape=dims if dims is not None else (),
                 dtype=value.dtype.base_dtype,
