@@ -65,7 +65,7 @@ def join_colocated(ops: Sequence[Operation], groups: Groups) -> None:
         for tensor in reference_inputs(op):
             if tensor.op in members:
                 groups.join(tensor.op, op)
-        for group in () if op.type == "Switch" else op.attrs.get("_class") or ():
+        for group in () if op.op_def.control_flow == "switch" else op.attrs.get("_class", ()):
             text = group.decode() if isinstance(group, bytes) else group
             leader = by_name.get(text.removeprefix("loc:@"))
             if leader is not None:
