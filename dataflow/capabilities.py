@@ -47,6 +47,15 @@ def _can_start_threads() -> bool:
     return True
 
 
+def _instruction_set() -> str:
+    wanted = os.environ.get("DATAFLOW_ISA", "")
+    if wanted not in ("", "avx2"):
+        raise ValueError(
+            f"DATAFLOW_ISA={wanted!r} in the environment: it must be avx2 (do without AVX-512) or unset"
+        )
+    return wanted
+
+
 #: What to do about what cannot be had here.
 ELSEWHERE = f"install dataflow on a computer of yours ({install('cluster')}), and run it there."
 
@@ -61,6 +70,9 @@ THREADS = _can_start_threads()
 PROCESSES = SOCKETS = THREADS
 #: Whether machine code can be compiled and called.
 MACHINE_CODE = THREADS
+#: "avx2" where machine code must leave AVX-512 alone, else "": to measure here what another computer does.
+#: (NumPy has ``NPY_DISABLE_CPU_FEATURES``, its OpenBLAS ``OPENBLAS_CORETYPE=Haswell``.)
+INSTRUCTION_SET = _instruction_set()
 
 
 def why_not() -> str:

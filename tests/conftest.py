@@ -1,7 +1,7 @@
 """What all tests share: where the data is, which parts a test may miss, how long Hypothesis looks.
 
 In CI (`CI=true`) a missing part is a failure, not a skip: a suite that quietly lost its browser or
-its Ray would stay green for ever. Four things may be absent there: a GPU, a processor with AVX-512,
+its Ray would stay green for ever. Four things may be absent there: a GPU, a processor with AVX2, AVX-512 or NEON,
 the data folder, and the right to make network namespaces.
 (Tests marked `oracle` compare with a TensorFlow that lives in another environment; `make oracle`.)
 """
@@ -26,7 +26,7 @@ DATA_VARIABLE = "DATAFLOW_DATA"
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 
 # Markers whose tests may be skipped even in CI.
-OPTIONAL_MARKERS = ("gpu", "avx512", "oracle", "netns", "threads")
+OPTIONAL_MARKERS = ("gpu", "simd", "oracle", "netns", "threads")
 OPTIONAL_FOLDERS = tuple(ROOT / "tests" / name for name in OPTIONAL_MARKERS)
 
 hypothesis.settings.register_profile(
@@ -88,12 +88,12 @@ def missing_part(marker: str) -> str | None:
     """Why tests with this marker cannot run here, None when they can."""
     if marker == "gpu":
         return None if num_gpus() else "no GPU that CuPy can use (pip install dataflow-learn[gpu])"
-    if marker == "avx512":
-        from dataflow.kernels.jit.avx512_microkernel import is_available
+    if marker == "simd":
+        from dataflow.kernels.jit.isa import host
 
         if importlib.util.find_spec("llvmlite") is None:
             return "llvmlite is not installed: pip install 'dataflow-learn[fast]'"
-        return None if is_available() else "the processor has no AVX-512; NumPy does it"
+        return None if host() else "the processor has no AVX2, AVX-512 or NEON; NumPy does it"
     if marker == "cluster" and importlib.util.find_spec("ray") is None:
         return "Ray is not installed: pip install 'dataflow-learn[cluster]'"
     if marker == "threads":
@@ -125,9 +125,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("DATAFLOW_THREADS") != "0":  # `test_without_threads` runs them
         items[:] = [item for item in items if not item.get_closest_marker("without_threads")]
     for item in items:
-        known = ("gpu", "cluster", "browser", "avx512", "threads", "wasm")
+        known = ("gpu", "cluster", "browser", "simd", "threads", "wasm")
         markers = [m for m in known if item.get_closest_marker(m)]
-        if markers and markers[0] not in ("avx512", "threads"):
+        if markers and markers[0] not in ("simd", "threads"):
             item.add_marker(pytest.mark.xdist_group(markers[0]))
         for marker in markers:
             reason = missing_part(marker)

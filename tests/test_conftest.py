@@ -15,7 +15,7 @@ CASES = {
     "test_missing_module.py": "import pytest\npytest.importorskip('no_such_module_at_all')\n",
     "test_in_body.py": "import pytest\ndef test_x():\n    pytest.skip('Graphviz is missing')\n",
     "test_gpu.py": "import pytest\n@pytest.mark.gpu\ndef test_x():\n    pytest.skip('no GPU')\n",
-    "test_avx512.py": "import pytest\n@pytest.mark.avx512\ndef test_x():\n    pytest.skip('no AVX')\n",
+    "test_simd.py": "import pytest\n@pytest.mark.simd\ndef test_x():\n    pytest.skip('no AVX')\n",
     "test_oracle.py": "import pytest\n@pytest.mark.oracle\ndef test_x():\n    pytest.skip('TF')\n",
     "test_data.py": "def test_x(data_folder):\n    assert data_folder\n",
     "test_data_of_its_own.py": (
@@ -42,7 +42,7 @@ def run_pytest(tmp_path: Path, case: str, **variables: str) -> dict[str, int]:
     (tests / "conftest.py").write_text((root / "tests" / "conftest.py").read_text())
     (tests / case).write_text(CASES[case])
     (tmp_path / "pytest.ini").write_text(
-        "[pytest]\nmarkers =\n    gpu\n    avx512\n    oracle\n    browser\n    cluster\n"
+        "[pytest]\nmarkers =\n    gpu\n    simd\n    oracle\n    browser\n    cluster\n"
     )
     environment = {
         k: v
@@ -76,7 +76,7 @@ def run_pytest(tmp_path: Path, case: str, **variables: str) -> dict[str, int]:
         ("test_missing_module.py", {"error": 1}),
         ("test_in_body.py", {"failed": 1}),
         ("test_gpu.py", {"skipped": 1}),
-        ("test_avx512.py", {"skipped": 1}),
+        ("test_simd.py", {"skipped": 1}),
         ("test_oracle.py", {"skipped": 1}),
         ("test_data.py", {"skipped": 1}),
         ("test_data_of_its_own.py", {"skipped": 1}),

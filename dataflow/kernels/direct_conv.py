@@ -30,9 +30,9 @@ from dataflow.kernels.direct_conv_common import (
     kept,
 )
 from dataflow.kernels.jit import implicit_gemm
-from dataflow.kernels.jit.avx512_microkernel import LANES, NUMBER_BYTES, VECTOR_BYTES
 from dataflow.kernels.jit.compiler import address_of
-from dataflow.kernels.jit.implicit_gemm import RIGHT, Axis, Panel, Steps, panels_of
+from dataflow.kernels.jit.implicit_gemm import RIGHT, Axis, Code, Panel, Steps, panels_of
+from dataflow.kernels.jit.isa import ALIGNMENT, BLOCK, NUMBER_BYTES
 from dataflow.windows import Window
 
 #: Bytes of input and output of a piece of the batch: they stay in the cache of one core.
@@ -44,9 +44,9 @@ _PARALLEL_PACKING = 1 << 20
 
 
 def aligned(size_bytes: int) -> Any:
-    """An array that begins at a multiple of a vector's bytes."""
-    found = np.empty(size_bytes + VECTOR_BYTES, np.uint8)
-    return found[-address_of(found) % VECTOR_BYTES :]
+    """An array that begins at a multiple of any vector's bytes."""
+    found = np.empty(size_bytes + ALIGNMENT, np.uint8)
+    return found[-address_of(found) % ALIGNMENT :]
 
 
 def _in_images(batch: int, item_bytes: int, pieces: int) -> list[range]:
@@ -100,21 +100,21 @@ def forward(
     )
 
     def make() -> _Forward:
-        return _Forward(code.tiles, x.shape, filters, height, width, out.strides)
+        return _Forward(code, x.shape, filters, height, width, out.strides)
 
     found: _Forward = kept(key, make)
     for place in found.empty:
         out[:, place] = 0
-    run_listed(code.walk, found, x, filters, out)
+    run_listed(found, x, filters, out)
     return True
 
 
-def run_listed(walk: int, found: Any, x: Any, filters: Any, out: Any) -> None:
+def run_listed(found: Any, x: Any, filters: Any, out: Any) -> None:
     """What was listed for a convolution: its filters are packed, and its tiles made."""
     panels, padded = aligned(found.panels_bytes), found.lines.scratch()
     arrays = addresses(x, padded, filters, panels, out)
-    found.packing.run(walk, arrays)
-    found.steps.run(walk, arrays)
+    found.packing.run(arrays)
+    found.steps.run(arrays)
 
 
 class _Forward:
@@ -122,7 +122,7 @@ class _Forward:
 
     def __init__(
         self,
-        tiles: dict[tuple[int, int], int],
+        code: Code,
         x_shape: tuple[int, ...],
         filters: Any,
         height: Window,
@@ -142,9 +142,9 @@ class _Forward:
         self.groups = [g for g in groups if g[3]]
         #: Places that no tap meets.
         self.empty = [slice(g[0], g[0] + g[1]) for g in groups if not g[3]]
-        self.panels = panels_of(outputs)
-        self.packing, self.panel_starts, self.panels_bytes = packing(tiles, self.panels, filters)
-        self.steps = Steps(tiles)
+        self.panels = panels_of(code.isa, outputs)
+        self.packing, self.panel_starts, self.panels_bytes = packing(code, self.panels, filters)
+        self.steps = Steps(code)
         batch = x_shape[0]
         places = height.count * width.count
         multiplications = batch * places * filters.size
@@ -216,12 +216,10 @@ class _Forward:
                 )
 
 
-def packing(
-    tiles: dict[tuple[int, int], int], panels: list[Panel], filters: Any
-) -> tuple[Steps, list[int], int]:
+def packing(code: Code, panels: list[Panel], filters: Any) -> tuple[Steps, list[int], int]:
     """The steps that pack filters [taps, taps, channels, outputs], where each panel begins, and the
     bytes of all."""
-    steps, starts, size = Steps(tiles), [], 0
+    steps, starts, size = Steps(code), [], 0
     taps_high, taps_wide, channels, _ = filters.shape
     high, wide, channel, output = filters.strides
     turned = output != NUMBER_BYTES
@@ -236,7 +234,7 @@ def packing(
             for i, (y, x) in enumerate(itertools.product(range(taps_high), range(taps_wide))):
                 to = size + i * channels * panel.row_bytes
                 steps.pack(panel, channels, at + y * high + x * wide, to, stride, turned)
-        size += (taps_high * taps_wide * channels + LANES) * panel.row_bytes
+        size += (taps_high * taps_wide * channels + BLOCK) * panel.row_bytes
         if filters.nbytes >= _PARALLEL_PACKING:
             steps.end_piece()
     return steps, starts, size

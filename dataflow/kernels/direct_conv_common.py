@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.blas import num_threads
-from dataflow.kernels.jit.avx512_microkernel import NUMBER_BYTES
 from dataflow.kernels.jit.compiler import address_of
 from dataflow.kernels.jit.implicit_gemm import IMAGE, PADDED, Steps
+from dataflow.kernels.jit.isa import NUMBER_BYTES
 from dataflow.windows import Window
 
 #: Below this many multiplications calls cost more than they save.

@@ -24,8 +24,8 @@ from dataflow.kernels.direct_conv_common import (
     kept,
 )
 from dataflow.kernels.jit import implicit_gemm
-from dataflow.kernels.jit.avx512_microkernel import NUMBER_BYTES
-from dataflow.kernels.jit.implicit_gemm import RIGHT, Axis, Panel, Steps, panels_of
+from dataflow.kernels.jit.implicit_gemm import RIGHT, Axis, Code, Panel, Steps, panels_of
+from dataflow.kernels.jit.isa import NUMBER_BYTES
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.windows import Window
 
@@ -47,7 +47,7 @@ def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) 
         return False
 
     def make() -> _FilterGradient:
-        return _FilterGradient(code.tiles, x.shape, out.shape, height, width)
+        return _FilterGradient(code, x.shape, out.shape, height, width)
 
     found: _FilterGradient = kept(("filter", _CHUNK_BYTES, x.shape, out.shape, height, width), make)
     totals = np.empty((found.shares, *out.shape), out.dtype) if found.shares > 1 else out
@@ -55,8 +55,8 @@ def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) 
         totals.fill(0)
     padded = found.lines.scratch()
     arrays = addresses(x, padded, None, grad, totals)
-    found.padding.run(code.walk, arrays)
-    found.steps.run(code.walk, arrays)
+    found.padding.run(arrays)
+    found.steps.run(arrays)
     if found.shares > 1:  # in their order, whichever was ready first
         parts = list(totals)
         sums = _sum_of(len(parts))
@@ -84,7 +84,7 @@ class _FilterGradient:
 
     def __init__(
         self,
-        tiles: dict[tuple[int, int], int],
+        code: Code,
         x_shape: tuple[int, ...],
         out_shape: tuple[int, ...],
         height: Window,
@@ -97,10 +97,10 @@ class _FilterGradient:
         self.height, self.width = height, width
         _, self.taps_wide, self.channels, self.outputs = out_shape
         self.lines = Lines(x_shape, width)
-        self.panels = panels_of(self.outputs)
+        self.panels = panels_of(code.isa, self.outputs)
         #: Parts of the filter, each with a step of its own for every chunk.
         self.parts = height.taps * len(self.panels)
-        self.steps, self.padding = Steps(tiles), Steps(tiles)
+        self.steps, self.padding = Steps(code), Steps(code)
         self.grad_line_bytes = width.count * self.outputs * NUMBER_BYTES
         self.grad_image_bytes = height.count * self.grad_line_bytes
         batch = x_shape[0]

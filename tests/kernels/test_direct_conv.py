@@ -13,10 +13,22 @@ from dataflow.kernels import (
     direct_conv_common,
     direct_filter_gradient,
 )
-from dataflow.kernels.jit import compiler, implicit_gemm
+from dataflow.kernels.jit import compiler, implicit_gemm, isa
+from dataflow.kernels.loader import get_kernel
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.avx512
+pytestmark = pytest.mark.simd
+
+
+def _function(op_type: str) -> Any:
+    found = get_kernel(op_type)
+    assert found is not None
+    return found.function
+
+
+CONV2D = _function("Conv2D")
+CONV2D_BACKPROP_INPUT = _function("Conv2DBackpropInput")
+CONV2D_BACKPROP_FILTER = _function("Conv2DBackpropFilter")
 
 
 @pytest.fixture(autouse=True)
@@ -92,24 +104,20 @@ def test_all_three_convolutions(
     attributes = _attributes(case)
 
     def forward() -> Any:
-        return conv.conv2d_kernel(np, x, filters, **attributes)
+        return CONV2D(np, x, filters, **attributes)
 
     _compare(monkeypatch, "forward", forward)
     grad = rng.standard_normal(forward().shape).astype(np.float32)
     _compare(
         monkeypatch,
         "filter_gradient",
-        lambda: conv.conv2d_backprop_filter_kernel(
-            np, x, np.array(filters.shape), grad, **attributes
-        ),
+        lambda: CONV2D_BACKPROP_FILTER(np, x, np.array(filters.shape), grad, **attributes),
     )
     irregular = attributes["padding"] == "EXPLICIT"  # more padding than a phase has taps
     _compare(
         monkeypatch,
         "input_gradient",
-        lambda: conv.conv2d_backprop_input_kernel(
-            np, np.array(x.shape), filters, grad, **attributes
-        ),
+        lambda: CONV2D_BACKPROP_INPUT(np, np.array(x.shape), filters, grad, **attributes),
         may_be_blas=irregular,
     )
 
@@ -139,9 +147,9 @@ def test_phases_that_were_done_are_undone_when_another_is_left_to_blas(
     grad = rng.random((2, 4, 4, 16), np.float32)
     attributes = _attributes({"padding": "SAME", "strides": [1, 2, 2, 1]})
     sizes = np.array([2, 8, 8, channels])
-    wanted = conv.conv2d_backprop_input_kernel(np, sizes, filters, grad, **attributes)
+    wanted = CONV2D_BACKPROP_INPUT(np, sizes, filters, grad, **attributes)
     monkeypatch.setattr(direct_conv, "forward", only_the_first)
-    got = conv.conv2d_backprop_input_kernel(np, sizes, filters, grad, **attributes)
+    got = CONV2D_BACKPROP_INPUT(np, sizes, filters, grad, **attributes)
     assert calls[:2] == [True, False]
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
@@ -168,15 +176,15 @@ def test_few_outputs_in_blocks(
     rng = np.random.default_rng(3)
     x = rng.standard_normal((batch, high, wide, channels), np.float32)
     filters = rng.standard_normal((taps_high, taps_wide, channels, outputs), np.float32)
-    _compare(monkeypatch, "forward", lambda: conv.conv2d_kernel(np, x, filters, **attributes))
+    _compare(monkeypatch, "forward", lambda: CONV2D(np, x, filters, **attributes))
     few = rng.standard_normal((batch, high, wide, outputs), np.float32)
     turned = np.ascontiguousarray(filters.transpose(0, 1, 3, 2))
-    grad = conv.conv2d_kernel(np, few, turned, **attributes)
+    grad = CONV2D(np, few, turned, **attributes)
     sizes = np.array(few.shape)
     _compare(
         monkeypatch,
         "input_gradient",
-        lambda: conv.conv2d_backprop_input_kernel(np, sizes, turned, grad, **attributes),
+        lambda: CONV2D_BACKPROP_INPUT(np, sizes, turned, grad, **attributes),
         may_be_blas=True,
     )
 
@@ -184,7 +192,7 @@ def test_few_outputs_in_blocks(
 def test_what_is_not_compiled_yet_is_left_to_blas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler.JitEntry, "get", lambda lazy: None)
     x, filters = np.ones((1, 4, 4, 1), np.float32), np.ones((2, 2, 1, 16), np.float32)
-    got = conv.conv2d_kernel(np, x, filters, **_attributes({"padding": "VALID"}))
+    got = CONV2D(np, x, filters, **_attributes({"padding": "VALID"}))
     np.testing.assert_array_equal(got, np.full((1, 3, 3, 16), 4))
 
 
@@ -193,13 +201,13 @@ def test_nan_and_infinity_reach_the_windows_that_see_them_and_no_others() -> Non
     x[0, 0, 0] = np.nan
     x[0, 4, 5] = np.inf
     filters = np.ones((2, 2, 1, 16), np.float32)
-    got = conv.conv2d_kernel(np, x, filters, **_attributes({"padding": "VALID"}))
+    got = CONV2D(np, x, filters, **_attributes({"padding": "VALID"}))
     wanted = np.full((1, 4, 5, 16), 4, np.float32)
     wanted[0, 0, 0], wanted[0, 3, 4] = np.nan, np.inf
     np.testing.assert_array_equal(got, wanted)
 
 
 def test_without_avx_512_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(implicit_gemm, "is_available", lambda: False)
+    monkeypatch.setattr(isa, "host", lambda: None)
     with pytest.raises(ImportError):
         implicit_gemm.compile_code()

@@ -20,7 +20,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.kernels.jit import compiler
-from dataflow.kernels.jit.avx512_microkernel import is_available
+from dataflow.kernels.jit.isa import host
 from tests.rewrites.random_graphs import KINDS, RandomGraph, draw
 
 NUM_GRAPHS = int(os.environ.get("DATAFLOW_GRAPHS", "4"))
@@ -100,9 +100,9 @@ def test_same_bits(numpy_or_machine_code: None, kind: str, seed: int) -> None:
                 )
 
 
-#: Ops whose last digits depend on whether llvmlite is installed, on processors with AVX-512, and why.
+#: Ops whose last digits depend on whether llvmlite is installed, on processors with vectors of our own machine code, and why.
 #: Nothing else may be here; on other processors nothing is.
-OTHERWISE_WITH_AVX512 = {
+OTHERWISE_WITH_TILES = {
     **dict.fromkeys(
         ("MatMul", "BatchMatMul", "BatchMatMulV2", "BiasAddGrad"),
         "BLAS sums in an order of its own, and machine code takes its place",
@@ -126,15 +126,15 @@ def _behind(tensor: Any) -> set[str]:
 
 
 # What a training's variables become hangs on all sums before.
-@pytest.mark.parametrize("kind", ["expression"] if is_available() else KINDS)
+@pytest.mark.parametrize("kind", ["expression"] if host() else KINDS)
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + NUM_GRAPHS))
 def test_with_and_without_llvmlite(kind: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
     tf.set_random_seed(seed)
     graph = draw(kind, seed)
     which = list(range(len(graph.fetches)))
-    if is_available():
-        others = OTHERWISE_WITH_AVX512.keys()
+    if host():
+        others = OTHERWISE_WITH_TILES.keys()
         which = [i for i in which if not _behind(graph.fetches[i]) & others]
     monkeypatch.setattr(compiler.JitEntry, "get", compiled)
     wanted = results(graph, which)

@@ -15,7 +15,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.capabilities import MACHINE_CODE
-from dataflow.kernels.jit import avx512_microkernel, compiler
+from dataflow.kernels.jit import compiler, isa
 
 #: More than after how many calls loops are compiled.
 STEPS = 60
@@ -123,8 +123,8 @@ def test_it_does_so_with_another_number_of_threads() -> None:
     assert several == one
 
 
-# With AVX-512 machine code has an order of its own for products and sums of rows.
-if not avx512_microkernel.is_available():
+# Machine code has an order of its own for products and sums of rows.
+if not isa.host():
 
     def test_it_does_so_without_machine_code() -> None:
         pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")

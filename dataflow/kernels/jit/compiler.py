@@ -32,7 +32,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from dataflow.capabilities import MACHINE_CODE
+from dataflow.capabilities import INSTRUCTION_SET, MACHINE_CODE
 from dataflow.kernels.jit import ufunc_loops
 from dataflow.kernels.jit.loop_codegen import DATA_OFFSET, source
 from dataflow.kernels.jit.op_table import elementary_ops
@@ -216,6 +216,18 @@ def inlined() -> frozenset[str]:
     return frozenset(found)
 
 
+def _processor() -> tuple[str, str]:
+    """LLVM's name of the processor, and its list of features."""
+    import llvmlite.binding as llvm
+
+    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
+    if INSTRUCTION_SET == "avx2":
+        cpu = "x86-64-v3"
+        for name in features:
+            features[name] &= not name.startswith(("avx512", "avx10"))
+    return cpu, features.flatten()
+
+
 def compile_source(text: str, *names: str) -> list[int]:
     """Compiles functions in LLVM assembly and returns their addresses.
 
@@ -236,7 +248,7 @@ def compile_source(text: str, *names: str) -> list[int]:
         llvm.initialize_native_asmprinter()
         llvm.initialize_native_asmparser()
         target = llvm.Target.from_default_triple()
-        cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+        cpu, features = _processor()
         machine = target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
         versions = (llvmlite.__version__, str(llvm.llvm_version_info))
         key = code_cache.key_of(*versions, machine.triple, cpu, features, text)

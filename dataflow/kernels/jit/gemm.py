@@ -1,11 +1,11 @@
-"""Matrix products in single precision on processors with AVX-512.
+"""Matrix products in single precision, on processors with AVX-512, AVX2 or NEON.
 
-The right matrix is packed, one panel of up to three vectors of columns and `_MOST_STEPS` rows at a
+The right matrix is packed, one panel of as many columns as a tile has and `_MOST_STEPS` rows at a
 time, into a buffer that stays in the L1 cache; then all tiles of rows of the left matrix are
-multiplied by it (`avx512_microkernel`). The left matrix is read in place, whatever its strides. One
+multiplied by it (`microkernel`). The left matrix is read in place, whatever its strides. One
 function serves all shapes; it is compiled once for a plain right matrix, and once for a transposed one.
 
-Measured on one core beside OpenBLAS (microseconds): 128 x 784 x 256 201 (218); times a transposed
+Measured with AVX-512 on one core beside OpenBLAS (microseconds): 128 x 784 x 256 201 (218); times a transposed
 matrix, 128 x 512 x 156, 86 (113); 50 x 3136 x 1024 1480 (2170), the gradient of its weights 1210
 (1660); 1024 x 1024 x 1024 8250 (8310), 99 % of the core's peak.
 """
@@ -14,33 +14,38 @@ from __future__ import annotations
 
 import functools
 import struct
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.kernels.jit.avx512_microkernel import (
-    LANES,
-    MOST_ROWS,
+from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
+from dataflow.kernels.jit.isa import (
+    ALIGNMENT,
+    BLOCK,
+    MOST_COLUMNS,
+    NEON,
     NUMBER_BYTES,
     TILE_FIELDS,
-    VECTOR_BYTES,
-    all_tiles,
-    is_available,
-    tile_name,
+    Isa,
+    needed_isa,
 )
-from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
 from dataflow.kernels.jit.llvm_builder import Writer, module
-from dataflow.kernels.jit.packing import ALL_LANES, pack_rows, pack_transposed
+from dataflow.kernels.jit.microkernel import all_tiles, tile_name
+from dataflow.kernels.jit.packing import pack_rows, pack_transposed
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: With fewer multiplications, packing and the call cost more than they save.
 SMALL_PRODUCT = 1 << 20
 #: The fewest rows and columns: a packed panel (48 KB) must be reused, and not be mostly padding.
-_LEAST_ROWS, _LEAST_COLUMNS = 4, LANES
-#: Rows of the right matrix in a panel; rows of the left one that stay in the L2 cache.
-_MOST_STEPS, _MOST_ROWS = 256, 512
+_LEAST_ROWS, _LEAST_COLUMNS = 4, BLOCK
+#: Rows of the right matrix in a panel; rows of the left one that are multiplied by it before the next
+#: panel, so that they stay in an L2 cache of 512 KB.
+_MOST_STEPS, _ROWS_TOGETHER = 256, 256
+#: A packed matrix is for products with at most so many rows.
+_MOST_ROWS = 512
 #: The fewest multiplications for which the steps of the sum are divided among threads, and the number
 #: of shares: the same on all machines, as it determines how the sums round.
 _LEAST_DIVIDED, _STEP_SHARES = 3 << 20, 4
@@ -52,17 +57,18 @@ _FIELDS = (
 #: Packing of panels: into one buffer that is reused; each into a place of its own, to be kept; already
 #: packed.
 _IN_PASSING, _TO_STAY, _THERE = range(3)
-_PANEL_BYTES = max(MOST_ROWS) * VECTOR_BYTES * _MOST_STEPS
+_PANEL_BYTES = MOST_COLUMNS * NUMBER_BYTES * _MOST_STEPS
 _pack_addresses = struct.Struct("q" * len(_ADDRESSES)).pack
 _pack_fields = struct.Struct("q" * (len(_FIELDS) - len(_ADDRESSES))).pack
 _local = threading.local()
 
 
 def compile_gemm(transposed: bool) -> int:
-    """Compiles now and returns the address. Raises `ImportError` where `is_available` is false."""
-    if not is_available():
-        raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
-    return compile_source(source(transposed), "loop")[0]
+    """Compiles now and returns the address. Raises `ImportError` where `isa.host` is ``None``."""
+    isa = needed_isa()
+    if isa is NEON and sys.platform == "darwin":
+        raise ImportError("Apple's BLAS has a matrix unit of its own")
+    return compile_source(source(isa, transposed), "loop")[0]
 
 
 #: The machine code for a plain right matrix, and for a transposed one.
@@ -136,9 +142,9 @@ class PackedMatrix:
 
     @staticmethod
     def _make_room(layout: Sequence[Any], steps: int, columns: int) -> tuple[list[int], Any]:
-        steps = -(-steps // LANES) * LANES  # transposed panels are written in blocks of that many
-        buffer = np.empty(steps * (columns + LANES) * NUMBER_BYTES + VECTOR_BYTES, np.uint8)
-        start = -(-address_of(buffer) // VECTOR_BYTES) * VECTOR_BYTES
+        steps = -(-steps // BLOCK) * BLOCK  # transposed panels are written in blocks of that many
+        buffer = np.empty(steps * (columns + BLOCK) * NUMBER_BYTES + ALIGNMENT, np.uint8)
+        start = -(-address_of(buffer) // ALIGNMENT) * ALIGNMENT
         # The columns before a part fill whole vectors.
         return [start + out_at * steps for _, out_at, _ in layout], buffer
 
@@ -156,7 +162,7 @@ def _lay_out_columns(
     """Parts of the columns: (byte offsets in the right matrix and in the output, fields)."""
     rows, steps, columns = sizes
     blocks = -(-steps // _MOST_STEPS)
-    most_steps = -(-steps // (blocks * LANES)) * LANES
+    most_steps = -(-steps // (blocks * BLOCK)) * BLOCK
     return tuple(
         (
             part.start * right_strides[1],
@@ -209,7 +215,7 @@ def _layout_of(a: Any, b: Any, out: Any, parts: int, by_steps: bool = True) -> _
     if (transposed and right_row != NUMBER_BYTES) or out.strides[1] != NUMBER_BYTES:
         return None
     function = compiled_loops[transposed].get()
-    if function is None:
+    if function is None or rows * steps * columns >= needed_isa().blas_from:
         return None
     return lay_out(
         function,
@@ -262,9 +268,9 @@ def lay_out(
         else:
             here = start * left_row, 0, start * out_row, 0
             lengths = length, columns, steps
-        most_rows = -(-lengths[0] // -(-lengths[0] // _MOST_ROWS))
+        most_rows = -(-lengths[0] // -(-lengths[0] // _ROWS_TOGETHER))
         blocks = -(-lengths[2] // _MOST_STEPS)
-        most_steps = -(-lengths[2] // (blocks * LANES)) * LANES
+        most_steps = -(-lengths[2] // (blocks * BLOCK)) * BLOCK
         fields = _pack_fields(
             *(*lengths, left_row, left_step, right_row, right_column),
             columns * NUMBER_BYTES if here[3] else out_row,
@@ -275,9 +281,9 @@ def lay_out(
 
 
 def _shares(length: int, parts: int) -> Iterator[slice]:
-    """Parts that start at multiples of the vector length."""
+    """Parts that start at multiples of every processor's vector length."""
     size = -(-length // parts)
-    size = -(-size // LANES) * LANES
+    size = -(-size // BLOCK) * BLOCK
     for i in range(0, length, size):
         yield slice(i, min(i + size, length))
 
@@ -286,16 +292,21 @@ def panel_address(number: int) -> int:
     """The address of one of this thread's buffers."""
     panels = _local.__dict__.setdefault("panels", [])
     while len(panels) <= number:
-        buffer = np.empty(_PANEL_BYTES + VECTOR_BYTES, np.uint8)
-        panels.append((-(-address_of(buffer) // VECTOR_BYTES) * VECTOR_BYTES, buffer))
+        buffer = np.empty(_PANEL_BYTES + ALIGNMENT, np.uint8)
+        panels.append((-(-address_of(buffer) // ALIGNMENT) * ALIGNMENT, buffer))
     return panels[number][0]  # type: ignore[no-any-return]
 
 
 # ---- the text ---------------------------------------------------------------------------------
 
 
-def source(transposed: bool) -> str:
+#: More than any tile has rows.
+_TALLER = 16
+
+
+def source(isa: Isa, transposed: bool) -> str:
     """The function in LLVM's assembly language; its one argument is the table of `_FIELDS`."""
+    lanes, vector_bytes = isa.lanes, isa.vector_bytes
     w = Writer("void @loop(ptr %table)")
     field = w.fields("%table", _FIELDS)
     tiles_left = w.room("i64")
@@ -320,20 +331,21 @@ def source(transposed: bool) -> str:
             steps = w.least(w.op("sub", field["steps"], first_step), field["most_steps"])
             first_left = w.at(left, (first_step, field["left_step"]))
             # Where each panel has its own place, it comes right after the panels before it.
-            all_vectors = w.op("mul", w.quotient_up(field["columns"], LANES), VECTOR_BYTES)
+            all_vectors = w.op("mul", w.quotient_up(field["columns"], lanes), vector_bytes)
             before = w.op("mul", first_step, all_vectors)
             # A transposed panel is written in blocks of so many rows.
-            whole_steps = w.op("mul", w.quotient_up(steps, LANES), LANES)
+            whole_steps = w.op("mul", w.quotient_up(steps, lanes), lanes)
             adds = w.put(f"zext i1 {w.compare('ne', first_step, 0)} to i64")
 
             def panel(column: str) -> str:
-                # Three vectors of columns, but rather two and two than three and one.
                 remaining = w.op("sub", field["columns"], column)
-                vectors = w.quotient_up(remaining, LANES)
-                vectors = w.least(w.select(w.compare("eq", vectors, 4), 2, vectors), 3)
-                width = w.op("mul", vectors, LANES)
-                last = w.op("sub", w.least(remaining, width), w.op("sub", width, LANES))
-                mask = w.op("lshr", ALL_LANES, w.op("sub", LANES, last))
+                vectors = w.quotient_up(remaining, lanes)
+                if isa.most_vectors == 3:  # rather two and two than three and one
+                    vectors = w.select(w.compare("eq", vectors, 4), 2, vectors)
+                vectors = w.least(vectors, isa.most_vectors)
+                width = w.op("mul", vectors, lanes)
+                last = w.op("sub", w.least(remaining, width), w.op("sub", width, lanes))
+                mask = w.op("lshr", isa.all_lanes, w.op("sub", lanes, last))
                 right = w.at(
                     field["right"],
                     (first_step, field["right_row"]),
@@ -351,11 +363,12 @@ def source(transposed: bool) -> str:
                     w.call("@pack", *[("i64", x) for x in numbers])
 
                 w.switch(field["kept"], {_IN_PASSING: pack, _TO_STAY: pack})
-                set_tile("right_step", w.op("mul", vectors, VECTOR_BYTES))
+                set_tile("right_step", w.op("mul", vectors, vector_bytes))
                 for name, number in (("count", steps), ("mask", mask), ("adds", adds)):
                     set_tile(name, number)
                 first_out = w.at(out, (column, NUMBER_BYTES))
-                most = w.select(w.compare("eq", vectors, 3), MOST_ROWS[3], MOST_ROWS[2])
+                others, fewest = isa.most_rows[-2:]
+                most = w.select(w.compare("eq", vectors, isa.most_vectors), fewest, others)
                 w.store("i64", w.quotient_up(rows, most), tiles_left)
 
                 def tile(row: str) -> str:
@@ -373,11 +386,10 @@ def source(transposed: bool) -> str:
                         w.call(tile_name(height, across), *operands)
 
                     w.switch(
-                        w.op("add", width, here),
+                        w.op("add", w.op("mul", vectors, _TALLER), here),
                         {
-                            across * LANES + height: functools.partial(call, height, across)
-                            for across, most_rows in MOST_ROWS.items()
-                            for height in range(1, most_rows + 1)
+                            across * _TALLER + height: functools.partial(call, height, across)
+                            for height, across in isa.sizes
                         },
                     )
                     return here
@@ -393,5 +405,5 @@ def source(transposed: bool) -> str:
 
     w.loop(field["rows"], row_block)
     w.leave()
-    pack = pack_transposed("pack") if transposed else pack_rows("pack")
-    return module(w, *all_tiles(), pack)
+    pack = pack_transposed(isa, "pack") if transposed else pack_rows(isa, "pack")
+    return module(w, *all_tiles(isa), pack)

@@ -1,6 +1,6 @@
 """Sums of products over strided arrays by lists of steps, in machine code: for convolutions.
 
-A step says where tiles (`avx512_microkernel`) lie in the left array, in the packed right one and in
+A step says where tiles (`microkernel`) lie in the left array, in the packed right one and in
 the output, and along which axes they repeat; other steps pack filters and pad lines of an image. No
 image is unfolded (as ``im2col`` does): strides and the distances between segments say where the next
 number lies, so the same code computes convolutions and their gradients, for all sizes.
@@ -19,18 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.kernels.jit.avx512_microkernel import (
-    LANES,
-    MOST_ROWS,
-    TILE_FIELDS,
-    VECTOR_BYTES,
-    all_tiles,
-    is_available,
-    tile_name,
-)
 from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
+from dataflow.kernels.jit.isa import TILE_FIELDS, Isa, needed_isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
-from dataflow.kernels.jit.packing import ALL_LANES, pack_rows, pack_transposed
+from dataflow.kernels.jit.microkernel import all_tiles, tile_name
+from dataflow.kernels.jit.packing import pack_rows, pack_transposed
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: The kinds of steps.
@@ -59,19 +52,19 @@ class Axis(NamedTuple):
 class Code(NamedTuple):
     """Addresses of machine code: the function that takes a call's table, and the tiles by size."""
 
+    isa: Isa
     walk: int
     tiles: dict[tuple[int, int], int]
 
 
 def compile_code() -> Code:
-    """Compiles now. Raises `ImportError` where `is_available` is false."""
-    if not is_available():
-        raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
-    sizes = [(r, v) for v, most in MOST_ROWS.items() for r in range(1, most + 1)]
-    walk, where = compile_source(source(sizes), "walk", "where")
+    """Compiles now. Raises `ImportError` where `isa.host` is ``None``."""
+    isa = needed_isa()
+    sizes = isa.sizes
+    walk, where = compile_source(source(isa), "walk", "where")
     addresses = np.zeros(len(sizes), np.int64)
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(where)(address_of(addresses))
-    return Code(walk, dict(zip(sizes, addresses.tolist(), strict=True)))
+    return Code(isa, walk, dict(zip(sizes, addresses.tolist(), strict=True)))
 
 
 #: The same code serves all sizes of problems.
@@ -79,32 +72,31 @@ code: JitEntry[Code] = JitEntry(compile_code, at_once=True)
 
 
 class Panel(NamedTuple):
-    """Columns of a right matrix that are processed together: up to three vectors."""
+    """Columns of a right matrix that are processed together: those of a tile."""
 
     first: int
     vectors: int
+    #: Columns in the last vector.
     last: int
+    #: Bytes of a packed row.
+    row_bytes: int
 
     @property
     def mask(self) -> int:
         """A bit for each column of the last vector."""
-        return ALL_LANES >> (LANES - self.last)
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of a packed row."""
-        return self.vectors * VECTOR_BYTES
+        return (1 << self.last) - 1
 
 
-def panels_of(columns: int) -> list[Panel]:
+def panels_of(isa: Isa, columns: int) -> list[Panel]:
     """Panels of about equal width."""
-    vectors = -(-columns // LANES)
-    count = -(-vectors // max(MOST_ROWS))
+    lanes = isa.lanes
+    vectors = -(-columns // lanes)
+    count = -(-vectors // isa.most_vectors)
     panels, first = [], 0
     for i in range(count):
         wide = (vectors - first + count - i - 1) // (count - i)
-        last = min(columns - (first + wide - 1) * LANES, LANES)
-        panels.append(Panel(first * LANES, wide, last))
+        last = min(columns - (first + wide - 1) * lanes, lanes)
+        panels.append(Panel(first * lanes, wide, last, wide * isa.vector_bytes))
         first += wide
     return panels
 
@@ -117,9 +109,8 @@ class Strip(NamedTuple):
     tiles: int
 
 
-def strips_of(rows: int, vectors: int) -> list[Strip]:
-    """One or two strips that together have ``rows`` rows."""
-    most = MOST_ROWS[vectors]
+def strips_of(rows: int, most: int) -> list[Strip]:
+    """One or two strips that together have ``rows`` rows, in tiles of at most ``most``."""
     each = -(-rows // -(-rows // most))
     whole, rest = divmod(rows, each)
     strips = [Strip(0, each, whole)]
@@ -129,8 +120,8 @@ def strips_of(rows: int, vectors: int) -> list[Strip]:
 class Steps:
     """A list of steps, in pieces that threads may run in any order."""
 
-    def __init__(self, tiles: dict[tuple[int, int], int]) -> None:
-        self._tiles = tiles
+    def __init__(self, code: Code) -> None:
+        self._code = code
         self._rows: list[list[int]] = []
         self._ends = [0]
         self._segments: dict[tuple[tuple[int, int], ...], Any] = {}
@@ -187,7 +178,7 @@ class Steps:
         found = self._segments.get(segments)
         if found is None:
             found = self._segments[segments] = np.array(segments, np.int64)
-        for strip in strips_of(rows, panel.vectors):
+        for strip in strips_of(rows, self._code.isa.most_rows[panel.vectors - 1]):
             following = Axis(strip.tiles, strip.rows * row, strip.rows * out_row)
             lengths: dict[str, int] = {}
             for i, axis in enumerate([*[Axis(1, 0, 0)] * (2 - len(axes)), *axes, following]):
@@ -196,12 +187,12 @@ class Steps:
             self._add(
                 kind=_TILES, from_array=left[0], **{"from": left[1] + strip.first * row},
                 right_array=right[0], right=right[1], to=out + strip.first * out_row,
-                tile=self._tiles[strip.rows, panel.vectors], **lengths,
+                tile=self._code.tiles[strip.rows, panel.vectors], **lengths,
                 row=row, step=step, right_step=right_step, out_row=out_row, mask=panel.mask,
                 adds=int(adds), count=count, segments=address_of(found), num_segments=len(segments),
             )  # fmt: skip
 
-    def run(self, walk: int, arrays: Sequence[int]) -> None:
+    def run(self, arrays: Sequence[int]) -> None:
         """Runs all steps; ``arrays`` are the addresses of those from `IMAGE` to `OUT`."""
         if self._table is None:
             self.end_piece()
@@ -209,7 +200,7 @@ class Steps:
         start = address_of(self._table)
         run_calls(
             [
-                (walk, _pack_call(start + first * _STEP_BYTES, last - first, *arrays))
+                (self._code.walk, _pack_call(start + first * _STEP_BYTES, last - first, *arrays))
                 for first, last in itertools.pairwise(self._ends)
             ]
         )
@@ -218,7 +209,7 @@ class Steps:
 # ---- the text ---------------------------------------------------------------------------------
 
 
-def source(sizes: Sequence[tuple[int, int]]) -> str:
+def source(isa: Isa) -> str:
     """``walk``, whose argument is a call's table, and ``where``, which stores the tiles' addresses."""
     w = Writer("void @walk(ptr %table)")
 
@@ -302,8 +293,8 @@ def source(sizes: Sequence[tuple[int, int]]) -> str:
     w.loop(count, one)
     w.leave()
     where = Writer("void @where(i64 %to)")
-    for i, size in enumerate(sizes):
+    for i, size in enumerate(isa.sizes):
         where.store("ptr", tile_name(*size), where.pointer(where.op("add", "%to", 8 * i)))
     where.leave()
-    packs = pack_rows("pack_rows"), pack_transposed("pack_transposed")
-    return module(w, where, *all_tiles(), *packs)
+    packs = pack_rows(isa, "pack_rows"), pack_transposed(isa, "pack_transposed")
+    return module(w, where, *all_tiles(isa), *packs)

@@ -245,6 +245,12 @@ def _truths(kind: str) -> str:
     return kind.partition(" x ")[0] + " x i1>"
 
 
+def mask_of(w: Writer, lanes: int, bits: str) -> str:
+    """A mask with an element for each of the lowest bits of an integer."""
+    low = w.put(f"trunc i64 {bits} to i{lanes}")
+    return w.put(f"bitcast i{lanes} {low} to {vector_type(lanes, 'i1')}")
+
+
 def module(*functions: Writer) -> str:
     """The text of several functions, and what they call."""
     declared = sorted(set().union(*(w.declared for w in functions)))

@@ -10,10 +10,11 @@ import pytest
 
 from dataflow.kernels import parallel
 from dataflow.kernels.jit import gemm
+from dataflow.kernels.jit.isa import AVX2
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.avx512
+pytestmark = pytest.mark.simd
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +80,9 @@ def test_what_is_left_to_blas(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not gemm.multiply(a.astype(np.float64), b, out)
     assert not gemm.multiply(a, np.ones((40, 100), np.float32)[:, ::2], out)
     assert not gemm.multiply(a, b, np.empty((20, 100), np.float32)[:, ::2])
+    monkeypatch.setattr(gemm, "needed_isa", lambda: AVX2._replace(blas_from=20 * 40 * 50))
+    assert not gemm.multiply(a, b, out)
+    assert gemm.multiply(a[:19], b, out[:19])
     monkeypatch.setattr(gemm, "SMALL_PRODUCT", 20 * 40 * 50 + 1)
     assert not gemm.multiply(a, b, out)
 

@@ -200,7 +200,7 @@ def test_no_team_for_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("m", "k", "n"), [(20, 600, 300), (300, 100, 90), (90, 100, 300)])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.usefixtures("at_once")
-@pytest.mark.avx512
+@pytest.mark.simd
 def test_a_product_in_parts(parts: int, m: int, k: int, n: int, transposed: bool) -> None:
     rng = np.random.default_rng(3)
     a = rng.integers(-9, 9, (m, k)).astype(np.float32)

@@ -1,0 +1,39 @@
+"""The innermost loop of sums of products: tiles of results in registers.
+
+A tile of ``rows`` times ``vectors`` results stays in registers while a sum runs: each step loads the
+vectors of a row of the right matrix and multiplies them by one number from each row of the left
+one. Given the same loop for x86-64, LLVM hoists the loads of the left numbers and spills results to memory;
+written by hand (`microkernel_x86`), it can use all registers. NEON's loop is LLVM's (`microkernel_portable`).
+
+A sum consists of segments of equal length; between segments the addresses in both matrices advance
+by given distances. Matrix products have one segment, convolutions one for each line of a window.
+"""
+
+from __future__ import annotations
+
+from dataflow.kernels.jit import microkernel_portable, microkernel_x86
+from dataflow.kernels.jit.isa import NEON, Isa
+from dataflow.kernels.jit.llvm_builder import Writer
+
+#: The arguments of a tile's function: addresses of the left rows, the right ones and the output, and of
+#: the table of `isa.TILE_FIELDS`.
+_ARGUMENTS = "(i64 %left, i64 %right, i64 %out, ptr %table)"
+
+
+def all_tiles(isa: Isa) -> list[Writer]:
+    """The functions of all sizes of tiles."""
+    return [_tile(isa, rows, vectors) for rows, vectors in isa.sizes]
+
+
+def tile_name(rows: int, vectors: int) -> str:
+    """The name of a tile's function in LLVM's assembly language."""
+    return f"@tile{rows}x{vectors}"
+
+
+def _tile(isa: Isa, rows: int, vectors: int) -> Writer:
+    w = Writer(f"internal void {tile_name(rows, vectors)}{_ARGUMENTS} noinline")
+    if isa is NEON:
+        microkernel_portable.write(w, isa, rows, vectors)
+    else:
+        microkernel_x86.write(w, isa, rows, vectors, _ARGUMENTS)
+    return w
