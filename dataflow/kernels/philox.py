@@ -15,8 +15,9 @@ import numpy as np
 
 from dataflow.kernels.cuda import philox as cuda_philox
 from dataflow.kernels.cuda.compiler import can_compile
-from dataflow.kernels.jit import philox_native
-from dataflow.kernels.jit.philox_native import BLOCK_WORDS
+
+#: Words in a block: each value of the counter gives so many.
+BLOCK_WORDS = 4
 
 
 class Stream:
@@ -32,8 +33,12 @@ class Stream:
             key = np.array([seed, seed2], dtype=np.int64).view(np.uint64)
         self.key = key
         self.blocks = 0
-        self._philox = np.random.Philox(key=key)
+        self._generator = np.random.Generator(np.random.Philox(key=key))
         self._lock = threading.Lock()
+
+    @property
+    def _philox(self) -> Any:
+        return self._generator.bit_generator
 
     def copy(self, blocks: int = 0) -> Stream:
         """A stream of its own that goes on where this one is, or ``blocks`` later or earlier."""
@@ -41,53 +46,27 @@ class Stream:
         other.key = self.key
         with self._lock:
             other.blocks = self.blocks + blocks
-        other._philox = np.random.Philox(key=self.key)
+        other._generator = np.random.Generator(np.random.Philox(key=self.key))
         other._philox.advance(other.blocks)
         return other
 
     def words(self, count: int) -> Any:
         """The next ``count`` words, uint64; what is left of the last block is dropped."""
         blocks = -(-count // BLOCK_WORDS)
-        raw = self._by_code("words", blocks)
-        if raw is None:
-            raw = self._raw(blocks)
-        return raw[:count]
-
-    def _raw(self, blocks: int) -> Any:
         with self._lock:
             self.blocks += blocks
-            return self._philox.random_raw(blocks * BLOCK_WORDS)
-
-    def _by_code(self, kind: str, blocks: int, limits: tuple[int, int] = (0, 1)) -> Any:
-        """The next blocks as `philox_native.draw` has them; ``None`` where it cannot (yet)."""
-        with self._lock:
-            # (The counter is advanced before a block is drawn.)
-            found = philox_native.draw(kind, self.key, self.blocks + 1, blocks, limits)
-            if found is not None:
-                self.blocks += blocks
-                self._philox.advance(blocks)
-        return found
+            return self._philox.random_raw(blocks * BLOCK_WORDS)[:count]
 
     def uniform(self, count: int, dtype: Any) -> Any:
-        """The next uniform numbers, float32 or float64."""
-        if dtype == np.float64:
-            found = self._by_code("float64", -(-count // BLOCK_WORDS))
-            if found is None:
-                return (self.words(count) >> np.uint64(11)) * np.float64(2.0**-53)
-        else:
-            found = self._by_code("float32", -(-count // (2 * BLOCK_WORDS)))
-            if found is None:
-                halves = self.words(-(-count // 2)).view(np.uint32)[:count]
-                return (halves >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
-        return found[:count]
+        """The next uniform numbers, float32 or float64: the upper 24 or 53 bits of half a word or one.
 
-    def integers(self, count: int, limits: tuple[int, int], dtype: Any) -> Any:
-        """The next integers in ``limits``, int32 or int64; ``None`` without machine code (yet)."""
-        kind = np.dtype(dtype).name
-        if kind not in ("int32", "int64"):
-            return None
-        found = self._by_code(kind, -(-count // BLOCK_WORDS), limits)
-        return None if found is None else found[:count]
+        NumPy's generator makes them of the same words in the same order, in one pass.
+        """
+        block = BLOCK_WORDS if dtype == np.float64 else 2 * BLOCK_WORDS
+        blocks = -(-count // block)
+        with self._lock:
+            self.blocks += blocks
+            return self._generator.random(blocks * block, dtype)[:count]
 
     def words_on(self, xp: Any, count: int) -> Any:
         """As `words`, in the memory of ``xp``'s device, drawn there where CUDA C can be compiled."""

@@ -132,9 +132,6 @@ def _uniform_int(xp: Any, stream: Stream, shape: Any, minval: Any, maxval: Any) 
     low, high = int(minval), int(maxval)
     if low >= high and _count(sizes):
         raise ValueError(f"Need minval < maxval, got {low} >= {high}")
-    found = stream.integers(_count(sizes), (low, high), minval.dtype) if xp is np else None
-    if found is not None:
-        return found.reshape(sizes)
     words = stream.words_on(xp, _count(sizes))
     offsets = words % np.uint64(max(high - low, 1))
     # Modular arithmetic: a range wider than int64 still lands where it should.

@@ -8,7 +8,8 @@ code, are computed by NumPy, in blocks that stay in the cache.
 A formula must not depend on values in Python. An iteration until convergence is a `repeated` step.
 
 Measured, 300,000 numbers, two threads: ``lgamma`` 22 ms by NumPy and 1.5 ms here, the incomplete
-gamma function 3.4 s and 15 ms.
+gamma function 3.4 s and 15 ms. Whole training steps: a block 128-512-128 with GELU (batch 256) 12.8 ms
+and 5.7 ms, negative binomial regression of 20,000 rows 6.3 ms and 2.8 ms.
 """
 
 from __future__ import annotations
