@@ -80,6 +80,10 @@ test("scopes of training stand aside in all but small pictures", () => {
   const visible = visibleGraph(model, { open: new Set(model.allScopes().filter((path) => !model.isDetail(path))) });
   assert.deepEqual([...findAside(visible, model)].sort(), ["s:gradients"]);
   assert.equal(findAside(shown(layers(1)).visible, model).size, 0);
+  // Where roles are known, what is of the model stays where its edges lead.
+  assert.equal(findAside(visible, model, true).size, 0);
+  for (const one of model.nodes) if (one.name.startsWith("gradients/")) one.role = "gradient";
+  assert.deepEqual([...findAside(visible, model, true)], ["s:gradients"]);
 });
 
 test("a layout that is stopped is tried with limits, then without hubs, then drawn plainly", async () => {

@@ -57,12 +57,14 @@ def _static(obj: Any) -> Any:
     if hasattr(obj, "player"):  # an Explanation has words of its own
         return {"text/plain": repr(obj), "text/html": obj.to_html()}, {}
     from dataflow.introspect.graph_json import graph_to_dict
+    from dataflow.introspect.node_roles import assign_roles
     from dataflow_widgets.static.draw import graph_svg
     from dataflow_widgets.static.html import picture_html
     from dataflow_widgets.words import describe_nodes
 
     graph, focus = graph_and_focus(obj)
     nodes = graph_to_dict(graph)["nodes"]
+    assign_roles(nodes)
     only = None
     if focus is not None:
         names = set(behind(focus))

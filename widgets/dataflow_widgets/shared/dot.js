@@ -25,12 +25,14 @@ const ASIDE_ITEMS = 15;
 
 /**
  * Closed scopes and NoOps that touch many others (gradients, train, init): in all but small pictures
- * they are set aside without edges from the start, or their long edges bury the model.
+ * they are set aside without edges from the start, or their long edges bury the model. Where the roles of nodes
+ * are known (`rolesKnown`), a scope of the model keeps its edges: a loop is what its network is about.
  */
-export function findAside(visible, model) {
+export function findAside(visible, model, rolesKnown = false) {
   if (visible.items.length <= ASIDE_ITEMS) return new Set();
   const degree = degrees(visible);
-  const candidates = visible.items.filter((item) => (item.group && item.path) || (!item.group && model.nodes[item.index].op === "NoOp"));
+  const isMachinery = ({ members, numDrawn }) => !rolesKnown || members.slice(0, numDrawn).filter((index) => model.nodes[index].role).length * 2 > numDrawn;
+  const candidates = visible.items.filter((item) => (item.group && item.path ? isMachinery(item) : !item.group && model.nodes[item.index].op === "NoOp"));
   return new Set(candidates.filter((item) => (degree.get(item.id) ?? 0) >= ASIDE_DEGREE).map((item) => item.id));
 }
 

@@ -84,10 +84,10 @@ async function inOneOrRows(part, model, { direction, width }, place) {
  * in rows where that is too long. Returns the layout with `attempt`: "graphviz", "limits", "hubs"
  * or "layered", and `hubs`, the items drawn without edges.
  */
-export async function layout(visible, model, host, { direction = "down", watchdog = WATCHDOG_MS, allEdges = false, width = 900 } = {}) {
+export async function layout(visible, model, host, { direction = "down", watchdog = WATCHDOG_MS, allEdges = false, rolesKnown = false, width = 900 } = {}) {
   if (!visible.items.length) return { width: 10, height: 10, nodes: new Map(), edges: [], clusters: [], attempt: "empty", hubs: new Set() };
   const labels = visible.edges.length <= 400;
-  const aside = allEdges ? new Set() : findAside(visible, model);
+  const aside = allEdges ? new Set() : findAside(visible, model, rolesKnown);
   const hubs = new Set([...aside, ...findHubs(visible)]);
   const all = [
     { attempt: "graphviz", labels, hubs: aside },

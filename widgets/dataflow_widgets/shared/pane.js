@@ -178,7 +178,7 @@ export class GraphPane {
           return;
         }
       }
-      const draw = () => layout(visible, this.model, host, { direction: this.shownDirection, watchdog: this.options.watchdog, allEdges: this.allEdges, width: this.room.width });
+      const draw = () => layout(visible, this.model, host, { direction: this.shownDirection, watchdog: this.options.watchdog, allEdges: this.allEdges, rolesKnown: Boolean(this.options.layers), width: this.room.width });
       let result = await draw();
       for (let i = 0; i < CLOSINGS && !this.touched && this.fitScale(result) < (this.chosen?.least ?? LEGIBLE) && this.chosen?.order.length; i++) {
         for (const path of this.chosen.order.splice(-Math.ceil(this.chosen.order.length / 4))) this.open.delete(path);

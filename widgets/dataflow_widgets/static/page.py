@@ -30,10 +30,12 @@ await loader.default.render({{ model, el: document.getElementById("widget") }});
 
 def graph_page(graph: Any, title: str, height: int = 900) -> str:
     """The page: the GraphView of ``graph`` under ``title``, at most ``height`` px high. About 0.9 MB."""
-    from dataflow_widgets.graph_view import graph_and_nodes
+    from dataflow.introspect.graph_json import graph_to_dict
+    from dataflow.introspect.node_roles import assign_roles
     from dataflow_widgets.words import describe_nodes
 
-    _, nodes = graph_and_nodes(graph)
+    nodes = graph_to_dict(graph)["nodes"]
+    assign_roles(nodes)
     words = describe_nodes(nodes, None)
     state = {
         "kind": "graph_view",
