@@ -105,12 +105,48 @@ def decode_csv_kernel(
 ) -> Any:
     array = strings(records)
     delimiter, na = field_delim.encode(), na_value.encode()
-    rows = []
-    wanted = len(defaults)
     records = array.reshape(-1).tolist()
+    layout = records, delimiter, use_quote_delim, len(defaults), select_cols
+    plain = _plain_columns(*layout)
+    by_column = _columns(*layout) if plain is None else plain
+    columns = []
+    for j, (default, dtype) in enumerate(zip(defaults, OUT_TYPE, strict=True)):
+        column = by_column[j]
+        columns.append(_csv_column(column, default, dtype, na, j, records).reshape(array.shape))
+    return tuple(columns)
+
+
+def _plain_columns(
+    records: list[bytes], delimiter: bytes, quotes: bool, wanted: int, select_cols: Sequence[int]
+) -> list[list[bytes]] | None:
+    """The fields of each column by one split of all records; ``None`` where `_columns` is needed: where
+    there are quotes or ends of lines, or where a record has more or fewer fields than others."""
+    mark = b"\0"
+    text = (delimiter + mark + delimiter).join(records)
+    if not records or text.count(mark) != len(records) - 1:
+        return None
+    if quotes and any(x in text for x in (b'"', b"\r", b"\n")):
+        return None
+    fields = text.split(delimiter)
+    width = (len(fields) + 1) // len(records)  # the mark included
+    if len(fields) + 1 != width * len(records):
+        return None
+    if fields[width - 1 :: width] != [mark] * (len(records) - 1):
+        return None
+    chosen = select_cols or range(width - 1)
+    if len(chosen) != wanted or max(chosen, default=0) >= width - 1:
+        return None
+    return [fields[c::width] for c in chosen]
+
+
+def _columns(
+    records: list[bytes], delimiter: bytes, quotes: bool, wanted: int, select_cols: Sequence[int]
+) -> Sequence[Sequence[bytes]]:
+    """The fields of each column; an error names the record that is at fault."""
+    rows = []
     for i, record in enumerate(records):
         try:
-            found = _csv_fields(record, delimiter, use_quote_delim)
+            found = _csv_fields(record, delimiter, quotes)
         except ValueError as error:
             raise ValueError(f"{error}. In record {i}: {_quoted(record)}") from None
         if select_cols:
@@ -124,12 +160,7 @@ def decode_csv_kernel(
                 f"Expect {wanted} fields but have {len(found)} in record {i}: {_quoted(record)}"
             )
         rows.append(found)
-    columns = []
-    by_column = list(zip(*rows, strict=True)) or [()] * wanted
-    for j, (default, dtype) in enumerate(zip(defaults, OUT_TYPE, strict=True)):
-        column = by_column[j]
-        columns.append(_csv_column(column, default, dtype, na, j, records).reshape(array.shape))
-    return tuple(columns)
+    return list(zip(*rows, strict=True)) or [()] * wanted
 
 
 def _quoted(record: bytes) -> str:

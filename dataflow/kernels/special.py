@@ -251,28 +251,57 @@ def incomplete_beta(xp: Any, a: Any, b: Any, x: Any) -> Any:
     return xp.where(valid, xp.where(swapped, 1.0 - result, result), xp.nan)
 
 
-def scaled_bessel_i(xp: Any, x: Any, order: int) -> Any:
-    """exp(-abs(x)) * I_n(x) for n = 0, 1.
+@functools.cache
+def _bessel_coefficients(order: int, far: bool) -> tuple[float, ...]:
+    """Chebyshev coefficients of ``exp(-x) * I_n(x) / x**n`` over x in [0, 8], or ``sqrt(x) * exp(-x) *
+    I_n(x)`` over 8 / x in [0, 1].
 
-    Up to 100 the trapezoid rule for the integral over a period, whose error falls faster than any
-    power; above, Hankel's asymptotic series.
+    They are as many as those of Cephes (S. Moshier), which approximates the same functions. Values come
+    from the power series, and from the trapezoid rule for the integral over a period.
     """
+
+    def near_value(x: float) -> float:
+        terms = (
+            (x / 2.0) ** (2 * k) / (math.factorial(k) * math.factorial(k + order))
+            for k in range(60)
+        )
+        return math.exp(-x) * math.fsum(terms) * 0.5**order
+
+    def far_value(x: float) -> float:
+        points = 64 + int(8.0 * math.sqrt(x))
+        angles = (math.pi * k / points for k in range(1, points))
+        terms = (math.exp(x * (math.cos(t) - 1.0)) * math.cos(order * t) for t in angles)
+        ends = 0.5 * (1.0 + (-1.0) ** order * math.exp(-2.0 * x))
+        return math.sqrt(x) * math.fsum((ends, *terms)) / points
+
+    num = 25 if far else 30
+    nodes = [math.pi * (k + 0.5) / num for k in range(num)]
+    at = [(1.0 + math.cos(t)) / 2.0 for t in nodes]
+    values = [far_value(8.0 / x) if far else near_value(8.0 * x) for x in at]
+    found = []
+    for i in range(num):
+        total = math.fsum(v * math.cos(i * t) for v, t in zip(values, nodes, strict=True))
+        found.append((2.0 if i else 1.0) * total / num)
+    return tuple(found)
+
+
+def _chebyshev(coefficients: tuple[float, ...], t: Any) -> Any:
+    """The series at ``t``, by Clenshaw's recurrence."""
+    later, value = 0.0 * t, 0.0 * t + coefficients[-1]
+    for c in coefficients[-2:0:-1]:
+        later, value = value, 2.0 * t * value - later + c
+    return t * value - later + coefficients[0]
+
+
+def scaled_bessel_i(xp: Any, x: Any, order: int) -> Any:
+    """exp(-abs(x)) * I_n(x) for n = 0, 1: one Chebyshev series up to 8, another beyond."""
     size = xp.abs(x)
-    small = xp.minimum(size, 100.0)
-    points = 64
-    total = 0.5 * (1.0 + (-1.0) ** order * xp.exp(-2.0 * small))
-    for k in range(1, points):
-        angle = math.pi * k / points
-        total = total + xp.exp(small * (math.cos(angle) - 1.0)) * math.cos(order * angle)
-    near = total / points
-    large = xp.maximum(size, 100.0)
-    mu = 4.0 * order * order
-    term, series = xp.ones_like(large), xp.ones_like(large)
-    for k in range(1, 14):
-        term = term * -(mu - (2 * k - 1) ** 2) / (k * 8.0 * large)
-        series = series + term
-    far = series / xp.sqrt(2.0 * math.pi * large)
-    result = xp.where(size <= 100.0, near, far)
+    small = xp.minimum(size, 8.0)
+    near = _chebyshev(_bessel_coefficients(order, far=False), small * 0.25 - 1.0)
+    near = near * small if order else near
+    large = xp.maximum(size, 8.0)
+    far = _chebyshev(_bessel_coefficients(order, far=True), 16.0 / large - 1.0) / xp.sqrt(large)
+    result = xp.where(size <= 8.0, near, far)
     return xp.copysign(result, x) if order else result
 
 
@@ -286,6 +315,7 @@ _IGAMMA = Formula(functools.partial(incomplete_gamma, upper=False), 2)
 _IGAMMAC = Formula(functools.partial(incomplete_gamma, upper=True), 2)
 _IGAMMA_BY_A = Formula(incomplete_gamma_by_a, 2)
 _BETAINC = Formula(incomplete_beta, 3)
+_BESSEL = {n: Formula(functools.partial(scaled_bessel_i, order=n), 1) for n in (0, 1)}
 
 
 @kernel("Erf")
@@ -393,9 +423,10 @@ def next_after_kernel(xp: Any, x1: Any, x2: Any) -> Any:
 def _bessel(op_type: str, order: int, scaled: bool) -> None:
     @kernel(op_type)
     def bessel_kernel(xp: Any, x: Any) -> Any:
+        if scaled:
+            return _BESSEL[order](xp, x)
         wide = _wide(xp, x)
-        value = scaled_bessel_i(xp, wide, order)
-        return (value if scaled else value * xp.exp(xp.abs(wide))).astype(x.dtype)
+        return (_BESSEL[order](xp, wide) * xp.exp(xp.abs(wide))).astype(x.dtype)
 
 
 for _op_type, _order, _scaled in (

@@ -17,6 +17,7 @@ from dataflow.formats.example_wire import (
     unpacked,
 )
 from dataflow.formats.protobuf_wire import packed_int64
+from dataflow.kernels import parsing
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
 from tests.samples.parsing import FULL, PART, _varint, example
 
@@ -215,6 +216,31 @@ def test_csv_options() -> None:
         assert values[2][1] == b'"a"'
         with pytest.raises(ValueError, match="1 char"):
             tf.decode_csv("1", [[0]], field_delim="::")
+
+
+@pytest.mark.parametrize(
+    ("records", "select", "is_plain"),
+    [
+        ([b"1,2", b"3,4", b",6"], [], True),
+        ([b"1,2"], [], True),
+        ([b"1,2,3", b"4,5,6"], [2, 0], True),
+        ([b"1,2,3", b"4"], [], False),  # as many fields in all
+        ([b"1", b"2,3,4"], [], False),
+        ([b"1,\0,2", b"3,4"], [], False),
+        ([b"1,2\n", b"3,4"], [], False),
+        ([b'"1",2', b"3,4"], [], False),
+        ([b"1,2,3", b"4,5,6"], [0, 3], False),
+        ([], [], False),
+    ],
+)
+def test_records_without_quotes_are_split_at_once(
+    records: list[bytes], select: list[int], is_plain: bool
+) -> None:
+    arguments = (records, b",", True, 2, select)
+    plain = parsing._plain_columns(*arguments)
+    assert (plain is not None) == is_plain
+    if plain is not None:
+        assert [tuple(x) for x in plain] == list(parsing._columns(*arguments))
 
 
 def test_raw_bytes_of_different_lengths_are_refused() -> None:

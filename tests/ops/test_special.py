@@ -122,5 +122,12 @@ def test_bessel_functions_by_their_series(order: int) -> None:
     np.testing.assert_allclose(run(function, x), series, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(run(scaled, x), series * np.exp(-np.abs(x)), rtol=1e-12, atol=1e-16)
     # Where the two ways of computing it meet.
-    below, above = run(scaled, [99.999999, 100.000001])
-    assert below == pytest.approx(above, rel=1e-7)
+    below, above = run(scaled, [7.999999, 8.000001])
+    assert below == pytest.approx(above, rel=1e-6)
+    # Hankel's series.
+    large = np.array([1e3, -1e5, 1e30, np.inf])
+    mu = 4.0 * order**2
+    asymptotic = 1 - (mu - 1) / (8 * abs(large)) + (mu - 1) * (mu - 9) / (2 * (8 * large) ** 2)
+    asymptotic = asymptotic / np.sqrt(2 * np.pi * abs(large)) * np.sign(large) ** order
+    np.testing.assert_allclose(run(scaled, large), asymptotic, rtol=1e-9)
+    assert np.isnan(run(scaled, [np.nan])).all()
