@@ -17,7 +17,7 @@ import pytest
 
 import dataflow as tf
 import dataflow_widgets
-from dataflow_widgets.explorer import Challenge, Explorer, Numbers, Plot
+from dataflow_widgets.explorer import Challenge, Explorer, Numbers, Plot, roofline
 from dataflow_widgets.explorer.attention import HEADS, embed
 from dataflow_widgets.explorer.pipeline import BACKWARD, FORWARD, Task, orders
 from dataflow_widgets.explorer.roofline import machine, work_of
@@ -490,7 +490,9 @@ ANSWERS: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_challenge_can_be_met(name: str) -> None:
+def test_each_challenge_can_be_met(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A quiet laptop: a busy machine's ridge may lie below every product of the network.
+    monkeypatch.setattr(roofline, "_measured", roofline.Machine(peak=6e10, bandwidth=8e9))
     for index, setting in enumerate(ANSWERS[name]):
         explorer = getattr(dataflow_widgets, name)(**setting)
         if name == "BoundaryExplorer":
