@@ -47,6 +47,9 @@ from dataflow.ops.conv_functions import (
     conv3d_transpose as conv3d_transpose,
     conv_transpose as conv_transpose,
     convolution as convolution,
+    with_space_to_batch as with_space_to_batch,
+)
+from dataflow.ops.depthwise_functions import (
     depthwise_conv2d as depthwise_conv2d,
     depthwise_conv2d_native_backprop_filter as depthwise_conv2d_backprop_filter,
     depthwise_conv2d_native_backprop_input as depthwise_conv2d_backprop_input,
@@ -56,7 +59,6 @@ from dataflow.ops.conv_functions import (
     dilation2d as dilation2d,
     erosion2d as erosion2d,
     separable_conv2d as separable_conv2d,
-    with_space_to_batch as with_space_to_batch,
 )
 from dataflow.ops.ctc import (
     ctc_beam_search_decoder as ctc_beam_search_decoder,

@@ -19,10 +19,12 @@ from dataflow.ops.bias import bias_add as _bias_add
 from dataflow.ops.conv_functions import (
     conv2d_transpose as _conv2d_transpose,
     convolution,
+)
+from dataflow.ops.ctc import ctc_beam_search_decoder_v2, ctc_greedy_decoder, ctc_loss
+from dataflow.ops.depthwise_functions import (
     depthwise_conv2d as _depthwise_conv2d,
     separable_conv2d as _separable_conv2d,
 )
-from dataflow.ops.ctc import ctc_beam_search_decoder_v2, ctc_greedy_decoder, ctc_loss
 from dataflow.ops.elementary import log
 from dataflow.ops.image_geometry import resize_bilinear, resize_nearest_neighbor
 from dataflow.ops.normalization import (

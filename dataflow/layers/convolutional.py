@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.layers.base import InputSpec, Layer, layer_function, pair
-from dataflow.ops import array, bias as bias_ops, conv_functions
+from dataflow.ops import array, bias as bias_ops, conv_functions, depthwise_functions
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.shapes import TensorShape
 
@@ -358,7 +358,7 @@ class _SeparableConv(_Conv):
             pointwise = array.expand_dims(pointwise, 0)
             strides, dilation = strides * 2, [1, *dilation]
         full = [1, *strides, 1] if layout == "NHWC" else [1, 1, *strides]
-        outputs = conv_functions.separable_conv2d(
+        outputs = depthwise_functions.separable_conv2d(
             inputs,
             depthwise,
             pointwise,

@@ -11,12 +11,10 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
-from dataflow.ops import array as array_ops, conv, depthwise
-from dataflow.ops.elementary import neg_op
+from dataflow.ops import array as array_ops, conv
 from dataflow.ops.permute import (
     batch_to_space_nd,
     required_space_to_batch_paddings,
-    reverse,
     space_to_batch_nd,
 )
 from dataflow.ops.renamed_arguments import renamed
@@ -490,8 +488,8 @@ def convolution(
                 "`input` must have rank 3, 4 or 5 and agree with the filter's. "
                 f"Received: input.shape={input.shape}, filter.shape={filter.shape}"
             )
-        rates = _per_axis(dilation_rate, count, "dilation_rate")
-        steps = _per_axis(strides, count, "strides")
+        rates = per_axis(dilation_rate, count, "dilation_rate")
+        steps = per_axis(strides, count, "strides")
         if max(rates) > 1 and max(steps) > 1:
             raise ValueError(
                 "`strides > 1` not supported in conjunction with `dilation_rate > 1`. "
@@ -509,7 +507,8 @@ def convolution(
         )
 
 
-def _per_axis(value: Any, count: int, name: str) -> list[int]:
+def per_axis(value: Any, count: int, name: str) -> list[int]:
+    """A positive number for each of ``count`` axes: one for all, or so many; 1 for `None`."""
     if value is None:
         return [1] * count
     values = [int(v) for v in value] if isinstance(value, Iterable) else [int(value)]
@@ -551,205 +550,3 @@ def atrous_conv2d_transpose(
         return conv2d_backprop_input(
             sizes, filters, value, 1, padding, dilations=[1, rate, rate, 1], name=scope
         )
-
-
-# ---- depthwise and separable ---------------------------------------------------------------------
-
-
-def _depthwise_op(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
-    name: str | None = None,
-) -> Tensor:
-    padding, pairs = explicit(padding)
-    return depthwise.depthwise_op(  # type: ignore[no-any-return]
-        input,
-        filter,
-        strides=strides,
-        padding=padding,
-        explicit_paddings=pairs,
-        data_format=data_format or "NHWC",
-        dilations=dilations,
-        name=name,
-    )
-
-
-depthwise_conv2d_native = _depthwise_op
-
-
-def depthwise_conv2d_native_backprop_input(
-    input_sizes: Any,
-    filter: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
-    name: str | None = None,
-) -> Tensor:
-    """The gradient of `depthwise_conv2d_native` by its input, of shape ``input_sizes``."""
-    padding, pairs = explicit(padding)
-    return depthwise.depthwise_backprop_input_op(  # type: ignore[no-any-return]
-        input_sizes,
-        filter,
-        out_backprop,
-        strides=strides,
-        padding=padding,
-        explicit_paddings=pairs,
-        data_format=data_format,
-        dilations=dilations,
-        name=name,
-    )
-
-
-def depthwise_conv2d_native_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
-    name: str | None = None,
-) -> Tensor:
-    """The gradient of `depthwise_conv2d_native` by its filter, of shape ``filter_sizes``."""
-    padding, pairs = explicit(padding)
-    return depthwise.depthwise_backprop_filter_op(  # type: ignore[no-any-return]
-        input,
-        filter_sizes,
-        out_backprop,
-        strides=strides,
-        padding=padding,
-        explicit_paddings=pairs,
-        data_format=data_format,
-        dilations=dilations,
-        name=name,
-    )
-
-
-def _dilated_depthwise(
-    input: Tensor,
-    filter: Tensor,
-    strides: Any,
-    padding: Any,
-    rate: Any,
-    data_format: str | None,
-    name: str,
-) -> Tensor:
-    rates = _per_axis(rate, 2, "rate")
-
-    def run(phases: Any, _: int, inner_padding: Any) -> Tensor:
-        return _depthwise_op(phases, filter, strides, inner_padding, data_format, name=name)
-
-    return with_space_to_batch(  # type: ignore[no-any-return]
-        input,
-        rates,
-        padding,
-        run,
-        None if filter.dims is None else filter.dims[:2],
-        data_format=data_format,
-    )
-
-
-def depthwise_conv2d(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
-    name: str | None = None,
-    data_format: str | None = None,
-    dilations: Any = None,
-) -> Tensor:
-    """Convolution of each channel by itself; ``filter`` [height, width, channels, multiplier].
-
-    ``rate``: dilation of height and width (then strides must be 1).
-    """
-    rate = renamed("dilations", dilations, "rate", rate)
-    with op_scope(name, "depthwise", [input, filter]) as scope:
-        input = convert_to_tensor(input, name="tensor_in")
-        filter = convert_to_tensor(filter, name="filter_in")
-        return _dilated_depthwise(input, filter, strides, padding, rate, data_format, scope)
-
-
-def separable_conv2d(
-    input: Any,
-    depthwise_filter: Any,
-    pointwise_filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
-    name: str | None = None,
-    data_format: str | None = None,
-    dilations: Any = None,
-) -> Tensor:
-    """A depthwise convolution, then a mix of its channels by ``pointwise_filter`` [1, 1, in, out].
-
-    Raises `ValueError` when the pointwise filter is not 1 x 1.
-    """
-    rate = renamed("dilations", dilations, "rate", rate)
-    with op_scope(name, "separable_conv2d", [input, depthwise_filter, pointwise_filter]) as scope:
-        input = convert_to_tensor(input, name="tensor_in")
-        depthwise_filter = convert_to_tensor(depthwise_filter, name="depthwise_filter")
-        pointwise_filter = convert_to_tensor(pointwise_filter, name="pointwise_filter")
-        dims = pointwise_filter.dims
-        if dims is not None and (len(dims) != 4 or any(d not in (None, 1) for d in dims[:2])):
-            raise ValueError(
-                "the pointwise filter must be [1, 1, channels in, channels out], "
-                f"got {pointwise_filter.shape}"
-            )
-        middle = _dilated_depthwise(
-            input, depthwise_filter, strides, padding, rate, data_format, "depthwise"
-        )
-        return conv2d(
-            middle,
-            pointwise_filter,
-            [1, 1, 1, 1],
-            "VALID",
-            data_format=data_format or "NHWC",
-            name=scope,
-        )
-
-
-# ---- morphology -----------------------------------------------------------------------------------
-
-
-def dilation2d(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
-    rates: Any = None,
-    padding: Any = None,
-    name: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
-) -> Tensor:
-    """The largest ``input + filter`` under each place of the filter. See the op `Dilation2D`."""
-    return depthwise.dilation2d_op(  # type: ignore[no-any-return]
-        input,
-        renamed("filters", filters, "filter", filter),
-        strides=strides,
-        rates=renamed("dilations", dilations, "rates", rates),
-        padding=padding,
-        name=name,
-    )
-
-
-def erosion2d(
-    value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, name: str | None = None
-) -> Tensor:
-    """The smallest ``value - kernel`` under each place of the kernel: the dual of a dilation."""
-    with op_scope(name, "erosion2d", [value, kernel]) as scope:
-        turned = depthwise.dilation2d_op(
-            neg_op(value),
-            reverse(kernel, [0, 1]),
-            strides=strides,
-            rates=rates,
-            padding=padding,
-            name=scope,
-        )
-        return neg_op(turned)  # type: ignore[no-any-return]

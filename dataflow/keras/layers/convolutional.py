@@ -11,7 +11,7 @@ from dataflow.layers import convolutional
 from dataflow.layers.base import pair
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
-from dataflow.ops.conv_functions import depthwise_conv2d
+from dataflow.ops.depthwise_functions import depthwise_conv2d
 from dataflow.shapes import TensorShape
 
 
