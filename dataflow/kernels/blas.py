@@ -121,6 +121,47 @@ def _cblas(letter: str) -> Callable[..., None] | None:
     return function  # type: ignore[no-any-return]
 
 
+_LEFT, _UPPER, _LOWER, _WHOLE_DIAGONAL = 141, 121, 122, 131
+
+
+@functools.cache
+def _cblas_solver(letter: str) -> Callable[..., None] | None:
+    """``cblas_strsm`` or ``cblas_dtrsm`` with 64-bit sizes, or ``None``."""
+    function = getattr(_library(), f"scipy_cblas_{letter}trsm64_", None)
+    if function is None:
+        return None
+    size, pointer = ctypes.c_int64, ctypes.c_void_p
+    scalar = ctypes.c_float if letter == "s" else ctypes.c_double
+    function.argtypes = [*[ctypes.c_int] * 5, size, size, scalar, pointer, size, pointer, size]
+    function.restype = None
+    return function  # type: ignore[no-any-return]
+
+
+def solve_triangle(matrix: Any, rhs: Any, lower: bool, transposed: bool) -> Any:
+    """x with ``triangle @ x == rhs``, or ``triangle.T`` if ``transposed``; ``None`` where BLAS is not reached.
+
+    The triangle is the lower or the upper one of ``matrix`` [..., n, n], and is not singular; the other one
+    is not read. ``rhs`` is [..., n, m], of the same dtype and batch.
+    """
+    letter = {"f": "s", "d": "d"}.get(rhs.dtype.char)
+    function = _cblas_solver(letter) if letter is not None else None
+    if function is None or matrix.dtype != rhs.dtype or matrix.shape[:-1] != rhs.shape[:-1]:
+        return None
+    size, columns = rhs.shape[-2:]
+    out = np.array(rhs, order="C")
+    if not out.size:
+        return out
+    matrices = np.ascontiguousarray(matrix).reshape(-1, size, size)
+    how = (
+        *(_ROW_MAJOR, _LEFT, _LOWER if lower else _UPPER),
+        *(_TRANSPOSED if transposed else _PLAIN, _WHOLE_DIAGONAL, size, columns, 1.0),
+    )
+    with single_threaded():
+        for one, part in zip(matrices, out.reshape(-1, size, columns), strict=True):
+            function(*how, one.ctypes.data, size, part.ctypes.data, columns)
+    return out
+
+
 def _leading(array: Any) -> tuple[int, int] | None:
     """(order, row stride in elements) of a matrix for BLAS, or ``None`` when it cannot take it."""
     item = array.itemsize

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.batched_linalg import by_batch
+from dataflow.kernels.blas import solve_triangle
 from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.registry import kernel
 
@@ -107,7 +108,13 @@ def matrix_solve_kernel(xp: Any, matrix: Any, rhs: Any, *, adjoint: bool) -> Any
 def matrix_triangular_solve_kernel(
     xp: Any, matrix: Any, rhs: Any, *, lower: bool, adjoint: bool
 ) -> Any:
-    # NumPy has no triangular solver; LU of a triangle needs no elimination, so this is exact too.
+    if xp is np:
+        if not np.diagonal(matrix, axis1=-2, axis2=-1).all():
+            raise _singular(np.linalg.LinAlgError("Singular matrix"))
+        found = solve_triangle(matrix, rhs, lower, adjoint)
+        if found is not None:
+            return found
+    # NumPy itself has no triangular solver; LU of a triangle needs no elimination, so this is exact too.
     triangle = xp.tril(matrix) if lower else xp.triu(matrix)
     if adjoint:
         triangle, lower = _adjoint(xp, triangle), not lower

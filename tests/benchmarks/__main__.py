@@ -4,7 +4,8 @@ For each workload a process of each engine is started and warmed; then they take
 that a change of the machine's speed meets both. Printed are the medians over the rounds, the
 ratio, the ratio to reach, and the peak memory of the processes.
 
-Usage: ``python -m tests.benchmarks [--rounds 7] [--seconds 0.3] [workload ...]``. The peers'
+Usage: ``python -m tests.benchmarks [--rounds 7] [--seconds 0.3] [--isa avx2] [workload ...]``. With
+``--isa avx2`` all engines leave AVX-512 alone, as on the processors that do not have it. The peers'
 Pythons come from ``DATAFLOW_ORACLE_PYTHON`` (TensorFlow) and ``DATAFLOW_TORCH_PYTHON``; one that is
 missing is left out, and the table says so. Without names of workloads, `pauses` follows.
 """
@@ -52,19 +53,30 @@ def pythons() -> dict[str, str]:
     return found
 
 
-def environment() -> dict[str, str]:
-    """The environment of the workers: nothing that holds one engine's library back.
+#: What keeps machine code of ours, NumPy, its OpenBLAS, and the peers' oneDNN and PyTorch from AVX-512.
+AVX2_ONLY = {
+    "DATAFLOW_ISA": "avx2",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR AVX512F AVX512CD AVX512_SKX",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "ATEN_CPU_CAPABILITY": "avx2",
+}
+
+
+def environment(isa: str = "") -> dict[str, str]:
+    """The environment of the workers: nothing that holds one engine's library back, but ``isa`` all.
 
     ``OPENBLAS_CORETYPE`` pins NumPy's BLAS to the kernels of another processor and has no
     counterpart in the peers.
     """
-    return {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+    found = {k: v for k, v in os.environ.items() if k not in AVX2_ONLY}
+    return found | (AVX2_ONLY if isa == "avx2" else {})
 
 
 class Worker:
     """A running `worker.py`."""
 
-    def __init__(self, python: str, engine: str, workload: str) -> None:
+    def __init__(self, python: str, engine: str, workload: str, isa: str = "") -> None:
         self.process = subprocess.Popen(
             [python, str(HERE / "worker.py"), engine, workload],
             stdin=subprocess.PIPE,
@@ -72,7 +84,7 @@ class Worker:
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
-            env=environment(),
+            env=environment(isa),
         )
         line = self.process.stdout.readline()  # type: ignore[union-attr]
         if json.loads(line or "null") != "ready":
@@ -134,6 +146,7 @@ def main() -> None:
     parser.add_argument("workloads", nargs="*")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.3)
+    parser.add_argument("--isa", choices=["", "avx2"], default="")
     arguments = parser.parse_args()
     found = pythons()
     names = arguments.workloads or ["import_to_first_result", *WORKLOADS]
@@ -159,7 +172,7 @@ def main() -> None:
                 if engine == "torch" and name not in TORCH:
                     continue
                 try:
-                    workers[engine] = Worker(python, engine, name)
+                    workers[engine] = Worker(python, engine, name, arguments.isa)
                 except RuntimeError as e:
                     print(f"{name:24}  {engine} failed: {e}", flush=True)
             for _ in range(arguments.rounds):

@@ -15,7 +15,16 @@ from tests.results_of import results_of
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 @pytest.mark.parametrize("flags", [(True, False), (False, False), (True, True), (False, True)])
 @pytest.mark.parametrize("shape", [(5,), (97,), (2, 130)], ids=str)
-def test_triangles(shape: tuple[int, ...], flags: tuple[bool, bool], dtype: str) -> None:
+@pytest.mark.parametrize("with_blas", [True, False], ids=["BLAS", "NumPy"])
+def test_triangles(
+    shape: tuple[int, ...],
+    flags: tuple[bool, bool],
+    dtype: str,
+    with_blas: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not with_blas:
+        monkeypatch.setattr(linalg, "solve_triangle", lambda *arguments: None)
     rng = np.random.default_rng(0)
     matrix = (rng.standard_normal((*shape, shape[-1])) / shape[-1]).astype(dtype)
     matrix += 2 * np.eye(shape[-1], dtype=dtype)
@@ -28,6 +37,20 @@ def test_triangles(shape: tuple[int, ...], flags: tuple[bool, bool], dtype: str)
     triangle = triangle.conj().swapaxes(-1, -2) if adjoint else triangle
     assert got.dtype == rhs.dtype
     np.testing.assert_allclose(triangle @ got, rhs, atol=1e-12 if dtype == "float64" else 1e-5)
+
+
+def test_only_the_triangle_is_read_and_nothing_is_written() -> None:
+    matrix = np.tril(np.ones((6, 6), np.float32))
+    matrix[0, 5] = np.nan
+    rhs = np.asfortranarray(np.arange(12, dtype=np.float32).reshape(6, 2))
+    before = rhs.copy()
+    got = linalg.matrix_triangular_solve_kernel(np, matrix, rhs, lower=True, adjoint=False)
+    np.testing.assert_array_equal(got, [[0, 1], *[[2, 2]] * 5])
+    np.testing.assert_array_equal(rhs, before)
+    empty = linalg.matrix_triangular_solve_kernel(
+        np, matrix[:0, :0], rhs[:0], lower=True, adjoint=False
+    )
+    assert empty.shape == (0, 2)
 
 
 def test_a_triangle_that_cannot_be_inverted() -> None:
