@@ -62,16 +62,21 @@ class CopyNode(NamedTuple):
 class Message(NamedTuple):
     """What one task sent to another in a recorded run.
 
-    ``tensors`` are names, none where one task only tells another that a node is done; ``num_bytes``
-    those of the tensors themselves; times in seconds since the run began.
+    ``tensors`` are names, none where one task only tells another that a node is done; ``sizes`` their
+    bytes, ``num_bytes`` the sum; times in seconds since the run began.
     """
 
     source: str
     target: str
     tensors: tuple[str, ...]
-    num_bytes: int
+    sizes: tuple[int, ...]
     sent_seconds: float
     received_seconds: float
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes of all its tensors."""
+        return sum(self.sizes)
 
 
 class Trace(NamedTuple):

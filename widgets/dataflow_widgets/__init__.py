@@ -17,6 +17,7 @@ _HOMES = {
     "AttentionExplorer": "dataflow_widgets.explorer.attention",
     "BoundaryExplorer": "dataflow_widgets.explorer.boundary",
     "ClusterPanel": "dataflow_widgets.cluster_panel",
+    "ClusterView": "dataflow_widgets.cluster_view",
     "ConvolutionExplorer": "dataflow_widgets.explorer.convolution",
     "EmbeddingView": "dataflow_widgets.embedding_view",
     "Explorer": "dataflow_widgets.explorer",

@@ -43,6 +43,10 @@ def _in_kernel() -> bool:
 def _widget(obj: Any) -> Any:
     if hasattr(obj, "player"):
         return obj.player()
+    if _is_cluster(obj):
+        from dataflow_widgets.cluster_view import ClusterView
+
+        return ClusterView(obj)
     from dataflow_widgets.graph_view import GraphView
 
     graph, focus = graph_and_focus(obj)
@@ -53,9 +57,16 @@ def _widget(obj: Any) -> Any:
     return view
 
 
+def _is_cluster(obj: Any) -> bool:
+    """Whether ``obj`` is a cluster, its spec, a recording of one or a simulation."""
+    return type(obj).__module__.startswith("dataflow.cluster.")
+
+
 def _static(obj: Any) -> Any:
     if hasattr(obj, "player"):  # an Explanation has words of its own
         return {"text/plain": repr(obj), "text/html": obj.to_html()}, {}
+    if _is_cluster(obj):
+        return None
     from dataflow.introspect.graph_json import graph_to_dict
     from dataflow.introspect.node_roles import assign_roles
     from dataflow_widgets.static.draw import graph_svg

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.graph.display import mimebundle
 from dataflow.graph.operation import Operation
 from dataflow.placement.groups import reference_inputs
 from dataflow.runtime.stepper import Trace, record
@@ -46,8 +47,8 @@ class Sent(NamedTuple):
 class RecordedStep(NamedTuple):
     """A step of one worker. ``version``: how many updates the parameters had when it read them.
 
-    ``staleness``: how many others came between that and its own update; ``None`` for a step that
-    changes nothing. ``outcome`` is "applied", "dropped" (too late for a synchronous step) or "".
+    ``staleness``: how many others came between that and its own update, 0 in a synchronous step;
+    ``None`` for a step that changes nothing. ``outcome`` is "applied", "dropped" (too late for a synchronous step) or "".
     ``token``: when a synchronous worker was let go on, ``None`` where nothing is waited for.
     """
 
@@ -73,6 +74,7 @@ class _Kept(NamedTuple):
     applied_at: float | None
     outcome: str
     token: float | None
+    version: int | None
     spans: np.ndarray
     messages: np.ndarray
 
@@ -111,6 +113,9 @@ class Recording:
             f"<tf.cluster.Recording of {len(self)} steps on {', '.join(self.tasks) or 'no task'}>"
         )
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return mimebundle(self, include, exclude)
+
     # Filling it
 
     def run(self, session: Any, fetches: Any, feed_dict: Any = None) -> Any:
@@ -124,13 +129,14 @@ class Recording:
                 "Recording: this session runs in this process alone; needed is one of a cluster: "
                 "tf.Session(cluster.target)."
             )
-        trace = record(session, fetches, feed_dict, values="sizes")
+        trace = record(session, fetches, feed_dict, values="sampled")
         self.add(trace, remote.task)
         return trace.result
 
     def add(self, trace: Trace, worker: str) -> None:
         """Add a run that was recorded; ``worker`` is the task whose master ran it."""
-        spans, messages, token, update = [], [], None, None
+        spans, messages = [], []
+        token = update = version = None
         origin = trace.started if self._origin is None else self._origin
         base = trace.started - origin
         with self._lock:
@@ -150,10 +156,12 @@ class Recording:
                     update = max(update or 0.0, end)
                 if "sync_token_q" in step.op_name and "Dequeue" in step.op_type:
                     token = end
+                    value = getattr(step.outputs[0], "sample", None)
+                    version = None if value is None else int(value)
             for message in trace.messages:
                 sent, received = base + message.sent_seconds, base + message.received_seconds
-                each = message.num_bytes // max(1, len(message.tensors))
-                for name in message.tensors or ("",):
+                sizes = message.sizes or (0,)
+                for name, each in zip(message.tensors or ("",), sizes, strict=True):
                     ends = self._number(self._task(message.source)), self._number(message.target)
                     self._task(message.target)
                     messages.append((*ends, self._number(name), each, sent, received))
@@ -164,7 +172,7 @@ class Recording:
             last = max([row[5] for row in (*spans, *messages)], default=base)
             self._task(worker)
             outcome = "applied" if update is not None else ""
-            self._keep(worker, first, last, read, update, outcome, token, spans, messages)
+            self._keep(worker, first, last, read, update, outcome, token, version, spans, messages)
 
     def add_rows(
         self,
@@ -173,11 +181,12 @@ class Recording:
         applied_at: float | None,
         outcome: str,
         token: float | None,
+        version: int | None,
         spans: Iterable[tuple[str, str, float, float]],
         messages: Iterable[tuple[str, str, str, float, float]],
     ) -> None:
         """Add a step whose parts are given: spans (task, name, from, until) and messages (source,
-        target, name, sent, received)."""
+        target, name, sent, received). ``version`` is what it read, ``None`` to be counted."""
         number = self._number
         span_rows = []
         for task, name, start, end in spans:
@@ -189,7 +198,9 @@ class Recording:
         ]
         times = [row[4] for row in (*span_rows, *rows)] + [row[5] for row in (*span_rows, *rows)]
         begin, end = min(times, default=read_at), max(times, default=read_at)
-        self._keep(worker, begin, end, read_at, applied_at, outcome, token, span_rows, rows)
+        self._keep(
+            worker, begin, end, read_at, applied_at, outcome, token, version, span_rows, rows
+        )
 
     def _keep(
         self,
@@ -200,13 +211,25 @@ class Recording:
         applied_at: float | None,
         outcome: str,
         token: float | None,
+        version: int | None,
         spans: Sequence[tuple[Any, ...]],
         messages: Sequence[tuple[Any, ...]],
     ) -> None:
         self.num_steps += 1
         rows = (np.array(list(each), _ROW) for each in (spans, messages))
         self._kept.append(
-            _Kept(self.num_steps, worker, begin, end, read_at, applied_at, outcome, token, *rows)
+            _Kept(
+                self.num_steps,
+                worker,
+                begin,
+                end,
+                read_at,
+                applied_at,
+                outcome,
+                token,
+                version,
+                *rows,
+            )
         )
 
     def _number(self, name: str) -> int:
@@ -236,7 +259,10 @@ class Recording:
         for each in kept:
             version = int(np.searchsorted(updates, each.read_at, side="right"))
             late = None
-            if each.applied_at is not None:
+            if each.token is not None:
+                version = each.version if each.version is not None else version
+                late = 0 if each.outcome == "applied" else None
+            elif each.applied_at is not None:
                 late = int(np.searchsorted(updates, each.applied_at)) - version
             found.append(
                 RecordedStep(

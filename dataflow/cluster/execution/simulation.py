@@ -126,6 +126,7 @@ class _World:
         self.recording: Recording | None = None
         #: Of each worker's step: when it got its token, had the parameters, and had its gradient.
         self.moments: dict[int, list[float]] = {}
+        self.granted: dict[int, int] = {}
         self.stalled = False
 
     def at(self, seconds: float, kind: int, worker: int, step: int) -> None:
@@ -144,6 +145,7 @@ class _World:
                 case Grant(worker, step):
                     self.stalled = False
                     self.moments[worker] = [self.now]
+                    self.granted[worker] = step
                     self.at(self.transfer_ends(), _PULLED, worker, step)
                 case Apply():
                     self.applied_at.append(self.now)
@@ -166,6 +168,7 @@ class _World:
             self.now,
             "dropped" if is_dropped else "applied",
             token if isinstance(self.machine, SyncMachine) else None,
+            self.granted[worker],
             [(name, "compute", pulled, computed)],
             [(_PS, name, "parameters", token, pulled), (name, _PS, "gradient", computed, self.now)],
         )

@@ -212,10 +212,9 @@ def merge(tracers: dict[str, StepTracer], graph: Any, started: float) -> Merged:
 
 
 class _Transfer(NamedTuple):
-    """A message with what its `Sent` said of it."""
+    """A message, and how long sending it took."""
 
     message: Message
-    bytes: list[int]
     send_seconds: float
 
 
@@ -231,11 +230,11 @@ def _messages(tracers: dict[str, StepTracer], started: float) -> list[_Transfer]
                 source,
                 sent.target,
                 tuple(sent.tensors),
-                sum(sent.bytes),
+                tuple(sent.bytes[: len(sent.tensors)]),
                 sent.start - started,
                 max(there, sent.start) - started,
             )
-            found.append(_Transfer(message, sent.bytes, sent.seconds))
+            found.append(_Transfer(message, sent.seconds))
     return sorted(found, key=lambda transfer: transfer.message.sent_seconds)
 
 
@@ -251,7 +250,7 @@ def _add_transfers(
         for tensor in transfer.message.tensors
     ]
     single.sort(key=lambda each: each[:2])  # so that the names are the same in every run
-    for number, (name, target, (message, _, send_seconds)) in enumerate(single):
+    for number, (name, target, (message, send_seconds)) in enumerate(single):
         op_name, _, slot = name.partition(":")
         tensor = graph.get_tensor_by_name(name)
         made = steps.get(op_name)

@@ -25,6 +25,7 @@ from dataflow.errors import (
     UnavailableError,
 )
 from dataflow.graph import tracebacks
+from dataflow.graph.display import mimebundle
 
 _KEPT_LINES = 1000
 #: How long the table waits for a task, which may be stopped.
@@ -422,13 +423,16 @@ class Cluster:
         jobs = ", ".join(f"{spec.num_tasks(job)} {job}" for job in spec.jobs)
         return f"<tf.cluster.Cluster of {jobs}: {'stopped' if self.stopped else self.target}>"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle = {"text/plain": repr(self)}
-        if not self.stopped:
-            status = self.status()
-            bundle["text/plain"] += f"\n{status!r}"
-            bundle["text/html"] = status._repr_html_()
-        return bundle
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        if self.stopped:
+            return {"text/plain": repr(self)}
+        status = self.status()
+        plain = {"text/plain": f"{self!r}\n{status!r}"}
+        shown = mimebundle(self, include, exclude)
+        if shown is None:
+            return plain | {"text/html": status._repr_html_()}
+        data, metadata = shown
+        return data | plain, metadata
 
 
 def _called_at() -> str:

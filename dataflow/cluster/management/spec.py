@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dataflow.cluster.transport.connection import split_address
+from dataflow.graph.display import mimebundle
 
 
 class ClusterSpec:
@@ -45,6 +46,9 @@ class ClusterSpec:
                     f"ClusterSpec: {other} and {task} have one address, {address!r}; needed is "
                     "one for each task. Give one of them another port."
                 )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return mimebundle(self, include, exclude)
 
     @property
     def jobs(self) -> list[str]:

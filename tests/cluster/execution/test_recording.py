@@ -47,7 +47,7 @@ def test_a_run_is_recorded_and_returns_what_it_returns(cluster):
 def test_staleness_counts_the_updates_of_others_between_read_and_update():
     recording = tf.cluster.Recording()
     for worker, read, applied in ((FIRST, 0.0, 3.0), (SECOND, 0.5, 1.0), (SECOND, 1.5, 2.0)):
-        recording.add_rows(worker, read, applied, "applied", None, [], [])
+        recording.add_rows(worker, read, applied, "applied", None, None, [], [])
     assert [(s.worker, s.version, s.staleness) for s in recording.steps()] == [
         (FIRST, 0, 2),
         (SECOND, 0, 0),
@@ -60,7 +60,7 @@ def test_the_oldest_steps_go_and_a_thousand_take_less_than_20_mb():
     spans = [(task, f"op{i}", 0.0, 1.0) for task in (PS, FIRST, SECOND) for i in range(60)]
     messages = [(PS, FIRST, f"tensor{i}", 0.0, 1.0) for i in range(20)]
     for _ in range(1100):
-        recording.add_rows(FIRST, 0.0, 1.0, "applied", None, spans, messages)
+        recording.add_rows(FIRST, 0.0, 1.0, "applied", None, None, spans, messages)
     assert len(recording) == 1000 and recording.num_steps == 1100
     assert recording.steps()[0].number == 101
     assert recording.num_bytes < 20e6
@@ -99,6 +99,8 @@ def test_a_simulation_is_recorded_with_its_tokens_and_what_was_dropped():
     assert sum(step.outcome == "dropped" for step in steps) == done.gradients_dropped
     assert sum(step.outcome == "applied" for step in steps) == done.gradients_used
     assert all(step.token == step.begin for step in steps)
+    assert max(step.version for step in steps) >= 9
+    assert {step.staleness for step in steps} == {0, None}
     assert {(m.source, m.name) for m in done.recording.messages()} >= {(PS, "parameters")}
     asynchronous = tf.cluster.simulate(4, steps=20, mode="async", record=True)
     steps = sorted(asynchronous.recording.steps(), key=lambda step: step.number)

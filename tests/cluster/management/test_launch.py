@@ -52,9 +52,10 @@ def test_spec_targets_and_status(launched):
     assert len({row["pid"] for row in status}) == 3
     assert {row["state"] for row in status} == {"running"}
     assert "/job:ps/task:0" in repr(status)
-    bundle = launched._repr_mimebundle_()
-    assert "<table>" in bundle["text/html"]
+    bundle, _ = launched._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
     assert "1 ps, 2 worker" in bundle["text/plain"]
+    assert "/job:ps/task:0" in bundle["text/plain"]
     import pandas
 
     frame = pandas.DataFrame(status)

@@ -1,5 +1,6 @@
 // Everything that is sent to a page, in one module.  A new widget is one line here.
 import clusterPanel from "../cluster_panel/cluster_panel.js";
+import clusterView from "../cluster_view/cluster_view.js";
 import embeddingView from "../embedding_view/embedding_view.js";
 import explorer from "../explorer/explorer.js";
 import graphView from "../graph_view/graph_view.js";
@@ -12,6 +13,7 @@ import { useStyle } from "./style.js";
 
 export const widgets = {
   cluster_panel: useStyle(clusterPanel),
+  cluster_view: useStyle(clusterView),
   embedding_view: useStyle(embeddingView),
   explorer: useStyle(explorer),
   graph_view: useStyle(graphView),
