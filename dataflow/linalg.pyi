@@ -1,3 +1,4 @@
+from dataflow.linear_operators import experimental as experimental
 from dataflow.linear_operators.block_diag import LinearOperatorBlockDiag as LinearOperatorBlockDiag
 from dataflow.linear_operators.circulant import (
     LinearOperatorCirculant as LinearOperatorCirculant,

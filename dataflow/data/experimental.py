@@ -6,50 +6,94 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.data.arguments import int64_scalar
 from dataflow.data.csv_datasets import make_csv_dataset
-from dataflow.data.dataset import AUTOTUNE, Dataset
+from dataflow.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
 from dataflow.data.file_datasets import TextLineDataset, TFRecordDataset
 from dataflow.data.grouping import (
+    Reducer,
     bucket_by_sequence_length,
     choose_from_datasets,
+    group_by_reducer,
     group_by_window,
     sample_from_datasets,
 )
 from dataflow.data.optional import Optional, get_next_as_optional
-from dataflow.data.options import OptimizationOptions, ThreadingOptions
-from dataflow.data.structure import OptionalSpec as OptionalStructure
+from dataflow.data.options import (
+    AutoShardPolicy,
+    DistributeOptions,
+    ExternalStatePolicy,
+    OptimizationOptions,
+    ThreadingOptions,
+)
+from dataflow.data.rejection_resampling import rejection_resample
+from dataflow.data.structure import (
+    DatasetSpec,
+    OptionalSpec as OptionalStructure,
+    Structure as _Elements,
+)
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import dataset as ops
 from dataflow.ops.sources import constant
+from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, TypeSpec as Structure
 
 __all__ = [
     "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "SHARD_HINT",
+    "UNKNOWN_CARDINALITY",
+    "AutoShardPolicy",
     "Counter",
     "CsvDataset",
+    "DatasetStructure",
+    "DistributeOptions",
+    "ExternalStatePolicy",
     "OptimizationOptions",
     "Optional",
     "OptionalStructure",
+    "RandomDataset",
+    "Reducer",
+    "SparseTensorStructure",
+    "SqlDataset",
+    "Structure",
+    "TFRecordWriter",
+    "TensorStructure",
     "ThreadingOptions",
+    "assert_cardinality",
     "batch_and_drop_remainder",
     "bucket_by_sequence_length",
+    "cardinality",
     "choose_from_datasets",
+    "copy_to_device",
     "dense_to_sparse_batch",
     "enumerate_dataset",
+    "from_variant",
     "get_next_as_optional",
     "get_single_element",
     "get_structure",
+    "group_by_reducer",
     "group_by_window",
     "ignore_errors",
     "make_batched_features_dataset",
     "make_csv_dataset",
     "map_and_batch",
+    "map_and_batch_with_legacy_function",
     "parallel_interleave",
     "parse_example_dataset",
+    "prefetch_to_device",
+    "rejection_resample",
     "sample_from_datasets",
     "scan",
     "shuffle_and_repeat",
     "take_while",
+    "to_variant",
     "unbatch",
     "unique",
 ]
+
+#: Stands for a number that a distribution strategy would fill in.
+SHARD_HINT = -1
 
 
 def map_and_batch(
@@ -105,6 +149,141 @@ def unique() -> Callable[[Dataset], Dataset]:
 def enumerate_dataset(start: Any = 0) -> Callable[[Dataset], Dataset]:
     """`Dataset.enumerate`."""
     return lambda d: d.enumerate(start)
+
+
+def map_and_batch_with_legacy_function(
+    map_func: Callable[..., Any],
+    batch_size: Any,
+    num_parallel_batches: Any = None,
+    drop_remainder: bool = False,
+    num_parallel_calls: Any = None,
+) -> Callable[[Dataset], Dataset]:
+    """`map_and_batch`."""
+    return map_and_batch(
+        map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls
+    )
+
+
+def cardinality(dataset: Dataset) -> Tensor:
+    """How many elements a dataset has, an int64 scalar; nothing is read.
+
+    `INFINITE_CARDINALITY` for no end, `UNKNOWN_CARDINALITY` where only reading tells, as of files, filters
+    and functions.
+    """
+    return ops.dataset_cardinality_op(dataset.as_variant_tensor())  # type: ignore[no-any-return]
+
+
+def assert_cardinality(expected_cardinality: Any) -> Callable[[Dataset], Dataset]:
+    """Says how many elements there are; reading more or fewer is a `FailedPreconditionError`."""
+    wanted = int64_scalar(expected_cardinality)
+
+    def apply(dataset: Dataset) -> Dataset:
+        structure = dataset.structure
+        return Dataset(
+            structure,
+            lambda: ops.assert_cardinality_dataset_op(
+                dataset.as_variant_tensor(),
+                wanted(),
+                output_types=structure.dtypes,
+                output_shapes=structure.dims,
+            ),
+            dataset,
+        )
+
+    return apply
+
+
+def copy_to_device(
+    target_device: Any, source_device: Any = "/cpu:0"
+) -> Callable[[Dataset], Dataset]:
+    """The same elements: a session brings each to the device of the op that reads it."""
+    return lambda d: d.with_options(d.options())
+
+
+def prefetch_to_device(device: Any, buffer_size: Any = None) -> Callable[[Dataset], Dataset]:
+    """`Dataset.prefetch`: a session brings each element to the device of the op that reads it."""
+    return lambda d: d.prefetch(AUTOTUNE if buffer_size is None else buffer_size)
+
+
+def from_variant(variant: Tensor, structure: Any) -> Dataset:
+    """The dataset that a tensor of `to_variant` stands for; ``structure`` as `get_structure` says it."""
+    return Dataset(_Elements.of_specs(structure), lambda: variant)
+
+
+def to_variant(dataset: Dataset) -> Tensor:
+    """The dataset as a scalar tensor of dtype variant."""
+    return dataset.as_variant_tensor()
+
+
+def TensorStructure(dtype: Any, shape: Any) -> TensorSpec:
+    """`tf.TensorSpec`, dtype first."""
+    return TensorSpec(shape, dtype)
+
+
+def SparseTensorStructure(dtype: Any, shape: Any) -> SparseTensorSpec:
+    """`tf.SparseTensorSpec`, dtype first."""
+    return SparseTensorSpec(shape, dtype)
+
+
+def DatasetStructure(element_spec: Any) -> DatasetSpec:
+    """What a dataset is as a component of another one's elements."""
+    return DatasetSpec(_Elements.of_specs(element_spec))
+
+
+def RandomDataset(seed: Any = None) -> Dataset:
+    """Random numbers without an end, int64 from 0 to 2**32 - 1; with a ``seed`` always the same ones."""
+    from dataflow.ops.random import random_uniform
+
+    numbers = Dataset.from_tensors(0).repeat()
+    drawn = numbers.map(lambda _: random_uniform([], 0, 2**32, dtypes.int64, seed))
+    return drawn.apply(assert_cardinality(INFINITE_CARDINALITY))
+
+
+def SqlDataset(driver_name: Any, data_source_name: Any, query: Any, output_types: Any) -> Dataset:
+    """The rows that a query finds in a database, as tuples.
+
+    ``driver_name``: "sqlite", the only one there is; ``data_source_name``: the path of its file.
+    ``output_types``: a tuple, one dtype a column of tf.string, tf.bool, tf.float64 or integers. All arguments but
+    the last may be tensors. The query runs when an iteration starts: `UnknownError` where it fails,
+    `InvalidArgumentError` where it has other columns.
+    """
+    from dataflow.data.sql_rows import sql_rows
+
+    arguments = [
+        convert_to_tensor(value, dtypes.string) for value in (driver_name, data_source_name, query)
+    ]
+    kinds = tuple(dtypes.as_dtype(t).base_dtype for t in output_types)
+    return Dataset.from_generator(
+        lambda driver, path, text: sql_rows(driver, path, text, kinds),
+        kinds,
+        ((),) * len(kinds),
+        arguments,
+    )
+
+
+class TFRecordWriter:
+    """Writes a dataset of scalar strings to one TFRecord file.
+
+    ``compression_type``: "ZLIB", "GZIP", or none.
+    """
+
+    def __init__(self, filename: Any, compression_type: Any = None) -> None:
+        self._filename = convert_to_tensor(filename, dtypes.string, "filename")
+        self._compression = convert_to_tensor(compression_type or "", dtypes.string)
+
+    def write(self, dataset: Dataset) -> Any:
+        """An op that writes the file; raises `TypeError` for what is no dataset of scalar strings."""
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"`dataset` must be a `tf.data.Dataset`, got {type(dataset).__name__}.")
+        elements = dataset.structure
+        if elements.dtypes != [dtypes.string] or elements.dims != [()]:
+            raise TypeError(
+                "`dataset` must produce scalar `DT_STRING` tensors, whereas it produces shape "
+                f"{dataset.output_shapes} and types {dataset.output_types}"
+            )
+        return ops.dataset_to_tf_record_op(
+            dataset.as_variant_tensor(), self._filename, self._compression
+        )
 
 
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset:

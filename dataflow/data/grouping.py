@@ -93,6 +93,41 @@ def group_by_window(
     return apply
 
 
+class Reducer:
+    """Three functions for `group_by_reducer`.
+
+    ``init_func(key)`` gives a state (a tensor or a nesting), ``reduce_func(state, element)`` the next one,
+    and ``finalize_func(state)`` an element of the result; keys are int64 scalars.
+    """
+
+    def __init__(
+        self,
+        init_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        finalize_func: Callable[..., Any],
+    ) -> None:
+        self.init_func = init_func
+        self.reduce_func = reduce_func
+        self.finalize_func = finalize_func
+
+
+def group_by_reducer(
+    key_func: Callable[..., Any], reducer: Reducer
+) -> Callable[[Dataset], Dataset]:
+    """Elements of one key are reduced to one element; those follow each other by their keys.
+
+    ``key_func(element)`` gives an int64 scalar. The elements are gathered first, so that they must fit
+    into memory. Raises `TypeError` where the state changes its dtype.
+    """
+
+    def reduced(key: Tensor, window: Dataset) -> Dataset:
+        state = window.reduce(reducer.init_func(key), reducer.reduce_func)
+        arguments = state if type(state) is tuple else (state,)
+        return Dataset.from_tensors(reducer.finalize_func(*arguments))
+
+    return group_by_window(key_func, reduced, window_size=np.iinfo(np.int64).max)
+
+
 def bucket_by_sequence_length(
     element_length_func: Callable[..., Any],
     bucket_boundaries: Sequence[int],

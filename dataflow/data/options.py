@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
+
+
+class AutoShardPolicy(enum.IntEnum):
+    """`tf.data.experimental.AutoShardPolicy`: how a dataset is shared out to workers."""
+
+    OFF = -1
+    AUTO = 0
+    FILE = 1
+    DATA = 2
+    HINT = 3
+
+
+class ExternalStatePolicy(enum.Enum):
+    """`tf.data.experimental.ExternalStatePolicy`: what a saved iterator does about state elsewhere."""
+
+    WARN = 0
+    IGNORE = 1
+    FAIL = 2
 
 
 class _Group:
@@ -56,6 +75,12 @@ class ThreadingOptions(_Group):
     _names = ("max_intra_op_parallelism", "private_threadpool_size")
 
 
+class DistributeOptions(_Group):
+    """`tf.data.experimental.DistributeOptions`: how a dataset is shared out to workers."""
+
+    _names = ("auto_shard", "auto_shard_policy", "num_devices")
+
+
 class Options(_Group):
     """Options for `Dataset.with_options`.
 
@@ -66,6 +91,7 @@ class Options(_Group):
         "experimental_allow_stateful",
         "experimental_deterministic",
         "experimental_distribute",
+        "experimental_external_state_policy",
         "experimental_optimization",
         "experimental_slack",
         "experimental_stateful_whitelist",
@@ -75,6 +101,7 @@ class Options(_Group):
 
     def __init__(self) -> None:
         super().__init__()
+        self.experimental_distribute = DistributeOptions()
         self.experimental_optimization = OptimizationOptions()
         self.experimental_threading = ThreadingOptions()
 

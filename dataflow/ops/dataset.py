@@ -116,6 +116,24 @@ unbatch_dataset_op = _unary("UnbatchDataset", "", "The rows of every element, on
 ignore_errors_dataset_op = _unary(
     "IgnoreErrorsDataset", "", "The elements that can be computed; the others are left out."
 )
+assert_cardinality_dataset_op = _unary(
+    "AssertCardinalityDataset",
+    ", cardinality: int64",
+    "The same elements; `FailedPreconditionError` where there are more or fewer.",
+)
+dataset_cardinality_op = declare_op(
+    "DatasetCardinality",
+    "input_dataset: variant -> cardinality: int64",
+    "How many elements there are; -1 for no end, -2 where it is not known. Shape: scalar.",
+    stateful=True,
+)
+dataset_to_tf_record_op = declare_op(
+    "DatasetToTFRecord",
+    "input_dataset: variant, filename: string, compression_type: string",
+    "Writes the elements, which are scalar strings, to a TFRecord file.",
+    stateful=True,
+    blocks=True,
+)
 shuffle_dataset_op = declare_op(
     "ShuffleDataset",
     "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64 -> handle: variant",

@@ -212,7 +212,7 @@ def _sample_difference(mine: dict | None, theirs: dict, runner: str) -> str | No
     return None
 
 
-def run(engine: str, paths: list[Path], seconds: float = 60.0) -> dict[str, dict]:
+def run(engine: str, paths: list[Path], seconds: float = 300.0) -> dict[str, dict]:
     """Reports by program name; TensorFlow's come from the cache where the text is unchanged.
 
     TensorFlow's are kept after each few programs: a run that was stopped goes on where it was.

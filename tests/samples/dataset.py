@@ -32,6 +32,18 @@ def text_file(content: bytes) -> str:
     return file.name
 
 
+def counted(tf: Any) -> Any:
+    return tf.data.experimental.cardinality(tf.data.Dataset.range(10).batch(3))
+
+
+def written(tf: Any) -> Any:
+    """How many bytes a file has: two records of one byte, each with its length and two checksums."""
+    path = text_file(b"")
+    records = tf.data.Dataset.from_tensor_slices(["a", "b"])
+    with tf.control_dependencies([tf.data.experimental.TFRecordWriter(path).write(records)]):
+        return tf.size(tf.decode_raw(tf.read_file(path), tf.uint8))
+
+
 def record_file() -> str:
     from dataflow.formats.record_files import TFRecordWriter
 
@@ -231,6 +243,21 @@ SAMPLES = [
         (),
         np.array([0, 1, 2]),
     ),
+    Sample("DatasetCardinality", counted, (), np.int64(4)),
+    Sample(
+        "AssertCardinalityDataset",
+        first(
+            lambda tf: (
+                tf.data.Dataset.range(3)
+                .filter(lambda x: x > 0)
+                .apply(tf.data.experimental.assert_cardinality(2))
+                .batch(9)
+            )
+        ),
+        (),
+        np.array([1, 2]),
+    ),
+    Sample("DatasetToTFRecord", written, (), np.int32(34)),
     Sample(
         "UniqueDataset",
         first(

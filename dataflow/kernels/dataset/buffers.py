@@ -73,7 +73,7 @@ def shuffle_dataset_kernel(
 
         return pulled(pull)
 
-    return same_kind(input_dataset, shuffled)
+    return same_kind(input_dataset, shuffled, input_dataset.num_elements)
 
 
 @kernel("CacheDataset", stateful=True, cpu_only="datasets live on the host")
@@ -112,7 +112,7 @@ def cache_dataset_kernel(ctx: Any, input_dataset: Any, filename: Any) -> Any:
                     _store(path + ".npz", seen)
         return END
 
-    return FromFunction(start)
+    return FromFunction(start, input_dataset.num_elements)
 
 
 def _from_storage(stored: Any, name: str) -> Any:
@@ -156,7 +156,7 @@ def prefetch_dataset_kernel(ctx: Any, input_dataset: Any, buffer_size: Any) -> A
     if size == 0 or not THREADS:  # elements are made when they are asked for
         return input_dataset
 
-    return FromFunction(lambda: _Ahead(input_dataset.iterate, size))
+    return FromFunction(lambda: _Ahead(input_dataset.iterate, size), input_dataset.num_elements)
 
 
 class _Ahead:

@@ -20,9 +20,19 @@ from dataflow.errors import InvalidArgumentError
 
 Element = tuple[Any, ...]
 
+#: Numbers of elements that are no numbers, as `tf.data` says them.
+INFINITE = -1
+UNKNOWN = -2
+
 
 class Dataset:
-    """A dataset at run time. ``iterate()`` starts anew."""
+    """A dataset at run time. ``iterate()`` starts anew.
+
+    ``num_elements``: how many there are, where that is known without reading them; else `INFINITE` or
+    `UNKNOWN`.
+    """
+
+    num_elements: int = UNKNOWN
 
     def iterate(self) -> Iterator[Element]:
         """An iterator over the elements."""
@@ -36,16 +46,20 @@ class Dataset:
 class FromFunction(Dataset):
     """A dataset given by a function that starts an iteration."""
 
-    def __init__(self, start: Callable[[], Iterator[Element]]) -> None:
+    def __init__(self, start: Callable[[], Iterator[Element]], num_elements: int = UNKNOWN) -> None:
         self.iterate = start  # type: ignore[method-assign]
+        self.num_elements = num_elements
 
 
 class Rows(Dataset):
     """Rows of arrays, in the order of a function that starts an iteration over their numbers."""
 
-    def __init__(self, arrays: tuple[Any, ...], numbers: Callable[[], Iterator[int]]) -> None:
+    def __init__(
+        self, arrays: tuple[Any, ...], numbers: Callable[[], Iterator[int]], num_elements: int
+    ) -> None:
         self.arrays = arrays
         self.numbers = numbers
+        self.num_elements = num_elements
 
     def iterate(self) -> Iterator[Element]:
         arrays = self.arrays
@@ -58,11 +72,13 @@ class Rows(Dataset):
         return self.arrays, self.numbers()
 
 
-def same_kind(source: Dataset, change: Callable[[Iterator[Any]], Iterator[Any]]) -> Dataset:
+def same_kind(
+    source: Dataset, change: Callable[[Iterator[Any]], Iterator[Any]], num_elements: int
+) -> Dataset:
     """A dataset whose order or choice of elements is changed without looking at them."""
     if isinstance(source, Rows):
-        return Rows(source.arrays, lambda: change(source.numbers()))
-    return FromFunction(lambda: change(source.iterate()))
+        return Rows(source.arrays, lambda: change(source.numbers()), num_elements)
+    return FromFunction(lambda: change(source.iterate()), num_elements)
 
 
 END: Any = object()

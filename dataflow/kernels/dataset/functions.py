@@ -191,7 +191,7 @@ def scan_dataset_kernel(
 
         return map(step, input_dataset.iterate())
 
-    return FromFunction(start)
+    return FromFunction(start, input_dataset.num_elements)
 
 
 @kernel(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError, NotFoundError
-from dataflow.kernels.dataset.elements import Element, FromFunction, Rows
+from dataflow.kernels.dataset.elements import INFINITE, Element, FromFunction, Rows
 from dataflow.kernels.located_lines import text_lines
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text, texts
@@ -18,7 +18,7 @@ from dataflow.kernels.text_decoding import text, texts
 @kernel("TensorDataset", stateful=True, cpu_only="datasets live on the host")
 def tensor_dataset_kernel(ctx: Any, components: list[Any]) -> Any:
     element = tuple(components)
-    return FromFunction(lambda: iter((element,)))
+    return FromFunction(lambda: iter((element,)), 1)
 
 
 @kernel("TensorSliceDataset", stateful=True, cpu_only="datasets live on the host")
@@ -30,7 +30,7 @@ def tensor_slice_dataset_kernel(ctx: Any, components: list[Any]) -> Any:
             None, None, f"all components must have the same length, got {[len(a) for a in arrays]}"
         )
     size = lengths.pop() if lengths else 0
-    return Rows(arrays, lambda: iter(range(size)))
+    return Rows(arrays, lambda: iter(range(size)), size)
 
 
 @kernel("GeneratorDataset", stateful=True, cpu_only="the generator is a Python function")
@@ -43,7 +43,9 @@ def generator_dataset_kernel(ctx: Any, init_args: list[Any], *, generator: Any) 
 def range_dataset_kernel(ctx: Any, start: Any, stop: Any, step: Any, *, output_types: Any) -> Any:
     dtype = output_types[0].numpy.type
     numbers = range(int(start), int(stop), int(step))
-    return FromFunction(lambda: ((dtype(i),) for i in numbers))
+    no_end = int(stop) in (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+    num_elements = INFINITE if no_end else len(numbers)
+    return FromFunction(lambda: ((dtype(i),) for i in numbers), num_elements)
 
 
 def _open(path: str, compression: str = "") -> Any:
@@ -89,6 +91,17 @@ def tf_record_dataset_kernel(
                 yield (np.array(record, dtype=object),)
 
     return FromFunction(start)
+
+
+@kernel("DatasetToTFRecord", stateful=True, cpu_only="files are written by the host")
+def dataset_to_tf_record_kernel(
+    ctx: Any, input_dataset: Any, filename: Any, compression_type: Any
+) -> None:
+    from dataflow.formats.record_files import TFRecordOptions, TFRecordWriter
+
+    with TFRecordWriter(text(filename), TFRecordOptions(text(compression_type))) as writer:
+        for (record,) in input_dataset.iterate():
+            writer.write(record if isinstance(record, bytes) else record.item())
 
 
 @kernel("FixedLengthRecordDatasetV2", stateful=True, cpu_only="files are read by the host")

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.errors import DataLossError, InvalidArgumentError, OpError
+from dataflow.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, OpError
 from dataflow.kernels.dataset.elements import (
     END,
+    INFINITE,
+    UNKNOWN,
     Element,
     FromFunction,
     Rows,
@@ -40,14 +42,21 @@ def zip_dataset_kernel(xp: Any, input_datasets: list[Any]) -> Any:
                 raise error
         return tuple(parts)
 
+    counts = [dataset.num_elements for dataset in input_datasets]
+    finite = [count for count in counts if count != INFINITE]
     return FromFunction(
-        lambda: pulled(functools.partial(pull, [with_errors(d.iterate()) for d in input_datasets]))
+        lambda: pulled(functools.partial(pull, [with_errors(d.iterate()) for d in input_datasets])),
+        UNKNOWN if UNKNOWN in counts else min(finite, default=INFINITE),
     )
 
 
 @kernel("ConcatenateDataset", cpu_only="datasets live on the host")
 def concatenate_dataset_kernel(xp: Any, input_dataset: Any, another_dataset: Any) -> Any:
-    return FromFunction(lambda: itertools.chain(input_dataset.iterate(), another_dataset.iterate()))
+    counts = (input_dataset.num_elements, another_dataset.num_elements)
+    return FromFunction(
+        lambda: itertools.chain(input_dataset.iterate(), another_dataset.iterate()),
+        INFINITE if INFINITE in counts else UNKNOWN if UNKNOWN in counts else sum(counts),
+    )
 
 
 @kernel("BatchDatasetV2", cpu_only="datasets live on the host")
@@ -77,7 +86,14 @@ def batch_dataset_kernel(xp: Any, input_dataset: Any, batch_size: Any, drop_rema
             return END
         return tuple([stack(list(column)) for column in zip(*group, strict=True)])
 
-    return FromFunction(start)
+    return FromFunction(start, _num_batches(input_dataset, size, drop))
+
+
+def _num_batches(dataset: Any, size: int, drop: bool) -> int:
+    count: int = dataset.num_elements
+    if count < 0:
+        return count
+    return count // size if drop else -(-count // size)
 
 
 @kernel("PaddedBatchDatasetV2", cpu_only="datasets live on the host")
@@ -119,7 +135,10 @@ def padded_batch_dataset_kernel(
         columns = zip(*group, strict=True)
         return tuple([pad(list(c), s, f) for c, s, f in zip(columns, wanted, fillers, strict=True)])
 
-    return FromFunction(lambda: pulled(functools.partial(padded, input_dataset.iterate())))
+    return FromFunction(
+        lambda: pulled(functools.partial(padded, input_dataset.iterate())),
+        _num_batches(input_dataset, size, drop),
+    )
 
 
 def _scalar(value: Any) -> Any:
@@ -149,23 +168,33 @@ def repeat_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
 
         return pulled(pull)
 
+    num_elements: int = input_dataset.num_elements
+    if times < 0:
+        num_elements = INFINITE if num_elements else 0
+    elif not times or num_elements > 0:
+        num_elements *= times
     if isinstance(input_dataset, Rows):
-        return Rows(input_dataset.arrays, lambda: again(input_dataset.numbers))
-    return FromFunction(lambda: again(input_dataset.iterate))
+        return Rows(input_dataset.arrays, lambda: again(input_dataset.numbers), num_elements)
+    return FromFunction(lambda: again(input_dataset.iterate), num_elements)
 
 
 @kernel("TakeDataset", cpu_only="datasets live on the host")
 def take_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
     number = None if int(count) < 0 else int(count)
-    return same_kind(input_dataset, lambda elements: limited(elements, 0, number))
+    there: int = input_dataset.num_elements
+    if number is not None and there != UNKNOWN:
+        there = number if there == INFINITE else min(number, there)
+    return same_kind(input_dataset, lambda elements: limited(elements, 0, number), there)
 
 
 @kernel("SkipDataset", cpu_only="datasets live on the host")
 def skip_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
     number = int(count)
     if number < 0:
-        return FromFunction(lambda: iter(()))
-    return same_kind(input_dataset, lambda elements: limited(elements, number, None))
+        return FromFunction(lambda: iter(()), 0)
+    there: int = input_dataset.num_elements
+    left = there if there < 0 else max(there - number, 0)
+    return same_kind(input_dataset, lambda elements: limited(elements, number, None), left)
 
 
 @kernel("ShardDataset", cpu_only="datasets live on the host")
@@ -175,7 +204,9 @@ def shard_dataset_kernel(xp: Any, input_dataset: Any, num_shards: Any, index: An
         raise InvalidArgumentError(
             None, None, f"index must be between 0 and {shards - 1} (num_shards - 1), got {start}"
         )
-    return same_kind(input_dataset, lambda elements: limited(elements, start, None, shards))
+    there: int = input_dataset.num_elements
+    own = there if there < 0 else len(range(start, there, shards))
+    return same_kind(input_dataset, lambda elements: limited(elements, start, None, shards), own)
 
 
 @kernel("UnbatchDataset", cpu_only="datasets live on the host")
@@ -236,7 +267,10 @@ def window_dataset_kernel(
 
         return pulled(pull)
 
-    return FromFunction(windows)
+    there: int = input_dataset.num_elements
+    if there >= 0:
+        there = len(range(0, there - span + 1 if drop else there, step))
+    return FromFunction(windows, there)
 
 
 @kernel("UniqueDataset", cpu_only="datasets live on the host")
@@ -293,3 +327,36 @@ def directed_interleave_dataset_kernel(
         return pulled(pull)
 
     return FromFunction(start)
+
+
+@kernel("DatasetCardinality", cpu_only="datasets live on the host")
+def dataset_cardinality_kernel(xp: Any, input_dataset: Any) -> Any:
+    return np.int64(input_dataset.num_elements)
+
+
+@kernel("AssertCardinalityDataset", cpu_only="datasets live on the host")
+def assert_cardinality_dataset_kernel(xp: Any, input_dataset: Any, cardinality: Any) -> Any:
+    wanted = int(cardinality)
+
+    def start() -> Iterator[Element]:
+        elements = input_dataset.iterate()
+        given = 0
+
+        def pull() -> Any:
+            nonlocal given
+            element = next(elements, END)
+            given += element is not END
+            fits = wanted == INFINITE or given <= wanted
+            if (fits and element is not END) or given == wanted:
+                return element
+            there = f"at least {given}" if element is not END else f"only {given}"
+            asked = "an infinite number of" if wanted == INFINITE else wanted
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"Input dataset was expected to contain {asked} elements but contained {there} elements.",
+            )
+
+        return pulled(pull)
+
+    return FromFunction(start, wanted)
