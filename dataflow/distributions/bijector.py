@@ -1,0 +1,177 @@
+"""What all bijectors share: names, shapes, and where log-determinants are summed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array
+from dataflow.ops.graph_functions import name_scope
+from dataflow.ops.math import reduce_sum
+from dataflow.shapes import TensorShape
+
+
+class Bijector:
+    """An invertible function ``y = forward(x)``.
+
+    A subclass gives ``_forward``, ``_inverse``, and ``_forward_log_det_jacobian`` or
+    ``_inverse_log_det_jacobian``; the other one follows. Each log-determinant is that of one event of
+    ``forward_min_event_ndims`` axes; further event axes are summed. ``inverse(forward(x))`` gives x back
+    without computing.
+    """
+
+    def __init__(
+        self,
+        graph_parents: Any = None,
+        is_constant_jacobian: bool = False,
+        validate_args: bool = False,
+        dtype: Any = None,
+        forward_min_event_ndims: int | None = None,
+        inverse_min_event_ndims: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        if forward_min_event_ndims is None and inverse_min_event_ndims is None:
+            raise ValueError(
+                "Must specify at least one of `forward_min_event_ndims` and "
+                "`inverse_min_event_ndims`."
+            )
+        first, second = forward_min_event_ndims, inverse_min_event_ndims
+        self._forward_min_event_ndims = first if first is not None else second
+        self._inverse_min_event_ndims = second if second is not None else first
+        self._graph_parents = list(graph_parents or [])
+        self._is_constant_jacobian = is_constant_jacobian
+        self._validate_args = validate_args
+        self._dtype = dtype
+        self._name = name or type(self).__name__
+        #: What `forward` was given, by its result.
+        self._arguments: dict[Tensor, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """The name scope of the bijector's nodes."""
+        return self._name
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of x and y, or None for any."""
+        return self._dtype
+
+    @property
+    def forward_min_event_ndims(self) -> Any:
+        """The axes of x that the function mixes."""
+        return self._forward_min_event_ndims
+
+    @property
+    def inverse_min_event_ndims(self) -> Any:
+        """The axes of y that the inverse mixes."""
+        return self._inverse_min_event_ndims
+
+    @property
+    def is_constant_jacobian(self) -> bool:
+        """Whether the log-determinant does not depend on x."""
+        return self._is_constant_jacobian
+
+    @property
+    def validate_args(self) -> bool:
+        """Whether arguments are checked at run time."""
+        return self._validate_args
+
+    @contextmanager
+    def _scope(self, name: str) -> Iterator[str]:
+        with name_scope(self._name), name_scope(name) as scope:
+            yield scope
+
+    def _forward(self, x: Any) -> Any:
+        raise NotImplementedError(f"forward is not implemented: {type(self).__name__}")
+
+    def _inverse(self, y: Any) -> Any:
+        raise NotImplementedError(f"inverse is not implemented: {type(self).__name__}")
+
+    def _forward_event_shape(self, shape: TensorShape) -> TensorShape:
+        return shape
+
+    def _inverse_event_shape(self, shape: TensorShape) -> TensorShape:
+        return shape
+
+    def forward_event_shape(self, input_shape: Any) -> TensorShape:
+        """The static shape of ``forward(x)`` for an event x of ``input_shape``."""
+        return self._forward_event_shape(TensorShape(input_shape))
+
+    def inverse_event_shape(self, output_shape: Any) -> TensorShape:
+        """The static shape of ``inverse(y)`` for an event y of ``output_shape``."""
+        return self._inverse_event_shape(TensorShape(output_shape))
+
+    def forward(self, x: Any, name: str = "forward") -> Any:
+        """``y`` for ``x``."""
+        with self._scope(name):
+            x = convert_to_tensor(x, name="x", preferred_dtype=self._dtype)
+            y = self._forward(x)
+            self._arguments[y] = x
+            return y
+
+    def inverse(self, y: Any, name: str = "inverse") -> Any:
+        """``x`` for ``y``."""
+        with self._scope(name):
+            y = convert_to_tensor(y, name="y", preferred_dtype=self._dtype)
+            known = self._arguments.get(y)
+            return self._inverse(y) if known is None else known
+
+    def forward_log_det_jacobian(
+        self, x: Any, event_ndims: int, name: str = "forward_log_det_jacobian"
+    ) -> Any:
+        """``log |det dy/dx|`` at x, whose last ``event_ndims`` axes are one event."""
+        with self._scope(name):
+            x = convert_to_tensor(x, name="x", preferred_dtype=self._dtype)
+            return self._reduced(
+                self._log_det(x, None), x, event_ndims, self._forward_min_event_ndims
+            )
+
+    def inverse_log_det_jacobian(
+        self, y: Any, event_ndims: int, name: str = "inverse_log_det_jacobian"
+    ) -> Any:
+        """``log |det dx/dy|`` at y, whose last ``event_ndims`` axes are one event."""
+        with self._scope(name):
+            y = convert_to_tensor(y, name="y", preferred_dtype=self._dtype)
+            return self._reduced(
+                -self._log_det(None, y), y, event_ndims, self._inverse_min_event_ndims
+            )
+
+    def _log_det(self, x: Any, y: Any) -> Any:
+        """The log-determinant of the forward function, from either end."""
+        if _overridden(self, "_forward_log_det_jacobian"):
+            return self._forward_log_det_jacobian(self.inverse(y) if x is None else x)
+        if _overridden(self, "_inverse_log_det_jacobian"):
+            return -self._inverse_log_det_jacobian(self.forward(x) if y is None else y)
+        raise NotImplementedError(f"log_det_jacobian is not implemented: {type(self).__name__}")
+
+    def _forward_log_det_jacobian(self, x: Any) -> Any:
+        raise NotImplementedError
+
+    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+        raise NotImplementedError
+
+    def _reduced(self, log_det: Any, value: Any, event_ndims: Any, needed: Any) -> Any:
+        """Sums a log-determinant over the event axes that the function does not mix."""
+        from dataflow.ops.static_value import constant_value
+
+        ndims = constant_value(event_ndims) if isinstance(event_ndims, Tensor) else event_ndims
+        if ndims is None:
+            raise ValueError("event_ndims must be known when the graph is built.")
+        extra = int(ndims) - needed
+        if extra < 0:
+            raise ValueError(f"event_ndims ({ndims}) must be at least {needed} for {self._name}.")
+        if extra == 0:
+            return log_det
+        shape = array.shape(value)
+        if needed:
+            shape = shape[: array.size(shape) - needed]
+        # A constant determinant counts once for each part of the event.
+        whole = array.broadcast_to(convert_to_tensor(log_det, value.dtype), shape)
+        return reduce_sum(whole, list(range(-extra, 0)))
+
+
+def _overridden(bijector: Bijector, method: str) -> bool:
+    return getattr(type(bijector), method) is not getattr(Bijector, method)
