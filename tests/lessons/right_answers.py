@@ -109,6 +109,9 @@ RIGHT: dict[str, Any] = {
     "lesson25.q1": ["about half as long: half as many bytes move"],
     "lesson25.q2": "2048",
     "lesson25.q3": ["it learns as in float32"],
+    "lesson26.q1": ["which ops there are, what to feed, what to fetch"],
+    "lesson26.q2": ["the weights"],
+    "lesson26.q3": "8000",
 }
 
 

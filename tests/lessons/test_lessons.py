@@ -35,7 +35,7 @@ MAX_KERNEL_BYTES = 1_500_000_000
 #: Lessons that train in the notebook itself. (Lesson 20 does so in the tasks of a cluster only, with
 #: the graph of lesson 10; `DATAFLOW_PRETEND_GPUS=1` gives GPUs to the tasks too. Lesson 21 trains with
 #: gradients of its own, whose nodes nothing tells from others.)
-TRAIN = frozenset({0, *range(5, 13), 14, *range(17, 20), 22, 25})
+TRAIN = frozenset({0, *range(5, 13), 14, *range(17, 20), 22, 25, 26})
 
 #: Lessons that take larger data where it is found; what their texts say has to hold for both.
 LARGER_DATA = frozenset({8, 10, 11, 16})
