@@ -75,8 +75,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     course = commands.add_parser(
         "course",
-        help="for teachers: who did what, from a class's notebooks",
-        description="Read the notebooks of a class. Nothing is run, and nothing is sent anywhere.",
+        help="for teachers: who did what, and a copy of the lessons without solutions",
+        description="Read or copy the notebooks of a class. Nothing is run, and nothing is sent anywhere.",
     )
     actions = course.add_subparsers(dest="action", required=True, metavar="ACTION")
     report = actions.add_parser(
@@ -87,6 +87,14 @@ def build_parser() -> argparse.ArgumentParser:
     )
     report.add_argument("folder", metavar="FOLDER", help="where the notebooks are")
     report.add_argument("--csv", action="store_true", help="print a line per task as CSV")
+    strip = actions.add_parser(
+        "strip",
+        help="copy the lessons without their solutions",
+        description="Copy the lessons under FOLDER to a new folder TO for students: without solutions, "
+        "outputs and answers. Nothing is overwritten.",
+    )
+    strip.add_argument("folder", metavar="FOLDER", help="where the lessons are")
+    strip.add_argument("to", metavar="TO", help="the folder to be made")
     return parser
 
 
@@ -121,10 +129,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if extra:
         parser.error(f"unrecognized arguments: {' '.join(extra)}")
     if options.command == "course":
+        if options.action == "strip":
+            return _run_strip(options.folder, options.to)
         return _run_report(options.folder, as_csv=options.csv)
     from dataflow.cli.doctor import run_doctor
 
     return run_doctor(as_json=options.json)
+
+
+def _run_strip(folder: str, to: str) -> int:
+    from pathlib import Path
+
+    from dataflow.course.strip import strip_folder
+
+    try:
+        made = strip_folder(Path(folder), Path(to))
+    except (OSError, ValueError) as e:
+        print(f"dataflow course strip: {e}", file=sys.stderr)
+        return 2
+    print(f"{len(made)} notebooks without solutions in {to}")
+    return 0
 
 
 def _run_report(folder: str, *, as_csv: bool) -> int:

@@ -150,7 +150,7 @@ def _not_yet(name: str, words: str, hints: tuple[str, ...]) -> Verdict:
     hint = hints[min(before, len(hints) - 1)]
     known = records.add(name, {"right": False, "words": words})
     if before >= len(hints):
-        hint += " (A solution is at the end of the lesson.)"
+        hint += " (A solution is at the end of the lesson, where no teacher took it out.)"
     return Verdict(name, "wrong", words, hint, tuple(known))
 
 

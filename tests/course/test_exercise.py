@@ -161,5 +161,5 @@ def test_malformed_records_are_left_out(record: Any) -> None:
 def test_lessons_are_found_and_a_missing_one_is_named() -> None:
     assert "lesson01" in check.lessons()
     assert check.lesson02.ex1.__doc__
-    with pytest.raises(AttributeError, match="no checks called 'lesson99'; there are lesson01"):
+    with pytest.raises(AttributeError, match="no checks called 'lesson99'; there are lesson00"):
         _ = check.lesson99
