@@ -726,3 +726,54 @@ from dataflow.python.platform import resource_loader as resource_loader
 from dataflow.shim import as_tensorflow as as_tensorflow
 
 __version__: str
+from dataflow.version import (
+    COMPILER_VERSION as COMPILER_VERSION,
+    CXX11_ABI_FLAG as CXX11_ABI_FLAG,
+    CXX_VERSION as CXX_VERSION,
+    GIT_VERSION as GIT_VERSION,
+    GRAPH_DEF_VERSION as GRAPH_DEF_VERSION,
+    GRAPH_DEF_VERSION_MIN_CONSUMER as GRAPH_DEF_VERSION_MIN_CONSUMER,
+    GRAPH_DEF_VERSION_MIN_PRODUCER as GRAPH_DEF_VERSION_MIN_PRODUCER,
+    MONOLITHIC_BUILD as MONOLITHIC_BUILD,
+    VERSION as VERSION,
+)
+from dataflow.graph.registry import (
+    not_differentiable as no_gradient,
+)
+from dataflow.dtypes import (
+    QUANTIZED_DTYPES as QUANTIZED_DTYPES,
+)
+from dataflow.ops.accumulator import (
+    ConditionalAccumulatorBase as ConditionalAccumulatorBase,
+)
+from dataflow.ops.matrix_functions import (
+    matrix_square_root as matrix_square_root,
+)
+from dataflow.ops.type_specs import (
+    TypeSpec as TypeSpec,
+)
+from dataflow.shapes import (
+    dimension_at_index as dimension_at_index,
+)
+from dataflow.ops.indexed_slices import (
+    convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
+)
+from dataflow.ops.state import (
+    batch_scatter_update as batch_scatter_update,
+)
+from dataflow.ops.functional import (
+    vectorized_map as vectorized_map,
+)
+from dataflow.logging import (
+    get_logger as get_logger,
+)
+from dataflow.compat.v1 import (
+    control_flow_v2_enabled as control_flow_v2_enabled,
+    enable_control_flow_v2 as enable_control_flow_v2,
+    executing_eagerly_outside_functions as executing_eagerly_outside_functions,
+)
+from dataflow.traced_functions import (
+    GradientTape as GradientTape,
+    Module as Module,
+    function as function,
+)

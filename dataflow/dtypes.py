@@ -301,3 +301,8 @@ def as_dtype(type_value: Any) -> DType:
         if numpy_dtype.kind in "SU":
             return string
     raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
+
+
+_QUANTIZED = (qint8, quint8, qint32, qint16, quint16)
+#: The dtypes of quantized numbers, and of references to them.
+QUANTIZED_DTYPES = frozenset({*_QUANTIZED, *(dtype.as_ref for dtype in _QUANTIZED)})

@@ -23,3 +23,6 @@ from dataflow.ops.variables import (
     local_variables_initializer as local_variables,
     variables_initializer as variables,
 )
+from dataflow.ops.lookup import (
+    tables_initializer as tables_initializer,
+)

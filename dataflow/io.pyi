@@ -51,3 +51,9 @@ from dataflow.ops.sparse import (
 )
 from dataflow.ops.string import decode_base64 as decode_base64, encode_base64 as encode_base64
 from dataflow.train.input import match_filenames_once as match_filenames_once
+from dataflow.ops.image_files import (
+    decode_and_crop_jpeg as decode_and_crop_jpeg,
+)
+from dataflow import (
+    file_functions as gfile,
+)

@@ -138,3 +138,7 @@ from dataflow.ops.special import (
     zeta as zeta,
 )
 from dataflow.ops.sums import accumulate_n as accumulate_n, add_n as add_n
+from dataflow.ops.assertions import (
+    is_non_decreasing as is_non_decreasing,
+    is_strictly_increasing as is_strictly_increasing,
+)

@@ -6,10 +6,6 @@ from collections.abc import Iterable, Sequence
 
 #: Names that are not here, by their path below ``tf``, and what to write instead.
 _ADVICE = {
-    "config.experimental.list_physical_devices": "use "
-    "tf.python.client.device_lib.list_local_devices(), or tf.test.is_gpu_available().",
-    "config.experimental.set_memory_growth": "memory grows as it is needed; a limit is "
-    "tf.GPUOptions(per_process_gpu_memory_fraction=...).",
     "contrib.learn.TensorFlowEstimator": "it went away before TensorFlow 1.0; use "
     "tf.contrib.learn.Estimator(model_fn) or tf.estimator.DNNClassifier.",
     "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
@@ -36,9 +32,156 @@ _ADVICE = {
     "load_file_system_library": "compiled libraries cannot be loaded: files are Python's own.",
     "xla": "XLA is not here; sessions compile graphs by themselves, leave the line out.",
     "compiler": "XLA is not here; sessions compile graphs by themselves, leave the line out.",
-    "function": "tf.function is TensorFlow 2's; here every computation is a graph already.",
-    "GradientTape": "tf.GradientTape is TensorFlow 2's; use tf.gradients(ys, xs).",
     "enable_eager_execution": "eager execution is not part of graph mode; use a tf.Session.",
+}
+
+#: What stands for several names below one path: (path, names, what to write instead).
+_GROUPS = (
+    ("", "approx_top_k", "it is for TPUs; use tf.nn.top_k."),
+    ("nn", "approx_max_k approx_min_k", "they are for TPUs; use tf.nn.top_k."),
+    ("math", "approx_max_k approx_min_k", "they are for TPUs; use tf.nn.top_k."),
+    (
+        "",
+        "LMDBReader",
+        "databases of LMDB cannot be read: write TFRecord files with "
+        "tf.io.TFRecordWriter, or read with Python's lmdb in tf.data.Dataset.from_generator.",
+    ),
+    (
+        "",
+        "autograph",
+        "functions are not rewritten: write tf.cond and tf.while_loop for if and while on tensors.",
+    ),
+    (
+        "",
+        "distribute mixed_precision experimental types mlir",
+        "it is not part of graph mode here: "
+        "place towers with tf.device, share variables between processes with "
+        "tf.train.replica_device_setter or tf.cluster.",
+    ),
+    (
+        "train",
+        "experimental",
+        "scaling of losses is not here: multiply the loss, and divide the "
+        "gradients of optimizer.compute_gradients.",
+    ),
+    (
+        "",
+        "lite",
+        "there is no converter for phones; save with tf.saved_model.simple_save and convert there.",
+    ),
+    (
+        "",
+        "enable_tensor_equality enable_v2_tensorshape",
+        "this is TensorFlow 1's behavior; compare "
+        "with tf.equal, and read shapes with shape.as_list().",
+    ),
+    (
+        "",
+        "fftnd ifftnd rfftnd irfftnd random_index_shuffle is_symbolic_tensor conv "
+        "conv2d_backprop_filter_v2 conv2d_backprop_input_v2 ragged_fill_empty_rows "
+        "ragged_fill_empty_rows_grad nondifferentiable_batch_function",
+        "it came with TensorFlow 2; TensorFlow 1 has tf.signal.fft2d, tf.nn.conv2d and their like.",
+    ),
+    (
+        "signal",
+        "fftnd ifftnd rfftnd irfftnd",
+        "they came with TensorFlow 2; use tf.signal.fft, fft2d and fft3d.",
+    ),
+    (
+        "",
+        "quantized_concat",
+        "arithmetic on quantized tensors is not here; use "
+        "tf.quantization.fake_quant_with_min_max_vars.",
+    ),
+    ("", "user_ops", "it holds an example of a C++ op; write ops with tf.py_func."),
+    ("", "wrap_function", "call the function: its nodes are added to the graph."),
+    (
+        "",
+        "RaggedTensorSpec TensorArraySpec type_spec_from_value",
+        "of type specs tf.TensorSpec, SparseTensorSpec and IndexedSlicesSpec are here.",
+    ),
+    (
+        "strings",
+        "unicode_script",
+        "Python does not know the scripts of characters; use unicodedata.name in a tf.py_func.",
+    ),
+    (
+        "image",
+        "combined_non_max_suppression non_max_suppression_with_scores "
+        "non_max_suppression_overlaps generate_bounding_box_proposals",
+        "use tf.image.non_max_suppression, for each class and image.",
+    ),
+    (
+        "train",
+        "Checkpoint CheckpointManager CheckpointOptions",
+        "checkpoints of objects are not here; use tf.train.Saver(max_to_keep=...).",
+    ),
+    ("train", "sdca_optimizer sdca_fprint sdca_shrink_l1", "use tf.train.FtrlOptimizer."),
+    ("math", "special sobol_sample", "it came with TensorFlow 2; use scipy in a tf.py_func."),
+    (
+        "linalg",
+        "LinearOperatorBlockLowerTriangular LinearOperatorPermutation LinearOperatorTridiag "
+        "eigh_tridiagonal experimental",
+        "it came with TensorFlow 2; use a LinearOperatorFullMatrix or tf.linalg.eigh.",
+    ),
+    (
+        "random",
+        "Generator Algorithm create_rng_state get_global_generator set_global_generator "
+        "experimental split fold_in stateless_binomial stateless_gamma stateless_poisson "
+        "stateless_parameterized_truncated_normal",
+        "it came with TensorFlow 2; use tf.random.uniform(seed=...) and its like, or "
+        "tf.random.stateless_uniform.",
+    ),
+    (
+        "sparse",
+        "bincount cross cross_hashed",
+        "it came later than TensorFlow 1; use tf.math.bincount "
+        "or tf.feature_column.crossed_column.",
+    ),
+    (
+        "ragged",
+        "cross cross_hashed",
+        "it came with TensorFlow 2; use tf.feature_column.crossed_column.",
+    ),
+    (
+        "io",
+        "decode_proto encode_proto RaggedFeature",
+        "parse messages in a tf.py_func, or tf.io.parse_example for tf.train.Example.",
+    ),
+    (
+        "saved_model",
+        "save load_v2 Asset SaveOptions experimental",
+        "it is TensorFlow 2's; use tf.saved_model.simple_save and tf.saved_model.loader.load.",
+    ),
+    (
+        "data",
+        "NumpyIterator DatasetSpec ThreadingOptions",
+        "it is of eager execution; use tf.data.make_one_shot_iterator(dataset).",
+    ),
+    ("estimator", "tpu", "there are no TPUs here; use tf.estimator.Estimator."),
+    (
+        "config",
+        "optimizer threading LogicalDevice LogicalDeviceConfiguration set_visible_devices "
+        "get_visible_devices set_soft_device_placement get_soft_device_placement "
+        "experimental_connect_to_cluster experimental_connect_to_host",
+        "settings are those of a session: tf.Session(config=tf.ConfigProto(...)).",
+    ),
+    (
+        "config.experimental",
+        "set_virtual_device_configuration get_virtual_device_configuration "
+        "VirtualDeviceConfiguration set_visible_devices get_visible_devices",
+        "settings are those of a session: tf.ConfigProto(device_count=..., gpu_options=...).",
+    ),
+    (
+        "debugging",
+        "enable_check_numerics disable_check_numerics experimental",
+        "use tf.add_check_numerics_ops().",
+    ),
+)
+_ADVICE |= {
+    f"{path}.{name}".lstrip("."): advice
+    for path, names, advice in _GROUPS
+    for name in names.split()
 }
 
 #: The packages of ``tf.contrib`` that are not here: what each was, and what to write instead.

@@ -132,3 +132,15 @@ from dataflow.rnn.loops import (
     static_rnn as static_rnn,
     static_state_saving_rnn as static_state_saving_rnn,
 )
+from dataflow.ops.activation import (
+    swish as silu,
+)
+from dataflow.ops.ctc import (
+    collapse_repeated as collapse_repeated,
+    ctc_loss_v2 as ctc_loss_v2,
+    ctc_unique_labels as ctc_unique_labels,
+)
+from dataflow.ops.moments import (
+    compute_average_loss as compute_average_loss,
+    scale_regularization_loss as scale_regularization_loss,
+)

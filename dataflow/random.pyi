@@ -16,3 +16,10 @@ from dataflow.ops.stateless_random import (
     stateless_truncated_normal as stateless_truncated_normal,
     stateless_uniform as stateless_uniform,
 )
+from dataflow.ops.candidate_sampling import (
+    all_candidate_sampler as all_candidate_sampler,
+    fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler as learned_unigram_candidate_sampler,
+    log_uniform_candidate_sampler as log_uniform_candidate_sampler,
+    uniform_candidate_sampler as uniform_candidate_sampler,
+)

@@ -465,3 +465,8 @@ def normalize_axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise ValueError(f"axis {axis} is out of range for a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis
+
+
+def dimension_at_index(shape: Any, index: int) -> Dimension:
+    """The `Dimension` number ``index`` of a `TensorShape`, unknown where the rank is."""
+    return Dimension(None) if shape.ndims is None else Dimension(dimension_value(shape[index]))

@@ -29,3 +29,12 @@ from dataflow.spectral import (
     rfft2d as rfft2d,
     rfft3d as rfft3d,
 )
+from dataflow.ops.spectrograms import (
+    inverse_mdct as inverse_mdct,
+    mdct as mdct,
+)
+from dataflow.ops.stft import (
+    kaiser_bessel_derived_window as kaiser_bessel_derived_window,
+    kaiser_window as kaiser_window,
+    vorbis_window as vorbis_window,
+)

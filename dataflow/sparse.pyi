@@ -36,3 +36,6 @@ from dataflow.ops.sparse_segment import (
     sparse_segment_sum as segment_sum,
 )
 from dataflow.ops.sparse_tensor import SparseTensor as SparseTensor
+from dataflow.ops.accumulator import (
+    SparseConditionalAccumulator as SparseConditionalAccumulator,
+)

@@ -19,4 +19,11 @@ from dataflow.ops.string import (
     unsorted_segment_join as unsorted_segment_join,
     string_upper as upper,
 )
-from dataflow.ops.unicode import ngrams as ngrams, unicode_decode as unicode_decode
+from dataflow.ops.unicode import (
+    ngrams as ngrams,
+    unicode_decode as unicode_decode,
+    unicode_decode_with_offsets as unicode_decode_with_offsets,
+    unicode_encode as unicode_encode,
+    unicode_split as unicode_split,
+    unicode_split_with_offsets as unicode_split_with_offsets,
+)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import numbers
 from typing import Any
 
 import numpy as np
+
+from dataflow.namespaces import absent
+from dataflow.shapes import (
+    dimension_at_index as dimension_at_index,
+    dimension_value as dimension_value,
+)
 
 bytes_or_text_types = (bytes, str)
 complex_types = (numbers.Complex, np.number)
@@ -52,7 +59,14 @@ def forward_compatible(year: int, month: int, day: int) -> bool:
     return False
 
 
+def forward_compatibility_horizon(
+    year: int, month: int, day: int
+) -> contextlib.AbstractContextManager[None]:
+    """A block that changes nothing: graphs are written in one format."""
+    return contextlib.nullcontext()
+
+
 def __getattr__(name: str) -> Any:
     if name == "v1":  # import dataflow.compat.v1 as tf
         return importlib.import_module("dataflow.compat.v1")
-    raise AttributeError(f"tf.compat has no {name!r}")
+    raise absent(__name__, name)

@@ -17,6 +17,20 @@ def disable_eager_execution() -> None:
     """Nothing to do: there is no eager execution."""
 
 
+def enable_control_flow_v2() -> None:
+    """Nothing to do: conditionals and loops give the same values either way."""
+
+
+def control_flow_v2_enabled() -> bool:
+    """False: control flow is made of Switch and Merge nodes."""
+    return False
+
+
+def executing_eagerly_outside_functions() -> bool:
+    """False: there is no eager execution."""
+    return False
+
+
 def disable_control_flow_v2() -> None:
     """Nothing to do: control flow is made of Switch and Merge nodes."""
 

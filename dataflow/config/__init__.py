@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataflow.config import experimental as experimental
+from dataflow.config.experimental import (
+    PhysicalDevice as PhysicalDevice,
+    list_physical_devices as list_physical_devices,
+)
 from dataflow.namespaces import absent
 
 

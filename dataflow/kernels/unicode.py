@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import Any
 
 import numpy as np
@@ -24,21 +25,82 @@ def unicode_decode_kernel(
     replace_control_characters: bool,
     Tsplits: DType,
 ) -> Any:
-    rows: list[list[int]] = []
+    rows = _points_and_starts(
+        x, input_encoding, errors, replacement_char, replace_control_characters
+    )
+    return _splits(rows, Tsplits), np.array([p for row in rows for p, _ in row], np.int32)
+
+
+@kernel("UnicodeDecodeWithOffsets", cpu_only=_REASON)
+def unicode_decode_with_offsets_kernel(
+    xp: Any,
+    x: Any,
+    *,
+    input_encoding: str,
+    errors: str,
+    replacement_char: int,
+    replace_control_characters: bool,
+    Tsplits: DType,
+) -> Any:
+    rows = _points_and_starts(
+        x, input_encoding, errors, replacement_char, replace_control_characters
+    )
+    points = np.array([p for row in rows for p, _ in row], np.int32)
+    starts = np.array([start for row in rows for _, start in row], np.int64)
+    return _splits(rows, Tsplits), points, starts
+
+
+def _splits(rows: list[Any], dtype: DType) -> Any:
+    return np.cumsum([0, *map(len, rows)]).astype(dtype.numpy)
+
+
+def _points_and_starts(
+    x: Any, encoding: str, errors: str, replacement: int, controls: bool
+) -> list[list[tuple[int, int]]]:
+    """Of each string, the code points and the bytes at which they begin."""
+    try:
+        codec = codecs.lookup(encoding).name
+    except LookupError:
+        raise ValueError(f"there is no encoding {encoding!r}") from None
+    rows = []
     for text in strings(x).tolist():
-        try:
-            points = [ord(c) for c in text.decode(input_encoding, errors)]
-        except LookupError:
-            raise ValueError(f"there is no encoding {input_encoding!r}") from None
-        except UnicodeDecodeError:
-            raise ValueError("Invalid formatting on input string") from None
-        if errors == "replace":
-            points = [replacement_char if p == 0xFFFD else p for p in points]
-        if replace_control_characters:
-            points = [replacement_char if p < 32 or 127 <= p < 160 else p for p in points]
-        rows.append(points)
-    splits = np.cumsum([0, *map(len, rows)]).astype(Tsplits.numpy)
-    return splits, np.array([p for row in rows for p in row], np.int32)
+        row: list[tuple[int, int]] = []
+        start = 0
+        while start < len(text):
+            try:
+                good, bad = text[start:].decode(codec), 0
+            except UnicodeDecodeError as e:
+                if errors == "strict":
+                    raise ValueError("Invalid formatting on input string") from None
+                good, bad = text[start : start + e.start].decode(codec), e.end - e.start
+            for character in good:
+                row.append((ord(character), start))
+                start += len(character.encode(codec))
+            if bad and errors == "replace":
+                row.append((replacement, start))
+            start += bad
+        if controls:
+            row = [(replacement if p < 32 or 127 <= p < 160 else p, at) for p, at in row]
+        rows.append(row)
+    return rows
+
+
+@kernel("UnicodeEncode", cpu_only=_REASON)
+def unicode_encode_kernel(
+    xp: Any, values: Any, splits: Any, *, output_encoding: str, errors: str, replacement_char: int
+) -> Any:
+    out = []
+    for start, end in zip(splits[:-1].tolist(), splits[1:].tolist(), strict=True):
+        text = []
+        for point in values[start:end].tolist():
+            if 0 <= point <= 0x10FFFF and not 0xD800 <= point < 0xE000:
+                text.append(chr(point))
+            elif errors == "strict":
+                raise ValueError(f"Code point is out of range for Unicode: {point}")
+            elif errors == "replace":
+                text.append(chr(replacement_char))
+        out.append("".join(text).encode(output_encoding))
+    return text_array(out, (len(out),))
 
 
 @kernel("StringNGrams", cpu_only=_REASON)

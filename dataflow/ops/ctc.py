@@ -6,10 +6,12 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import Defaulted, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.array_basics import prevent_gradient_op
+from dataflow.ops.casts import cast
 from dataflow.ops.loss import is_zero
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sparse_tensor import SparseTensor
@@ -192,3 +194,81 @@ def ctc_beam_search_decoder_v2(
 ) -> tuple[list[SparseTensor], Tensor]:
     """`ctc_beam_search_decoder` that leaves repeated labels in the paths."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
+
+
+def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> tuple[Any, Any]:
+    """Labels without neighbors that repeat, [batch, time], padded with 0, and their lengths."""
+    from dataflow.ops.comparison import logical_and, not_equal
+    from dataflow.ops.cumulative import cumsum
+    from dataflow.ops.reduce import reduce_max, reduce_sum
+
+    with op_scope(name, "collapse_repeated_labels", [labels, seq_length]):
+        labels = convert_to_tensor(labels, name="labels")
+        seq_length = convert_to_tensor(seq_length, name="seq_length")
+        first = array_ops.ones_like(labels[:, :1], dtypes.bool_)
+        changes = array_ops.concat([first, not_equal(labels[:, 1:], labels[:, :-1])], 1)
+        size = array_ops.shape(labels)
+        changes = logical_and(changes, array_ops.sequence_mask(seq_length, size[1]))
+        lengths = reduce_sum(cast(changes, seq_length.dtype), 1)
+        width = cast(reduce_max(lengths), dtypes.int32)
+        kept = array_ops.where(changes)
+        column = cumsum(cast(changes, dtypes.int64), 1) - 1
+        places = array_ops.concat(
+            [kept[:, :1], array_ops.expand_dims(array_ops.gather_nd(column, kept), 1)], 1
+        )
+        shape = cast(array_ops.stack([size[0], width]), dtypes.int64)
+        found = array_ops.scatter_nd(places, array_ops.gather_nd(labels, kept), shape)
+        return found, lengths
+
+
+def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Any, Any]:
+    """Of each row the labels without repeats (padded with 0), and where each stands among them."""
+    from dataflow.ops.functional import map_fn
+
+    with op_scope(name, "ctc_unique_labels", [labels]):
+        labels = convert_to_tensor(labels, name="labels")
+
+        def row(x: Tensor) -> list[Tensor]:
+            values, places = array_ops.unique(x)
+            missing = array_ops.size(places) - array_ops.size(values)
+            padded = cast(array_ops.pad(values, [[0, missing]]), dtypes.int64)
+            return [padded, places]
+
+        found = map_fn(row, labels, dtype=[dtypes.int64, dtypes.int32])
+        return tuple(found)
+
+
+def ctc_loss_v2(
+    labels: Any,
+    logits: Any,
+    label_length: Any,
+    logit_length: Any,
+    logits_time_major: bool = True,
+    unique: Any = None,
+    blank_index: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The CTC loss, [batch], of labels as a matrix with lengths, or as a SparseTensor.
+
+    ``blank_index``: the class that stands for no label; 0 by default for a matrix, and to be given
+    for a SparseTensor (`ValueError`). ``unique`` is not needed here. The gradient reaches ``logits``.
+    """
+    with op_scope(name, "ctc_loss", []):
+        logits = convert_to_tensor(logits, name="logits")
+        num_classes = logits.dims[-1]
+        if not isinstance(labels, SparseTensor):
+            labels = convert_to_tensor(labels, name="labels")
+            mask = array_ops.sequence_mask(label_length, array_ops.shape(labels)[1])
+            shape = array_ops.shape(labels, out_type=dtypes.int64)
+            values = cast(array_ops.boolean_mask(labels, mask), dtypes.int32)
+            labels = SparseTensor(array_ops.where(mask), values, shape)
+            blank_index = 0 if blank_index is None else blank_index
+        elif blank_index is None:
+            raise ValueError("blank_index must be given when using SparseTensor labels.")
+        blank = blank_index + num_classes if blank_index < 0 else blank_index
+        if blank != num_classes - 1:  # the op has it last
+            parts = [logits[..., :blank], logits[..., blank + 1 :], logits[..., blank : blank + 1]]
+            logits = array_ops.concat(parts, -1)
+            values = array_ops.where(labels.values < blank, labels.values, labels.values - 1)
+            labels = SparseTensor(labels.indices, values, labels.dense_shape)
+        return ctc_loss(labels, logits, logit_length, time_major=logits_time_major)

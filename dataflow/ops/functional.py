@@ -8,7 +8,7 @@ from typing import Any
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.nest import assert_same_structure, flatten, pack_like
+from dataflow.graph.nest import assert_same_structure, flatten, map_structure, pack_like
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.while_loop import while_loop
@@ -279,3 +279,13 @@ def map_rows(flat: Tensor, x: Tensor) -> Tensor:
         (convert_to_tensor(0), rows),
     )
     return rows.stack()  # type: ignore[no-any-return]
+
+
+def vectorized_map(fn: Callable[..., Any], elems: Any) -> Any:
+    """``fn`` of each element along the first axis, stacked again; the dtypes are found by a trial.
+
+    (TensorFlow turns ``fn`` into ops on whole batches; here it runs in a loop.)
+    """
+    first = map_structure(lambda x: convert_to_tensor(x)[0], elems)
+    made = map_structure(lambda x: convert_to_tensor(x).dtype.base_dtype, fn(first))
+    return map_fn(fn, elems, dtype=made)

@@ -139,3 +139,12 @@ def to_dense(
 
 
 register_tensor_conversion_function(IndexedSlices, to_dense)
+
+
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Any:
+    """`IndexedSlices` as they are, anything else as a tensor."""
+    from dataflow.graph.conversion import convert_to_tensor
+
+    return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name)

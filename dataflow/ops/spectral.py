@@ -252,16 +252,16 @@ def dct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The discrete cosine transform of type 1, 2 or 3 along the last axis.
+    """The discrete cosine transform of type 1 to 4 along the last axis.
 
-    ``norm="ortho"`` scales it to an orthogonal transform (types 2 and 3). Raises `ValueError` for
+    ``norm="ortho"`` scales it to an orthogonal transform (types 2 to 4). Raises `ValueError` for
     other types, axes and norms, `NotImplementedError` for ``n``.
     """
     if axis != -1:
         raise NotImplementedError(f"axis must be -1. Received: {axis}")
     if n is not None:
         raise NotImplementedError("n should be None: cut or pad the input first")
-    if type not in (1, 2, 3):
+    if type not in (1, 2, 3, 4):
         raise ValueError("Types I, II, III and IV (I)DCT are supported.")
     if norm not in (None, "ortho"):
         raise ValueError(f"Unknown normalization. Expected None or 'ortho', got: {norm}")
@@ -290,6 +290,10 @@ def dct(
                 factors = [math.sqrt(1 / (4 * size))] + [math.sqrt(1 / (2 * size))] * (size - 1)
                 result = result * factors
             return result
+        if type == 4:  # every second one of type 2 of the signal and as many zeros
+            longer = array_ops.concat([x, array_ops.zeros_like(x)], -1)
+            odd = dct(longer, type=2)[..., 1::2]
+            return odd * math.sqrt(0.5 / size) if norm == "ortho" else odd  # type: ignore[no-any-return]
         if norm == "ortho":
             factors = [math.sqrt(size)] + [math.sqrt(size / 2)] * (size - 1)
             x = x * factors

@@ -15,9 +15,11 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.casts import cast
+from dataflow.ops.concat_split import concat, split
+from dataflow.ops.permute import reverse
 from dataflow.ops.sources import constant
 from dataflow.ops.spectral import dct, irfft
-from dataflow.ops.stft import hann_window, overlap_and_add
+from dataflow.ops.stft import frame, hann_window, overlap_and_add, vorbis_window
 from dataflow.shapes import normalize_axis
 
 
@@ -165,3 +167,51 @@ def _shifted(
         sizes = array_ops.shape(x)
         shifts = [shift(sizes[a]) for a in chosen]
         return array_ops.roll(x, array_ops.stack(shifts), chosen)  # type: ignore[no-any-return]
+
+
+def mdct(
+    signals: Any,
+    frame_length: int,
+    window_fn: Callable[..., Any] | None = vorbis_window,
+    pad_end: bool = False,
+    norm: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The modified discrete cosine transform: [..., size] -> [..., frames, frame_length // 2].
+
+    Frames overlap by half. Raises `ValueError` where ``frame_length`` is no multiple of 4. Source:
+    Princen, Johnson and Bradley, 1987.
+    """
+    with op_scope(name, "mdct", [signals]):
+        x = convert_to_tensor(signals)
+        if frame_length % 4:
+            raise ValueError(f"frame_length must be a multiple of 4, got {frame_length}")
+        pieces = frame(x, frame_length, frame_length // 2, pad_end)
+        pieces = pieces * _mdct_window(window_fn, frame_length, x.dtype)
+        a, b, c, d = split(pieces, 4, -1)
+        folded = concat([-reverse(c, [-1]) - d, a - reverse(b, [-1])], -1)
+        return dct(folded, type=4, norm=norm)
+
+
+def _mdct_window(window_fn: Callable[..., Any] | None, length: int, dtype: Any) -> Any:
+    return math.sqrt(0.5) if window_fn is None else window_fn(length, dtype=dtype)
+
+
+def inverse_mdct(
+    mdcts: Any,
+    window_fn: Callable[..., Any] | None = vorbis_window,
+    norm: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The signal of `mdct`'s result, but its first and last half frame: [..., frames, n] -> [..., size]."""
+    with op_scope(name, "inverse_mdct", [mdcts]):
+        x = convert_to_tensor(mdcts)
+        half = x.dims[-1] if x.dims else None
+        if half is None:
+            raise ValueError(f"inverse_mdct needs a known last axis, got shape {x.shape}")
+        values = dct(x, type=4, norm=norm)
+        if norm is None:
+            values = values * (0.5 / half)
+        first, second = split(values, 2, -1)
+        pieces = concat([second, -reverse(second, [-1]), -reverse(first, [-1]), -first], -1)
+        return overlap_and_add(pieces * _mdct_window(window_fn, 2 * half, x.dtype), half)

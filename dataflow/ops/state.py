@@ -277,3 +277,34 @@ scatter_max = _scatter(scatter_max_op, False)
 scatter_nd_update = _scatter(scatter_nd_update_op, True)
 scatter_nd_add = _scatter(scatter_nd_add_op, False)
 scatter_nd_sub = _scatter(scatter_nd_sub_op, False)
+
+
+def batch_scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Replaces rows of each element of a batch: ``ref[b, indices[b, i]] = updates[b, i]``.
+
+    ``indices``: [..., n], its first axes those of ``ref``; ``updates``: the shape of ``indices`` and
+    then the axes of ``ref`` after the one that is indexed. Returns the variable's new value.
+    """
+    from dataflow.graph.conversion import convert_to_tensor
+    from dataflow.graph.name_scopes import op_scope
+    from dataflow.ops.array_basics import broadcast_to, reshape, shape
+    from dataflow.ops.concat_split import stack
+    from dataflow.ops.sequences import range_
+
+    with op_scope(name, "batch_scatter_update", [indices, updates]):
+        indices = convert_to_tensor(indices, name="indices")
+        if not indices.dims:
+            raise ValueError(
+                f"indices must be of known rank and at least a vector, got shape {indices.shape}"
+            )
+        rank, sizes = len(indices.dims), shape(indices, out_type=indices.dtype)
+        coordinates = []
+        for axis in range(rank - 1):
+            numbers = range_(sizes[axis])
+            column = reshape(numbers, [-1 if i == axis else 1 for i in range(rank)])
+            coordinates.append(broadcast_to(column, sizes))
+        return scatter_nd_update(  # type: ignore[no-any-return]
+            ref, stack([*coordinates, indices], -1), updates, use_locking=use_locking
+        )

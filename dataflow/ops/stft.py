@@ -130,3 +130,30 @@ def stft(
         if window_fn is not None:
             pieces = pieces * cast(window_fn(frame_length, dtype=x.dtype), x.dtype)
         return rfft(pieces, [fft_length])  # type: ignore[no-any-return]
+
+
+def kaiser_window(
+    window_length: int, beta: float = 12.0, dtype: Any = dtypes.float32, name: str | None = None
+) -> Tensor:
+    """A Kaiser window, [window_length]; ``beta`` makes it narrower."""
+    with op_scope(name, "kaiser_window", []):
+        return constant(np.kaiser(int(window_length), float(beta)), as_dtype(dtype))
+
+
+def kaiser_bessel_derived_window(
+    window_length: int, beta: float = 12.0, dtype: Any = dtypes.float32, name: str | None = None
+) -> Tensor:
+    """The window of even length that a Kaiser window's sums make; with `mdct` it reconstructs."""
+    with op_scope(name, "kaiser_bessel_derived_window", []):
+        sums = np.cumsum(np.kaiser(int(window_length) // 2 + 1, float(beta)))
+        half = np.sqrt(sums[:-1] / sums[-1])
+        return constant(np.concatenate([half, half[::-1]]), as_dtype(dtype))
+
+
+def vorbis_window(
+    window_length: int, dtype: Any = dtypes.float32, name: str | None = None
+) -> Tensor:
+    """``sin(pi/2 sin(pi (n + 1/2) / window_length)^2)``, [window_length]."""
+    with op_scope(name, "vorbis_window", []):
+        angles = np.pi / int(window_length) * (np.arange(int(window_length)) + 0.5)
+        return constant(np.sin(np.pi / 2 * np.sin(angles) ** 2), as_dtype(dtype))

@@ -11,10 +11,8 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import Defaulted, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, reshape, shape
-from dataflow.ops.concat_split import repeat, stack
-from dataflow.ops.gather_scatter import gather
-from dataflow.ops.sequences import range_
-from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.ops.concat_split import stack
+from dataflow.ops.ragged_tensor import RaggedTensor
 from dataflow.shapes import Dims
 
 
@@ -63,7 +61,85 @@ def string_ngrams_op(
     return [(None,), data_splits.dims]
 
 
-not_differentiable(unicode_decode_op, string_ngrams_op)
+@define_op(
+    "UnicodeDecodeWithOffsets",
+    "input: string -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64",
+)
+def unicode_decode_with_offsets_op(
+    input: Tensor,
+    *,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    Tsplits: DType = dtypes.int64,
+) -> list[Dims]:
+    """As UnicodeDecode, and the byte at which each character begins in its string.
+
+    Not differentiable.
+    """
+    need_rank(input, 1, "the input")
+    if errors not in ("strict", "replace", "ignore"):
+        raise ValueError(f"errors must be strict, replace or ignore, got {errors!r}")
+    count = None if input.dims is None else input.dims[0]
+    return [(None if count is None else count + 1,), (None,), (None,)]
+
+
+@define_op(
+    "UnicodeEncode",
+    "input_values: int32, input_splits: Tsplits -> output: string",
+    Tsplits=Defaulted(dtypes.int64, dtypes.INDICES),
+)
+def unicode_encode_op(
+    input_values: Tensor,
+    input_splits: Tensor,
+    *,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+) -> Dims:
+    """Text of rows of code points, told apart by splits: a string a row. Not differentiable."""
+    need_rank(input_values, 1, "input_values")
+    need_rank(input_splits, 1, "input_splits")
+    if output_encoding not in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
+        raise ValueError(
+            f"output_encoding must be UTF-8, UTF-16-BE or UTF-32-BE: {output_encoding}"
+        )
+    splits = input_splits.dims
+    return (None if splits is None or splits[0] is None else splits[0] - 1,)
+
+
+not_differentiable(
+    unicode_decode_op, unicode_decode_with_offsets_op, unicode_encode_op, string_ngrams_op
+)
+
+
+def _decoded(
+    op: Any, input: Any, encoding: str, errors: str, replacement: int, controls: bool
+) -> list[Any]:
+    """The outputs of an op that decodes, one more level of rows than ``input`` has."""
+    if isinstance(input, RaggedTensor):
+        parts = _decoded(op, input.values, encoding, errors, replacement, controls)
+        return [input.with_values(part) for part in parts]
+    input = convert_to_tensor(input, dtypes.string)
+    if input.dims is None:
+        raise ValueError("Rank of `input` must be statically known.")
+    splits, *values = op(
+        reshape(input, [-1]),
+        input_encoding=encoding,
+        errors=errors,
+        replacement_char=replacement,
+        replace_control_characters=controls,
+    )
+    if not input.dims:
+        return values  # type: ignore[no-any-return]
+    rows = [RaggedTensor.from_row_splits(part, splits) for part in values]
+    if len(input.dims) == 1:
+        return rows
+    sizes = shape(input, out_type=dtypes.int64)
+    for axis in range(len(input.dims) - 1, 0, -1):
+        rows = [RaggedTensor.from_uniform_row_length(part, sizes[axis]) for part in rows]
+    return rows
 
 
 def unicode_decode(
@@ -74,33 +150,115 @@ def unicode_decode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The code points of text: an int32 vector for a scalar, a SparseTensor for a vector.
-
-    (TensorFlow gives a ragged tensor for a vector; there are none here.)
-    """
+    """The code points of text: an int32 vector for a scalar, else a `RaggedTensor`, [..., (chars)]."""
     with op_scope(name, "UnicodeDecode", [input]):
-        input = convert_to_tensor(input, dtypes.string)
-        if input.dims is None or len(input.dims) > 1:
-            raise ValueError(f"unicode_decode takes a scalar or a vector, got {input.shape}")
-        flat = reshape(input, [1]) if input.dims == () else input
-        splits, values = unicode_decode_op(
-            flat,
-            input_encoding=input_encoding,
+        return _decoded(
+            unicode_decode_op,
+            input,
+            input_encoding,
+            errors,
+            replacement_char,
+            replace_control_characters,
+        )[0]
+
+
+def unicode_decode_with_offsets(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any:
+    """`unicode_decode`, and the byte at which each character begins, int64 of the same shape."""
+    with op_scope(name, "UnicodeDecodeWithOffsets", [input]):
+        return tuple(
+            _decoded(
+                unicode_decode_with_offsets_op,
+                input,
+                input_encoding,
+                errors,
+                replacement_char,
+                replace_control_characters,
+            )
+        )
+
+
+def unicode_encode(
+    input: Any,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> Any:
+    """Text of code points, the last axis of an int32 tensor or `RaggedTensor`: [..., chars] -> [...].
+
+    What is no code point becomes ``replacement_char`` (``errors="replace"``), is left out
+    (``"ignore"``), or is an `InvalidArgumentError` (``"strict"``).
+    """
+    with op_scope(name, "UnicodeEncode", [input]):
+        if not isinstance(input, RaggedTensor):
+            input = convert_to_tensor(input, dtypes.int32)
+            if not input.dims:
+                raise ValueError(
+                    f"unicode_encode takes code points along the last axis, got shape {input.shape}"
+                )
+            sizes = shape(input, out_type=dtypes.int64)
+            if len(input.dims) == 1:
+                rows = RaggedTensor.from_row_splits(input, stack([sizes[0] * 0, sizes[0]]))
+                made = unicode_encode(rows, output_encoding, errors, replacement_char)
+                return reshape(made, [])
+            rows = RaggedTensor.from_uniform_row_length(reshape(input, [-1]), sizes[-1])
+            made = unicode_encode(rows, output_encoding, errors, replacement_char)
+            return reshape(made, sizes[:-1])
+        if isinstance(input.values, RaggedTensor):
+            inner = unicode_encode(input.values, output_encoding, errors, replacement_char)
+            return input.with_values(inner)
+        if len(input.values.dims) > 1:
+            inner = unicode_encode(input.values, output_encoding, errors, replacement_char)
+            return input.with_values(inner)
+        return unicode_encode_op(
+            input.values,
+            input.row_splits,
+            output_encoding=output_encoding,
             errors=errors,
             replacement_char=replacement_char,
-            replace_control_characters=replace_control_characters,
         )
-        if input.dims == ():
-            return values
-        from dataflow.ops.math import cast, maximum, reduce_max
 
-        lengths = splits[1:] - splits[:-1]
-        count = shape(input, out_type=dtypes.int64)[0]
-        rows = repeat(range_(count), lengths)
-        total = shape(values, out_type=dtypes.int64)[0]
-        columns = range_(total) - gather(splits, rows)
-        most = maximum(reduce_max(lengths), cast(0, dtypes.int64))
-        return SparseTensor(stack([rows, columns], 1), values, stack([count, most]))
+
+def _characters(points: Any, encoding: str) -> Any:
+    """Each code point as text of its own."""
+    if isinstance(points, RaggedTensor):
+        return points.with_values(_characters(points.values, encoding))
+    return unicode_encode(reshape(points, [-1, 1]), encoding)
+
+
+def unicode_split(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> Any:
+    """The characters of text, each a string: a vector for a scalar, else a `RaggedTensor`."""
+    with op_scope(name, "UnicodeSplit", [input]):
+        points = unicode_decode(input, input_encoding, errors, replacement_char)
+        return _characters(points, input_encoding)
+
+
+def unicode_split_with_offsets(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> Any:
+    """`unicode_split`, and the byte at which each character begins, int64 of the same shape."""
+    with op_scope(name, "UnicodeSplitWithOffsets", [input]):
+        points, starts = unicode_decode_with_offsets(
+            input, input_encoding, errors, replacement_char
+        )
+        return _characters(points, input_encoding), starts
 
 
 def ngrams(

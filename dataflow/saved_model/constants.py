@@ -2,6 +2,8 @@
 
 ASSETS_DIRECTORY = "assets"
 ASSETS_KEY = "saved_model_assets"
+DEBUG_DIRECTORY = "debug"
+DEBUG_INFO_FILENAME_PB = "saved_model_debug_info.pb"
 LEGACY_INIT_OP_KEY = "legacy_init_op"
 MAIN_OP_KEY = "saved_model_main_op"
 SAVED_MODEL_FILENAME_PB = "saved_model.pb"

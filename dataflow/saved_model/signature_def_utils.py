@@ -3,6 +3,7 @@
 from dataflow.train.saved_models import (
     build_signature_def,
     classification_signature_def,
+    is_valid_signature,
     predict_signature_def,
     regression_signature_def,
 )
@@ -10,6 +11,7 @@ from dataflow.train.saved_models import (
 __all__ = [
     "build_signature_def",
     "classification_signature_def",
+    "is_valid_signature",
     "predict_signature_def",
     "regression_signature_def",
 ]

@@ -97,6 +97,32 @@ def _infos(tensors: Mapping[str, Any]) -> dict[str, Any]:
     return {key: build_tensor_info(tensor) for key, tensor in tensors.items() if tensor is not None}
 
 
+def is_valid_signature(signature_def: Any) -> bool:
+    """Whether a `SignatureDef` is one that servers know: to classify, to regress, or to predict."""
+    from dataflow import dtypes
+
+    if signature_def is None:
+        return False
+    kinds = [
+        {key: info.dtype for key, info in part.items()}
+        for part in (signature_def.inputs, signature_def.outputs)
+    ]
+    inputs, outputs = kinds
+    text, number = dtypes.string.as_datatype_enum, dtypes.float32.as_datatype_enum
+    method = signature_def.method_name
+    if method == "tensorflow/serving/predict":
+        return bool(inputs and outputs)
+    if method == "tensorflow/serving/regress":
+        return inputs == {"inputs": text} and outputs == {"outputs": number}
+    allowed = {"classes": text, "scores": number}
+    return (
+        method == "tensorflow/serving/classify"
+        and inputs == {"inputs": text}
+        and bool(outputs)
+        and all(allowed.get(key) == dtype for key, dtype in outputs.items())
+    )
+
+
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
     """The signature of a prediction. Raises `ValueError` without inputs or outputs."""
     if not inputs or not outputs:

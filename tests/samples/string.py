@@ -232,6 +232,34 @@ SAMPLES = [
         note="scalar",
     ),
     Sample(
+        "UnicodeDecodeWithOffsets",
+        lambda tf: [
+            part.values for part in tf.strings.unicode_decode_with_offsets(["aé", "日x"], "UTF-8")
+        ],
+        (),
+        [np.array([97, 233, 26085, 120]), np.array([0, 1, 0, 3])],
+    ),
+    Sample(
+        "UnicodeDecodeWithOffsets",
+        lambda tf: list(tf.strings.unicode_decode_with_offsets(b"a\xffb", "UTF-8", "replace", 63)),
+        (),
+        [np.array([97, 63, 98]), np.array([0, 1, 2])],
+        note="bytes that are no text",
+    ),
+    Sample(
+        "UnicodeEncode",
+        lambda tf: tf.strings.unicode_encode([[97, 233], [26085, 0xD800]], "UTF-8"),
+        (),
+        [_text("aé".encode(), "日\ufffd".encode())],
+    ),
+    Sample(
+        "UnicodeEncode",
+        lambda tf: tf.strings.unicode_encode([97, 233], "UTF-16-BE"),
+        (),
+        [np.array("aé".encode("utf-16-be"), object)],
+        note="one text",
+    ),
+    Sample(
         "StringNGrams",
         lambda tf: raw(
             tf,

@@ -1,0 +1,282 @@
+"""`tf.function`, `tf.GradientTape` and `tf.Module`, as they are in a graph."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.gradients import UnconnectedGradients, gradients
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.nest import flatten, is_nested, map_structure
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.control_flow import group, with_dependencies
+from dataflow.ops.variables import Variable, variable_creator_scope
+
+
+def function(
+    func: Callable[..., Any] | None = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    experimental_autograph_options: Any = None,
+    experimental_relax_shapes: bool = False,
+    experimental_compile: bool | None = None,
+) -> Any:
+    """``func`` as a part of the graph: each call adds its nodes under its name.
+
+    As in TensorFlow, variables are resource variables and made by the first call alone, arrays are
+    turned into tensors, and what ``func`` assigns, prints and asserts is done in the order of its
+    lines, before its results can be had. Python's ``if`` and ``while`` on tensors are not
+    rewritten: write `tf.cond` and `tf.while_loop`. The other arguments change nothing.
+
+    A function that returns nothing gives the operation that does what it does. Raises `ValueError`
+    for arguments that do not fit ``input_signature``, and for a variable that is
+    made by a later call.
+    """
+    if func is None:
+        return functools.partial(function, input_signature=input_signature)
+    return _Function(func, input_signature)
+
+
+class _Function:
+    def __init__(self, python_function: Callable[..., Any], input_signature: Any) -> None:
+        self.python_function = python_function
+        self.input_signature = input_signature
+        self._variables: list[Variable] = []
+        self._called = False
+        functools.update_wrapper(self, python_function)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        name = f"_traced_{self.python_function.__name__}_{id(self)}"
+        bound = instance.__dict__.get(name)
+        if bound is None:  # variables belong to the object whose method this is
+            bound = _Function(self.python_function.__get__(instance, owner), self.input_signature)
+            instance.__dict__[name] = bound
+        return bound
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        graph = default_graph()
+        name = getattr(self.python_function, "__name__", "function").strip("_<>") or "function"
+        with (
+            graph.name_scope(name),
+            variable_creator_scope(self._make_variable),
+            _in_order(graph) as made,
+        ):
+            if self.input_signature is not None:
+                args = self._checked(args)
+            args, kwargs = map_structure(_as_argument, (args, kwargs))
+            result = self.python_function(*args, **kwargs)
+        self._called = True
+        effects = made()
+        if not effects:
+            return result
+        if result is None:
+            return group(*effects)
+        return map_structure(lambda leaf: _after(effects, leaf), result)
+
+    def _make_variable(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        if self._called:
+            raise ValueError(
+                "tf.function-decorated function tried to create variables on non-first call: make "
+                "them outside, or keep them and make them once."
+            )
+        if kwargs.get("use_resource") is None:
+            kwargs["use_resource"] = True
+        variable = next_creator(**kwargs)
+        self._variables.append(variable)
+        return variable
+
+    def _checked(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len(self.input_signature) != len(args):
+            raise ValueError(
+                f"{self.python_function.__name__}() takes {len(self.input_signature)} arguments by "
+                f"its input_signature, got {len(args)}."
+            )
+        return tuple(_fitted(s, a) for s, a in zip(self.input_signature, args, strict=True))
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> Any:
+        """The function itself: in a graph each call adds nodes."""
+        return self
+
+
+def _fitted(spec: Any, argument: Any) -> Any:
+    """An argument as tensors; raises `ValueError` where it does not fit the spec, or nesting of specs."""
+    if is_nested(spec):
+        return map_structure(_fitted, spec, argument)
+    tensor = convert_to_tensor(argument, spec.dtype)
+    if not spec.shape.is_compatible_with(tensor.shape):
+        raise ValueError(
+            f"Python inputs incompatible with input_signature: {tensor.name!r} has shape "
+            f"{tensor.shape}, and {spec} was given."
+        )
+    return tensor
+
+
+def _as_argument(value: Any) -> Any:
+    return convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _after(effects: list[Operation], leaf: Any) -> Any:
+    if isinstance(leaf, Variable):
+        leaf = leaf.read_value()
+    return with_dependencies(effects, leaf) if isinstance(leaf, Tensor) else leaf
+
+
+@contextlib.contextmanager
+def _in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
+    """Nodes with effects made in the block run one after the other; gives a function that lists them.
+
+    A node is bound to the last one before it that changed something, if it has an effect itself or
+    reads a variable. Those inside of a conditional or loop are ordered by it.
+    """
+    first = len(graph.operations)
+    outer = graph.control_flow_context
+
+    def effects() -> list[Operation]:
+        last: Operation | None = None
+        found: list[Operation] = []
+        inner = False
+        for op in graph.operations[first:]:
+            if op.control_flow_context is not outer:
+                inner = inner or op.op_def.stateful or any(a.is_ref for a in op.op_def.inputs)
+                continue
+            if inner and op.op_def.control_flow in ("merge", "exit"):
+                found.append(
+                    op
+                )  # what a conditional or loop did is done when its results are there
+            if op.op_def.is_variable:
+                continue
+            references = [t for t in op.inputs if t.dtype.is_ref]
+            initializes = any(
+                op is v.initializer for t in references for v in _variables_of(graph, t)
+            )
+            if initializes or not (references or op.op_def.stateful):
+                continue
+            reads = not op.op_def.stateful and not any(a.is_ref for a in op.op_def.inputs)
+            if last is not None and last not in op.control_inputs:
+                op._add_control_inputs([last])
+            if not reads:
+                last = op
+                found.append(op)
+        return found
+
+    yield effects
+
+
+def _variables_of(graph: Any, tensor: Tensor) -> list[Variable]:
+    from dataflow.graph.collections import GraphKeys
+
+    every = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    return [v for v in every if isinstance(v, Variable) and v._ref() is tensor]
+
+
+class GradientTape:
+    """Derivatives of what was computed within the block, by `tf.gradients`: the graph is the tape.
+
+    ``persistent`` and ``watch_accessed_variables`` change nothing that a graph has to know, but
+    without ``persistent`` a second `gradient` is a `RuntimeError`, as in TensorFlow.
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent = persistent
+        self._watch_variables = watch_accessed_variables
+        self._watched: list[Any] = []
+        self._first: int | None = None
+        self._used = False
+
+    def __enter__(self) -> GradientTape:
+        self._first = len(default_graph().operations)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
+
+    def watch(self, tensor: Any) -> None:
+        """Nothing to record: every tensor of a graph can be differentiated by."""
+        self._watched += flatten(tensor)
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The variables that were watched."""
+        return tuple(v for v in self._watched if isinstance(v, Variable))
+
+    @contextlib.contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """The block; what it computes is not told apart in a graph."""
+        yield
+
+    def reset(self) -> None:
+        """Forgets what was watched."""
+        self._watched = []
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The derivatives of the sum of ``target`` by each of ``sources``, in their structure."""
+        if self._first is None:
+            raise RuntimeError("GradientTape.gradient was called before the tape was entered.")
+        if self._used and not self._persistent:
+            raise RuntimeError(
+                "A non-persistent GradientTape can only be used to compute one set of gradients: "
+                "pass persistent=True."
+            )
+        self._used = True
+        found = gradients(
+            flatten(target),
+            flatten(sources),
+            None if output_gradients is None else flatten(output_gradients),
+            unconnected_gradients=unconnected_gradients,
+        )
+        made = iter(found)
+        return map_structure(lambda source: next(made), sources)
+
+
+class Module:
+    """A base for classes that hold variables and other modules, and find them again."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self._name = name or type(self).__name__.lower()
+
+    @property
+    def name(self) -> str:
+        """The name that it was given, or that of its class."""
+        return self._name
+
+    @contextlib.contextmanager
+    def name_scope(self) -> Iterator[str]:
+        """The block whose nodes are named after this module."""
+        with default_graph().name_scope(self._name) as scope:
+            yield scope
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The variables of this module and those it holds, each once."""
+        return tuple(dict.fromkeys(v for v in self._held() if isinstance(v, Variable)))
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """Those variables that optimizers change."""
+        return tuple(v for v in self.variables if v.trainable)
+
+    @property
+    def submodules(self) -> tuple[Any, ...]:
+        """The modules within, each once."""
+        held = dict.fromkeys(m for m in self._held() if isinstance(m, Module) and m is not self)
+        return tuple(held)
+
+    def _held(self) -> Iterator[Any]:
+        for name in sorted(vars(self)):
+            for leaf in flatten(vars(self)[name]):
+                yield leaf
+                if isinstance(leaf, Module):
+                    yield from leaf._held()

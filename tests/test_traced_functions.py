@@ -1,0 +1,122 @@
+"""`tf.function`, `tf.GradientTape` and `tf.Module`; tests/oracle/programs/late_names.py compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def run(fetches: Any) -> Any:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches)
+
+
+def test_effects_come_in_the_order_of_the_lines() -> None:
+    v = tf.Variable(1.0, use_resource=True)
+
+    @tf.function
+    def step(x: Any) -> Any:
+        v.assign_add(x)
+        twice = v * 2.0
+        v.assign(v + 10.0)
+        return twice, v
+
+    assert run(step(tf.constant(1.0))) == (4.0, 12.0)
+
+
+def test_what_only_has_effects_gives_an_operation() -> None:
+    v = tf.Variable(1.0, use_resource=True)
+
+    @tf.function
+    def step() -> None:
+        tf.cond(v > 0.0, lambda: v.assign_add(1.0) + 0.0, lambda: tf.constant(0.0))
+
+    with tf.Session() as session:
+        operation = step()
+        session.run(tf.global_variables_initializer())
+        session.run(operation)
+        assert session.run(v) == 2.0
+
+
+def test_variables_are_made_by_the_first_call_alone() -> None:
+    class Scale(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w: Any = None
+            self.parts = [tf.Module("inner")]
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+        def __call__(self, x: Any) -> Any:
+            if self.w is None:
+                self.w = tf.Variable([1.0, 2.0])
+            return x * self.w
+
+    scale, other = Scale(), Scale()
+    assert run([scale(np.array([3.0, 4.0])), other([1.0, 1.0])])[0].tolist() == [3.0, 8.0]
+    assert scale.trainable_variables == scale.variables == (scale.w,)
+    assert scale.w is not other.w
+    assert scale.name == "scale" and scale.submodules == tuple(scale.parts)
+    with pytest.raises(ValueError, match="incompatible with input_signature"):
+        scale([[1.0]])
+
+    @tf.function
+    def wrong() -> Any:
+        return tf.Variable(1.0) + 1.0
+
+    wrong()
+    with pytest.raises(ValueError, match="non-first call"):
+        wrong()
+
+
+def test_a_tape_differentiates_once_unless_it_is_persistent() -> None:
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    found = tape.gradient(y, {"x": x}, output_gradients=tf.constant([1.0, 10.0]))
+    assert run(found)["x"].tolist() == [2.0, 40.0]
+    with pytest.raises(RuntimeError, match="persistent=True"):
+        tape.gradient(y, x)
+    with tf.GradientTape(persistent=True) as tape:
+        y = x * x
+    assert [run(tape.gradient(y, x)).tolist() for _ in range(2)] == [[2.0, 4.0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("distribute", "replica_device_setter"),
+        ("train.Checkpoint", "tf.train.Saver"),
+        ("random.Generator", "seed="),
+        ("signal.fftnd", "fft2d"),
+        ("LMDBReader", "TFRecord"),
+        ("config.threading", "ConfigProto"),
+        ("estimator.tpu", "no TPUs"),
+    ],
+)
+def test_what_is_refused_says_what_to_write(path: str, words: str) -> None:
+    target: Any = tf
+    *parents, name = path.split(".")
+    for part in parents:
+        target = getattr(target, part)
+    with pytest.raises(AttributeError, match=words):
+        getattr(target, name)
+
+
+def test_the_processors_are_listed() -> None:
+    (cpu,) = tf.config.experimental.list_physical_devices("CPU")
+    assert cpu == ("/physical_device:CPU:0", "CPU")
+    assert cpu in tf.config.list_physical_devices()
+    tf.config.experimental.set_memory_growth(cpu, True)
