@@ -24,6 +24,8 @@ class TaskLoad:
 
     def __init__(self) -> None:
         self.delay_seconds = 0.0
+        self._paused = False
+        self._before_pause = 0.0
         self.num_updates = 0
         self._staleness: deque[int] = deque(maxlen=_WINDOW)
         self._lock = threading.Lock()
@@ -37,8 +39,25 @@ class TaskLoad:
     def hold(self, given_up: Callable[[], bool]) -> None:
         """Wait for the step's added delay, or until the step is canceled."""
         deadline = time.monotonic() + self.delay_seconds
-        while not given_up() and (left := deadline - time.monotonic()) > 0:
-            time.sleep(min(left, _SLICE_SECONDS))
+        while not given_up() and (self._paused or time.monotonic() < deadline):
+            time.sleep(_SLICE_SECONDS if self._paused else self._slice(deadline))
+
+    @staticmethod
+    def _slice(deadline: float) -> float:
+        return max(0.0, min(deadline - time.monotonic(), _SLICE_SECONDS))
+
+    def pause(self) -> None:
+        """Let no step begin here until `go_on`; a step that is slowed down is one that may wait."""
+        if not self._paused:
+            self._before_pause = self.delay_seconds
+            self.delay_seconds = self.delay_seconds or _SLICE_SECONDS
+            self._paused = True
+
+    def go_on(self) -> None:
+        """End a pause."""
+        if self._paused:
+            self.delay_seconds = self._before_pause
+            self._paused = False
 
     def describe(self) -> dict[str, Any]:
         """Return the figures: updates, mean and largest staleness of the last ones, the brake."""

@@ -9,7 +9,7 @@ import time
 import weakref
 from typing import Any
 
-from dataflow.capabilities import ELSEWHERE, PROCESSES, refused
+from dataflow.capabilities import ELSEWHERE, PROCESSES, SOCKETS, refused
 from dataflow.cluster.execution.master import call
 from dataflow.cluster.management import kept_ray
 from dataflow.cluster.management.running_cluster import Cluster
@@ -37,6 +37,7 @@ def launch(
     logs: bool = True,
     object_store_bytes: int | None = None,
     timeout_seconds: float = 60.0,
+    backend: str = "ray",
 ) -> Cluster:
     """Start a cluster of ``ps`` parameter servers and ``workers`` workers, each a Ray actor.
 
@@ -58,6 +59,10 @@ def launch(
         tasks print, each line with the task's name before it.
     object_store_bytes: of the Ray that is started; 80 MB unless given, at most 300 MB.
     timeout_seconds: for all tasks to listen.
+    backend: ``"ray"``, a process for each task, or ``"threads"``: servers of this process, where
+        no processes can be started. Their names, sessions and messages are the same; killing and
+        pausing are simulated, they share this process's memory and processors, and what Ray offers
+        (``address``, ``resources``, ``placement``, ``object_store_bytes``) is refused.
 
     Raises ResourceExhaustedError at once for more than the machines have, ValueError for counts
     that make no cluster, UnavailableError when a task does not start (nothing is left running).
@@ -72,6 +77,19 @@ def launch(
         if job not in counts:
             raise ValueError(f"launch: resources= names {job!r}; the jobs are {sorted(counts)}.")
 
+    if backend not in ("ray", "threads"):
+        raise ValueError(f"launch: backend must be 'ray' or 'threads', got {backend!r}.")
+    if backend == "threads":
+        of_ray = {
+            "resources": resources,
+            "address": address,
+            "placement": placement,
+            "object_store_bytes": object_store_bytes,
+        }
+        for name, value in of_ray.items():
+            if value is not None:
+                raise ValueError(f'launch: {name}= is of Ray; leave it out with backend="threads".')
+        return _launch_threads(counts, restart, logs)
     if not PROCESSES:
         raise refused("tf.cluster.launch", "processes (Ray's)", ELSEWHERE)
     started = time.monotonic()
@@ -83,23 +101,45 @@ def launch(
     options: dict[str, Any] = (
         {} if object_store_bytes is None else {"object_store_bytes": object_store_bytes}
     )
-    backend = ray_backend.RayBackend(address, resources=resources, say=say, **options)
+    started_by = ray_backend.RayBackend(address, resources=resources, say=say, **options)
     try:
         tasks = [
-            backend.make_task(job, index) for job, count in counts.items() for index in range(count)
+            started_by.make_task(job, index)
+            for job, count in counts.items()
+            for index in range(count)
         ]
-        backend.check_room(tasks)
+        started_by.check_room(tasks)
         key = new_key()
-        backend.start(tasks, key, placement, timeout_seconds)
+        started_by.start(tasks, key, placement, timeout_seconds)
         took = time.monotonic() - started
         say(f"The cluster is ready after {took:.1f} s.")
-        cluster = Cluster(backend, key, restart, logs, took)
+        cluster = Cluster(started_by, key, restart, logs, took)
         _clusters.add(cluster)
         _stop_first_at_exit()
         return cluster
     except BaseException:
-        backend.stop(keep_ray=False)
+        started_by.stop(keep_ray=False)
         raise
+
+
+def _launch_threads(counts: dict[str, int], restart: bool, logs: bool) -> Cluster:
+    """A cluster whose tasks are servers of this process."""
+    if not SOCKETS:
+        raise refused("tf.cluster.launch", "sockets and threads", ELSEWHERE)
+    from dataflow.cluster.management.thread_backend import ThreadBackend
+
+    started, key = time.monotonic(), new_key()
+    tasks = [(job, index) for job, count in counts.items() for index in range(count)]
+    backend = ThreadBackend(tasks, key)
+    took = time.monotonic() - started
+    if logs:
+        _say(
+            f"{len(tasks)} tasks run as threads of this process: killing and pausing are simulated."
+        )
+    cluster = Cluster(backend, key, restart, logs, took)
+    _clusters.add(cluster)
+    _stop_first_at_exit()
+    return cluster
 
 
 def _say(line: str) -> None:
