@@ -15,6 +15,7 @@ TORCH_VENV ?= .venv-torch
 BINDER_VENV ?= .venv-binder
 MUTATE_VENV ?= .venv-mutate
 PORT ?=
+PYODIDE ?=
 ARGS ?=
 # Two: the browser, JupyterLab and its kernels, or Ray, run beside the tests.
 WORKERS ?= 2
@@ -28,7 +29,7 @@ PYTEST = $(BIN)/python -m pytest
 # PYTHONDONTWRITEBYTECODE is set each process would compile 85 modules. Takes 0.1 s when all are.
 COMPILE = $(BIN)/python -m compileall -q dataflow widgets/dataflow_widgets datasets || true
 
-.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu bench-widgets fuzz mutate cycles binder book lint format clean
+.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu bench-widgets fuzz mutate cycles binder book site lint format clean
 
 help:
 	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
@@ -44,6 +45,7 @@ help:
 	@echo "make cycles         launch and stop fifty clusters, and see what is left of them"
 	@echo "make binder         build what binder/ describes, and run lessons in it in 2 GB"
 	@echo "make book           the lessons with their outputs, as a site"
+	@echo "make site           the course as a site whose Python runs in the browser (PYODIDE=)"
 	@echo "make lint           ruff and mypy"
 
 # A stamp is newer than pyproject.toml when its extra is installed. The script holds a lock, so
@@ -119,6 +121,10 @@ binder: $(VENV)/.installed-test $(BINDER_VENV)/.installed-binder
 
 book: $(VENV)/.installed-book
 	$(BIN)/python -m tools.book $(ARGS)
+
+# PYODIDE= names a folder of Pyodide's distribution (several joined by ":"), or an address; else the public one.
+site: $(VENV)/.installed-site
+	PYODIDE="$(PYODIDE)" $(BIN)/python -m tools.site $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

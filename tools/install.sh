@@ -116,6 +116,14 @@ case $extra in
 esac
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 case $extra in
+    site | test | dev | mutate)
+        # What a notebook's kernel in WebAssembly needs of the very release, pure Python all of it.
+        "$environment/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps \
+            --python-version 3.13 --only-binary=:all: --dest "$environment/pyodide" \
+            micropip==0.11.0 ipython==9.0.2 decorator==5.2.1
+        ;;
+esac
+case $extra in
     test | dev | mutate)
         # Python for WebAssembly, on which tests run the engine and the site of `make site`.
         if command -v npm >/dev/null 2>&1; then

@@ -117,7 +117,16 @@ def own(folder: Path) -> Path:
         capture_output=True,
     )
     (wheel,) = folder.glob("dataflow_learn-*.whl")
-    return wheel
+    return _without_lessons(wheel)
+
+
+def _without_lessons(wheel: Path) -> Path:
+    """The same wheel without the notebooks that `dataflow lab` copies: half of its bytes."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [n for n in archive.namelist() if not n.startswith("dataflow/_lessons/")]
+        contents = {name: archive.read(name) for name in names}
+    name, version = wheel.name.split("-")[:2]
+    return pack(canonical(name), version, contents, wheel.parent)
 
 
 #: `tensorboard` there: the messages that summaries and checkpoints are made of. Its server needs sockets.

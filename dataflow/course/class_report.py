@@ -145,9 +145,8 @@ def read_folder(folder: Any) -> ClassReport:
     return ClassReport(found)
 
 
-def _tasks(notebook: Mapping[str, Any]) -> list[TaskRecord]:
-    """The tasks that the cells name, in their order, then others that were attempted."""
-    attempts = of_notebook(notebook)
+def task_names(notebook: Mapping[str, Any]) -> list[str]:
+    """The exercises and questions that a notebook's cells name, in their order."""
     names: dict[str, None] = {}
     for cell in notebook["cells"]:
         if not isinstance(cell, Mapping) or cell.get("cell_type") != "code":
@@ -156,7 +155,13 @@ def _tasks(notebook: Mapping[str, Any]) -> list[TaskRecord]:
         text = "".join(map(str, source)) if isinstance(source, list) else str(source)
         for pattern in (_CHECK_CALL, _QUESTION_NAME):
             names.update(dict.fromkeys(pattern.findall(text)))
-    names.update(dict.fromkeys(attempts))
+    return list(names)
+
+
+def _tasks(notebook: Mapping[str, Any]) -> list[TaskRecord]:
+    """The tasks that the cells name, then others that were attempted."""
+    attempts = of_notebook(notebook)
+    names = dict.fromkeys([*task_names(notebook), *attempts])
     return [TaskRecord(_plain(name), attempts.get(name, [])) for name in names]
 
 

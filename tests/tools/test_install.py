@@ -87,7 +87,7 @@ class Checkout:
 
     def pip_commands(self) -> list[str]:
         lines = self.log.read_text().splitlines() if self.log.exists() else []
-        return [line for line in lines if line.startswith("-m pip")]
+        return [line for line in lines if line.startswith("-m pip install")]
 
 
 @pytest.fixture
