@@ -17,7 +17,7 @@ class Shown(NamedTuple):
 
 SETUP = """import numpy as np
 import dataflow as tf
-from dataflow_widgets import (EmbeddingView, GraphView, RewritePlayer, Stepper, Timeline,
+from dataflow_widgets import (ClusterView, EmbeddingView, GraphView, RewritePlayer, Stepper, Timeline,
                               TrainingMonitor, predict)
 rng = np.random.default_rng(0)
 with tf.Graph().as_default() as five:
@@ -92,6 +92,10 @@ groups = ["people"] * 8 + [["animals", "plants", "tools"][i % 3] for i in range(
 EmbeddingView(np.array(known + rest), words + [f"{g} {i}" for i, g in enumerate(groups[8:])],
               groups=groups, title="Words")""",
         ".df-embedding-view .df-scatter[data-drawn]",
+    ),
+    "cluster_view": Shown(
+        "ClusterView(tf.cluster.simulate(4, 1, steps=20, record=True, transfer_seconds=0.06))",
+        ".df-cluster-view[data-drawn] .df-cv-card",
     ),
     "predict": Shown(
         'predict.pruned(pow_op, session=five_session, name="lesson02.q1")',
