@@ -1,8 +1,8 @@
 """What all tests share: where the data is, which parts a test may miss, how long Hypothesis looks.
 
 In CI (`CI=true`) a missing part is a failure, not a skip: a suite that quietly lost its browser or
-its Ray would stay green for ever. Four things may be absent there: a GPU, a processor with AVX2, AVX-512 or NEON,
-the data folder, and the right to make network namespaces.
+its Ray would stay green for ever. Five things may be absent there: a GPU, a processor with AVX2, AVX-512 or
+NEON, the data folder, the right to make network namespaces, and Pyodide with its NumPy, which no package brings.
 (Tests marked `oracle` compare with a TensorFlow that lives in another environment; `make oracle`.)
 """
 
@@ -26,7 +26,7 @@ DATA_VARIABLE = "DATAFLOW_DATA"
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 
 # Markers whose tests may be skipped even in CI.
-OPTIONAL_MARKERS = ("gpu", "simd", "oracle", "netns", "threads")
+OPTIONAL_MARKERS = ("gpu", "simd", "oracle", "netns", "threads", "wasm")
 OPTIONAL_FOLDERS = tuple(ROOT / "tests" / name for name in OPTIONAL_MARKERS)
 
 hypothesis.settings.register_profile(
