@@ -116,3 +116,19 @@ def test_a_browser_test_without_a_browser_says_how_to_get_one(tmp_path):
     (tmp_path / "ci").mkdir()
     assert run_pytest(tmp_path / "laptop", "test_browser.py", **no_browser)["skipped"] == 1
     assert run_pytest(tmp_path / "ci", "test_browser.py", CI="true", **no_browser)["error"] == 1
+
+
+def test_tests_of_a_group_run_on_one_worker(tmp_path: Path) -> None:
+    """pytest 9.2 with pytest-xdist 3.8 forgot the groups: two browsers, or two Rays, ran at once."""
+    (tmp_path / "test_group.py").write_text(
+        "import os\nimport pytest\n\n"
+        "@pytest.mark.xdist_group('one')\n"
+        "@pytest.mark.parametrize('i', range(8))\n"
+        "def test(i):\n"
+        "    with open('workers.txt', 'a') as file:\n"
+        "        file.write(os.environ['PYTEST_XDIST_WORKER'] + chr(10))\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    workers = (tmp_path / "workers.txt").read_text().split()
+    assert len(workers) == 8 and len(set(workers)) == 1, workers
