@@ -281,6 +281,7 @@ def raw_connection(echo):
 @pytest.mark.parametrize(
     "garbage",
     [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + b" " * 64, os.urandom(4096), b"\x00" * 100],
+    ids=["HTTP", "random", "zeros"],
 )
 def test_garbage_is_refused_and_the_task_stays_up(echo, garbage, eventually):
     with raw_connection(echo) as raw:
