@@ -46,7 +46,7 @@ _KERNEL_STATUS = """() => {
 
 def kept_states(notebook: dict[str, Any]) -> dict[str, Any]:
     """The states of widgets that a saved notebook holds, by model; without the library, which is
-    kept once for all of them (105 kB as text).
+    kept once for all of them (155 kB as text).
     """
     bundle = notebook["metadata"].get("widgets", {})
     states = bundle.get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
