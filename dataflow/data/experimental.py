@@ -151,17 +151,8 @@ def enumerate_dataset(start: Any = 0) -> Callable[[Dataset], Dataset]:
     return lambda d: d.enumerate(start)
 
 
-def map_and_batch_with_legacy_function(
-    map_func: Callable[..., Any],
-    batch_size: Any,
-    num_parallel_batches: Any = None,
-    drop_remainder: bool = False,
-    num_parallel_calls: Any = None,
-) -> Callable[[Dataset], Dataset]:
-    """`map_and_batch`."""
-    return map_and_batch(
-        map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls
-    )
+#: There is one kind of function here.
+map_and_batch_with_legacy_function = map_and_batch
 
 
 def cardinality(dataset: Dataset) -> Tensor:

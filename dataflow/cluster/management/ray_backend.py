@@ -25,6 +25,7 @@ from dataflow.cluster.management.admission import (
     check_resources,
 )
 from dataflow.cluster.management.processes import await_ends, is_running
+from dataflow.cluster.management.spec import addresses_by_job
 from dataflow.cluster.management.task_process import TaskProcess
 from dataflow.errors import ResourceExhaustedError, UnavailableError
 from dataflow.extras import install
@@ -227,10 +228,7 @@ class RayBackend:
 
     def jobs(self) -> dict[str, dict[int, str]]:
         """Return the addresses by job and index."""
-        jobs: dict[str, dict[int, str]] = {}
-        for task in self.tasks:
-            jobs.setdefault(task.job, {})[task.index] = task.address
-        return jobs
+        return addresses_by_job(self.tasks)
 
     def tell_all(self, key: str) -> None:
         """Give every task the addresses of all."""

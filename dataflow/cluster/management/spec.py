@@ -198,3 +198,11 @@ def _tasks_of(job: str, tasks: Any) -> dict[int, str]:
             raise ValueError(f"ClusterSpec: /job:{job}/task:{index}: {error}") from None
         result[index] = address.removeprefix("grpc://")
     return result
+
+
+def addresses_by_job(tasks: Iterable[Any]) -> dict[str, dict[int, str]]:
+    """The addresses of tasks, each with a ``job``, an ``index`` and an ``address``: for a `ClusterSpec`."""
+    jobs: dict[str, dict[int, str]] = {}
+    for task in tasks:
+        jobs.setdefault(task.job, {})[task.index] = task.address
+    return jobs

@@ -16,7 +16,7 @@ from concurrent.futures import Future, TimeoutError as Late
 from typing import Any
 
 from dataflow.cluster.management.server import Server
-from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster.management.spec import ClusterSpec, addresses_by_job
 from dataflow.errors import DeadlineExceededError, UnavailableError
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.graph import Graph
@@ -56,10 +56,7 @@ class ThreadBackend:
 
     def jobs(self) -> dict[str, dict[int, str]]:
         """Return the addresses by job and index."""
-        jobs: dict[str, dict[int, str]] = {}
-        for task in self.tasks:
-            jobs.setdefault(task.job, {})[task.index] = task.address
-        return jobs
+        return addresses_by_job(self.tasks)
 
     def tell_all(self, key: str) -> None:
         """Tell every task about all of them."""
