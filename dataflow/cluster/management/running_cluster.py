@@ -17,6 +17,7 @@ from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.management.status import FIELDS, Status, memory_bytes
 from dataflow.cluster.transport import registry
 from dataflow.cluster.transport.connection_pool import ConnectionPool, connect
+from dataflow.cluster.transport.link_faults import WHOLE, Fault
 from dataflow.cluster.transport.messages import Kind
 from dataflow.errors import (
     DeadlineExceededError,
@@ -36,7 +37,7 @@ class Event(NamedTuple):
     """Something that happened to a task, ``seconds`` after the cluster was there.
 
     ``kind`` is "died", "restarted", "lost" (it dies again and again), "paused", "resumed",
-    "slowed", "added" or "removed".
+    "slowed", "cut", "delayed", "mended", "added" or "removed".
     """
 
     seconds: float
@@ -69,6 +70,7 @@ class Cluster:
         self._seen: dict[str, tuple[float, int]] = {}
         self._lines: dict[str, deque[str]] = {}
         self._to_restart: set[str] = set()
+        self._faults: dict[str, Fault] = {}  # of the links of a task, by its name
         registry.add_keys(list(self.spec.addresses().values()), key)
         backend.on_death = self._on_death
         for task in backend.tasks:
@@ -162,6 +164,7 @@ class Cluster:
         staleness: mean over the last 200 updates of how many others came between reading a variable
         and changing it. dropped_gradients: how often a worker's gradients came too late for a
         synchronous step; those that it computed in one step count once, whatever their number.
+        is_cut, link_delay_seconds: what `cut` and `delay` did to the task's links.
         """
         return Status([self._row(task) for task in list(self.backend.tasks)])
 
@@ -173,6 +176,8 @@ class Cluster:
             "address": task.address,
             "pid": task.pid,
             "restarts": task.restarts,
+            "is_cut": self._faults.get(task.name, WHOLE).is_cut,
+            "link_delay_seconds": self._faults.get(task.name, WHOLE).delay_seconds,
         }
         if task.state == "running":
             with contextlib.suppress(OpError):
@@ -268,6 +273,8 @@ class Cluster:
                     why = f"{type(error).__name__}: {error}".splitlines()[0]
                     break
                 self._note(task, "restarted")
+                if self._faults:
+                    self._tell_faults(task)
                 self._follow(task)
                 return
             task.state = "dead"
@@ -295,6 +302,7 @@ class Cluster:
         self._need(found, "paused")
         found.state = "running"
         self.backend.signal(found, signal.SIGCONT)
+        self._tell_faults(found)
         self._note(found, "resumed")
 
     def slow_down(self, task: str, seconds: float) -> None:
@@ -309,6 +317,56 @@ class Cluster:
         self._need(found, "running")
         self._ask(found, "slow_down", {"seconds": float(seconds)})
         self._note(found, "slowed", f"{seconds:g} s a step")
+
+    def cut(self, task: str) -> None:
+        """Cut the links between a task and all other tasks, until `mend`.
+
+        What they send each other is held back, as when a cable is pulled out: nobody is told, who needs
+        it waits, and after 30 s of silence (``DATAFLOW_SILENCE_SECONDS``) the connections are given
+        up. Clients and this object still reach the task. Raises as `slow_down`.
+        """
+        self._set_fault(task, Fault(True, self._faults.get(self._task(task).name, WHOLE)[1]), "cut")
+
+    def delay(self, task: str, seconds: float) -> None:
+        """Let each message between a task and the others, either way, arrive ``seconds`` later.
+
+        At most 60; 0 ends it. Other messages may follow meanwhile. Raises as `slow_down`.
+        """
+        if not 0 <= seconds <= 60:
+            raise ValueError(f"delay: seconds must be from 0 to 60, got {seconds!r}.")
+        is_cut = self._faults.get(self._task(task).name, WHOLE).is_cut
+        self._set_fault(task, Fault(is_cut, float(seconds)), "delayed", f"{seconds:g} s a message")
+
+    def mend(self, task: str) -> None:
+        """End what `cut` and `delay` did; what was held back arrives now, in order."""
+        self._set_fault(task, WHOLE, "mended")
+
+    def _set_fault(self, name: str, fault: Fault, kind: str, why: str = "") -> None:
+        found = self._task(name)
+        self._need(found, "running")
+        before = dict(self._faults)
+        self._faults = {k: v for k, v in before.items() if k != found.name}
+        if fault != WHOLE:
+            self._faults[found.name] = fault
+        try:
+            self._ask(found, "links", {"faults": self._faults_of(found)})
+        except OpError:
+            self._faults = before
+            raise
+        for task in list(self.backend.tasks):
+            if task is not found:
+                self._tell_faults(task)
+        self._note(found, kind, why)
+
+    def _faults_of(self, task: Any) -> dict[str, Fault]:
+        """As the task is told them: its own are of all its links."""
+        return {"" if name == task.name else name: f for name, f in self._faults.items()}
+
+    def _tell_faults(self, task: Any) -> None:
+        """Tell a task of all faults, if it answers; it is told again when it is back."""
+        if task.state == "running":
+            with contextlib.suppress(OpError):
+                self._ask(task, "links", {"faults": self._faults_of(task)})
 
     def restart(self, task: str, timeout_seconds: float = 30.0) -> None:
         """Start a task again, dead or alive, at its address and without its variables.
@@ -366,10 +424,13 @@ class Cluster:
             how = f"cluster.resize() stopped it at {_called_at()}"
             registry.note_stopped([task.address], how, for_good=True)
             self.backend.remove(task)
+            self._faults.pop(task.name, None)
             self._note(task, "removed")
         registry.add_keys([task.address for task in added], self._key)
         self.backend.tell_all(self._key)
         for task in added:
+            if self._faults:
+                self._tell_faults(task)
             self._note(task, "added")
             self._follow(task)
 

@@ -20,6 +20,7 @@ from dataflow.cluster.transport import registry
 from dataflow.cluster.transport.connection import split_address
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.handshake import KEY_VARIABLE, default_key
+from dataflow.cluster.transport.link_faults import Fault
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.method_table import answers
 from dataflow.device_spec import DeviceSpec
@@ -126,7 +127,7 @@ class Server:
         services = (self.master_service, self, *self._services)
         self.service = WorkerService(self.task, self._pool, self.resources, services)
         self.service.on_connection_closed.append(self.master_service.connection_closed)
-        self._listener = Listener(address, key, self.task, self.service)
+        self._listener = Listener(address, key, self.task, self.service, faults=self._pool.faults)
         self.address = self._listener.address
         if split_address(address)[1] == 0:
             jobs = {
@@ -276,6 +277,13 @@ class Server:
     @answers("slow_down")
     def _slow_down(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
         self.service.load.delay_seconds = min(60.0, max(0.0, float(head["seconds"])))
+
+    @answers("links")
+    def _set_links(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
+        faults = {
+            str(task): Fault(bool(cut), float(s)) for task, (cut, s) in head["faults"].items()
+        }
+        self._pool.faults.replace(faults)
 
     @answers("shutdown")
     def _shutdown(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:

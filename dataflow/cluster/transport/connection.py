@@ -34,6 +34,7 @@ from dataflow.cluster.transport.frame_templates import (
     remember_one_of,
     sent_template,
 )
+from dataflow.cluster.transport.link_faults import DelayLine
 from dataflow.cluster.transport.messages import (
     HEADER,
     INLINE,
@@ -133,6 +134,8 @@ class Connection:
         self.patience_seconds: float | None = None
         #: Called when the connection is closed, before its socket is.
         self.on_close: Callable[[], None] | None = None
+        #: Holds frames back while the link has a fault (`link_faults`); ``None``: it has none.
+        self.line: DelayLine | None = None
         #: Decaying maximum of the sizes of recent frames and tensors in shared memory, in bytes.
         self.largest_sent = 0
         #: Bytes through the socket; and bytes of tensors in shared memory.
@@ -140,7 +143,7 @@ class Connection:
         self.bytes_received = 0
         self.shared_bytes_sent = 0
         self.shared_bytes_received = 0
-        self._send_lock = threading.Lock()
+        self.send_lock = threading.Lock()
         self._sent: dict[tuple[int, int, int], SentTemplate] = {}  # by kind, tag and flags
         self._received: dict[int, list[ReceivedTemplate]] = {}  # by the bytes before the id
         self._held = b""
@@ -187,7 +190,7 @@ class Connection:
         this connection takes frames in there, so that two sides sending at once cannot wait for each
         other.
         """
-        with self._send_lock:
+        with self.send_lock:
             form = self._sent.get((kind, tag, flags)) if head is None else None
             buffers = None if form is None else form.buffers(id, tensors)
             if buffers is not None:
@@ -198,6 +201,8 @@ class Connection:
             if largest != self.largest_sent:
                 self._note_sent(largest)
             try:
+                if self.line is not None and self._hold_back(buffers, size, shared):
+                    return
                 if self._outgoing.has_news:
                     for announcement in self._outgoing.announcements():
                         news = messages.encode(Kind.SEGMENT, head=announcement)
@@ -267,6 +272,25 @@ class Connection:
                 remember(self._sent, (kind, tag, flags), form)
         return buffers, size, largest, sum(place.array.nbytes for place in taken)
 
+    def _hold_back(self, buffers: list[Any], size: int, shared: int) -> bool:
+        """Let a link's fault hold the frame back; ``False`` when the link is whole again."""
+        line = self.line
+        assert line is not None
+        if line.is_over():
+            self.line = None
+            return False
+        parts: list[Any] = []
+        if self._outgoing.has_news:
+            for announcement in self._outgoing.announcements():
+                parts += messages.encode(Kind.SEGMENT, head=announcement)
+        parts += [self._held, *buffers]
+        self._held = b""
+        self.bytes_sent += size
+        self.shared_bytes_sent += shared
+        # A copy: the caller may change its arrays as soon as this returns.
+        line.put(b"".join(p.tobytes() if hasattr(p, "tobytes") else p for p in parts))
+        return True
+
     def _note_sent(self, num_bytes: int) -> None:
         """Update `largest_sent`, from which the size of the next frame is guessed."""
         before = self.largest_sent
@@ -279,7 +303,7 @@ class Connection:
         """
         if not self.may_share:
             return None
-        with self._send_lock:
+        with self.send_lock:
             return self._outgoing.allocate(dtype, shape)
 
     def _send_buffers(
@@ -634,6 +658,8 @@ class Connection:
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_RDWR)
         self.sock.close()
+        if self.line is not None:
+            self.line.close()
         self._outgoing.close()
         self._incoming.close()
 

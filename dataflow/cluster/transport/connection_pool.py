@@ -18,6 +18,7 @@ from dataflow.cluster.transport.connection import (
     split_address,
     stopped_error,
 )
+from dataflow.cluster.transport.link_faults import LinkFaults
 from dataflow.cluster.transport.messages import ProtocolError
 from dataflow.errors import (
     DeadlineExceededError,
@@ -217,6 +218,8 @@ class ConnectionPool:
         self._idle: dict[str, list[Connection]] = {}
         self._known: set[str] = set()
         self._made: weakref.WeakSet[Connection] = weakref.WeakSet()
+        #: Of the links of the task whose pool this is.
+        self.faults = LinkFaults()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -260,6 +263,8 @@ class ConnectionPool:
             known = address in self._known
             timeout_seconds = RECONNECT_SECONDS if known else FIRST_CONTACT_SECONDS
             unreachable_seconds = SILENCE_SECONDS if known else 0.0
+        longest = max(timeout_seconds, unreachable_seconds)
+        self.faults.wait_until_whole(task, longest, deadline)
         connection = connect(
             address,
             self.key,
@@ -272,6 +277,7 @@ class ConnectionPool:
             deadline,
         )
         connection.deadline = deadline
+        self.faults.watch(connection)
         self._known.add(address)
         self._made.add(connection)
         return connection

@@ -14,6 +14,7 @@ from typing import Protocol
 from dataflow.cluster.transport import handshake
 from dataflow.cluster.transport.connection import Connection, max_message_bytes, split_address
 from dataflow.cluster.transport.leader_followers import LeaderFollowers, ShortWork, can_share_thread
+from dataflow.cluster.transport.link_faults import LinkFaults
 from dataflow.cluster.transport.messages import ProtocolError
 from dataflow.cluster.transport.refusals import Refusals
 from dataflow.errors import OpError, UnavailableError
@@ -47,6 +48,7 @@ class Listener:
         handler: Handler,
         incarnation: str | None = None,
         limit_bytes: int | None = None,
+        faults: LinkFaults | None = None,
     ) -> None:
         host, port = split_address(address)
         self.task = task
@@ -56,6 +58,7 @@ class Listener:
         self._handler = handler
         self._limit_bytes = limit_bytes or max_message_bytes()
         self._connections: set[Connection] = set()
+        self._faults = faults or LinkFaults()
         self._group = LeaderFollowers(handler) if can_share_thread() else None
         self._lock = threading.Lock()
         self._closed = False
@@ -148,6 +151,7 @@ class Listener:
                 connection.close()
                 return
             self._connections.add(connection)
+        self._faults.watch(connection)
         try:
             handler, group = self._handler, self._group
             message = None
