@@ -13,6 +13,7 @@ from dataflow import (
     errors as errors,
     estimator as estimator,
     examples as examples,
+    extend as extend,
     feature_column as feature_column,
     flags as flags,
     gfile as gfile,

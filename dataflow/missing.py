@@ -27,7 +27,7 @@ _ADVICE = {
     "sysconfig": "dataflow has no C++ library to build against.",
     "tpu": "there are no TPUs here; devices are CPUs and GPUs, see tf.device.",
     "load_op_library": "custom ops in C++ cannot be loaded: there is no TensorFlow runtime here; write "
-    "the op with tf.py_func, or from ops that are here.",
+    "the op with tf.extend.define_op and its kernel in Python, or with tf.py_func.",
     "load_library": "compiled libraries cannot be loaded: there is no TensorFlow runtime here.",
     "load_file_system_library": "compiled libraries cannot be loaded: files are Python's own.",
     "xla": "XLA is not here; sessions compile graphs by themselves, leave the line out.",

@@ -633,6 +633,11 @@ def define_op(
     return register
 
 
+def forget_op(op_type: str) -> None:
+    """Takes an op out of the registry; nodes that were built of it keep it."""
+    del _ops[op_type]
+
+
 def not_differentiable(*op_types: Any) -> None:
     """Says that no gradient flows through these ops (`OpDef` objects or op types).
 

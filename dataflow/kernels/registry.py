@@ -80,6 +80,13 @@ def kernel(
     return register
 
 
+def forget_kernels(op_type: str, devices: tuple[str, ...]) -> None:
+    """Takes the kernels of an op out of the registry; plans that were made with them keep them."""
+    for device in devices:
+        _kernels.pop((op_type, device), None)
+    _cpu_only_reason.pop(op_type, None)
+
+
 def ufunc_kernel(op_type: str, ufunc: str, devices: tuple[str, ...] = ("cpu", "gpu")) -> None:
     """The kernel is the array library's own function, called without a wrapper in between."""
 

@@ -38,6 +38,13 @@ def rewrite(*op_types: str) -> Callable[[Rule], Rule]:
     return register
 
 
+def forget_rule(rule: Rule) -> None:
+    """Takes a rule out again, for the plans that are made from now on."""
+    for rules in _rules.values():
+        if rule in rules:
+            rules.remove(rule)
+
+
 def run(work: WorkingGraph, journal: list[Hit], options: RewriteOptions) -> Steps[None]:
     """Applies rules from the sources down, at each node until none matches.
 
