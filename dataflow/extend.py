@@ -37,11 +37,12 @@ from dataflow.graph.registry import OpDef, define_op as _define_op, forget_op, g
 from dataflow.kernels.registry import forget_kernels, kernel as _kernel
 from dataflow.rewrites.rules import Rule, forget_rule, rewrite as _rewrite
 
-__all__ = ["define_op", "kernel", "remove", "rewrite"]
+__all__ = ["define_op", "kernel", "remove", "rewrite", "rules"]
 
 _op_types: set[str] = set()
 _kernels: set[tuple[str, str]] = set()
-_rules: dict[str, Rule] = {}
+#: By name: the rule, and the op types that it looks at.
+_rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
 
 
 def define_op(
@@ -111,8 +112,8 @@ def rewrite(*op_types: str) -> Callable[[Rule], Rule]:
 
     def register(rule: Rule) -> Rule:
         if rule.__name__ in _rules:
-            remove(_rules[rule.__name__])
-        _rules[rule.__name__] = rule
+            remove(_rules[rule.__name__][0])
+        _rules[rule.__name__] = rule, op_types
         return _rewrite(*op_types)(rule)
 
     return register
@@ -133,10 +134,15 @@ def remove(what: str | OpDef | Rule) -> None:
         _kernels.difference_update((op_type, device) for device in devices)
         return
     name = getattr(what, "__name__", "")
-    if callable(what) and _rules.get(name) is what:
-        forget_rule(_rules.pop(name))
+    if name in _rules and _rules[name][0] is what:
+        forget_rule(_rules.pop(name)[0])
         return
     raise ValueError(f"{what!r} is neither an op nor a rule that tf.extend knows.")
+
+
+def rules() -> dict[str, tuple[Rule, tuple[str, ...]]]:
+    """The rules that were defined here, by name, each with the op types that it looks at."""
+    return dict(_rules)
 
 
 def _is_known(op_type: str) -> bool:

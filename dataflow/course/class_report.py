@@ -13,8 +13,8 @@ from typing import Any
 
 from dataflow.course.attempts import Attempt, of_notebook, read_notebook
 
-_CHECK_CALL = re.compile(r"\bcheck\.(lesson\d+\.\w+)\s*\(")
-_QUESTION_NAME = re.compile(r"""\bname\s*=\s*["'](lesson\d+\.\w+)["']""")
+_CHECK_CALL = re.compile(r"\bcheck\.((?:lesson|capstone)\d+\.\w+)\s*\(")
+_QUESTION_NAME = re.compile(r"""\bname\s*=\s*["']((?:lesson|capstone)\d+\.\w+)["']""")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 COLUMNS = ("learner", "notebook", "task", "state", "tries", "wrong", "last words")
 

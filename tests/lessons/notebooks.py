@@ -13,11 +13,18 @@ from tools.lesson import exercise_of, role_of
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
+CAPSTONES = sorted((ROOT / "lessons").glob("capstone_*.ipynb"))
 MISTAKES = Path(__file__).parent / "mistakes"
 
 
 def number_of(path: Path) -> int:
     return int(path.stem[:2])
+
+
+def checks_of(path: Path) -> str:
+    """The name of the module of checks: lesson05, capstone1."""
+    kind, number, *_ = path.stem.split("_")
+    return f"capstone{number}" if kind == "capstone" else f"lesson{number_of(path):02}"
 
 
 def read(path: Path) -> Any:
@@ -42,7 +49,7 @@ def headings(notebook: Any) -> list[str]:
 
 def mistakes_of(path: Path) -> dict[str, list[str]]:
     """Wrong answers to each exercise of a lesson: source that stands in for the learner's cell."""
-    home = MISTAKES / f"lesson{number_of(path):02}.py"
+    home = MISTAKES / f"{checks_of(path)}.py"
     spec = importlib.util.spec_from_file_location(f"mistakes_{home.stem}", home)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

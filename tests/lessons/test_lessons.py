@@ -74,8 +74,11 @@ def parameters() -> list:
     ]
 
 
-def answered(path: Path) -> Any:
-    """The lesson with every exercise tried blank, wrong (three times or more) and right."""
+def answered(path: Path, compared: bool = True) -> Any:
+    """The lesson with every exercise tried blank, wrong (three times or more) and right.
+
+    ``compared``: at its end it prints what `compare_rewrites` found, and its memory.
+    """
     notebook = read(path)
     solutions, checks = by_role(notebook, "solution"), by_role(notebook, "check")
     mistakes = mistakes_of(path)
@@ -96,7 +99,8 @@ def answered(path: Path) -> Any:
         cells.append(v4.new_code_cell(mistakes[name][0]))  # and again: all hints are seen
         cells += [_check(checks[name], "wrong") for _ in range(2)]
         cells += [v4.new_code_cell(solutions[name].source), _check(checks[name], "right")]
-    notebook.cells = [*cells, v4.new_code_cell(COMPARED), v4.new_code_cell(PEAK_MEMORY)]
+    last = (COMPARED, PEAK_MEMORY) if compared else ()
+    notebook.cells = [*cells, *map(v4.new_code_cell, last)]
     return notebook
 
 
@@ -144,6 +148,35 @@ def contradictions(notebook: Any) -> list[str]:
     ]
 
 
+def ungraded(notebook: Any) -> list[str]:
+    """What is wrong with the checks of a lesson of `answered` that ran, as sentences."""
+    found: list[str] = []
+    wrong: list[str] = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                found.append(f"{cell.id}: show figures by figure()")
+        expected = cell.metadata.get("expected")
+        if expected is None:
+            continue
+        state, text, attempts = verdict(cell)
+        if state != expected:
+            found.append(f"{cell.source} is {state}, not {expected}: {text}")
+        if state == "wrong" and "costs no hint" not in text:
+            wrong.append(text.partition("Hint:")[2])
+            if not wrong[-1]:
+                found.append(f"{cell.source}: a wrong answer without a hint: {text}")
+        if state == "right":
+            if not wrong:
+                found.append(f"{cell.source}: no wrong answer of the right type was tried")
+            if len(set(wrong[:3])) != len(wrong[:3]):
+                found.append(f"{cell.source}: a hint twice: {wrong}")
+            if len(attempts) != len(wrong) + 1:
+                found.append(f"{cell.source}: {len(attempts)} attempts kept of {len(wrong) + 1}")
+            wrong = []
+    return found + [f"never right: {hint}" for hint in wrong]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
@@ -181,24 +214,7 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
     # The sessions of a cluster run in its tasks.
     assert compared["plans"] > len(compared["skipped"]) or starts_a_cluster(path)
     assert contradictions(notebook) == []
-    wrong: list[str] = []
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            assert "image/png" not in output.get("data", {}), f"{cell.id}: show figures by figure()"
-        expected = cell.metadata.get("expected")
-        if expected is None:
-            continue
-        state, text, attempts = verdict(cell)
-        assert state == expected, f"{cell.source}: {text}"
-        if state == "wrong" and "costs no hint" not in text:
-            wrong.append(text.partition("Hint:")[2])
-            assert wrong[-1], "a wrong answer without a hint"
-        if state == "right":
-            assert wrong, f"{cell.source}: no wrong answer of the right type was tried"
-            assert len(set(wrong[:3])) == len(wrong[:3]), f"{cell.source}: a hint twice: {wrong}"
-            assert len(attempts) == len(wrong) + 1
-            wrong = []
-    assert wrong == []
+    assert ungraded(notebook) == []
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)

@@ -29,16 +29,11 @@ def problems(notebook: Any, number: int) -> list[str]:
     found += _exercises(notebook, number)
     if len(notebook.cells) > MAX_CELLS:
         found.append(f"{len(notebook.cells)} cells, at most {MAX_CELLS}")
-    for cell in notebook.cells:
-        for line in cell.source.splitlines():
-            if len(line) > MAX_COLUMNS and "](http" not in line:
-                found.append(f"{cell.id}: a line of {len(line)} columns: {line[:30]}...")
-        if cell.cell_type == "markdown":
-            found += [f"{cell.id}: a figure without alt text" for _ in _bare_figures(cell.source)]
+    found += layout(notebook)
     wanted = [h for h in headings(notebook) if h in ENDING]
     if wanted != ENDING:
         found.append(f"the ending is {wanted}, needed {ENDING}")
-    found += _reading(notebook)
+    found += broken_links(notebook)
     following = FILES.get(str(number + 1))
     link = re.search(r"\*\*Next:\*\*.*?\]\(([^)]+)\)", _markdown(notebook), flags=re.S)
     if following and (link is None or link[1] != following):
@@ -46,7 +41,19 @@ def problems(notebook: Any, number: int) -> list[str]:
     return found
 
 
-def _reading(notebook: Any) -> list[str]:
+def layout(notebook: Any) -> list[str]:
+    """Lines that are too wide, and figures that not everybody can see."""
+    found = []
+    for cell in notebook.cells:
+        for line in cell.source.splitlines():
+            if len(line) > MAX_COLUMNS and "](http" not in line and not line.startswith("|"):
+                found.append(f"{cell.id}: a line of {len(line)} columns: {line[:30]}...")
+        if cell.cell_type == "markdown":
+            found += [f"{cell.id}: a figure without alt text" for _ in _bare_figures(cell.source)]
+    return found
+
+
+def broken_links(notebook: Any) -> list[str]:
     """The list at the end: papers and pages by title, link, authors and year."""
     _, _, rest = _markdown(notebook).partition("\n### Further reading\n")
     items = re.split(r"^- ", rest.partition("\n\n**")[0].partition("\n## ")[0], flags=re.M)[1:]
