@@ -674,6 +674,10 @@ from dataflow.ops.resource_variables import (
     resource_variables_enabled as resource_variables_enabled,
 )
 from dataflow.ops.variables import (
+    Variable as Variable,
+    variable_creator_scope as variable_creator_scope,
+)
+from dataflow.ops.variable_lists import (
     all_variables as all_variables,
     assert_variables_initialized as assert_variables_initialized,
     global_variables as global_variables,
@@ -687,10 +691,10 @@ from dataflow.ops.variables import (
     moving_average_variables as moving_average_variables,
     report_uninitialized_variables as report_uninitialized_variables,
     trainable_variables as trainable_variables,
-    Variable as Variable,
-    variable_creator_scope as variable_creator_scope,
-    VariableAggregation as VariableAggregation,
     variables_initializer as variables_initializer,
+)
+from dataflow.ops.variable_replication import (
+    VariableAggregation as VariableAggregation,
     VariableSynchronization as VariableSynchronization,
 )
 from dataflow.ops.while_loop import while_loop as while_loop

@@ -18,7 +18,7 @@ from dataflow.ops.initializers import (
     VarianceScaling as variance_scaling,
     Zeros as zeros,
 )
-from dataflow.ops.variables import (
+from dataflow.ops.variable_lists import (
     global_variables_initializer as global_variables,
     local_variables_initializer as local_variables,
     variables_initializer as variables,

@@ -13,7 +13,7 @@ from dataflow.graph.conversion import is_tensor_like as is_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.namespaces import explain_absent
 from dataflow.ops.sequences import argsort, sort
-from dataflow.ops.variables import global_variables
+from dataflow.ops.variable_lists import global_variables
 from dataflow.train.checkpoint_initializers import init_from_checkpoint
 from dataflow.train.checkpoint_management import list_variables, load_checkpoint, load_variable
 from dataflow.train.global_step import (

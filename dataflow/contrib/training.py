@@ -14,7 +14,7 @@ from dataflow.ops.check_numerics import check_numerics as checked_numerics
 from dataflow.ops.clip import clip_by_norm
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.indexed_slices import IndexedSlices
-from dataflow.ops.variables import trainable_variables
+from dataflow.ops.variable_lists import trainable_variables
 from dataflow.train.device_setter import GreedyLoadBalancingStrategy, byte_size_load_fn
 from dataflow.train.global_step import get_or_create_global_step
 from dataflow.train.monitored_session import MonitoredTrainingSession

@@ -196,7 +196,7 @@ def _add_mode(
 ) -> None:
     from dataflow.ops.control_flow import group
     from dataflow.ops.lookup import tables_initializer
-    from dataflow.ops.variables import local_variables_initializer
+    from dataflow.ops.variable_lists import local_variables_initializer
     from dataflow.runtime.session import Session
     from dataflow.train.global_step import create_global_step
     from dataflow.train.saver import Saver

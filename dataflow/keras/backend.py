@@ -31,7 +31,8 @@ from dataflow.ops.sources import (
     placeholder_with_default,
 )
 from dataflow.ops.state import assign, is_variable_initialized
-from dataflow.ops.variables import Variable, variables_initializer
+from dataflow.ops.variable_lists import variables_initializer
+from dataflow.ops.variables import Variable
 from dataflow.runtime.session import Session
 
 _settings: dict[str, Any] = {

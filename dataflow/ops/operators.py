@@ -1,4 +1,4 @@
-"""Python's operators on tensors: ``x + 1`` adds a node as `tf.add` does.
+"""Python's operators on tensors and variables: ``x + 1`` adds a node as `tf.add` does.
 
 ``==`` stays identity, as in TensorFlow 1: use `tf.equal`. ``x[...]`` is in `dataflow.ops.slicing`.
 """
@@ -12,7 +12,7 @@ from dataflow.graph.conversion import internal_convert
 from dataflow.graph.registry import OpDef
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import arithmetic, comparison, elementary, matmul, slicing
-from dataflow.ops.variables import install_operators
+from dataflow.ops.variables import Variable
 
 
 def _forward(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -119,7 +119,7 @@ def install() -> None:
     _set("__abs__", _absolute)
     _set("__invert__", _invert)
     assert slicing.getitem is Tensor.__getitem__  # variables get that one too
-    install_operators()
+    _install_for_variables()
 
 
 def _negative(x: Tensor) -> Tensor:
@@ -135,6 +135,33 @@ def _absolute(x: Tensor) -> Tensor:
 def _set(name: str, function: Callable[..., Any]) -> None:
     function.__name__ = name
     setattr(Tensor, name, function)
+
+
+# fmt: off
+_OF_VARIABLES = frozenset({
+    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv",
+    "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror",
+    "xor", "rxor", "invert", "neg", "abs", "lt", "le", "gt", "ge", "getitem", "div", "rdiv",
+})
+# fmt: on
+
+
+def _install_for_variables() -> None:
+    """Gives variables the operators of tensors, applied to their value."""
+    names = [n for n in Tensor.__dict__ if n.startswith("__") and n.strip("_") in _OF_VARIABLES]
+    for name in names:
+        setattr(Variable, name, _of_value(name))
+
+
+def _of_value(name: str) -> Any:
+    function = getattr(Tensor, name)
+
+    def operator(self: Variable, *args: Any) -> Any:
+        return function(self._dense_var_to_tensor(), *args)
+
+    operator.__name__ = name
+    operator.__doc__ = function.__doc__
+    return operator
 
 
 install()

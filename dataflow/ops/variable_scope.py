@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from dataflow import dtypes, shapes
+from dataflow import dtypes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import array_of
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.partitioners import partitions_of
-from dataflow.ops.variables import (
-    PartitionedVariable,
-    SaveSliceInfo,
-    Variable,
-    VariableAggregation,
-    VariableSynchronization,
-)
-from dataflow.shapes import TensorShape
+from dataflow.ops.variable_replication import VariableAggregation, VariableSynchronization
+from dataflow.ops.variable_store import get_or_make, variable_store
+from dataflow.ops.variables import Variable
 
 
 class _ReuseMode:
@@ -32,22 +26,7 @@ class _ReuseMode:
 
 
 AUTO_REUSE = _ReuseMode()
-_AUXILIARY = "variable_store"
 _SCOPE = "variable_scope"
-
-
-class _VariableStore:
-    """Variables of one graph by full name."""
-
-    def __init__(self) -> None:
-        self.variables: dict[str, Variable] = {}
-        self.partitioned: dict[str, PartitionedVariable] = {}
-        self.scope_counts: dict[str, int] = {}
-
-
-def variable_store() -> _VariableStore:
-    """What `get_variable` knows of the default graph."""
-    return default_graph().attachments.setdefault(_AUXILIARY, _VariableStore())  # type: ignore[no-any-return]
 
 
 class VariableScope:
@@ -250,294 +229,8 @@ class VariableScope:
                     arguments["aggregation"] = VariableAggregation.NONE
                 if trainable is None:
                     arguments["trainable"] = synchronization is not VariableSynchronization.ON_READ
-                return custom_getter(_true_getter, **arguments)
-            return _true_getter(**arguments)
-
-
-def _true_getter(
-    name: str,
-    shape: Any = None,
-    dtype: Any = dtypes.float32,
-    initializer: Any = None,
-    regularizer: Any = None,
-    reuse: Any = None,
-    trainable: Any = None,
-    collections: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
-    validate_shape: bool = True,
-    use_resource: Any = None,
-    constraint: Any = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
-) -> Any:
-    is_scalar = shape is not None and shapes.as_dims(shape) == ()  # cannot be cut
-    shares_parts = reuse is True and partitioner is None and name in variable_store().partitioned
-    if (partitioner is not None and not is_scalar) or shares_parts:
-        return _get_partitioned(
-            name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
-            caching_device, partitioner, validate_shape, constraint, synchronization, aggregation,
-            use_resource,
-        )  # fmt: skip
-    if f"{name}/part_0" in variable_store().variables:
-        raise ValueError(
-            f"No partitioner was provided, but a partitioned version of the variable was found: "
-            f"{name}/part_0. Pass reuse=True, or the same partitioner, to share it."
-        )
-    return _get_single(
-        name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
-        caching_device, validate_shape, constraint, synchronization, aggregation,
-        use_resource=use_resource,
-    )  # fmt: skip
-
-
-def _get_single(
-    name: str,
-    shape: Any,
-    dtype: DType,
-    initializer: Any,
-    regularizer: Any,
-    reuse: Any,
-    trainable: Any,
-    collections: Any,
-    caching_device: Any,
-    validate_shape: bool,
-    constraint: Any,
-    synchronization: Any = None,
-    aggregation: Any = None,
-    partition_info: Any = None,
-    use_resource: Any = None,
-) -> Variable:
-    store = variable_store()
-    found = store.variables.get(name)
-    if found is not None:
-        if reuse is False or reuse is None:
-            raise ValueError(
-                f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
-                f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at {found.op.built_at}."
-            )
-        if shape is not None and not shapes.compatible(
-            shapes.as_dims(shape), shapes.as_dims(found.shape)
-        ):
-            raise ValueError(
-                f"Trying to share variable {name}, but specified shape {TensorShape(shape)} "
-                f"and found shape {found.shape}."
-            )
-        if not dtype.is_compatible_with(found.dtype):
-            raise ValueError(
-                f"Trying to share variable {name}, but specified dtype {dtype.name} "
-                f"and found dtype {found.dtype.name}."
-            )
-        return found
-    if reuse is True:
-        raise ValueError(
-            f"Variable {name} does not exist, or was not created with tf.get_variable(). "
-            "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
-        )
-    dims = shapes.as_dims(shape)
-    if initializer is None:
-        initializer = _default_initializer(name, dtype)
-    if callable(initializer):
-        initializer = _instance(initializer)
-        if dims is None or None in dims:
-            if not _takes_no_arguments(initializer):
-                raise ValueError(
-                    f"Shape of a new variable ({name}) must be fully defined, but instead was "
-                    f"{TensorShape(dims)}."
-                )
-            initial_value: Any = initializer
-        else:
-            initial_value = _initial_value_function(initializer, dims, dtype, partition_info)
-        variable_dtype: Any = dtype
-    else:
-        initial_value = initializer
-        if dims is not None and validate_shape:
-            given = getattr(initializer, "shape", None)
-            if given is None or not shapes.compatible(shapes.as_dims(given), dims):
-                raise ValueError("If initializer is a constant, do not specify shape.")
-        variable_dtype = None  # the value's own: an initializer of 0 makes an int32 variable
-    variable = Variable(
-        initial_value,
-        trainable=(
-            synchronization is not VariableSynchronization.ON_READ
-            if trainable is None
-            else trainable
-        ),
-        collections=collections,
-        caching_device=caching_device,
-        name=name,
-        dtype=variable_dtype,
-        validate_shape=validate_shape,
-        constraint=constraint,
-        synchronization=synchronization,
-        aggregation=aggregation,
-        use_resource=use_resource,
-    )
-    store.variables[name] = variable
-    if regularizer is not None:
-        graph = default_graph()
-        with graph.colocate_with(variable.op), graph.name_scope(name + "/Regularizer/"):
-            loss = regularizer(variable)
-        if loss is not None:
-            graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
-    return variable
-
-
-def _instance(initializer: Any) -> Any:
-    """``tf.zeros_initializer`` (the class) stands for ``tf.zeros_initializer()``."""
-    return initializer() if isinstance(initializer, type) else initializer
-
-
-def _takes_no_arguments(function: Any) -> bool:
-    import inspect
-
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    return not any(
-        p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        for p in parameters
-    )
-
-
-def _initial_value_function(
-    initializer: Any, dims: Any, dtype: DType, partition_info: Any
-) -> Callable[[], Any]:
-    def make() -> Any:
-        import inspect
-
-        try:
-            names = set(inspect.signature(initializer).parameters)
-        except (TypeError, ValueError):
-            names = {"shape", "dtype"}
-        arguments: dict[str, Any] = {}
-        if "dtype" in names or "kwargs" in names:
-            arguments["dtype"] = dtype.base_dtype
-        if partition_info is not None and "partition_info" in names:
-            arguments["partition_info"] = partition_info
-        if not names:
-            return initializer()
-        return initializer(list(dims), **arguments)
-
-    return make
-
-
-def _default_initializer(name: str, dtype: DType) -> Any:
-    from dataflow.ops import initializers
-
-    if dtype.is_floating:
-        return initializers.glorot_uniform_initializer()
-    if dtype.is_integer or dtype.is_bool or dtype.is_complex or dtype.kind == "S":
-        return initializers.zeros_initializer()
-    raise ValueError(f"An initializer for variable {name} of {dtype.name} is required")
-
-
-class _PartitionInfo:
-    """What an initializer of a part may want to know of the whole."""
-
-    def __init__(self, full_shape: Any, var_offset: list[int]) -> None:
-        self.full_shape = list(full_shape)
-        self.var_offset = var_offset
-
-
-def _check_shared_parts(
-    found: PartitionedVariable, dims: Any, dtype: DType, partitions: list[int] | None, reuse: Any
-) -> None:
-    """Raises `ValueError` where ``found`` is not what `get_variable` was asked for."""
-    if not reuse:
-        raise ValueError(
-            f"Partitioned variable with name {found.name} already exists. Did you mean to set "
-            "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
-        )
-    if not shapes.compatible(dims, shapes.as_dims(found.shape)):
-        raise ValueError(
-            f"Trying to reuse partitioned variable {found.name}, but specified shape "
-            f"{TensorShape(dims)} and found shape {found.shape}."
-        )
-    if not dtype.is_compatible_with(found.dtype):
-        raise ValueError(
-            f"Trying to reuse partitioned variable {found.name}, but specified dtype {dtype.name} "
-            f"and found dtype {found.dtype.name}."
-        )
-    if partitions is not None and partitions != found.partitions:
-        raise ValueError(
-            f"Trying to reuse partitioned variable {found.name}, but specified partitions "
-            f"{partitions} and found partitions {found.partitions}."
-        )
-
-
-def _get_partitioned(
-    name: str,
-    shape: Any,
-    dtype: DType,
-    initializer: Any,
-    regularizer: Any,
-    reuse: Any,
-    trainable: Any,
-    collections: Any,
-    caching_device: Any,
-    partitioner: Any,
-    validate_shape: bool,
-    constraint: Any,
-    synchronization: Any,
-    aggregation: Any,
-    use_resource: Any = None,
-) -> Any:
-    store = variable_store()
-    if name in store.variables:
-        raise ValueError(
-            f"A partitioner was provided, but an unpartitioned version of the variable was found: "
-            f"{name}. Leave the partitioner out to share it."
-        )
-    dims = shapes.as_dims(shape)
-    if dims is None and initializer is not None and hasattr(initializer, "shape"):
-        dims = shapes.as_dims(initializer.shape)
-    partitions = None
-    if partitioner is not None:
-        partitions = partitions_of(name, dims, dtype, partitioner)
-    found = store.partitioned.get(name)
-    if found is not None:
-        _check_shared_parts(found, dims, dtype, partitions, reuse)
-        return found
-    if reuse is True:
-        raise ValueError(
-            f"PartitionedVariable {name} does not exist, or was not created with "
-            "tf.get_variable(). Did you mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?"
-        )
-    assert partitions is not None and dims is not None
-    axis = next((i for i, p in enumerate(partitions) if p > 1), 0)
-    count = partitions[axis]
-    size, extra = divmod(dims[axis] or 0, count)
-    parts: list[Variable] = []
-    offset = 0
-    for i in range(count):
-        length = size + (1 if i < extra else 0)
-        part_dims = [*dims]
-        part_dims[axis] = length
-        offsets = [0] * len(dims)
-        offsets[axis] = offset
-        part_initializer = initializer
-        if initializer is not None and not callable(initializer):
-            from dataflow.ops.array import slice_
-
-            part_initializer = slice_(initializer, offsets, part_dims)
-            part_shape: Any = None
-        else:
-            part_shape = part_dims
-        part = _get_single(
-            f"{name}/part_{i}", part_shape, dtype, part_initializer, regularizer, reuse, trainable,
-            collections, caching_device, validate_shape, constraint, synchronization, aggregation,
-            _PartitionInfo(dims, offsets), use_resource,
-        )  # fmt: skip
-        part._set_save_slice_info(
-            SaveSliceInfo(name, [int(d) for d in dims if d is not None], offsets, part_dims)  # type: ignore[arg-type]
-        )
-        parts.append(part)
-        offset += length
-    result = PartitionedVariable(name, dims, dtype, parts, partitions)
-    store.partitioned[name] = result
-    return result
+                return custom_getter(get_or_make, **arguments)
+            return get_or_make(**arguments)
 
 
 def get_variable_scope() -> VariableScope:
@@ -617,10 +310,16 @@ def create_partitioned_variables(
         variable_scope(name, "PartitionedVariable", reuse=reuse) as scope,
         default_graph().name_scope(None),
     ):
-        whole = _get_partitioned(
-            scope.name, shape, as_dtype(dtype), initializer, None, scope.reuse, trainable,
-            collections, None, lambda **_: list(slicing), True, None, None, None,
-        )  # fmt: skip
+        whole = get_or_make(
+            scope.name,
+            shape,
+            dtype,
+            initializer,
+            reuse=scope.reuse,
+            trainable=trainable,
+            collections=collections,
+            partitioner=lambda **_: list(slicing),
+        )
     return list(whole)
 
 

@@ -1,72 +1,26 @@
-"""`Variable`: a node that keeps its value between runs, and the functions that list variables."""
+"""`Variable`: a node that keeps its value between runs, and who makes one: the creators of scopes around."""
 
 from __future__ import annotations
 
 import contextlib
-import enum
 import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dataflow import dtypes, shapes
+from dataflow import shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import state
+from dataflow.ops.variable_replication import (
+    VariableAggregation,
+    VariableSynchronization,
+    checked_replication,
+)
 from dataflow.shapes import TensorShape
-
-
-class VariableSynchronization(enum.Enum):
-    """When copies of a variable on several replicas are brought together.
-
-    A variable keeps what it is given, for code that asks; there is one copy of each here.
-    ``ON_READ`` variables are not trainable.
-    """
-
-    AUTO = 0
-    NONE = 1
-    ON_WRITE = 2
-    ON_READ = 3
-
-
-class VariableAggregation(enum.Enum):
-    """How changes of several replicas become one; kept, as `VariableSynchronization` is."""
-
-    NONE = 0
-    SUM = 1
-    MEAN = 2
-    ONLY_FIRST_REPLICA = 3
-
-
-def _checked_replication(
-    synchronization: Any, aggregation: Any, trainable: bool | None, name: Any
-) -> tuple[VariableSynchronization, VariableAggregation, bool]:
-    """The three with their defaults; raises `ValueError` for what is none, or does not go together."""
-    if aggregation is None:
-        aggregation = VariableAggregation.NONE
-    elif not isinstance(aggregation, VariableAggregation):
-        raise ValueError(
-            f"Invalid variable aggregation mode: {aggregation} for variable: {name}. Take one of "
-            "tf.VariableAggregation."
-        )
-    if synchronization is None:
-        synchronization = VariableSynchronization.AUTO
-    elif not isinstance(synchronization, VariableSynchronization):
-        raise ValueError(
-            f"Invalid variable synchronization mode: {synchronization} for variable: {name}. Take "
-            "one of tf.VariableSynchronization."
-        )
-    on_read = synchronization is VariableSynchronization.ON_READ
-    if trainable and on_read:
-        raise ValueError(
-            "Synchronization value can be set to VariableSynchronization.ON_READ only for "
-            f"non-trainable variables: pass trainable=False for {name}."
-        )
-    return synchronization, aggregation, not on_read if trainable is None else trainable
-
 
 _CREATORS = "variable_creators"
 
@@ -201,7 +155,7 @@ class Variable(metaclass=_MadeByCreators):
             )
         if constraint is not None and not callable(constraint):
             raise ValueError("The `constraint` argument must be a callable.")
-        self._synchronization, self._aggregation, trainable = _checked_replication(
+        self._synchronization, self._aggregation, trainable = checked_replication(
             synchronization, aggregation, trainable, name
         )
         self._trainable = trainable
@@ -591,236 +545,8 @@ class Variable(metaclass=_MadeByCreators):
         return f"<tf.Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
 
 
-RefVariable = VariableV1 = Variable
-
-
 def read_node(variable: Tensor, name: str) -> Tensor:
     """A node that reads a variable, given by its reference."""
     from dataflow.graph.registry import get_op
 
     return get_op("Identity")(variable, name=name)  # type: ignore[no-any-return]
-
-
-# fmt: off
-_OPERATORS = frozenset({
-    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv",
-    "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror",
-    "xor", "rxor", "invert", "neg", "abs", "lt", "le", "gt", "ge", "getitem", "div", "rdiv",
-})
-# fmt: on
-
-
-def install_operators() -> None:
-    """Gives variables the operators of tensors, applied to their value."""
-    names = [n for n in Tensor.__dict__ if n.startswith("__") and n.strip("_") in _OPERATORS]
-    for name in names:
-        setattr(Variable, name, _operator(name))
-
-
-def _operator(name: str) -> Any:
-    function = getattr(Tensor, name)
-
-    def operator(self: Variable, *args: Any) -> Any:
-        return function(self._dense_var_to_tensor(), *args)
-
-    operator.__name__ = name
-    operator.__doc__ = function.__doc__
-    return operator
-
-
-class PartitionedVariable:
-    """One variable cut into parts along one axis; used as a tensor it is the whole."""
-
-    def __init__(
-        self,
-        name: str,
-        shape: Any,
-        dtype: Any,
-        variable_list: list[Variable],
-        partitions: list[int],
-    ) -> None:
-        self._name = name
-        self._shape = TensorShape(shape)
-        self._dtype = as_dtype(dtype)
-        self._variable_list = sorted(
-            variable_list,
-            key=lambda v: tuple(v._save_slice_info.var_offset if v._save_slice_info else ()),
-        )
-        self._partitions = partitions
-
-    def __iter__(self) -> Any:
-        return iter(self._variable_list)
-
-    def __len__(self) -> int:
-        return len(self._variable_list)
-
-    def _partition_axes(self) -> list[int]:
-        axes = [i for i, p in enumerate(self._partitions) if p > 1]
-        return axes or [0]
-
-    def as_tensor(self) -> Tensor:
-        """The parts put together; the node is named as the whole is."""
-        from dataflow.ops.array import concat, identity
-
-        graph = self._variable_list[0].graph
-        with graph.control_dependencies(None):
-            if len(self._variable_list) == 1:
-                whole = self._variable_list[0].value()
-            else:
-                with graph.name_scope(self._name + "/ConcatPartitions/"):
-                    parts = [v.value() for v in self._variable_list]
-                    whole = concat(parts, self._partition_axes()[0])
-            with graph.name_scope(None):
-                return identity(whole, name=self._name)
-
-    def _dense_var_to_tensor(
-        self, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
-    ) -> Tensor:
-        if as_ref:
-            raise NotImplementedError("A PartitionedVariable has no single reference to assign to.")
-        return self.as_tensor()
-
-    @property
-    def partitions(self) -> list[int]:
-        """The number of parts along each axis."""
-        return list(self._partitions)
-
-    @property
-    def name(self) -> str:
-        """The name of the whole."""
-        return self._name
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of every part."""
-        return self._dtype
-
-    @property
-    def shape(self) -> TensorShape:
-        """The shape of the whole."""
-        return self._shape
-
-    def get_shape(self) -> TensorShape:
-        """The same as ``shape``."""
-        return self._shape
-
-    def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> list[Any]:
-        """Assigns each part its slice of ``value``."""
-        from dataflow.ops.array import slice_
-
-        tensor = convert_to_tensor(value)
-        result = []
-        for v in self._variable_list:
-            info = v._save_slice_info
-            assert info is not None
-            part = slice_(tensor, info.var_offset, info.var_shape)
-            result.append(v.assign(part, use_locking, name, read_value))
-        return result
-
-    @property
-    def initializer(self) -> Any:
-        """One op that initializes all parts."""
-        from dataflow.ops.control_flow import group
-
-        return group(*[v.initializer for v in self._variable_list])
-
-
-# ---- lists of variables ---------------------------------------------------------------------
-
-
-def global_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that are shared and saved."""
-    return default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
-
-
-def all_variables() -> list[Variable]:
-    """The old name of `global_variables`."""
-    return global_variables()
-
-
-def local_variables(scope: str | None = None) -> list[Variable]:
-    """The variables of this process alone, such as counters."""
-    return default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
-
-
-def model_variables(scope: str | None = None) -> list[Variable]:
-    """The variables in the MODEL_VARIABLES collection."""
-    return default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
-
-
-def trainable_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that optimizers change."""
-    return default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
-
-
-def moving_average_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that an `ExponentialMovingAverage` follows."""
-    return default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
-
-
-def variables_initializer(var_list: Any, name: str = "init") -> Any:
-    """An op that runs the initializers of ``var_list``."""
-    from dataflow.ops.control_flow import group
-
-    return group(*[v.initializer for v in var_list or []], name=name)
-
-
-initialize_variables = variables_initializer
-
-
-def global_variables_initializer() -> Any:
-    """An op that initializes all global variables."""
-    return variables_initializer(global_variables())
-
-
-def initialize_all_variables() -> Any:
-    """The old name of `global_variables_initializer`."""
-    return global_variables_initializer()
-
-
-def local_variables_initializer() -> Any:
-    """An op that initializes all local variables."""
-    return variables_initializer(local_variables())
-
-
-initialize_local_variables = local_variables_initializer
-
-
-def report_uninitialized_variables(
-    var_list: Any = None, name: str = "report_uninitialized_variables"
-) -> Tensor:
-    """A string vector: the names of variables that have no value yet."""
-    from dataflow.ops.array import boolean_mask, stack
-    from dataflow.ops.math import logical_not
-    from dataflow.ops.sources import constant
-
-    if var_list is None:
-        var_list = global_variables() + local_variables()
-        if not var_list:
-            var_list = []
-    graph = default_graph()
-    with graph.name_scope(name), graph.device("/cpu:0"):
-        if not var_list:
-            return constant([], dtype=dtypes.string)
-        names = constant([v.op.name for v in var_list])
-        initialized = stack([state.is_variable_initialized(v) for v in var_list])
-        return boolean_mask(names, logical_not(initialized))
-
-
-def assert_variables_initialized(var_list: Any = None) -> Any:
-    """An op that fails while a variable has no value (prefer `report_uninitialized_variables`)."""
-    from dataflow.ops.control_flow import group
-
-    variables = var_list if var_list is not None else global_variables() + local_variables()
-    return group(*[v.read_value() for v in variables]) if variables else None
-
-
-def is_variable(value: Any) -> bool:
-    """Whether ``value`` is a variable."""
-    return isinstance(value, (Variable, PartitionedVariable))

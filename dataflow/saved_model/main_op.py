@@ -6,7 +6,7 @@ from typing import Any
 
 from dataflow.ops.control_flow import group
 from dataflow.ops.lookup import tables_initializer
-from dataflow.ops.variables import global_variables_initializer, local_variables_initializer
+from dataflow.ops.variable_lists import global_variables_initializer, local_variables_initializer
 
 
 def main_op() -> Any:

@@ -7,14 +7,11 @@ from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.checkpoint import restore_v2
+from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.state import assign
-from dataflow.ops.variable_scope import variable_store
-from dataflow.ops.variables import (
-    PartitionedVariable,
-    Variable,
-    global_variables,
-    trainable_variables,
-)
+from dataflow.ops.variable_lists import global_variables, trainable_variables
+from dataflow.ops.variable_store import variable_store
+from dataflow.ops.variables import Variable
 from dataflow.train.checkpoint_management import load_checkpoint, prefix_of
 
 

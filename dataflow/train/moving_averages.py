@@ -13,13 +13,13 @@ from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import cast, minimum, pow_
 from dataflow.ops.state import assign, assign_sub
-from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope
-from dataflow.ops.variables import (
-    Variable,
+from dataflow.ops.variable_lists import (
     global_variables,
     moving_average_variables,
     trainable_variables,
 )
+from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope
+from dataflow.ops.variables import Variable
 from dataflow.train import slot_creator
 
 _FLOATS = (dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64)

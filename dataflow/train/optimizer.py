@@ -26,7 +26,8 @@ from dataflow.ops.math import cast
 from dataflow.ops.resource_variables import ResourceVariable, is_resource_variable
 from dataflow.ops.segment import unsorted_segment_sum
 from dataflow.ops.state import assign_add
-from dataflow.ops.variables import Variable, trainable_variables
+from dataflow.ops.variable_lists import trainable_variables
+from dataflow.ops.variables import Variable
 from dataflow.train import slot_creator
 
 

@@ -8,8 +8,9 @@ from dataflow.graph.conversion import internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
+from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.state import assign
-from dataflow.ops.variables import PartitionedVariable, Variable
+from dataflow.ops.variables import Variable
 
 
 class SaveSpec:

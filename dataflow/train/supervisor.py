@@ -16,7 +16,7 @@ from dataflow.graph.serialize import write_graph
 from dataflow.ops.control_flow import group
 from dataflow.ops.lookup import tables_initializer
 from dataflow.ops.summary import merge_all
-from dataflow.ops.variables import (
+from dataflow.ops.variable_lists import (
     global_variables,
     global_variables_initializer,
     local_variables_initializer,

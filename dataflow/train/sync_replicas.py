@@ -23,7 +23,8 @@ from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.queue import FIFOQueue
 from dataflow.ops.state import assign
-from dataflow.ops.variables import Variable, global_variables, report_uninitialized_variables
+from dataflow.ops.variable_lists import global_variables, report_uninitialized_variables
+from dataflow.ops.variables import Variable
 from dataflow.train.optimizer import Optimizer
 from dataflow.train.queue_runner import QueueRunner
 from dataflow.train.session_manager import SessionManager

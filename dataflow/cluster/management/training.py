@@ -27,7 +27,7 @@ from dataflow.graph.graph import Graph
 from dataflow.ops.queue import FIFOQueue
 from dataflow.ops.sources import placeholder
 from dataflow.ops.state import assign
-from dataflow.ops.variables import global_variables
+from dataflow.ops.variable_lists import global_variables
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.session import Session
 

@@ -13,8 +13,8 @@ from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.errors import OpError
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.graph_functions import device as device_scope
+from dataflow.ops.variable_lists import global_variables, report_uninitialized_variables
 from dataflow.ops.variable_scope import get_variable
-from dataflow.ops.variables import global_variables, report_uninitialized_variables
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.session import Session
 from dataflow.train.coordinator import Coordinator

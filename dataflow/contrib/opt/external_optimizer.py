@@ -14,7 +14,7 @@ from dataflow.graph.tensor import session_for
 from dataflow.ops.array import concat, reshape, zeros_like
 from dataflow.ops.math import cast
 from dataflow.ops.sources import placeholder
-from dataflow.ops.variables import trainable_variables
+from dataflow.ops.variable_lists import trainable_variables
 
 LossAndGradient = Callable[[Any], tuple[Any, Any]]
 

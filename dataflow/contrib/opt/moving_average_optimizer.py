@@ -6,7 +6,7 @@ from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.control_flow import group
-from dataflow.ops.variables import global_variables
+from dataflow.ops.variable_lists import global_variables
 from dataflow.train.moving_averages import ExponentialMovingAverage
 from dataflow.train.optimizer import Optimizer
 from dataflow.train.saver import Saver

@@ -1,0 +1,114 @@
+"""`PartitionedVariable`: one variable that is kept in parts, cut along one axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.dtypes import DType, as_dtype
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.variables import Variable
+from dataflow.shapes import TensorShape
+
+
+class PartitionedVariable:
+    """One variable cut into parts along one axis; used as a tensor it is the whole."""
+
+    def __init__(
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any,
+        variable_list: list[Variable],
+        partitions: list[int],
+    ) -> None:
+        self._name = name
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+        self._variable_list = sorted(
+            variable_list,
+            key=lambda v: tuple(v._save_slice_info.var_offset if v._save_slice_info else ()),
+        )
+        self._partitions = partitions
+
+    def __iter__(self) -> Any:
+        return iter(self._variable_list)
+
+    def __len__(self) -> int:
+        return len(self._variable_list)
+
+    def _partition_axes(self) -> list[int]:
+        axes = [i for i, p in enumerate(self._partitions) if p > 1]
+        return axes or [0]
+
+    def as_tensor(self) -> Tensor:
+        """The parts put together; the node is named as the whole is."""
+        from dataflow.ops.array import concat, identity
+
+        graph = self._variable_list[0].graph
+        with graph.control_dependencies(None):
+            if len(self._variable_list) == 1:
+                whole = self._variable_list[0].value()
+            else:
+                with graph.name_scope(self._name + "/ConcatPartitions/"):
+                    parts = [v.value() for v in self._variable_list]
+                    whole = concat(parts, self._partition_axes()[0])
+            with graph.name_scope(None):
+                return identity(whole, name=self._name)
+
+    def _dense_var_to_tensor(
+        self, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
+    ) -> Tensor:
+        if as_ref:
+            raise NotImplementedError("A PartitionedVariable has no single reference to assign to.")
+        return self.as_tensor()
+
+    @property
+    def partitions(self) -> list[int]:
+        """The number of parts along each axis."""
+        return list(self._partitions)
+
+    @property
+    def name(self) -> str:
+        """The name of the whole."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of every part."""
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the whole."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """The same as ``shape``."""
+        return self._shape
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> list[Any]:
+        """Assigns each part its slice of ``value``."""
+        from dataflow.ops.array import slice_
+
+        tensor = convert_to_tensor(value)
+        result = []
+        for v in self._variable_list:
+            info = v._save_slice_info
+            assert info is not None
+            part = slice_(tensor, info.var_offset, info.var_shape)
+            result.append(v.assign(part, use_locking, name, read_value))
+        return result
+
+    @property
+    def initializer(self) -> Any:
+        """One op that initializes all parts."""
+        from dataflow.ops.control_flow import group
+
+        return group(*[v.initializer for v in self._variable_list])

@@ -1,0 +1,305 @@
+"""The variables of a graph by full name: found, checked against what is asked for, or made."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from dataflow import dtypes, shapes
+from dataflow.dtypes import DType, as_dtype
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.default_stacks import default_graph
+from dataflow.ops.partitioned_variable import PartitionedVariable
+from dataflow.ops.partitioners import partitions_of
+from dataflow.ops.variable_replication import VariableSynchronization
+from dataflow.ops.variables import SaveSliceInfo, Variable
+from dataflow.shapes import TensorShape
+
+_AUXILIARY = "variable_store"
+
+
+class _VariableStore:
+    """Variables of one graph by full name."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, Variable] = {}
+        self.partitioned: dict[str, PartitionedVariable] = {}
+        self.scope_counts: dict[str, int] = {}
+
+
+def variable_store() -> _VariableStore:
+    """What `get_variable` knows of the default graph."""
+    return default_graph().attachments.setdefault(_AUXILIARY, _VariableStore())  # type: ignore[no-any-return]
+
+
+def get_or_make(
+    name: str,
+    shape: Any = None,
+    dtype: Any = dtypes.float32,
+    initializer: Any = None,
+    regularizer: Any = None,
+    reuse: Any = None,
+    trainable: Any = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
+    """The variable of this full name; the arguments are `tf.get_variable`'s."""
+    settings = {
+        "trainable": trainable,
+        "collections": collections,
+        "caching_device": caching_device,
+        "validate_shape": validate_shape,
+        "use_resource": use_resource,
+        "constraint": constraint,
+        "synchronization": synchronization,
+        "aggregation": aggregation,
+    }
+    store = variable_store()
+    dtype = as_dtype(dtype)
+    is_scalar = shape is not None and shapes.as_dims(shape) == ()  # cannot be cut
+    shares_parts = reuse is True and partitioner is None and name in store.partitioned
+    if (partitioner is not None and not is_scalar) or shares_parts:
+        return get_partitioned(
+            name, shape, dtype, initializer, regularizer, reuse, partitioner, settings
+        )
+    if f"{name}/part_0" in store.variables:
+        raise ValueError(
+            f"No partitioner was provided, but a partitioned version of the variable was found: "
+            f"{name}/part_0. Pass reuse=True, or the same partitioner, to share it."
+        )
+    return _get_single(name, shape, dtype, initializer, regularizer, reuse, settings)
+
+
+def _get_single(
+    name: str,
+    shape: Any,
+    dtype: DType,
+    initializer: Any,
+    regularizer: Any,
+    reuse: Any,
+    settings: Mapping[str, Any],
+    partition_info: _PartitionInfo | None = None,
+) -> Variable:
+    """A variable in one piece; ``settings`` are arguments of `Variable`."""
+    store = variable_store()
+    found = store.variables.get(name)
+    if found is not None:
+        _check_shared(found, name, shape, dtype, reuse)
+        return found
+    if reuse is True:
+        raise ValueError(
+            f"Variable {name} does not exist, or was not created with tf.get_variable(). "
+            "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    dims = shapes.as_dims(shape)
+    if initializer is None:
+        initializer = _default_initializer(name, dtype)
+    variable_dtype: DType | None = dtype
+    if callable(initializer):
+        initial_value = _initial_value_function(name, initializer, dims, dtype, partition_info)
+    else:
+        initial_value = initializer
+        variable_dtype = None  # the value's own: an initializer of 0 makes an int32 variable
+        if dims is not None and settings["validate_shape"]:
+            given = getattr(initializer, "shape", None)
+            if given is None or not shapes.compatible(shapes.as_dims(given), dims):
+                raise ValueError("If initializer is a constant, do not specify shape.")
+    if settings["trainable"] is None:
+        on_read = settings["synchronization"] is VariableSynchronization.ON_READ
+        settings = {**settings, "trainable": not on_read}
+    variable = Variable(initial_value, name=name, dtype=variable_dtype, **settings)
+    store.variables[name] = variable
+    if regularizer is not None:
+        _add_regularization_loss(variable, name, regularizer)
+    return variable
+
+
+def _check_shared(found: Variable, name: str, shape: Any, dtype: DType, reuse: Any) -> None:
+    """Raises `ValueError` where ``found`` is not what `get_variable` was asked for."""
+    if reuse is False or reuse is None:
+        raise ValueError(
+            f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+            f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at {found.op.built_at}."
+        )
+    if shape is not None and not shapes.compatible(
+        shapes.as_dims(shape), shapes.as_dims(found.shape)
+    ):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified shape {TensorShape(shape)} "
+            f"and found shape {found.shape}."
+        )
+    if not dtype.is_compatible_with(found.dtype):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified dtype {dtype.name} "
+            f"and found dtype {found.dtype.name}."
+        )
+
+
+def _add_regularization_loss(
+    variable: Variable, name: str, regularizer: Callable[[Variable], Any]
+) -> None:
+    graph = default_graph()
+    with graph.colocate_with(variable.op), graph.name_scope(name + "/Regularizer/"):
+        loss = regularizer(variable)
+    if loss is not None:
+        graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+
+def _takes_no_arguments(function: Any) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return not any(
+        p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        for p in parameters
+    )
+
+
+def _initial_value_function(
+    name: str, initializer: Any, dims: Any, dtype: DType, partition_info: _PartitionInfo | None
+) -> Callable[[], Any]:
+    """What makes the first value: the initializer, called with what it takes of shape and dtype."""
+    if isinstance(initializer, type):  # ``tf.zeros_initializer`` stands for an instance of it
+        initializer = initializer()
+    if dims is None or None in dims:
+        if not _takes_no_arguments(initializer):
+            raise ValueError(
+                f"Shape of a new variable ({name}) must be fully defined, but instead was "
+                f"{TensorShape(dims)}."
+            )
+        return initializer  # type: ignore[no-any-return]
+
+    def make() -> Any:
+        try:
+            names = set(inspect.signature(initializer).parameters)
+        except (TypeError, ValueError):
+            names = {"shape", "dtype"}
+        arguments: dict[str, Any] = {}
+        if "dtype" in names or "kwargs" in names:
+            arguments["dtype"] = dtype.base_dtype
+        if partition_info is not None and "partition_info" in names:
+            arguments["partition_info"] = partition_info
+        if not names:
+            return initializer()
+        return initializer(list(dims), **arguments)
+
+    return make
+
+
+def _default_initializer(name: str, dtype: DType) -> Any:
+    from dataflow.ops import initializers
+
+    if dtype.is_floating:
+        return initializers.glorot_uniform_initializer()
+    if dtype.is_integer or dtype.is_bool or dtype.is_complex or dtype.kind == "S":
+        return initializers.zeros_initializer()
+    raise ValueError(f"An initializer for variable {name} of {dtype.name} is required")
+
+
+class _PartitionInfo:
+    """What an initializer of a part may want to know of the whole."""
+
+    def __init__(self, full_shape: Any, var_offset: list[int]) -> None:
+        self.full_shape = list(full_shape)
+        self.var_offset = var_offset
+
+
+def _check_shared_parts(
+    found: PartitionedVariable, dims: Any, dtype: DType, partitions: list[int] | None, reuse: Any
+) -> None:
+    """Raises `ValueError` where ``found`` is not what `get_variable` was asked for."""
+    if not reuse:
+        raise ValueError(
+            f"Partitioned variable with name {found.name} already exists. Did you mean to set "
+            "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    if not shapes.compatible(dims, shapes.as_dims(found.shape)):
+        raise ValueError(
+            f"Trying to reuse partitioned variable {found.name}, but specified shape "
+            f"{TensorShape(dims)} and found shape {found.shape}."
+        )
+    if not dtype.is_compatible_with(found.dtype):
+        raise ValueError(
+            f"Trying to reuse partitioned variable {found.name}, but specified dtype {dtype.name} "
+            f"and found dtype {found.dtype.name}."
+        )
+    if partitions is not None and partitions != found.partitions:
+        raise ValueError(
+            f"Trying to reuse partitioned variable {found.name}, but specified partitions "
+            f"{partitions} and found partitions {found.partitions}."
+        )
+
+
+def get_partitioned(
+    name: str,
+    shape: Any,
+    dtype: DType,
+    initializer: Any,
+    regularizer: Any,
+    reuse: Any,
+    partitioner: Any,
+    settings: Mapping[str, Any],
+) -> PartitionedVariable:
+    """A variable in parts, as ``partitioner`` cuts it; ``settings`` are arguments of `Variable`."""
+    store = variable_store()
+    if name in store.variables:
+        raise ValueError(
+            f"A partitioner was provided, but an unpartitioned version of the variable was found: "
+            f"{name}. Leave the partitioner out to share it."
+        )
+    dims = shapes.as_dims(shape)
+    if dims is None and initializer is not None and hasattr(initializer, "shape"):
+        dims = shapes.as_dims(initializer.shape)
+    partitions = None
+    if partitioner is not None:
+        partitions = partitions_of(name, dims, dtype, partitioner)
+    found = store.partitioned.get(name)
+    if found is not None:
+        _check_shared_parts(found, dims, dtype, partitions, reuse)
+        return found
+    if reuse is True:
+        raise ValueError(
+            f"PartitionedVariable {name} does not exist, or was not created with "
+            "tf.get_variable(). Did you mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    assert partitions is not None and dims is not None
+    parts: list[Variable] = []
+    for i, (offsets, part_dims) in enumerate(_slices(dims, partitions)):
+        part_initializer = initializer
+        part_shape: list[int] | None = part_dims
+        if initializer is not None and not callable(initializer):
+            from dataflow.ops.array import slice_
+
+            part_initializer, part_shape = slice_(initializer, offsets, part_dims), None
+        part = _get_single(
+            f"{name}/part_{i}", part_shape, dtype, part_initializer, regularizer, reuse, settings,
+            _PartitionInfo(dims, offsets),
+        )  # fmt: skip
+        part._set_save_slice_info(
+            SaveSliceInfo(name, [int(d) for d in dims if d is not None], offsets, part_dims)
+        )
+        parts.append(part)
+    result = PartitionedVariable(name, dims, dtype, parts, partitions)
+    store.partitioned[name] = result
+    return result
+
+
+def _slices(dims: Any, partitions: list[int]) -> Iterator[tuple[list[int], list[int]]]:
+    """(offsets, sizes) of each part along the one axis that is cut; the first parts take the rest."""
+    axis = next((i for i, p in enumerate(partitions) if p > 1), 0)
+    count = partitions[axis]
+    size, extra = divmod(dims[axis] or 0, count)
+    offset = 0
+    for i in range(count):
+        offsets, part_dims = [0] * len(dims), [*dims]
+        offsets[axis], part_dims[axis] = offset, size + (i < extra)
+        yield offsets, part_dims
+        offset += part_dims[axis]
