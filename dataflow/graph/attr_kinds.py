@@ -6,9 +6,12 @@ before anything reads its value.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dataflow.graph.registry import OpDef, short_repr
+from dataflow.graph.op_signature import short_repr
+
+if TYPE_CHECKING:
+    from dataflow.graph.op_def import OpDef
 
 #: For each kind of attribute its name in messages and its field; those of lists are inside ``list``.
 _FIELDS = {

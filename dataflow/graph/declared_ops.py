@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op, not_differentiable
 
 
 def declare_op(

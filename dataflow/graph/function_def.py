@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.dtypes import as_dtype
-from dataflow.graph.registry import OpDef, all_ops, get_op
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import all_ops, get_op
 from dataflow.providers import provided
 
 

@@ -19,7 +19,7 @@ from dataflow.graph.tensor import Tensor
 
 if TYPE_CHECKING:
     from dataflow.dtypes import DType
-    from dataflow.graph.registry import OpDef
+    from dataflow.graph.op_def import OpDef
 
 _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 #: Names that were found valid: the same few are asked for again and again.

@@ -15,8 +15,10 @@ from dataflow.graph import tracebacks
 from dataflow.graph.attr_kinds import check_kind, check_numbers, kind_of
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import infer_type_attrs
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.op_signature import normalize_attr
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import OpDef, all_ops, get_op, normalize_attr
+from dataflow.graph.registry import all_ops, get_op
 from dataflow.graph.serialize import attr_value
 from dataflow.graph.tensor import Tensor
 

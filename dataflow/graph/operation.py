@@ -11,7 +11,7 @@ from dataflow.graph.tensor import Tensor, session_for
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
-    from dataflow.graph.registry import OpDef
+    from dataflow.graph.op_def import OpDef
 
 
 class Operation:

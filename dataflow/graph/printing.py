@@ -10,7 +10,7 @@ from dataflow.graph import tracebacks
 from dataflow.shapes import list_dims
 
 if TYPE_CHECKING:
-    from dataflow.graph.registry import OpDef
+    from dataflow.graph.op_def import OpDef
     from dataflow.graph.tensor import Tensor
 
 

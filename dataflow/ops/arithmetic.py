@@ -12,7 +12,8 @@ from dataflow import dtypes
 from dataflow.dtypes import COMPLEX, FLOATING, NUMBERS, REAL_NUMBERS, DType
 from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import OpDef, define_op, get_op, not_differentiable
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients

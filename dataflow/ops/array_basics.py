@@ -13,7 +13,8 @@ from dataflow.graph.conversion import (
     register_tensor_conversion_function,
 )
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import INDEX, define_op, get_op, not_differentiable
+from dataflow.graph.op_signature import INDEX
+from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.casts import cast
 from dataflow.ops.indexed_slices import IndexedSlices, takes_slices

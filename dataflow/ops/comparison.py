@@ -6,7 +6,8 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INTEGERS, NUMBERS, REAL_NUMBERS
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.broadcasting import broadcast_dims
 from dataflow.shapes import Dims, broadcast

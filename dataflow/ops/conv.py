@@ -10,7 +10,9 @@ import sys
 from typing import Any
 
 from dataflow.dtypes import FLOATING, INDICES, int32
-from dataflow.graph.registry import Defaulted, OpDef, define_op
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.costs import windows

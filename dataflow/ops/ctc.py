@@ -7,7 +7,8 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import Defaulted, define_op, not_differentiable
+from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.array_basics import prevent_gradient_op

@@ -7,7 +7,7 @@ given to ``map`` and others are graphs of their own, kept in the attribute ``f``
 from __future__ import annotations
 
 from dataflow.graph.declared_ops import declare_op
-from dataflow.graph.registry import OpDef
+from dataflow.graph.op_def import OpDef
 
 _ELEMENTS = "output_types: list[DType], output_shapes: list[Shape]"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.dtypes import FLOATING, REAL_NUMBERS
-from dataflow.graph.registry import OpDef, define_op
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.conv import (
     check_padding,

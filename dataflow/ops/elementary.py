@@ -7,7 +7,8 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.dtypes import COMPLEX, FLOATING, INTEGERS, DType
 from dataflow.graph.conversion import CompositeOperand, convert_to_tensor
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import (

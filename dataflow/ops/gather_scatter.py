@@ -8,7 +8,9 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import Defaulted, OpDef, define_op, get_op, not_differentiable
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import (
     axis_of,

@@ -12,7 +12,8 @@ import numpy as np
 
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType
-from dataflow.graph.registry import Defaulted, define_op, not_differentiable
+from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, shape
 from dataflow.ops.static_value import static_dims, static_value

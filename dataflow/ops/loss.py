@@ -9,7 +9,8 @@ from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import Defaulted, define_op
+from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.activation import log_softmax_op, relu_op, softmax_op

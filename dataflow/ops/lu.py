@@ -8,7 +8,8 @@ from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import INDEX, define_op
+from dataflow.graph.op_signature import INDEX
+from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.assertions import assert_equal, assert_less, assert_rank_at_least

@@ -10,7 +10,8 @@ from dataflow import dtypes
 from dataflow.dtypes import FLOATING
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import Defaulted, define_op
+from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.elementary import exp_op, log_op, rsqrt_op, square_op

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.conversion import internal_convert
-from dataflow.graph.registry import OpDef
+from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import arithmetic, comparison, elementary, matmul, slicing
 from dataflow.ops.variables import Variable

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes, shapes
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims
 

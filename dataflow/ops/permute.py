@@ -9,7 +9,8 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import INDEX, define_op, get_op
+from dataflow.graph.op_signature import INDEX
+from dataflow.graph.registry import define_op, get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, product_of, rank, reshape, shape, zeros
 from dataflow.ops.sources import constant

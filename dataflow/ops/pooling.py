@@ -8,7 +8,9 @@ from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS, DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import Defaulted, OpDef, define_op
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.conv import check_padding, check_rank, format_axes, pairs_of

@@ -14,7 +14,7 @@ from dataflow.graph.conversion import (
     register_tensor_conversion_function,
 )
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import OpDef
+from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor, session_for
 from dataflow.ops import array
 from dataflow.ops.arithmetic import maximum_op

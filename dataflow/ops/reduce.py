@@ -11,8 +11,9 @@ from dataflow import dtypes
 from dataflow.dtypes import INDICES, NUMBERS, REAL_NUMBERS, DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import add, conj_if_complex, maximum_op, real_div_op, sub_op

@@ -10,7 +10,8 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import set_builders
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import Array, define_op, get_op, not_differentiable, short_repr
+from dataflow.graph.op_signature import Array, short_repr
+from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import takes_slices
 from dataflow.shapes import Dims, Shape

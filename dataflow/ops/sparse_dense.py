@@ -7,7 +7,9 @@ from typing import Any
 from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import Defaulted, OpDef, define_op
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.arithmetic import QUOTIENT_DTYPES
 from dataflow.ops.array_basics import need_rank, reshape, shape, zeros

@@ -9,7 +9,8 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import reshape
 from dataflow.ops.concat_split import concat

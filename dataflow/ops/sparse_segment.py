@@ -6,7 +6,8 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS
-from dataflow.graph.registry import OpDef, define_op
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import maximum_op, real_div_op

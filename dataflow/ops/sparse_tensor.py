@@ -16,7 +16,7 @@ from dataflow.graph.conversion import (
     register_tensor_conversion_function,
 )
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import OpDef
+from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
 from dataflow.ops.static_value import static_dims

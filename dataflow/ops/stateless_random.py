@@ -8,7 +8,8 @@ from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS, DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.arithmetic import add, mul_op
 from dataflow.ops.random import multinomial_dims, shape_tensor

@@ -10,7 +10,8 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import INDEX, define_op, not_differentiable
+from dataflow.graph.op_signature import INDEX
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, rank, reshape
 from dataflow.ops.renamed_arguments import renamed

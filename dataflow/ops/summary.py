@@ -15,7 +15,8 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import Array, Defaulted, define_op, not_differentiable
+from dataflow.graph.op_signature import Array, Defaulted
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.graph_functions import name_scope
 from dataflow.shapes import Dims

@@ -8,7 +8,8 @@ from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import Defaulted, define_op, not_differentiable
+from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, reshape, shape
 from dataflow.ops.concat_split import stack

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.op_signature import ArgSpec
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import ArgSpec, OpDef
 
 HOST = "host"
 DEVICE = "device"

@@ -11,7 +11,8 @@ from dataflow.formats.atomic_files import write_atomically
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.import_graph import import_graph_def
-from dataflow.graph.registry import get_op, normalize_attr
+from dataflow.graph.op_signature import normalize_attr
+from dataflow.graph.registry import get_op
 from dataflow.graph.serialize import set_attr
 from dataflow.ops.variables import Variable
 

@@ -16,7 +16,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import flatten
-from dataflow.graph.registry import OpDef
+from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.control_flow import group, tuple_

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.graph.registry import OpDef, all_ops
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import all_ops
 
 ROWS, WIDTH = 6000, 8  # more than one block of the kernels that work in blocks
 

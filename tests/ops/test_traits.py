@@ -14,7 +14,8 @@ import pytest
 import dataflow
 import dataflow as tf
 import dataflow.kernels
-from dataflow.graph.registry import OpDef, all_ops, define_op
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import all_ops, define_op
 from dataflow.kernels.loader import all_kernels
 from dataflow.runtime import concurrency
 from tests.samples import all_samples
@@ -280,7 +281,7 @@ BY_TYPE = {
 #: Words that are names of ops and of something else: the kind of an attribute, a Python function.
 OTHER_WORDS = {
     "graph/attr_kinds.py": "Shape",
-    "graph/registry.py": "Shape",
+    "graph/op_signature.py": "Shape",
     "graph/serialize.py": "Shape",
 }
 #: Parts of the package that build graphs, or look at those of learners; they decide nothing.

@@ -14,8 +14,9 @@ import numpy as np
 from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import InvalidArgumentError, UnimplementedError
 from dataflow.graph.graph import Graph
+from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import OpDef, get_op
+from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import TensorShape
 
