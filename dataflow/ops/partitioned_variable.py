@@ -27,7 +27,7 @@ class PartitionedVariable:
         self._dtype = as_dtype(dtype)
         self._variable_list = sorted(
             variable_list,
-            key=lambda v: tuple(v._save_slice_info.var_offset if v._save_slice_info else ()),
+            key=lambda v: tuple(v._get_save_slice_info().var_offset if v._save_slice_info else ()),
         )
         self._partitions = partitions
 
@@ -100,7 +100,7 @@ class PartitionedVariable:
         tensor = convert_to_tensor(value)
         result = []
         for v in self._variable_list:
-            info = v._save_slice_info
+            info = v._get_save_slice_info()
             assert info is not None
             part = slice_(tensor, info.var_offset, info.var_shape)
             result.append(v.assign(part, use_locking, name, read_value))
@@ -112,3 +112,8 @@ class PartitionedVariable:
         from dataflow.ops.control_flow import group
 
         return group(*[v.initializer for v in self._variable_list])
+
+
+def _offset(part: Variable) -> tuple[int, ...]:
+    info = part._get_save_slice_info()
+    return tuple(info.var_offset) if info else ()
