@@ -27,7 +27,7 @@ class PartitionedVariable:
         self._dtype = as_dtype(dtype)
         self._variable_list = sorted(
             variable_list,
-            key=lambda v: tuple(v._get_save_slice_info().var_offset if v._save_slice_info else ()),
+            key=_offset,
         )
         self._partitions = partitions
 
