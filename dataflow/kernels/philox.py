@@ -18,6 +18,9 @@ from dataflow.kernels.cuda.compiler import can_compile
 
 #: Words in a block: each value of the counter gives so many.
 BLOCK_WORDS = 4
+#: So many numbers are transformed at once: what lies between the steps stays in the cache, and does not
+#: take many times the memory of the result.
+PIECE = 1 << 16
 
 
 class Stream:
@@ -127,13 +130,16 @@ def standard_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
     if xp is not np and can_compile(xp):
         cuda_philox.make_normal(xp, u)
         return u[:count].astype(dtype, copy=False)
-    radius = u[:pairs]
-    xp.subtract(1, radius, out=radius)  # (0, 1], so that the logarithm is finite
-    xp.log(radius, out=radius)
-    radius *= work.type(-2)
-    xp.sqrt(radius, out=radius)
-    angle = u[pairs:] * work.type(2 * np.pi)
-    result = xp.empty(2 * pairs, dtype=work)
-    xp.multiply(radius, xp.cos(angle), out=result[:pairs])
-    xp.multiply(radius, xp.sin(angle, out=angle), out=result[pairs:])
-    return result[:count].astype(dtype, copy=False)
+    for first in range(0, pairs, PIECE):
+        radius = u[first : min(first + PIECE, pairs)]
+        angle = u[pairs + first : pairs + first + len(radius)]
+        xp.subtract(1, radius, out=radius)  # (0, 1], so that the logarithm is finite
+        xp.log(radius, out=radius)
+        radius *= work.type(-2)
+        xp.sqrt(radius, out=radius)
+        angle *= work.type(2 * np.pi)
+        cosine = xp.cos(angle)
+        xp.sin(angle, out=angle)
+        angle *= radius
+        radius *= cosine
+    return u[:count].astype(dtype, copy=False)

@@ -14,7 +14,7 @@ from dataflow.kernels.cuda.elementwise import bind_region
 from dataflow.kernels.jit.expression import Region
 from dataflow.kernels.jit.tracer import region_of
 from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
-from dataflow.kernels.philox import Stream, standard_normal, stream_of, uniform
+from dataflow.kernels.philox import PIECE, Stream, standard_normal, stream_of, uniform
 from dataflow.kernels.registry import kernel
 
 _HOST = "drawn by rejection, one number at a time: there is nothing for a GPU to do at once"
@@ -61,9 +61,11 @@ def _truncated_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
     if xp is not np and can_compile(xp):
         z = xp.empty(u.shape, work)
         bind_region(xp, _truncated(np.dtype(work).name))(u.shape, [u], [z])
-    else:
-        z = _truncated_of(xp, u, work)
-    return z.astype(dtype, copy=False)
+        return z.astype(dtype, copy=False)
+    for first in range(0, count, PIECE):
+        piece = u[first : first + PIECE]
+        piece[...] = _truncated_of(xp, piece, work)
+    return u.astype(dtype, copy=False)
 
 
 def _truncated_of(xp: Any, u: Any, number: Callable[[float], Any]) -> Any:

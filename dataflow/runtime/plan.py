@@ -17,7 +17,12 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.bfloat16 import bind_node
 from dataflow.kernels.blas import num_threads, single_threaded
 from dataflow.kernels.loader import get_kernel
-from dataflow.kernels.malloc_tuning import keep_freed_memory, without_collecting
+from dataflow.kernels.malloc_tuning import (
+    give_back_after_compiling,
+    give_back_when_it_dies,
+    keep_freed_memory,
+    without_collecting,
+)
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import cpu_only_reason
@@ -89,8 +94,10 @@ class Plan:
         self.cuda_graphs: Any = None
         #: Whether it has warned of a NaN or an infinity; once is enough.
         self.told_of_nan = False
+        self._gives_back = False
         placed = self._from_the_beginning(devices)
         self._use(placed, self.generator(placed).generate())
+        give_back_after_compiling(len(self.ops))
         self._rebuild = fetches.rebuild
         self.thread_scopes = self._thread_scopes()
         #: Runs until rewriting starts; 0 while runs do it in steps, and -1 after that.
@@ -133,6 +140,9 @@ class Plan:
     ) -> Steps[None]:
         """As `rewrite`, in steps; the plan does not change until all are done."""
         keep_freed_memory()
+        if not self._gives_back:
+            self._gives_back = True
+            give_back_when_it_dies(self)
         if self._options is None or len(self.ops) < self._options.min_nodes:
             return
         from dataflow.rewrites import engine
@@ -168,6 +178,7 @@ class Plan:
         self.journal = rewritten.journal
         self.cuda_graphs = cuda_graphs
         self._use(placed, generated, dims_are_equal(equal_dims) if equal_dims else None)
+        give_back_after_compiling(len(self.ops))
 
     def _use(
         self,

@@ -330,5 +330,5 @@ GOALS = {
     "gradients": (0.1, None),
     "first_run": (0.2, None),
     "dataset": (0.5, None),
-    "peak_memory": (0.4, None),
+    "peak_memory": (0.35, None),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from dataflow.dtypes import as_dtype
-from dataflow.kernels import random
+from dataflow.kernels import philox, random
 from dataflow.kernels.jit import native_ufunc
 from dataflow.kernels.normal_quantile import normal_quantile
 from dataflow.kernels.philox import Stream, uniform
@@ -90,3 +91,26 @@ def test_quantiles_of_all_of_the_line() -> None:
         wanted = [[float(normal_quantile(np, np.float64(x))) for x in row] for row in p.T]
     np.testing.assert_array_equal(got, wanted)
     np.testing.assert_allclose(got[3:, 0], [-2.053748910631823, 0.0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("draw", [random._truncated_normal, philox.standard_normal])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_pieces_change_no_number_and_save_memory(
+    monkeypatch: pytest.MonkeyPatch, draw: Any, dtype: Any
+) -> None:
+    count = 1_000_001
+    wanted = np.dtype(np.float64 if dtype == np.float64 else np.float32).itemsize * count
+    tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        in_pieces = draw(np, Stream(3, 4), count, np.dtype(dtype))
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    bytes_of_a_piece = philox.PIECE * 8
+    assert peak < 1.6 * wanted + 8 * bytes_of_a_piece
+    for module in (philox, random):
+        monkeypatch.setattr(module, "PIECE", count)
+    at_once = draw(np, Stream(3, 4), count, np.dtype(dtype))
+    assert in_pieces.tobytes() == at_once.tobytes()

@@ -19,7 +19,7 @@ from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
-from dataflow.kernels.malloc_tuning import keep_freed_memory
+from dataflow.kernels.malloc_tuning import give_back_when_it_dies, keep_freed_memory
 from dataflow.kernels.xp import gpus
 from dataflow.ops.transfer import COPIES
 from dataflow.placement.groups import reference_inputs
@@ -271,6 +271,7 @@ class CompiledPartition:
         from dataflow.rewrites import engine
 
         keep_freed_memory()
+        give_back_when_it_dies(self)
         assert self._options is not None
         for number, segment in enumerate(self.plan.segments):
             rewritten = yield from engine.apply_gradually(

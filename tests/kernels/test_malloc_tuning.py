@@ -1,0 +1,76 @@
+"""What is free goes back to the system when a plan dies, and a dropped graph leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.kernels import malloc_tuning
+
+
+@pytest.fixture
+def given_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Grows by one whenever memory is given back; cycles are collected only where a test says so."""
+    calls: list[int] = []
+    monkeypatch.setattr(malloc_tuning, "give_back_freed_memory", lambda: calls.append(1))
+    gc.collect()
+    calls.clear()
+    gc.disable()
+    yield calls
+    gc.enable()
+
+
+def train(num_steps: int) -> tuple[Any, Any]:
+    """A small network, trained with Adam: its session and graph."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [None, 3])
+        hidden = tf.layers.dense(x, 4, tf.nn.relu)
+        loss = tf.reduce_mean(tf.square(tf.layers.dense(hidden, 1)))
+        step = tf.train.AdamOptimizer().minimize(loss)
+        session = tf.Session()
+        session.run(tf.global_variables_initializer())
+        for _ in range(num_steps):
+            session.run([step, loss], {x: np.ones((2, 3), np.float32)})
+    return session, graph
+
+
+@pytest.mark.parametrize("close", [False, True])
+def test_a_dropped_graph_leaves_nothing(given_back: list[int], close: bool) -> None:
+    session, graph = train(5)
+    plans = list(session._plans.values())
+    assert any(plan.journal for plan in plans)  # rewritten
+    alive = [weakref.ref(one) for one in (session, graph, *plans, *graph.get_operations())]
+    del plans
+    if close:
+        session.close()
+    assert not given_back
+    del session, graph
+    gc.collect()
+    assert not any(ref() for ref in alive)
+    assert given_back == [1]
+    gc.collect()
+    assert given_back == [1]
+
+
+def test_a_graph_that_ran_once_gives_nothing_back(given_back: list[int]) -> None:
+    train(1)
+    gc.collect()
+    assert not given_back
+
+
+def test_what_compiling_a_large_plan_took_goes_back(given_back: list[int]) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [])
+        session.run(tf.tanh(x), {x: 1.0})
+        assert not given_back
+        y = x
+        for _ in range(malloc_tuning._MANY_LINES):
+            y = tf.tanh(y)
+        session.run(y, {x: 1.0})
+        assert given_back == [1]
