@@ -242,7 +242,8 @@ def sample_from_datasets(
     """Elements of ``datasets``, drawn at random: each with its weight, or all alike.
 
     ``weights``: numbers, one a dataset, or a dataset of such rows. A dataset that has ended is passed
-    over, or with ``stop_on_empty_dataset`` ends the result.
+    over, or with ``stop_on_empty_dataset`` ends the result; one whose weight is the number 0 is left out,
+    as in TensorFlow: the end does not wait for it.
     """
     from dataflow.ops.elementary import log
     from dataflow.ops.random import multinomial
@@ -253,11 +254,18 @@ def sample_from_datasets(
     else:
         if weights is None:
             weights = [1.0 / len(datasets)] * len(datasets)
-        if not isinstance(weights, Tensor) and len(weights) != len(datasets):
-            raise ValueError(
-                f"`weights` must have one number for each of {len(datasets)} datasets, "
-                f"got {len(weights)}."
-            )
+        if not isinstance(weights, Tensor):
+            if len(weights) != len(datasets):
+                raise ValueError(
+                    f"`weights` must have one number for each of {len(datasets)} datasets, "
+                    f"got {len(weights)}."
+                )
+            drawn = [(d, w) for d, w in zip(datasets, weights, strict=True) if w > 0]
+            if not drawn:
+                return datasets[0].take(0)
+            datasets, weights = [d for d, _ in drawn], [w for _, w in drawn]
+        if len(datasets) == 1:
+            return datasets[0]
         rows = Dataset.from_tensors(weights).repeat()
 
     def draw(row: Any) -> Any:

@@ -146,6 +146,10 @@ def test_drawing_from_datasets() -> None:
         10,
         11,
     ]
+    unweighted = [*ends, tf.data.Dataset.range(20, 22)]
+    assert len(values(experimental.sample_from_datasets(unweighted, [0.5, 0.5, 0.0], 1))) == 7
+    assert values(experimental.sample_from_datasets(ends, [0.0, 1.0])) == [10, 11]
+    assert values(experimental.sample_from_datasets(ends, [0.0, 0.0])) == []
     with pytest.raises(ValueError, match="one number for each of 3 datasets, got 1"):
         experimental.sample_from_datasets(parts, [1.0])
 

@@ -26,9 +26,9 @@ def text_file(content: bytes) -> str:
     file.write(content)
     file.close()
     import atexit
-    import os
+    from pathlib import Path
 
-    atexit.register(os.unlink, file.name)
+    atexit.register(Path(file.name).unlink, missing_ok=True)
     return file.name
 
 
@@ -37,8 +37,14 @@ def counted(tf: Any) -> Any:
 
 
 def written(tf: Any) -> Any:
-    """How many bytes a file has: two records of one byte, each with its length and two checksums."""
+    """How many bytes a file has: two records of one byte, each with its length and two checksums.
+
+    The file is not there before: TensorFlow folds ``read_file`` of a file that it can read already.
+    """
+    import os
+
     path = text_file(b"")
+    os.unlink(path)
     records = tf.data.Dataset.from_tensor_slices(["a", "b"])
     with tf.control_dependencies([tf.data.experimental.TFRecordWriter(path).write(records)]):
         return tf.size(tf.decode_raw(tf.read_file(path), tf.uint8))
