@@ -21,6 +21,8 @@ _provide(
     ragged_math="dataflow.ops.ragged_math",
     # An op type that is not registered yet is looked for in all the files of ops.
     all_ops="dataflow.ops.all",
+    # tf.dtypes has functions, too.
+    dtype_functions="dataflow.ops.dtype_functions",
     # A function of a GraphDef's library becomes a graph of its own, which knows how to run.
     function_graph="dataflow.data.functions:FunctionGraph",
     # A session connects to a cluster, and explains a run.

@@ -429,6 +429,7 @@ from dataflow.ops.parsing import (
     serialize_tensor as serialize_tensor,
     SparseFeature as SparseFeature,
     VarLenFeature as VarLenFeature,
+    decode_json_example as decode_json_example,
 )
 from dataflow.ops.partitioners import (
     fixed_size_partitioner as fixed_size_partitioner,
@@ -443,6 +444,8 @@ from dataflow.ops.quantize import (
     fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient,
     quantize as quantize,
     quantize as quantize_v2,
+    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+    fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
 )
 from dataflow.ops.queue import (
     FIFOQueue as FIFOQueue,
@@ -717,7 +720,11 @@ from tensorboard.compat.proto.attr_value_pb2 import (
     NameAttrList as NameAttrList,
 )
 from tensorboard.compat.proto.config_pb2 import RunMetadata as RunMetadata
-from tensorboard.compat.proto.event_pb2 import Event as Event, SessionLog as SessionLog
+from tensorboard.compat.proto.event_pb2 import (
+    Event as Event,
+    LogMessage as LogMessage,
+    SessionLog as SessionLog,
+)
 from tensorboard.compat.proto.graph_pb2 import GraphDef as GraphDef
 from tensorboard.compat.proto.histogram_pb2 import HistogramProto as HistogramProto
 from tensorboard.compat.proto.meta_graph_pb2 import (
@@ -725,7 +732,10 @@ from tensorboard.compat.proto.meta_graph_pb2 import (
     TensorInfo as TensorInfo,
 )
 from tensorboard.compat.proto.node_def_pb2 import NodeDef as NodeDef
-from tensorboard.compat.proto.summary_pb2 import Summary as Summary
+from tensorboard.compat.proto.summary_pb2 import (
+    Summary as Summary,
+    SummaryMetadata as SummaryMetadata,
+)
 from dataflow.python import pywrap_tensorflow as pywrap_tensorflow
 from dataflow.python.platform import resource_loader as resource_loader
 from dataflow.shim import as_tensorflow as as_tensorflow
@@ -781,4 +791,7 @@ from dataflow.traced_functions import (
     GradientTape as GradientTape,
     Module as Module,
     function as function,
+)
+from dataflow.ops.permute import (
+    extract_volume_patches as extract_volume_patches,
 )

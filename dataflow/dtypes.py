@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.extras import install
+from dataflow.namespaces import absent
+from dataflow.providers import provided
 
 _REF_OFFSET = 100
 
@@ -306,3 +308,14 @@ def as_dtype(type_value: Any) -> DType:
 _QUANTIZED = (qint8, quint8, qint32, qint16, quint16)
 #: The dtypes of quantized numbers, and of references to them.
 QUANTIZED_DTYPES = frozenset({*_QUANTIZED, *(dtype.as_ref for dtype in _QUANTIZED)})
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """What `tf.dtypes` has beside the dtypes themselves: ``bool``, and functions of tensors."""
+        if name == "bool":  # in this file the word is Python's
+            return bool_
+        if name in ("as_string", "cast", "complex", "saturate_cast"):
+            return getattr(provided("dtype_functions"), name)
+        raise absent(__name__, name, globals())

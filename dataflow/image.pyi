@@ -33,6 +33,7 @@ from dataflow.ops.image_files import (
     extract_jpeg_shape as extract_jpeg_shape,
     extract_patches as extract_patches,
     is_jpeg as is_jpeg,
+    random_jpeg_quality as random_jpeg_quality,
 )
 from dataflow.ops.image_geometry import (
     central_crop as central_crop,

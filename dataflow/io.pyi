@@ -28,6 +28,7 @@ from dataflow.ops.parsing import (
     serialize_tensor as serialize_tensor,
     SparseFeature as SparseFeature,
     VarLenFeature as VarLenFeature,
+    decode_json_example as decode_json_example,
 )
 from dataflow.ops.queue import (
     PaddingFIFOQueue as PaddingFIFOQueue,

@@ -1,3 +1,4 @@
+from dataflow import lookup_experimental as experimental
 from dataflow.ops.lookup import StaticHashTable as StaticHashTable
 from dataflow.ops.table_initializers import (
     KeyValueTensorInitializer as KeyValueTensorInitializer,

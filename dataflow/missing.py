@@ -93,6 +93,109 @@ _GROUPS = (
         "arithmetic on quantized tensors is not here; use "
         "tf.quantization.fake_quant_with_min_max_vars.",
     ),
+    (
+        "layers",
+        "experimental",
+        "it gave layers variables of their own, whatever their names; use layers of tf.keras.layers.",
+    ),
+    (
+        "data.experimental",
+        "make_saveable_from_iterator CheckpointInputPipelineHook",
+        "where an iterator stands is not saved; save the number of the elements that were read, and "
+        "begin with dataset.skip(number).",
+    ),
+    (
+        "data.experimental",
+        "AutotuneAlgorithm AutotuneOptions DatasetInitializer enable_debug_mode from_list "
+        "index_table_from_dataset pad_to_cardinality service snapshot table_from_dataset",
+        "it came with TensorFlow 2; make datasets with tf.data.Dataset, and tables with tf.lookup.",
+    ),
+    (
+        "data.experimental",
+        "RaggedTensorStructure TensorArrayStructure dense_to_ragged_batch",
+        "elements of datasets are dense or sparse tensors here; use dataset.padded_batch, or "
+        "tf.data.experimental.dense_to_sparse_batch.",
+    ),
+    (
+        "data.experimental",
+        "StatsAggregator StatsOptions bytes_produced_stats latency_stats set_stats_aggregator",
+        "it measured pipelines; use a traced run and tf.python.client.timeline.",
+    ),
+    (
+        "estimator.experimental",
+        "LinearSDCA",
+        "it was an optimizer of linear models; use tf.train.FtrlOptimizer.",
+    ),
+    (
+        "estimator.experimental",
+        "KMeans",
+        "it was k-means as an estimator; use scikit-learn's KMeans.",
+    ),
+    (
+        "estimator.experimental",
+        "InMemoryEvaluatorHook",
+        "it evaluated within the training; use tf.estimator.train_and_evaluate.",
+    ),
+    (
+        "estimator",
+        "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor",
+        "they were gradient boosted trees; use scikit-learn's GradientBoostingClassifier.",
+    ),
+    (
+        "contrib.estimator",
+        "InMemoryEvaluatorHook",
+        "it evaluated within the training; use tf.estimator.train_and_evaluate.",
+    ),
+    (
+        "contrib.estimator",
+        "replicate_model_fn TowerOptimizer",
+        "it copied a model to several GPUs; place towers with tf.device.",
+    ),
+    (
+        "contrib.estimator",
+        "boosted_trees_classifier_train_in_memory boosted_trees_regressor_train_in_memory",
+        "they were gradient boosted trees; use scikit-learn's GradientBoostingClassifier.",
+    ),
+    (
+        "contrib.estimator",
+        "RNNClassifier RNNEstimator",
+        "they were recurrent networks over sequence columns; write a model_fn with "
+        "tf.contrib.feature_column.sequence_input_layer and tf.nn.dynamic_rnn.",
+    ),
+    (
+        "contrib.estimator",
+        "SavedModelEstimator export_all_saved_models export_saved_model_for_mode",
+        "they wrote and read SavedModels of several modes; use "
+        "estimator.experimental_export_all_saved_models and tf.saved_model.loader.load.",
+    ),
+    (
+        "summary",
+        "initialize all_v2_summary_ops",
+        "it began TensorFlow 2's summaries; use tf.summary.FileWriter(logdir, graph).",
+    ),
+    ("summary", "get_summary_description", "it read a node's attribute; use node.attr."),
+    (
+        "train",
+        "do_quantize_training_on_graphdef",
+        "it put fake quantization into a graph; write tf.quantization.fake_quant_with_min_max_vars.",
+    ),
+    (
+        "quantization",
+        "quantize_and_dequantize_v2 experimental",
+        "it came with TensorFlow 2; use tf.quantization.quantize_and_dequantize.",
+    ),
+    (
+        "quantization",
+        "quantized_concat",
+        "arithmetic on quantized tensors is not here; use "
+        "tf.quantization.fake_quant_with_min_max_vars.",
+    ),
+    ("nn", "experimental", "it came with TensorFlow 2; use tf.nn.dropout."),
+    (
+        "compat",
+        "v2 forward_compat forward_compatible forward_compatibility_horizon",
+        "dataflow is TensorFlow 1's graph mode; use the names of tf itself.",
+    ),
     ("", "user_ops", "it holds an example of a C++ op; write ops with tf.py_func."),
     ("", "wrap_function", "call the function: its nodes are added to the graph."),
     (

@@ -144,3 +144,7 @@ from dataflow.ops.moments import (
     compute_average_loss as compute_average_loss,
     scale_regularization_loss as scale_regularization_loss,
 )
+from dataflow.ops.fractional_pooling import (
+    fractional_avg_pool as fractional_avg_pool,
+    fractional_max_pool as fractional_max_pool,
+)

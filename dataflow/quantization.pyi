@@ -5,4 +5,7 @@ from dataflow.ops.quantize import (
     fake_quant_with_min_max_vars as fake_quant_with_min_max_vars,
     fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient,
     quantize as quantize,
+    fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+    fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
+    quantize_and_dequantize as quantize_and_dequantize,
 )

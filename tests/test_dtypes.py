@@ -73,3 +73,13 @@ def test_copies_are_the_same_object() -> None:
 def test_printing() -> None:
     assert str(tf.float32) == "<dtype: 'float32'>"
     assert repr(tf.bool) == "tf.bool"
+
+
+def test_the_functions_of_dtypes() -> None:
+    assert tf.dtypes.bool is tf.bool and tf.dtypes.cast is tf.cast
+    assert tf.dtypes.saturate_cast is tf.saturate_cast and tf.dtypes.complex is tf.complex
+    assert tf.dtypes.as_string is tf.as_string
+    with pytest.raises(
+        AttributeError, match=r"tf\.dtypes\.float33 is not part.*tf\.dtypes\.float32"
+    ):
+        tf.dtypes.float33

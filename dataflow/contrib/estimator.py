@@ -1,15 +1,29 @@
-"""``tf.contrib.estimator``: the heads under their older names, and `add_metrics`."""
+"""``tf.contrib.estimator``: heads under their older names, early stopping, and what changes an estimator."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dataflow.estimator.class_heads import BinaryClassHead, MultiClassHead
+from dataflow.estimator.early_stopping import (
+    make_early_stopping_hook,
+    make_stop_at_checkpoint_step_hook,
+    read_eval_metrics,
+    stop_if_higher_hook,
+    stop_if_lower_hook,
+    stop_if_no_decrease_hook,
+    stop_if_no_increase_hook,
+)
 from dataflow.estimator.head_estimators import (
     DNNEstimator,
     DNNLinearCombinedEstimator,
     LinearEstimator,
     add_metrics,
+)
+from dataflow.estimator.logit_functions import (
+    call_logit_fn,
+    dnn_logit_fn_builder,
+    linear_logit_fn_builder,
 )
 from dataflow.estimator.multi_heads import MultiHead, MultiLabelHead
 from dataflow.estimator.regression_heads import (
@@ -26,12 +40,22 @@ __all__ = [
     "LinearEstimator",
     "add_metrics",
     "binary_classification_head",
+    "call_logit_fn",
+    "dnn_logit_fn_builder",
+    "linear_logit_fn_builder",
     "logistic_regression_head",
+    "make_early_stopping_hook",
+    "make_stop_at_checkpoint_step_hook",
     "multi_class_head",
     "multi_head",
     "multi_label_head",
     "poisson_regression_head",
+    "read_eval_metrics",
     "regression_head",
+    "stop_if_higher_hook",
+    "stop_if_lower_hook",
+    "stop_if_no_decrease_hook",
+    "stop_if_no_increase_hook",
 ]
 
 binary_classification_head = BinaryClassHead

@@ -31,7 +31,9 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("dataflow.data.experimental")
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module 'dataflow.data' has no attribute {name!r}")
+        from dataflow.namespaces import absent
+
+        raise absent(__name__, name, __all__)
     value = getattr(importlib.import_module(f"dataflow.data.{home}"), name)
     globals()[name] = value
     return value

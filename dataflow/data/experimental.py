@@ -34,6 +34,7 @@ from dataflow.data.structure import (
 )
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.namespaces import explain_absent
 from dataflow.ops import dataset as ops
 from dataflow.ops.sources import constant
 from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, TypeSpec as Structure
@@ -415,3 +416,6 @@ def CsvDataset(
             decode_csv(line, defaults, field_delim, use_quote_delim, None, na_value, select_cols)
         )
     )
+
+
+__getattr__ = explain_absent(__name__)

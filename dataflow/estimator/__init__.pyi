@@ -48,6 +48,7 @@ from dataflow.estimator.training import (
     train_and_evaluate as train_and_evaluate,
     TrainSpec as TrainSpec,
 )
+from dataflow.train.checkpoint_initializers import VocabInfo as VocabInfo
 from dataflow.train.hooks import (
     FeedFnHook as FeedFnHook,
     FinalOpsHook as FinalOpsHook,

@@ -161,7 +161,8 @@ def _linear_rate(feature_columns: Any, most: float) -> float:
     return min(most, 1.0 / math.sqrt(len(list(feature_columns))))
 
 
-def _linear_logits(features: Any, units: int, feature_columns: Any, combiner: str) -> Tensor:
+def linear_logits(features: Any, units: int, feature_columns: Any, combiner: str) -> Tensor:
+    """A linear model of the columns, [batch, units], with its summaries."""
     logits = linear_model(features, feature_columns, units=units, sparse_combiner=combiner)
     _summaries(logits, "linear/logits")
     return logits
@@ -183,7 +184,7 @@ def linear_model_fn(
     optimizer = optimizer_instance(optimizer, _linear_rate(feature_columns, 0.2))
     partitioner = partitioner or _ps_partitioner(config, 64 << 20)
     with variable_scope("linear", values=list(features.values()), partitioner=partitioner):
-        logits = _linear_logits(features, head.logits_dimension, feature_columns, sparse_combiner)
+        logits = linear_logits(features, head.logits_dimension, feature_columns, sparse_combiner)
         return head.create_estimator_spec(
             features,
             mode,
@@ -236,7 +237,7 @@ def combined_model_fn(
         parts.append(("linear", optimizer_instance(linear_optimizer, rate)))
         with variable_scope("linear", values=values, partitioner=partitioner):
             logits.append(
-                _linear_logits(
+                linear_logits(
                     features,
                     head.logits_dimension,
                     linear_feature_columns,

@@ -287,6 +287,23 @@ def encode_jpeg_kernel(
     return text_array([buffer.getvalue()], ())
 
 
+@kernel("EncodeJpegVariableQuality", cpu_only=_REASON)
+def encode_jpeg_variable_quality_kernel(xp: Any, image: Any, quality: Any) -> Any:
+    if not 0 <= int(quality) <= 100:
+        raise ValueError(f"quality must be in [0,100], got {int(quality)}")
+    return encode_jpeg_kernel(
+        xp,
+        image,
+        format="",
+        quality=int(quality),
+        progressive=False,
+        optimize_size=False,
+        chroma_downsampling=True,
+        x_density=300,
+        y_density=300,
+    )
+
+
 @kernel("EncodePng", cpu_only=_REASON)
 def encode_png_kernel(xp: Any, image: Any, *, compression: int) -> Any:
     level = 6 if compression < 0 else compression

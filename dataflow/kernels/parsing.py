@@ -56,6 +56,22 @@ def decode_compressed_kernel(xp: Any, x: Any, *, compression_type: str) -> Any:
     return each(lambda data: unpack(data, compression_type), x)
 
 
+@kernel("DecodeJSONExample", cpu_only=_REASON)
+def decode_json_example_kernel(xp: Any, x: Any) -> Any:
+    from google.protobuf import json_format
+
+    from dataflow.formats import example_protos
+
+    def binary(text: bytes) -> bytes:
+        try:
+            message = json_format.Parse(text, example_protos.Example())
+        except json_format.ParseError as error:
+            raise ValueError(f"Error while parsing JSON {text[:200]!r}: {error}") from error
+        return bytes(message.SerializeToString(deterministic=True))
+
+    return each(binary, x)
+
+
 def _csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
     if not quotes or b'"' not in record:
         return record.rstrip(b"\r\n").split(delimiter) if quotes else record.split(delimiter)

@@ -124,27 +124,33 @@ def depth_to_space_kernel(xp: Any, x: Any, *, block_size: int, data_format: str)
 def extract_image_patches_kernel(
     xp: Any, x: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str
 ) -> Any:
-    windows, steps, gaps = ksizes[1:3], strides[1:3], rates[1:3]
-    counts = []
-    pads = [(0, 0)]
-    for size, k, s, r in zip(x.shape[1:3], windows, steps, gaps, strict=True):
-        span = (k - 1) * r + 1
+    return _patches(xp, x, ksizes[1:-1], strides[1:-1], rates[1:-1], padding)
+
+
+@kernel("ExtractVolumePatches")
+def extract_volume_patches_kernel(
+    xp: Any, x: Any, *, ksizes: Any, strides: Any, padding: str
+) -> Any:
+    return _patches(xp, x, ksizes[1:-1], strides[1:-1], [1, 1, 1], padding)
+
+
+def _patches(xp: Any, x: Any, windows: Any, steps: Any, gaps: Any, padding: str) -> Any:
+    """Windows over the axes between the first and the last, each flattened into the last."""
+    rank = len(windows)
+    pads, places = [(0, 0)], []
+    for axis, (k, s, r) in enumerate(zip(windows, steps, gaps, strict=True)):
+        size, span = x.shape[axis + 1], (k - 1) * r + 1
         if padding == "SAME":
             count = -(-size // s)
             total = max(0, (count - 1) * s + span - size)
         else:
             count, total = max(0, (size - span + s) // s), 0
-        counts.append(count)
         pads.append((total // 2, total - total // 2))
-    x = xp.pad(x, [*pads, (0, 0)])
-    rows = xp.arange(counts[0])[:, None] * steps[0] + xp.arange(windows[0]) * gaps[0]
-    columns = xp.arange(counts[1])[:, None] * steps[1] + xp.arange(windows[1]) * gaps[1]
-    # [batch, row, column, window row, window column, depth]
-    out = x[:, rows[:, None, :, None], columns[None, :, None, :], :]
-    return (
-        out.reshape(x.shape[0], counts[0], counts[1], -1)
-        if out.size
-        else xp.zeros(
-            (x.shape[0], counts[0], counts[1], windows[0] * windows[1] * x.shape[3]), x.dtype
-        )
-    )
+        inner = [1] * (2 * rank)
+        inner[axis], inner[rank + axis] = count, k
+        places.append((xp.arange(count)[:, None] * s + xp.arange(k) * r).reshape(inner))
+    counts = [place.shape[axis] for axis, place in enumerate(places)]
+    sizes = (x.shape[0], *counts, int(np.prod(windows)) * x.shape[-1])
+    # [batch, a place for each axis, a tap for each axis, depth]
+    out = xp.pad(x, [*pads, (0, 0)])[(slice(None), *places)]
+    return out.reshape(sizes) if out.size else xp.zeros(sizes, x.dtype)

@@ -166,3 +166,81 @@ def fake_quant_vars_gradient_kernel(
         (dy * below).sum(dtype=np.float32),
         (dy * above).sum(dtype=np.float32),
     )
+
+
+def _per_channel(inputs: list[Any], low: Any, high: Any, work: Any) -> list[Any]:
+    """``work(*columns, low, high)`` for each channel of the inputs, the last axis."""
+    if inputs[0].shape[-1:] != low.shape or low.shape != high.shape:
+        raise ValueError(
+            f"min and max must have {inputs[0].shape[-1]} numbers, one a channel, got "
+            f"{list(low.shape)} and {list(high.shape)}"
+        )
+    ends = zip(low.tolist(), high.tolist(), strict=True)
+    return [work(*(x[..., i] for x in inputs), *pair) for i, pair in enumerate(ends)]
+
+
+@kernel("FakeQuantWithMinMaxVarsPerChannel")
+def fake_quant_per_channel_kernel(
+    xp: Any, x: Any, low: Any, high: Any, *, num_bits: int, narrow_range: bool
+) -> Any:
+    columns = _per_channel(
+        [x], low, high, lambda x, a, b: _fake_quant(xp, x, a, b, num_bits, narrow_range)
+    )
+    return xp.stack(columns, -1) if columns else xp.zeros_like(x)
+
+
+@kernel("FakeQuantWithMinMaxVarsPerChannelGradient")
+def fake_quant_per_channel_gradient_kernel(
+    xp: Any, dy: Any, x: Any, low: Any, high: Any, *, num_bits: int, narrow_range: bool
+) -> Any:
+    def work(dy: Any, x: Any, low: float, high: float) -> Any:
+        return fake_quant_vars_gradient_kernel(
+            xp, dy, x, low, high, num_bits=num_bits, narrow_range=narrow_range
+        )
+
+    columns = _per_channel([dy, x], low, high, work)
+    if not columns:
+        return xp.zeros_like(dy), xp.zeros_like(low), xp.zeros_like(high)
+    inputs, lows, highs = zip(*columns, strict=True)
+    return xp.stack(inputs, -1), xp.stack(lows), xp.stack(highs)
+
+
+@kernel("QuantizeAndDequantizeV2")
+def quantize_and_dequantize_kernel(
+    xp: Any,
+    x: Any,
+    low: Any,
+    high: Any,
+    *,
+    signed_input: bool,
+    num_bits: int,
+    range_given: bool,
+    round_mode: str,
+    narrow_range: bool,
+    axis: int,
+) -> Any:
+    along = [i for i in range(x.ndim) if i != axis] if axis >= 0 else list(range(x.ndim))
+    if not x.size:
+        return x.copy()
+    if range_given:
+        if xp.any(low > high):
+            raise ValueError(f"Invalid range: input_min {low} > input_max {high}")
+        place = [1 if i in along else -1 for i in range(x.ndim)] if axis >= 0 else ()
+        low, high = low.reshape(place), high.reshape(place)
+    else:
+        low, high = (f(x, axis=tuple(along), keepdims=True) for f in (xp.min, xp.max))
+    last = 2 ** (num_bits - 1) - 1 if signed_input else 2**num_bits - 1
+    first = (-last if narrow_range else -last - 1) if signed_input else 0
+    number = x.dtype.type
+    tiny, huge = number(0), xp.asarray(np.finfo(x.dtype).max, x.dtype)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        from_low = xp.where(first * low > tiny, number(first) / low, huge)
+        from_high = xp.where(last * high > tiny, number(last) / high, huge)
+        by_low = from_low < from_high
+        scale = xp.where(by_low, from_low, from_high)
+        step = xp.where(by_low, low / number(first or 1), high / number(last))
+    if range_given:
+        x = xp.clip(x, xp.where(by_low, low, first * step), xp.where(by_low, last * step, high))
+    scaled = x * scale
+    rounded = xp.rint(scaled) if round_mode == "HALF_TO_EVEN" else xp.floor(scaled + number(0.5))
+    return (rounded * step).astype(x.dtype, copy=False)

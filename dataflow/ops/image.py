@@ -512,6 +512,14 @@ def encode_jpeg_op(
     return ()
 
 
+@define_op("EncodeJpegVariableQuality", "images: uint8, quality: int32 -> contents: string")
+def encode_jpeg_variable_quality_op(images: Tensor, quality: Tensor) -> Dims:
+    """As EncodeJpeg, with a quality (0 to 100, a scalar) that a run computes. Not differentiable."""
+    need_rank(images, 3, "images")
+    need_rank(quality, 0, "quality")
+    return ()
+
+
 @define_op(
     "EncodePng",
     "image: T -> contents: string",
@@ -538,6 +546,7 @@ not_differentiable(
     decode_gif_op,
     decode_image_op,
     encode_jpeg_op,
+    encode_jpeg_variable_quality_op,
     encode_png_op,
     extract_jpeg_shape_op,
 )

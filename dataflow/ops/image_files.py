@@ -79,11 +79,26 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
         return equal(substr(contents, 0, 3), b"\xff\xd8\xff")
 
 
-def adjust_jpeg_quality(image: Any, jpeg_quality: int, name: str | None = None) -> Tensor:
-    """The image as it looks after being saved as a JPEG of that quality."""
+def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) -> Tensor:
+    """The image as it looks after being saved as a JPEG of that quality (0 to 100, a scalar)."""
     with op_scope(name, "adjust_jpeg_quality", [image]):
         image = convert_to_tensor(image, name="image")
         old = image.dtype.base_dtype
-        pixels = convert_image_dtype(image, dtypes.uint8)
-        again = decode_jpeg(encode_jpeg(pixels, quality=jpeg_quality))
-        return convert_image_dtype(again, old)
+        pixels = convert_image_dtype(image, dtypes.uint8, saturate=True)
+        saved = image_ops.encode_jpeg_variable_quality_op(pixels, jpeg_quality)
+        channels = (image.dims[-1] if image.dims else None) or 0
+        return convert_image_dtype(decode_jpeg(saved, channels=channels), old, saturate=True)
+
+
+def random_jpeg_quality(
+    image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
+) -> Tensor:
+    """`adjust_jpeg_quality` by a random quality in [min_jpeg_quality, max_jpeg_quality)."""
+    from dataflow.ops.random import random_uniform
+
+    if not (0 <= min_jpeg_quality <= 100 and 0 <= max_jpeg_quality <= 100):
+        raise ValueError("jpeg encoding range must be between 0 and 100.")
+    if min_jpeg_quality >= max_jpeg_quality:
+        raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
+    quality = random_uniform([], min_jpeg_quality, max_jpeg_quality, dtypes.int32, seed)
+    return adjust_jpeg_quality(image, quality)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow import shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
@@ -15,7 +17,8 @@ from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank
 from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.shapes import Dims
+from dataflow.ops.static_value import static_value
+from dataflow.shapes import Dims, list_dims
 
 _TABLE = (
     "container: str = '', shared_name: str = '', use_node_name_sharing: bool = False, "
@@ -287,7 +290,13 @@ class MutableHashTable(Table):
 
 
 class MutableDenseHashTable(MutableHashTable):
-    """A `MutableHashTable`; the empty and deleted keys that TensorFlow needs are not used."""
+    """A `MutableHashTable` in which two keys may not occur: ``empty_key`` and ``deleted_key``.
+
+    TensorFlow marks free places with them, so that its programs choose keys that they do not need; here
+    they are refused, and nothing else. Keys are scalars. ``initial_num_buckets``: how many places TensorFlow starts with, a
+    power of two; a table grows by itself. Raises `ValueError` for keys that are equal or of another shape
+    or number; in a run, `InvalidArgumentError` for a key that may not occur.
+    """
 
     def __init__(
         self,
@@ -296,12 +305,94 @@ class MutableDenseHashTable(MutableHashTable):
         default_value: Any,
         empty_key: Any = None,
         deleted_key: Any = None,
-        initial_num_buckets: Any = None,
+        initial_num_buckets: int | None = None,
         shared_name: str | None = None,
         name: str = "MutableDenseHashTable",
         checkpoint: bool = True,
     ) -> None:
+        if initial_num_buckets is not None and (
+            initial_num_buckets < 1 or initial_num_buckets & (initial_num_buckets - 1)
+        ):
+            raise ValueError(
+                f"initial_num_buckets must be a power of two, got {initial_num_buckets}"
+            )
         super().__init__(key_dtype, value_dtype, default_value, shared_name, name)
+        self._reserved = {
+            what: convert_to_tensor(key, self.key_dtype, what)
+            for what, key in (("empty_key", empty_key), ("deleted_key", deleted_key))
+            if key is not None
+        }
+        if len(self._reserved) == 2:
+            empty, deleted = self._reserved.values()
+            if empty.dims != deleted.dims:
+                raise ValueError(
+                    "Empty and deleted keys must have same shape, got "
+                    f"{list_dims(empty.dims)} and {list_dims(deleted.dims)}"
+                )
+            values = [static_value(key) for key in (empty, deleted)]
+            if values[0] is not None and np.array_equal(*values):
+                raise ValueError("Empty and deleted keys cannot be equal")
+        for what, key in self._reserved.items():
+            if key.dims != ():
+                raise ValueError(
+                    f"{what} has shape {list_dims(key.dims)}; keys are scalars here: join the "
+                    "numbers of a key to a text with tf.as_string and tf.reduce_join"
+                )
+
+    def _allowed(self, keys: Any) -> Any:
+        """The keys, after a check that none of them is reserved."""
+        from dataflow.ops.comparison import equal, logical_not_op as logical_not
+        from dataflow.ops.control_flow import with_dependencies
+        from dataflow.ops.logging_ops import Assert
+        from dataflow.ops.math import reduce_any
+
+        keys = convert_to_tensor(keys, self.key_dtype, "keys")
+        checks = []
+        for what, key in self._reserved.items():
+            message = f"Using the {what} as a table key is not allowed"
+            checks.append(Assert(logical_not(reduce_any(equal(keys, key))), [message]))
+        return with_dependencies(checks, keys) if checks else keys
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The values of ``keys``, the default for missing ones."""
+        if not isinstance(keys, SparseTensor):
+            keys = self._allowed(keys)
+        return super().lookup(keys, name)
+
+    def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
+        """The operation that puts keys with their values into the table."""
+        return super().insert(self._allowed(keys), values, name)
+
+    def remove(self, keys: Any, name: str | None = None) -> Any:
+        """The operation that takes keys out of the table."""
+        return super().remove(self._allowed(keys), name)
+
+
+class DenseHashTable(MutableDenseHashTable):
+    """`MutableDenseHashTable` as `tf.lookup.experimental` has it: both reserved keys must be given."""
+
+    def __init__(
+        self,
+        key_dtype: Any,
+        value_dtype: Any,
+        default_value: Any,
+        empty_key: Any,
+        deleted_key: Any,
+        initial_num_buckets: int | None = None,
+        name: str = "MutableDenseHashTable",
+        checkpoint: bool = True,
+    ) -> None:
+        super().__init__(
+            key_dtype,
+            value_dtype,
+            default_value,
+            empty_key,
+            deleted_key,
+            initial_num_buckets,
+            None,
+            name,
+            checkpoint,
+        )
 
 
 def tables_initializer(name: str = "init_all_tables") -> Any:

@@ -81,7 +81,17 @@ def decode_csv_op(
     return [records.dims] * len(record_defaults)
 
 
-not_differentiable(decode_raw_op, decode_compressed, decode_csv_op)
+@define_op("DecodeJSONExample", "json_examples: string -> binary_examples: string")
+def decode_json_example(json_examples: Tensor) -> Dims:
+    """Each `tf.train.Example` written as JSON in its binary form, as records hold it.
+
+    Shape: kept. JSON is protocol buffers': ``{"features": {"feature": {"age": {"int64List": {"value": [3]}}}}}``, text
+    in base64. Not differentiable.
+    """
+    return json_examples.dims
+
+
+not_differentiable(decode_raw_op, decode_compressed, decode_csv_op, decode_json_example)
 
 
 def decode_raw(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes, shapes
+from dataflow.dtypes import REAL_NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
@@ -508,8 +509,8 @@ def extract_image_patches_gradient(op: Any, grad: Tensor) -> list[Any]:
     whole = shape(images)
     total = product_of(whole)
     numbers = reshape(range_(1, total + 1), whole)
-    names = ("ksizes", "strides", "rates", "padding")
-    where_from = extract_image_patches_op(numbers, **{n: op.attrs[n] for n in names})
+    names = [n for n in ("ksizes", "strides", "rates", "padding") if n in op.attrs]
+    where_from = get_op(op.type)(numbers, **{n: op.attrs[n] for n in names})
     summed = get_op("UnsortedSegmentSum")(reshape(grad, [-1]), reshape(where_from, [-1]), total + 1)
     return [reshape(summed[1:], whole)]
 
@@ -532,3 +533,29 @@ def extract_image_patches(
         padding=padding,
         name=name,
     )
+
+
+@define_op("ExtractVolumePatches", "input: T -> patches: T", T=REAL_NUMBERS)
+def extract_volume_patches(
+    input: Tensor, *, ksizes: list[int], strides: list[int], padding: str
+) -> Dims:
+    """Windows of a batch of volumes [batch, planes, rows, columns, depth], flattened into channels.
+
+    Shape: [batch, planes, rows, columns, number of voxels in a window * depth]; ksizes and strides have an entry for
+    each axis. Gradient: each voxel gets the sum of what its copies got.
+    """
+    need_rank(input, 5, "input")
+    for name, values in (("ksizes", ksizes), ("strides", strides)):
+        if len(values) != 5 or values[0] != 1 or values[4] != 1 or min(values) < 1:
+            raise ValueError(f"{name} must be [1, planes, rows, columns, 1], got {values}")
+    if padding not in ("SAME", "VALID"):
+        raise ValueError(f"padding must be SAME or VALID, got {padding!r}")
+    batch, *sizes, depth = input.dims or (None,) * 5
+    counts = (
+        _windows(size, k, step, 1, padding)
+        for size, k, step in zip(sizes, ksizes[1:4], strides[1:4], strict=True)
+    )
+    return (batch, *counts, None if depth is None else depth * ksizes[1] * ksizes[2] * ksizes[3])
+
+
+extract_volume_patches.gradient(extract_image_patches_gradient)

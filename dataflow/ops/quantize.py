@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.dtypes import DType, as_dtype
+from dataflow.dtypes import FLOATING, DType, as_dtype
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims, list_dims, merge
@@ -136,9 +136,98 @@ def fake_quant_vars_gradient_op(
     return [merge(gradients.dims, inputs.dims), (), ()]
 
 
-not_differentiable(
-    quantize_v2_op, dequantize_op, fake_quant_args_gradient_op, fake_quant_vars_gradient_op
+def _channels(inputs: Tensor, *ends: Tensor) -> None:
+    """Each end of the ranges must have a number for every channel, the last axis of the inputs."""
+    depth = None if inputs.dims is None else inputs.dims[-1:]
+    for name, end in zip(("min", "max"), ends, strict=True):
+        if depth == () or (end.dims is not None and len(end.dims) != 1):
+            raise ValueError(f"{name} must be a vector, got shape {list_dims(end.dims)}")
+        if depth is not None and end.dims is not None and None not in (depth[0], end.dims[0]):
+            if depth != end.dims:
+                raise ValueError(
+                    f"{name} has {end.dims[0]} numbers, the inputs have {depth[0]} channels"
+                )
+
+
+@define_op(
+    "FakeQuantWithMinMaxVarsPerChannel",
+    "inputs: float32, min: float32, max: float32 -> outputs: float32",
 )
+def fake_quant_per_channel_op(
+    inputs: Tensor, min: Tensor, max: Tensor, *, num_bits: int = 8, narrow_range: bool = False
+) -> Dims:
+    """As FakeQuantWithMinMaxVars, with a range for each channel, the last axis.
+
+    Shape: kept; the ends are [channels]. Gradient: dy inside; what was cut off goes to the ends.
+    """
+    _channels(inputs, min, max)
+    return inputs.dims
+
+
+@define_op(
+    "FakeQuantWithMinMaxVarsPerChannelGradient",
+    "gradients: float32, inputs: float32, min: float32, max: float32 -> "
+    "backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32",
+)
+def fake_quant_per_channel_gradient_op(
+    gradients: Tensor,
+    inputs: Tensor,
+    min: Tensor,
+    max: Tensor,
+    *,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+) -> list[Dims]:
+    """The gradients of FakeQuantWithMinMaxVarsPerChannel. Shape: those of its inputs. Gradient: none."""
+    _channels(inputs, min, max)
+    return [merge(gradients.dims, inputs.dims), min.dims, max.dims]
+
+
+@define_op(
+    "QuantizeAndDequantizeV2", "input: T, input_min: T, input_max: T -> output: T", T=FLOATING
+)
+def quantize_and_dequantize_op(
+    input: Tensor,
+    input_min: Tensor,
+    input_max: Tensor,
+    *,
+    signed_input: bool = True,
+    num_bits: int = 8,
+    range_given: bool = False,
+    round_mode: str = "HALF_TO_EVEN",
+    narrow_range: bool = False,
+    axis: int = -1,
+) -> Dims:
+    """Floats rounded to what num_bits can hold, 0 included, between the ends of a range.
+
+    Shape: kept; the ends are scalars, or vectors where there is an axis; without ``range_given`` they are
+    those of the input. Gradient: dy for the input, as if nothing were rounded.
+    """
+    if round_mode not in ("HALF_TO_EVEN", "HALF_UP"):
+        raise ValueError(f"round_mode must be HALF_TO_EVEN or HALF_UP, got {round_mode!r}")
+    if not 1 <= num_bits <= 62 or (signed_input and num_bits == 1):
+        raise ValueError(f"num_bits is out of range: {num_bits} with signed_input {signed_input}")
+    return input.dims
+
+
+not_differentiable(
+    quantize_v2_op,
+    dequantize_op,
+    fake_quant_args_gradient_op,
+    fake_quant_vars_gradient_op,
+    fake_quant_per_channel_gradient_op,
+)
+
+
+@fake_quant_per_channel_op.gradient
+def fake_quant_per_channel_gradient(op: Any, grad: Any) -> list[Any]:
+    attrs = {k: op.attrs[k] for k in ("num_bits", "narrow_range")}
+    return list(fake_quant_per_channel_gradient_op(grad, *op.inputs, **attrs))
+
+
+@quantize_and_dequantize_op.gradient
+def quantize_and_dequantize_gradient(op: Any, grad: Any) -> list[Any]:
+    return [grad, None, None]
 
 
 @fake_quant_args_op.gradient
@@ -207,3 +296,32 @@ fake_quant_with_min_max_args = fake_quant_args_op
 fake_quant_with_min_max_args_gradient = fake_quant_args_gradient_op
 fake_quant_with_min_max_vars = fake_quant_vars_op
 fake_quant_with_min_max_vars_gradient = fake_quant_vars_gradient_op
+fake_quant_with_min_max_vars_per_channel = fake_quant_per_channel_op
+fake_quant_with_min_max_vars_per_channel_gradient = fake_quant_per_channel_gradient_op
+
+
+def quantize_and_dequantize(
+    input: Any,
+    input_min: Any,
+    input_max: Any,
+    signed_input: bool = True,
+    num_bits: int = 8,
+    range_given: bool = False,
+    round_mode: str = "HALF_TO_EVEN",
+    name: str | None = None,
+    narrow_range: bool = False,
+    axis: Any = None,
+) -> Tensor:
+    """Floats rounded to what ``num_bits`` can hold; see the op QuantizeAndDequantizeV2."""
+    return quantize_and_dequantize_op(  # type: ignore[no-any-return]
+        input,
+        input_min,
+        input_max,
+        signed_input=signed_input,
+        num_bits=num_bits,
+        range_given=range_given,
+        round_mode=round_mode,
+        narrow_range=narrow_range,
+        axis=-1 if axis is None else axis,
+        name=name,
+    )

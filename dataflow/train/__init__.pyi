@@ -17,6 +17,7 @@ from dataflow.train.adagrad import (
 from dataflow.train.adam import AdamOptimizer as AdamOptimizer
 from dataflow.train.background_jobs import background as background
 from dataflow.train.checkpoint_initializers import (
+    VocabInfo as VocabInfo,
     init_from_checkpoint as init_from_checkpoint,
     warm_start as warm_start,
 )

@@ -2,17 +2,88 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.ops.array import gather, transpose, where
 from dataflow.ops.checkpoint import restore_v2
+from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.state import assign
 from dataflow.ops.variable_lists import global_variables, trainable_variables
 from dataflow.ops.variable_store import variable_store
 from dataflow.ops.variables import Variable
 from dataflow.train.checkpoint_management import load_checkpoint, prefix_of
+
+
+class VocabInfo(NamedTuple):
+    """Which words the rows of a variable stand for, now and in a checkpoint; for `warm_start`.
+
+    ``new_vocab``, ``old_vocab``: text files with a word a line, of which the first ``new_vocab_size`` and
+    ``old_vocab_size`` (-1: all) count. After the rows of words come ``num_oov_buckets`` others.
+    ``backup_initializer`` makes rows that the checkpoint does not have; they are 0 where it is None.
+    ``axis``: 0 for rows, 1 where words are columns.
+    """
+
+    new_vocab: Any
+    new_vocab_size: int
+    num_oov_buckets: int
+    old_vocab: Any
+    old_vocab_size: int = -1
+    backup_initializer: Any = None
+    axis: int = 0
+
+
+def _words(path: Any, size: int) -> list[bytes]:
+    """The first ``size`` lines of a file (-1: all of them)."""
+    with open(os.fspath(path), "rb") as file:
+        words = file.read().splitlines()
+    if size > len(words):
+        raise ValueError(f"{path} has {len(words)} words, fewer than {size}")
+    return words if size == -1 else words[:size]
+
+
+def _assign_by_words(prefix: str, source: str, variable: Variable, info: VocabInfo) -> None:
+    """Makes the initializer put each word's row of the checkpoint where the word is now."""
+    shapes = load_checkpoint(prefix).get_variable_to_shape_map()
+    if source not in shapes:
+        raise ValueError(
+            f"Tensor {source} is not found in {prefix} checkpoint: {sorted(shapes)[:20]}"
+        )
+    axis = info.axis
+    sizes: list[Any] = variable.get_shape().as_list()
+    old_sizes: list[Any] = list(shapes[source])
+    wanted = info.new_vocab_size + info.num_oov_buckets
+    others = [shape[:axis] + shape[axis + 1 :] for shape in (sizes, old_sizes)]
+    if axis not in (0, 1) or variable._get_save_slice_info() is not None:
+        raise ValueError(
+            f"{variable.name}: words are rows (axis=0) or columns (axis=1) of whole variables, "
+            f"got axis={axis}"
+        )
+    if sizes[axis] != wanted or others[0] != others[1]:
+        raise ValueError(
+            f"{variable.name} has shape {sizes}, the checkpoint's {source} {old_sizes}, and there are "
+            f"{info.new_vocab_size} words and {info.num_oov_buckets} other rows along axis {axis}"
+        )
+    places = {word: i for i, word in enumerate(_words(info.old_vocab, info.old_vocab_size))}
+    found = [places.get(word, -1) for word in _words(info.new_vocab, info.new_vocab_size)]
+    rows = np.array(found + [-1] * info.num_oov_buckets, np.int32)
+    dtype = variable.dtype.base_dtype
+    graph = default_graph()
+    with graph.name_scope(None), graph.control_dependencies(None), graph.device(variable.device):
+        restored = restore_v2(prefix, [source], [""], dtypes=[dtype], name="checkpoint_initializer")
+        restored[0].set_shape(old_sizes)
+        backup = (info.backup_initializer or zeros_initializer())(sizes, dtype=dtype)
+        moved = gather(restored[0], np.maximum(rows, 0), axis=axis)
+        swap = [1, 0, *range(2, len(sizes))] if axis else list(range(len(sizes)))
+        value = where(rows >= 0, transpose(moved, swap), transpose(backup, swap))
+        value = transpose(value, swap) if axis else value
+        variable._initializer_op = assign(variable, value).op
+        variable._initial_value = value
 
 
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: dict[str, Any]) -> None:
@@ -116,10 +187,9 @@ def warm_start(
     """`init_from_checkpoint` for the trainable variables whose names match.
 
     ``vars_to_warm_start``: a regular expression, or a list of them, of names or of variables.
-    Raises `NotImplementedError` for ``var_name_to_vocab_info``.
+    ``var_name_to_vocab_info``: a `VocabInfo` for each variable whose rows stand for words, and whose words are others now.
+    Raises `ValueError` for names, shapes or words that are not there.
     """
-    if var_name_to_vocab_info:
-        raise NotImplementedError("warm_start: var_name_to_vocab_info is not supported.")
     if vars_to_warm_start is None:
         return
     wanted = vars_to_warm_start if isinstance(vars_to_warm_start, list) else [vars_to_warm_start]
@@ -138,4 +208,8 @@ def warm_start(
     for variable in dict.fromkeys(variables):
         info = variable._get_save_slice_info()
         name = info.full_name if info is not None else variable.op.name
-        init_from_checkpoint(ckpt_to_initialize_from, {renamed.get(name, name): variable})
+        source = renamed.get(name, name)
+        if words := (var_name_to_vocab_info or {}).get(name):
+            _assign_by_words(prefix_of(ckpt_to_initialize_from), source, variable, words)
+        else:
+            init_from_checkpoint(ckpt_to_initialize_from, {source: variable})

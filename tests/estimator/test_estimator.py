@@ -232,3 +232,95 @@ def test_a_nan_loss_stops_the_training(tmp_path):
         estimator(tmp_path).train(
             E.inputs.numpy_input_fn({"x": X}, Y * np.nan, shuffle=False), steps=5
         )
+
+
+def test_early_stopping(tmp_path):
+    def model_fn(features, labels, mode):
+        w = tf.get_variable("w", initializer=0.0)
+        loss = tf.square(w - 1.0)
+        train = tf.group(w.assign_add(0.1), tf.train.get_global_step().assign_add(1))
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+    def input_fn():
+        return tf.constant([1.0])
+
+    estimator = tf.estimator.Estimator(model_fn, str(tmp_path))
+    experimental = tf.estimator.experimental
+    every = {"run_every_secs": None, "run_every_steps": 1}
+    # Checkpoints hold the hook's variable, so that it is there from the first training on.
+    never = experimental.make_early_stopping_hook(estimator, lambda: False)
+    for _ in range(2):  # the loss falls from one evaluation to the next
+        estimator.train(input_fn, hooks=[never], steps=5)
+        estimator.evaluate(input_fn, steps=1)
+    read = tf.contrib.estimator.read_eval_metrics(estimator.eval_dir())
+    assert list(read) == [5, 10] and read[5]["loss"] > read[10]["loss"]
+
+    def steps_of_next_training(hook):
+        before = estimator.get_variable_value("global_step")
+        estimator.train(input_fn, hooks=[hook], steps=3)
+        return estimator.get_variable_value("global_step") - before
+
+    lower, higher = read[10]["loss"] + 1e-3, read[5]["loss"] + 1.0
+    assert (
+        steps_of_next_training(experimental.stop_if_lower_hook(estimator, "loss", lower, **every))
+        == 1
+    )
+    assert "signal_early_stopping/STOP" in estimator.get_variable_names()
+    assert (
+        steps_of_next_training(experimental.stop_if_higher_hook(estimator, "loss", higher, **every))
+        == 3
+    )
+    hook = experimental.stop_if_lower_hook(estimator, "loss", lower, min_steps=11, **every)
+    assert steps_of_next_training(hook) == 3
+    assert (
+        steps_of_next_training(experimental.stop_if_no_increase_hook(estimator, "loss", 5, **every))
+        == 1
+    )
+    assert (
+        steps_of_next_training(experimental.stop_if_no_decrease_hook(estimator, "loss", 5, **every))
+        == 3
+    )
+    last = int(estimator.get_variable_value("global_step")) + 2
+    assert (
+        steps_of_next_training(experimental.make_stop_at_checkpoint_step_hook(estimator, last)) == 2
+    )
+    with pytest.raises(ValueError, match="Only one of"):
+        experimental.make_early_stopping_hook(estimator, lambda: True, 60, 10)
+    with pytest.raises(TypeError, match="must have type"):
+        experimental.make_early_stopping_hook("model", lambda: True)
+
+
+def test_warm_start_with_other_words(tmp_path):
+    (tmp_path / "old.txt").write_text("a\nb\nc\n")
+    (tmp_path / "new.txt").write_text("c\nx\na\nunused\n")
+    with tf.Graph().as_default(), tf.Session() as session:
+        rows = tf.get_variable("rows", initializer=[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        columns = tf.get_variable("columns", initializer=[[1.0, 2.0, 3.0]])
+        session.run(tf.global_variables_initializer())
+        prefix = tf.train.Saver([rows, columns]).save(session, str(tmp_path / "model"))
+    words = tf.train.VocabInfo(tmp_path / "new.txt", 3, 1, tmp_path / "old.txt", 3)
+    with tf.Graph().as_default(), tf.Session() as session:
+        rows = tf.get_variable("rows", [4, 2])
+        columns = tf.get_variable("columns", [1, 4])
+        ones = tf.ones_initializer()
+        info = {"rows": words, "columns": words._replace(axis=1, backup_initializer=ones)}
+        tf.train.warm_start(prefix, var_name_to_vocab_info=info)
+        session.run(tf.global_variables_initializer())
+        assert session.run(rows).tolist() == [[5, 6], [0, 0], [1, 2], [0, 0]]
+        assert session.run(columns).tolist() == [[3, 1, 1, 1]]
+        with pytest.raises(ValueError, match=r"2 words and 1 other rows"):
+            info = {"rows": words._replace(new_vocab_size=2)}
+            tf.train.warm_start(prefix, "rows", var_name_to_vocab_info=info)
+
+
+def test_logit_functions():
+    column = tf.feature_column.numeric_column("x", shape=[2])
+    features = {"x": tf.constant([[1.0, 2.0]])}
+    experimental = tf.estimator.experimental
+    linear = experimental.linear_logit_fn_builder(3, [column])
+    assert experimental.call_logit_fn(linear, features, None, None, None).shape == [1, 3]
+    deep = experimental.dnn_logit_fn_builder(2, [4], [column], tf.nn.relu, None, None, False)
+    logits = experimental.call_logit_fn(deep, features, tf.estimator.ModeKeys.TRAIN, None, None)
+    assert logits.shape == [1, 2]
+    with pytest.raises(ValueError, match="must take features"):
+        experimental.call_logit_fn(lambda x: x, features, None, None, None)

@@ -96,6 +96,26 @@ def test_mistakes_are_found_when_the_table_is_made() -> None:
             session.run(doubled.init)
 
 
+def test_dense_tables_refuse_their_reserved_keys() -> None:
+    dense = tf.lookup.experimental.DenseHashTable
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = dense(tf.int64, tf.int64, -1, empty_key=0, deleted_key=-1, initial_num_buckets=4)
+        session.run(table.insert([1, 2], [10, 20]))
+        session.run(table.remove([2]))
+        assert session.run(table.lookup(tf.constant([1, 2], tf.int64))).tolist() == [10, -1]
+        for op in (table.lookup([[1, 0]]), table.insert([-1], [5]), table.remove([0])):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="as a table key is not allow"):
+                session.run(op)
+        with pytest.raises(ValueError, match="cannot be equal"):
+            dense(tf.int64, tf.int64, -1, 3, 3)
+        with pytest.raises(ValueError, match="same shape"):
+            dense(tf.int64, tf.int64, -1, 3, [4])
+        with pytest.raises(ValueError, match="keys are scalars here"):
+            dense(tf.int64, tf.int64, -1, [3], [4])
+        with pytest.raises(ValueError, match="power of two, got 3"):
+            dense(tf.int64, tf.int64, -1, 3, 4, initial_num_buckets=3)
+
+
 def test_initializers_without_tables_do_nothing() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         assert session.run(tf.tables_initializer()) is None

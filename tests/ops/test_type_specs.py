@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,36 @@ def test_raw_ops_take_names_only() -> None:
         with pytest.raises(AttributeError, match="Did you mean tf.raw_ops.MatMul"):
             tf.raw_ops.Matmul(a=1.0)
         assert "MatMul" in dir(tf.raw_ops)
+
+
+def test_raw_ops_rename_as_tensorflow_does() -> None:
+    raw = tf.raw_ops
+    with tf.Graph().as_default(), tf.Session() as sess:
+        any_, where, chosen, total = sess.run(
+            [
+                raw.Any(input=[[True, False]], axis=1),
+                raw.Where(condition=[False, True]),
+                raw.Select(condition=True, x=1, y=2),
+                raw.Sum(input=[[1.0, 2.0]], axis=1, keep_dims=True),
+            ]
+        )
+    assert (any_.tolist(), where.tolist(), chosen, total.tolist()) == ([True], [[1]], 1, [[3.0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("QuantizedAdd", "was arithmetic on quantized tensors; use tf.dequantize"),
+        ("While", "was control flow over functions; use tf.cond"),
+        ("FIFOQueue", "use tf.raw_ops.FIFOQueueV2"),
+        ("ResourceApplyAdam", "use_resource=True"),
+    ],
+)
+def test_absent_raw_ops_say_what_to_write(name: str, said: str) -> None:
+    with pytest.raises(
+        AttributeError, match=rf"^tf\.raw_ops\.{name} is not part .*{re.escape(said)}"
+    ):
+        getattr(tf.raw_ops, name)
 
 
 def test_gradients_pass_through_rounding() -> None:

@@ -319,6 +319,18 @@ REARRANGING = [
         lambda tf, x: tf.extract_image_patches(x, [1, 2, 3, 1], [1, 2, 2, 1], [1, 1, 2, 1], "SAME"),
         (FOUR,),
     ),
+    Sample(
+        "ExtractVolumePatches",
+        lambda tf, x: tf.extract_volume_patches(x, [1, 1, 2, 2, 1], [1, 1, 1, 2, 1], "SAME"),
+        (_array(1, 2, 3, 4, 2),),
+    ),
+    Sample(
+        "ExtractVolumePatches",
+        lambda tf, x: tf.extract_volume_patches(x, [1, 2, 1, 2, 1], [1, 1, 1, 1, 1], "VALID"),
+        (np.arange(8, dtype=np.float32).reshape(1, 2, 2, 2, 1),),
+        np.float32([0, 1, 4, 5, 2, 3, 6, 7]).reshape(1, 1, 2, 1, 4),
+        note="valid",
+    ),
 ]
 
 GATHERING = [

@@ -253,6 +253,12 @@ SAMPLES = [
         np.array(True),
     ),
     Sample(
+        "EncodeJpegVariableQuality",
+        lambda tf: tf.shape(tf.image.adjust_jpeg_quality(PICTURE, tf.constant(30))),
+        (),
+        np.array(PICTURE.shape),
+    ),
+    Sample(
         "EncodePng",
         lambda tf: tf.image.decode_png(tf.image.encode_png(PICTURE[..., :1])),
         (),

@@ -545,6 +545,45 @@ QUANTIZE = (
             None,
             (),
         ),
+        Sample(
+            "FakeQuantWithMinMaxVarsPerChannel",
+            lambda tf, x: tf.fake_quant_with_min_max_vars_per_channel(
+                x, [-0.9, 0.0, -2.0], [1.3, 0.5, 0.1], num_bits=3
+            ),
+            (A,),
+            None,
+            (),
+        ),
+        Sample(
+            "FakeQuantWithMinMaxVarsPerChannelGradient",
+            lambda tf, dy, x: list(
+                tf.fake_quant_with_min_max_vars_per_channel_gradient(
+                    dy, x, [-0.9, 0.0, -2.0], [1.3, 0.0, 0.1]
+                )
+            ),
+            (B, A),
+            None,
+            (),
+        ),
+    ]
+    + [
+        Sample(
+            "QuantizeAndDequantizeV2",
+            lambda tf, x, ends=ends, options=options: tf.quantization.quantize_and_dequantize(
+                x, *ends, **options
+            ),
+            (A,),
+            None,
+            (),
+            note=note,
+        )
+        for note, ends, options in (
+            ("whole", (-0.9, 0.7), {}),
+            ("range", (-0.9, 0.7), {"range_given": True, "num_bits": 4}),
+            ("unsigned", (-0.9, 0.7), {"signed_input": False, "num_bits": 3}),
+            ("up, narrow", (-0.9, 0.7), {"round_mode": "HALF_UP", "narrow_range": True}),
+            ("axis", ([-1.0] * 3, [0.5] * 3), {"range_given": True, "axis": 1}),
+        )
     ]
 )
 

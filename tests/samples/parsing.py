@@ -108,6 +108,18 @@ def _step_batch(tf: Any) -> list[Any]:
 _STRINGS = np.empty((2, 2), object)
 _STRINGS[:] = [[b"ab", b"c"], [b"z", b""]]
 
+JSON = b"""{"features": {"feature": {
+    "n": {"int64List": {"value": ["3", -4]}}, "f": {"float_list": {"value": [0.5, "NaN"]}},
+    "b": {"bytesList": {"value": ["YWI="]}}}}}"""
+KINDS = {"n": "int64", "f": "float32", "b": "string"}
+
+
+def _from_json(tf: Any) -> Any:
+    binary = tf.decode_json_example([JSON, b"{}"])
+    wanted = {name: tf.VarLenFeature(getattr(tf, kind)) for name, kind in KINDS.items()}
+    return [part.values for _, part in sorted(tf.parse_example(binary, wanted).items())]
+
+
 SAMPLES = [
     Sample(
         "DecodeRaw",
@@ -198,5 +210,11 @@ SAMPLES = [
             [2, 2, 2],
         ],
         note="batch",
+    ),
+    Sample(
+        "DecodeJSONExample",
+        _from_json,
+        (),
+        [np.array([b"ab"], object), np.float32([0.5, np.nan]), [3, -4]],
     ),
 ]

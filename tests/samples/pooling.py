@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.windows import window
+from tests.raw_op import raw
 from tests.samples.base import Sample
 
 _rng = np.random.default_rng(11)
@@ -252,6 +253,82 @@ SAMPLES = [
         (_array(2, 3), _array(3)),
         lambda x, b: x + b,
     ),
+]
+
+# Regions are drawn; those of a whole ratio, and those that a gradient op is told, are not.
+STARTS = np.array([0, 2, 3, 5])
+SQUARE = _array(1, 5, 5, 2)
+
+
+def _regions(x: Any, overlapping: bool) -> Any:
+    """The largest elements of the regions that start at STARTS."""
+    out = np.zeros((1, 3, 3, 2), np.float32)
+    ends = np.minimum(STARTS[1:] + overlapping, 5)
+    for i, j in np.ndindex(3, 3):
+        out[:, i, j] = x[:, STARTS[i] : ends[i], STARTS[j] : ends[j]].max((1, 2))
+    return out
+
+
+SAMPLES += [
+    Sample(
+        "FractionalMaxPool",
+        lambda tf, x: tf.nn.fractional_max_pool(x, [1.0, 2.0, 1.5, 1.0], True, True)[:1],
+        (_array(2, 6, 7, 2),),
+        random=True,
+        gradient=(),
+    ),
+    Sample(
+        "FractionalMaxPool",
+        lambda tf, x: list(tf.nn.fractional_max_pool(x, [1.0, 2.0, 3.0, 1.0])),
+        (EVEN,),
+        lambda x: [pooled(x, np.max, (2, 3), (2, 3), "VALID"), [0, 2, 4], [0, 3, 6]],
+        second=False,
+        note="whole",
+    ),
+    Sample(
+        "FractionalAvgPool",
+        lambda tf, x: list(tf.nn.fractional_avg_pool(x, [1.0, 2.0, 3.0, 1.0])),
+        (EVEN,),
+        lambda x: [pooled(x, np.mean, (2, 3), (2, 3), "VALID"), [0, 2, 4], [0, 3, 6]],
+        second=False,
+        note="whole",
+    ),
+]
+SAMPLES += [
+    Sample(
+        "FractionalMaxPoolGrad",
+        lambda tf, x, y, dy, overlapping=overlapping: raw(
+            tf,
+            "FractionalMaxPoolGrad",
+            orig_input=x,
+            orig_output=y,
+            out_backprop=dy,
+            row_pooling_sequence=STARTS,
+            col_pooling_sequence=STARTS,
+            overlapping=overlapping,
+        ),
+        (SQUARE, _regions(SQUARE, overlapping), _array(1, 3, 3, 2)),
+        gradient=(),
+        note=f"overlapping {overlapping}",
+    )
+    for overlapping in (False, True)
+] + [
+    Sample(
+        "FractionalAvgPoolGrad",
+        lambda tf, dy, overlapping=overlapping: raw(
+            tf,
+            "FractionalAvgPoolGrad",
+            orig_input_tensor_shape=np.array([1, 5, 5, 2]),
+            out_backprop=dy,
+            row_pooling_sequence=STARTS,
+            col_pooling_sequence=STARTS,
+            overlapping=overlapping,
+        ),
+        (_array(1, 3, 3, 2),),
+        gradient=(),
+        note=f"overlapping {overlapping}",
+    )
+    for overlapping in (False, True)
 ]
 
 
