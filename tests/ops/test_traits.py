@@ -286,7 +286,7 @@ OTHER_WORDS = {
 }
 #: Parts of the package that build graphs, or look at those of learners; they decide nothing.
 BUILDERS = (
-    *("course", "keras", "layers", "data", "lazy_names.py", "estimator", "contrib"),
+    *("course", "keras", "layers", "data", "lazy_names.py", "raw_ops.py", "estimator", "contrib"),
     "distributions",
 )
 
