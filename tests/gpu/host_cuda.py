@@ -148,21 +148,29 @@ class HostCompiler:
         self.launches: list[str] = []
         (folder / "cuda_fp16.h").write_text(_CUDA_FP16)
 
+    def _compile(self, *arguments: str) -> None:
+        command = ["g++", "-std=c++20", "-O0", "-w", "-fPIC", "-I", str(self.folder), *arguments]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+    def _header(self, name: str, text: str) -> Path:
+        """A header that is compiled once: C++'s own headers take longer than a kernel."""
+        header = self.folder / name
+        if not header.exists():
+            header.write_text(text)
+            self._compile("-x", "c++-header", str(header), "-o", f"{header}.gch")
+        return header
+
     def __call__(self, source: str, name: str) -> Any:
-        together = "__syncthreads" in source
-        text = _SHIM + (_WITH_BARRIER if together else _WITHOUT_BARRIER)
-        text += source + _LAUNCH.replace("NAME", name)
+        if "__syncthreads" in source:
+            header = self._header("barrier.h", _SHIM + _WITH_BARRIER)
+        else:
+            header = self._header("no_barrier.h", _SHIM + _WITHOUT_BARRIER)
+        text = f'#include "{header.name}"\n' + source + _LAUNCH.replace("NAME", name)
         stem = self.folder / hashlib.sha256(text.encode()).hexdigest()[:16]
         library = stem.with_suffix(".so")
         if not library.exists():
             stem.with_suffix(".cpp").write_text(text)
-            subprocess.run(
-                ["g++", "-std=c++20", "-O0", "-w", "-shared", "-fPIC"]
-                + ["-I", str(self.folder), "-o", str(library), str(stem.with_suffix(".cpp"))],
-                check=True,
-                capture_output=True,
-                timeout=120,
-            )
+            self._compile("-shared", "-o", str(library), str(stem.with_suffix(".cpp")))
         loaded = ctypes.CDLL(str(library))
         go, wrong = loaded.go, loaded.wrong
 
