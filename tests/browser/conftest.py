@@ -47,6 +47,9 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
+    # Nothing else is found. (To intercept every request instead would take a tenth of the time of
+    # opening JupyterLab, and the page's cache with it.)
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
 ]
 
 
@@ -62,8 +65,10 @@ def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    page = getattr(item, "funcargs", {}).get("lab_page")
+    fixtures = getattr(item, "funcargs", {})
+    page = fixtures.get("lab_page") or fixtures.get("kept_lab_page")
     if report.when == "call" and report.failed and page is not None:
+        page.failed = True
         try:
             report.sections.append(("the page", page.report()))
         except Exception as error:  # A page that has gone must not hide the failure.
@@ -95,17 +100,51 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def lab_page(chromium: Browser, jupyter_server: JupyterServer) -> Iterator[LabPage]:
-    """A fresh page (no cookies, no storage) of the running JupyterLab."""
-    jupyter_server.reset_settings()
+def _new_page(chromium: Browser, server: JupyterServer) -> LabPage:
+    server.reset_settings()
     context = chromium.new_context(
         viewport={"width": 1280, "height": 900}, reduced_motion="no-preference"
     )
     context.set_default_timeout(30_000)
-    page = LabPage(context.new_page(), jupyter_server, screenshot_folder())
-    yield page
-    context.close()
-    jupyter_server.delete_sessions()
+    return LabPage(context.new_page(), server, screenshot_folder())
+
+
+def _assert_nothing_went_wrong(page: LabPage) -> None:
     assert page.outside_requests == [], "requests that leave the machine"
     assert page.page_errors == [], "uncaught exceptions in the page"
+
+
+@pytest.fixture
+def lab_page(chromium: Browser, jupyter_server: JupyterServer) -> Iterator[LabPage]:
+    """A fresh page (no cookies, no storage) of the running JupyterLab."""
+    page = _new_page(chromium, jupyter_server)
+    yield page
+    page.page.context.close()
+    jupyter_server.delete_sessions()
+    _assert_nothing_went_wrong(page)
+
+
+@pytest.fixture(scope="module")
+def _kept_pages(chromium: Browser) -> Iterator[list[LabPage]]:
+    pages: list[LabPage] = []
+    yield pages
+    for page in pages:
+        page.page.context.close()
+
+
+@pytest.fixture
+def kept_lab_page(
+    chromium: Browser, jupyter_server: JupyterServer, _kept_pages: list[LabPage]
+) -> Iterator[LabPage]:
+    """A page of the running JupyterLab for all tests of a module, a new one after a failure:
+    for notebooks that are opened one after the other (`open_another`).
+    """
+    if not _kept_pages:
+        _kept_pages.append(_new_page(chromium, jupyter_server))
+    page = _kept_pages[0]
+    yield page
+    jupyter_server.delete_sessions()
+    if page.failed or page.page_errors or page.outside_requests:
+        _kept_pages.clear()
+        page.page.context.close()
+    _assert_nothing_went_wrong(page)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ConsoleMessage, Locator, Page, Route
+    from playwright.sync_api import ConsoleMessage, Locator, Page, Request
 
     from tests.browser.jupyter_server import JupyterServer
 
@@ -63,9 +63,10 @@ class LabPage:
     """One JupyterLab page. `page` is Playwright's own, for everything not wrapped here.
 
     Attributes:
-        outside_requests: URLs of requests that were stopped because they leave loopback.
+        outside_requests: URLs of requests that would leave loopback; the browser finds no such host.
         page_errors: uncaught exceptions of the page, as text.
         console_errors: what the page wrote to the console at level error.
+        failed: a test of this page has failed.
     """
 
     def __init__(self, page: Page, server: JupyterServer, screenshot_folder: Path) -> None:
@@ -74,15 +75,16 @@ class LabPage:
         self.outside_requests: list[str] = []
         self.page_errors: list[str] = []
         self.console_errors: list[str] = []
+        self.failed = False
         self._screenshot_folder = screenshot_folder
-        page.context.route(leaves_loopback, self._stop_outside_request)
+        page.context.on("request", self._record_request)
         page.on("pageerror", self._record_page_error)
         page.on("console", self._record_console)
         page.on("websocket", self._record_websocket)
 
-    def _stop_outside_request(self, route: Route) -> None:
-        self.outside_requests.append(route.request.url)
-        route.abort()
+    def _record_request(self, request: Request) -> None:
+        if leaves_loopback(request.url):
+            self.outside_requests.append(request.url)
 
     def _record_page_error(self, error: Any) -> None:
         if not any(known in str(error) for known in KNOWN_JUPYTER_ERRORS):
@@ -105,6 +107,24 @@ class LabPage:
         self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=timeout_seconds * 1000)
         self.page.wait_for_function(
             f"() => ({_KERNEL_STATUS})() === 'idle'", timeout=timeout_seconds * 1000
+        )
+
+    def open_another(self, name: str, *, timeout_seconds: float = 90) -> None:
+        """Open a notebook in the JupyterLab that is there, in place of what is open, which is
+        not saved; as `open_notebook` where none is there yet.
+        """
+        if not self.page.evaluate("() => Boolean(window.jupyterapp)"):
+            return self.open_notebook(name, timeout_seconds=timeout_seconds)
+        self.page.evaluate(
+            "() => [...window.jupyterapp.shell.widgets('main')].forEach((w) => w.dispose())"
+        )
+        self.server.delete_sessions()
+        self.command("docmanager:open", path=name, factory="Notebook")
+        self.page.wait_for_function(
+            "(name) => window.jupyterapp.shell.currentWidget?.context?.path === name"
+            f" && ({_KERNEL_STATUS})() === 'idle'",
+            arg=name,
+            timeout=timeout_seconds * 1000,
         )
 
     def run_all_in_notebook_7(self, name: str, *, timeout_seconds: float = 90) -> Locator:
