@@ -33,7 +33,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.graph.registry import OpDef, define_op as _define_op, forget_op, get_op
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op as _define_op, forget_op, get_op
 from dataflow.kernels.registry import forget_kernels, kernel as _kernel
 from dataflow.rewrites.rules import Rule, forget_rule, rewrite as _rewrite
 

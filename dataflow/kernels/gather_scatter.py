@@ -9,7 +9,6 @@ import numpy as np
 from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.cuda import gather_scatter
 from dataflow.kernels.index_arrays import as_intp
-from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 
@@ -218,83 +217,3 @@ def one_hot_kernel(
         out = xp.where(xp.arange(size) == flat[:, None], on_value, off_value)
     out = out.reshape(*indices.shape, size)
     return out if axis == -1 else xp.moveaxis(out, -1, axis)
-
-
-@kernel("Select", any_dtype=True)
-def select_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
-    if condition.shape == ():
-        if np.shape(x) != np.shape(y):
-            raise ValueError(f"x and y differ in shape: {np.shape(x)} and {np.shape(y)}")
-        if xp is not np:  # to look at the condition would make the host wait
-            return xp.where(condition, x, y)
-        return x if condition else y
-    if x.shape != y.shape:
-        raise ValueError(f"x and y must have one shape, got {list(x.shape)} and {list(y.shape)}")
-    if condition.ndim < x.ndim:
-        if condition.ndim != 1 or condition.shape[0] != x.shape[0]:
-            raise ValueError(
-                f"the condition has shape {list(condition.shape)}, x and y {list(x.shape)}"
-            )
-        condition = condition.reshape(-1, *[1] * (x.ndim - 1))
-    elif condition.shape != x.shape:
-        raise ValueError(
-            f"the condition has shape {list(condition.shape)}, x and y {list(x.shape)}"
-        )
-    return _choose(xp, condition, x, y)
-
-
-@kernel("SelectV2", any_dtype=True)
-def select_v2_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
-    return _choose(xp, condition, x, y)
-
-
-@NativeUfunc
-def _select(xp: Any, condition: Any, x: Any, y: Any) -> Any:
-    return xp.where(condition, x, y)
-
-
-def _choose(xp: Any, condition: Any, x: Any, y: Any) -> Any:
-    # NumPy's where() jumps at every element, which costs most where it cannot be foreseen.
-    return _select(xp, condition, x, y, dtype=x.dtype)
-
-
-@kernel("Where")
-def where_kernel(xp: Any, x: Any) -> Any:
-    if not x.shape:
-        return xp.zeros((int(bool(x)), 0), np.int64)
-    return xp.argwhere(x).astype(np.int64, copy=False)
-
-
-@kernel("DynamicPartition", any_dtype=True)
-def dynamic_partition_kernel(xp: Any, data: Any, partitions: Any, *, num_partitions: int) -> Any:
-    numbers = partitions.reshape(-1)
-    if numbers.size and (int(numbers.min()) < 0 or int(numbers.max()) >= num_partitions):
-        raise ValueError(
-            f"partitions must lie in [0, {num_partitions}), got {int(numbers.min())} to "
-            f"{int(numbers.max())}"
-        )
-    if data.shape[: partitions.ndim] != partitions.shape:
-        raise ValueError(
-            f"data of shape {list(data.shape)} must start with the shape of partitions, "
-            f"{list(partitions.shape)}"
-        )
-    rows = data.reshape(numbers.size, *data.shape[partitions.ndim :])
-    return tuple(rows[numbers == i] for i in range(num_partitions))
-
-
-@kernel("DynamicStitch", "ParallelDynamicStitch")
-def dynamic_stitch_kernel(xp: Any, indices: Any, data: Any) -> Any:
-    flat = [np.reshape(i, -1) for i in indices]
-    rest = data[0].shape[np.ndim(indices[0]) :]
-    count = max((int(i.max()) for i in flat if i.size), default=-1) + 1
-    if any(i.size and int(i.min()) < 0 for i in flat):
-        raise ValueError("indices must not be negative")
-    dtype = data[0].dtype
-    out = (
-        np.full((count, *rest), b"", object)
-        if dtype.kind == "O"
-        else xp.zeros((count, *rest), dtype)
-    )
-    for numbers, part in zip(flat, data, strict=True):
-        out[numbers] = part.reshape(numbers.size, *rest)
-    return out

@@ -13,13 +13,9 @@ from dataflow.ops.array_basics import (
     broadcast_to,
     ensure_shape,
     expand_dims,
-    fill,
-    fill_op,
     guarantee_const,
     identity,
     identity_n,
-    ones,
-    ones_like,
     rank,
     reshape,
     shape,
@@ -27,8 +23,6 @@ from dataflow.ops.array_basics import (
     size,
     squeeze,
     stop_gradient,
-    zeros,
-    zeros_like,
 )
 from dataflow.ops.concat_split import (
     concat,
@@ -40,25 +34,20 @@ from dataflow.ops.concat_split import (
     tile,
     unstack,
 )
+from dataflow.ops.fills import fill, fill_op, ones, ones_like, zeros, zeros_like
 from dataflow.ops.gather_scatter import (
     batch_gather,
-    boolean_mask,
-    dynamic_partition,
-    dynamic_stitch,
     gather,
     gather_nd,
     one_hot,
-    parallel_dynamic_stitch,
     scatter_nd,
-    sequence_mask,
     tensor_scatter_add,
     tensor_scatter_max,
     tensor_scatter_min,
     tensor_scatter_sub,
     tensor_scatter_update,
-    where,
-    where_v2,
 )
+from dataflow.ops.partition_stitch import dynamic_partition, dynamic_stitch, parallel_dynamic_stitch
 from dataflow.ops.permute import (
     batch_to_space,
     batch_to_space_nd,
@@ -73,6 +62,7 @@ from dataflow.ops.permute import (
     space_to_depth,
     transpose,
 )
+from dataflow.ops.selection import boolean_mask, sequence_mask, where, where_v2
 from dataflow.ops.sequences import (
     argsort,
     in_top_k,

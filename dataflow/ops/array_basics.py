@@ -1,4 +1,4 @@
-"""Shapes, fills and views: ops that ask for a shape, make a tensor of one, or change it."""
+"""Shapes and views: ops that ask for a shape, pass a value on, or show it in another shape."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, Shape
-
-_SMALL_ELEMENTS = 1000
 
 
 def axis_of(tensor: Any, rank: int | None = None) -> int | None:
@@ -110,7 +108,7 @@ def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
 
     A constant where the static shape is fully known. For a `SparseTensor`, its ``dense_shape``.
     """
-    return _shape_of(input, name, out_type, True)
+    return shape_of(input, name, out_type, True)
 
 
 def _dense_shape(input: Any) -> Tensor | None:
@@ -121,7 +119,7 @@ def _dense_shape(input: Any) -> Tensor | None:
     return convert_to_tensor(dense_shape, dtypes.int64)
 
 
-def _shape_of(input: Any, name: str | None, out_type: Any, optimize: bool) -> Tensor:
+def shape_of(input: Any, name: str | None, out_type: Any, optimize: bool) -> Tensor:
     out_type = dtypes.int32 if out_type is None else as_dtype(out_type)
     with op_scope(name, "Shape", [input]) as scope:
         dense_shape = _dense_shape(input)
@@ -166,7 +164,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
         return rank_op(tensor, name=scope)  # type: ignore[no-any-return]
 
 
-def _shape_to_tensor(value: Any, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
+def shape_to_tensor(value: Any, dtype: Any = None, name: Any = None, as_ref: bool = False) -> Any:
     """Lets a static shape stand where a shape tensor is wanted."""
     dims = shapes.as_dims(value)
     if dims is None or None in dims:
@@ -197,7 +195,7 @@ def _dimension_to_tensor(
     return constant(np.array(value.value, dtype.numpy), name=name or "shape_as_tensor")
 
 
-register_tensor_conversion_function(shapes.TensorShape, _shape_to_tensor)
+register_tensor_conversion_function(shapes.TensorShape, shape_to_tensor)
 register_tensor_conversion_function(shapes.Dimension, _dimension_to_tensor)
 
 
@@ -292,133 +290,6 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     Raises `ValueError` when the static shape of ``x`` contradicts ``shape`` already.
     """
     return ensure_shape_op(x, shape=shape, name=name)  # type: ignore[no-any-return]
-
-
-# ---- fills --------------------------------------------------------------------------------
-
-
-@define_op(
-    "Fill",
-    "dims: index_type, value: T -> output: T",
-    index_type=INDEX,
-    shape_input=0,
-    inline_safe=True,
-    cost=0.0,
-)
-def fill_op(dims: Tensor, value: Tensor) -> Dims:
-    """A tensor of the given shape, filled with the scalar ``value``.
-
-    Shape: ``dims``. Gradient: the sum of all elements for ``value``, none for ``dims``.
-    """
-    need_rank(dims, 1, "the shape")
-    need_rank(value, 0, "the value")
-    known = static_value(dims)
-    if known is not None and (np.asarray(known) < 0).any():
-        raise ValueError(f"sizes must not be negative, got {np.asarray(known).tolist()}")
-    return static_dims(dims)
-
-
-@fill_op.gradient
-def fill_gradient(op: Any, grad: Tensor) -> list[Any]:
-    from dataflow.ops.sequences import all_axes
-
-    return [None, get_op("Sum")(grad, all_axes(grad))]
-
-
-@define_op("ZerosLike", "x: T -> y: T", shape_like=0, cost=0.0)
-def zeros_like_op(x: Tensor) -> Dims:
-    """Zeros of the input's shape and dtype (``False``, empty strings). Not differentiable."""
-    return x.dims
-
-
-@define_op("OnesLike", "x: T -> y: T", T=dtypes.NUMBERS | {dtypes.bool_}, shape_like=0, cost=0.0)
-def ones_like_op(x: Tensor) -> Dims:
-    """Ones of the input's shape and dtype. Not differentiable."""
-    return x.dims
-
-
-@define_op("Empty", "shape: int32 -> output: dtype", stateful=True)
-def empty_op(shape: Tensor, *, dtype: DType, init: bool = False) -> Dims:
-    """A tensor of the given shape; zeros, here also without ``init``. Not differentiable."""
-    return static_dims(shape)
-
-
-not_differentiable(zeros_like_op, ones_like_op, empty_op)
-
-
-def _zero_of(dtype: DType) -> Any:
-    return {"b": False, "S": b""}.get(dtype.kind, 0)
-
-
-def _filled(value: Any, shape: Any, dtype: DType, scope: str) -> Tensor:
-    """A constant where the shape is known and small, as TensorFlow does; else a Fill node."""
-    if not isinstance(shape, Tensor):
-        try:
-            dims = shapes.as_dims(shape)
-        except (TypeError, ValueError):  # tensors among the sizes
-            shape = convert_to_tensor(shape, dtypes.int32)
-        else:
-            if dims is not None and None not in dims:
-                if (shapes.num_elements(dims) or 0) < _SMALL_ELEMENTS:
-                    return constant(np.full(dims, value, dtype.numpy), dtype, name=scope)
-            shape = _shape_to_tensor(shapes.TensorShape(shape))
-    if shape.dims is None or len(shape.dims) != 1:
-        shape = reshape(shape, [-1])
-    return fill_op(shape, constant(value, dtype), name=scope)  # type: ignore[no-any-return]
-
-
-def zeros(
-    shape: Any, dtype: Any = dtypes.float32, name: str | None = None, layout: Any = None
-) -> Tensor:
-    """A tensor of zeros (``False`` for bool, empty strings for string)."""
-    dtype = as_dtype(dtype).base_dtype
-    with op_scope(name, "zeros", [shape]) as scope:
-        return _filled(_zero_of(dtype), shape, dtype, scope)
-
-
-def ones(
-    shape: Any, dtype: Any = dtypes.float32, name: str | None = None, layout: Any = None
-) -> Tensor:
-    """A tensor of ones (``True`` for bool)."""
-    dtype = as_dtype(dtype).base_dtype
-    if dtype is dtypes.string:
-        raise TypeError("tf.ones makes numbers; for strings use tf.fill(shape, value)")
-    with op_scope(name, "ones", [shape]) as scope:
-        return _filled(True if dtype.kind == "b" else 1, shape, dtype, scope)
-
-
-def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> Tensor:
-    """A tensor of shape ``dims`` whose elements are all the scalar ``value``."""
-    return fill_op(dims, value, name=name)  # type: ignore[no-any-return]
-
-
-@takes_ragged("zeros_like")
-def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Tensor:
-    """Zeros of the shape and dtype of ``tensor`` (or of ``dtype``)."""
-    with op_scope(name, "zeros_like", [tensor]) as scope:
-        tensor = convert_to_tensor(tensor, name="tensor")
-        wanted = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        if optimize and tensor.dims is not None and None not in tensor.dims:
-            return zeros(tensor.dims, wanted, name=scope)
-        if wanted is not tensor.dtype.base_dtype:
-            return zeros(_shape_of(tensor, None, None, optimize), wanted, name=scope)
-        return zeros_like_op(tensor, name=scope)  # type: ignore[no-any-return]
-
-
-@takes_ragged("ones_like")
-def ones_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Tensor:
-    """Ones of the shape and dtype of ``tensor`` (or of ``dtype``)."""
-    with op_scope(name, "ones_like", [tensor]) as scope:
-        tensor = convert_to_tensor(tensor, name="tensor")
-        wanted = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        result = ones(_shape_of(tensor, None, None, optimize), wanted, name=scope)
-        if tensor.dims is not None:
-            result.set_shape(tensor.dims)
-        return result
 
 
 # ---- other shapes for the same elements ---------------------------------------------------

@@ -13,12 +13,13 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import maximum
-from dataflow.ops.array_basics import expand_dims, identity, ones_like, shape
+from dataflow.ops.array_basics import expand_dims, identity, shape
 from dataflow.ops.assertions import assert_equal
 from dataflow.ops.casts import cast, saturate_cast
 from dataflow.ops.comparison import greater_equal
 from dataflow.ops.concat_split import concat, tile
 from dataflow.ops.control_flow import with_dependencies
+from dataflow.ops.fills import ones_like
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.image_geometry import as_image
 from dataflow.ops.logging_ops import Assert

@@ -16,8 +16,8 @@ from dataflow.ops import array as array_ops
 from dataflow.ops.activation import log_softmax_op, relu_op, softmax_op
 from dataflow.ops.comparison import greater_equal_op, less_equal_op, logical_and_op
 from dataflow.ops.elementary import abs_op, exp_op, log1p_op, log_op, neg_op
-from dataflow.ops.gather_scatter import select_op
 from dataflow.ops.math import cast, reduce_sum
+from dataflow.ops.selection import select_op
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, broadcast, list_dims, merge, normalize_axis
 

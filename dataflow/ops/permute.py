@@ -13,7 +13,8 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
 from dataflow.graph.registry import define_op, get_op
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import need_rank, product_of, rank, reshape, shape, zeros
+from dataflow.ops.array_basics import need_rank, product_of, rank, reshape, shape
+from dataflow.ops.fills import zeros
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims

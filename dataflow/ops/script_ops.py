@@ -13,8 +13,8 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.immediate import ImmediateGraph
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import zeros_like
 from dataflow.ops.casts import cast
+from dataflow.ops.fills import zeros_like
 from dataflow.ops.sources import constant
 from dataflow.python_functions import find_function, register_function
 from dataflow.shapes import Dims

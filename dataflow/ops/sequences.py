@@ -17,13 +17,13 @@ from dataflow.ops.array_basics import (
     broadcast_to,
     expand_dims,
     need_rank,
-    ones,
     rank,
     reshape,
     shape,
     size,
 )
 from dataflow.ops.casts import cast
+from dataflow.ops.fills import ones
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims

@@ -12,9 +12,10 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import need_rank, ones_like, rank, reshape, shape
+from dataflow.ops.array_basics import need_rank, rank, reshape, shape
 from dataflow.ops.casts import cast, modulo_unsigned
 from dataflow.ops.concat_split import concat, stack
+from dataflow.ops.fills import ones_like
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
@@ -330,7 +331,7 @@ def _same_dtype(bounds: list[Any]) -> list[Any]:
 def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
     """``tensor[spec]`` as Python's syntax gives it; see `Tensor.__getitem__`."""
     if _is_mask(spec):
-        from dataflow.ops.gather_scatter import boolean_mask
+        from dataflow.ops.selection import boolean_mask
 
         return boolean_mask(tensor, spec)
     if isinstance(spec, (np.ndarray, list)):

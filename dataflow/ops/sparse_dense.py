@@ -12,8 +12,9 @@ from dataflow.graph.op_signature import Defaulted
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.arithmetic import QUOTIENT_DTYPES
-from dataflow.ops.array_basics import need_rank, reshape, shape, zeros
+from dataflow.ops.array_basics import need_rank, reshape, shape
 from dataflow.ops.casts import cast
+from dataflow.ops.fills import zeros
 from dataflow.ops.gather_scatter import gather, gather_nd, scatter_nd
 from dataflow.ops.sparse_tensor import (
     SparseTensor,
@@ -130,8 +131,8 @@ def sparse_tensor_to_dense(
 
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
     """The elements of a dense tensor that are not zero (or empty) as a SparseTensor."""
-    from dataflow.ops.gather_scatter import where
     from dataflow.ops.math import not_equal
+    from dataflow.ops.selection import where
 
     with op_scope(name, "dense_to_sparse"):
         tensor = convert_to_tensor(tensor)

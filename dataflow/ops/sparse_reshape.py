@@ -12,8 +12,9 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import need_rank, reshape, shape, zeros
+from dataflow.ops.array_basics import need_rank, reshape, shape
 from dataflow.ops.concat_split import concat, stack
+from dataflow.ops.fills import zeros
 from dataflow.ops.gather_scatter import gather, scatter_nd
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sparse_dense import check_triple, rank_of, sparse_tensor_to_dense
@@ -340,7 +341,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
             f"to_retain has shape {shapes.list_dims(to_retain.dims)}, there are "
             f"{shapes.list_dims(sp.values.dims)} values"
         )
-    from dataflow.ops.gather_scatter import where
+    from dataflow.ops.selection import where
 
     chosen = reshape(where(to_retain), [-1])
     return SparseTensor(gather(sp.indices, chosen), gather(sp.values, chosen), sp.dense_shape)
@@ -415,7 +416,7 @@ def sparse_fill_empty_rows(
 
 def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
     """A dense bool tensor: the last axis of ``sp_input``'s ids becomes one of ``vocab_size`` flags."""
-    from dataflow.ops.array_basics import fill
+    from dataflow.ops.fills import fill
 
     sp = to_sparse(sp_input)
     with op_scope(name, "SparseToIndicator", [sp.indices]) as scope:

@@ -83,8 +83,8 @@ class IdTableWithHashBuckets(Table):
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The ids of ``keys``; unknown ones get a bucket's."""
-        from dataflow.ops.gather_scatter import where
         from dataflow.ops.math import cast, equal
+        from dataflow.ops.selection import where
         from dataflow.ops.string import (
             as_string,
             string_to_hash_bucket_fast,

@@ -21,6 +21,7 @@ from dataflow.kernels import (
     pooling,
     reduce,
     segment,
+    selection,
     state,
 )
 from dataflow.kernels.jit import compiler, elementwise, native_ufunc
@@ -83,7 +84,7 @@ def test_selection(both: Any, shapes: Any) -> None:
     rng = np.random.default_rng(1)
     condition = rng.random(shapes[0]) < 0.5
     x, y = _array(rng, shapes[1]), np.asarray(_array(rng, shapes[2]))
-    got, wanted = both(lambda: gather_scatter.select_v2_kernel(np, condition, x, y))
+    got, wanted = both(lambda: selection.select_v2_kernel(np, condition, x, y))
     np.testing.assert_array_equal(got, wanted)
 
 
