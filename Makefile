@@ -29,7 +29,7 @@ PYTEST = $(BIN)/python -m pytest
 # PYTHONDONTWRITEBYTECODE is set each process would compile 85 modules. Takes 0.1 s when all are.
 COMPILE = $(BIN)/python -m compileall -q dataflow widgets/dataflow_widgets datasets || true
 
-.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu bench-widgets fuzz mutate cycles binder book site lint format clean
+.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu bench-widgets fuzz mutate cycles binder book site site-test lint format clean
 
 help:
 	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
@@ -46,6 +46,7 @@ help:
 	@echo "make binder         build what binder/ describes, and run lessons in it in 2 GB"
 	@echo "make book           the lessons with their outputs, as a site"
 	@echo "make site           the course as a site whose Python runs in the browser (PYODIDE=)"
+	@echo "make site-test      build that site and run its lessons whole in a browser (LESSONS=)"
 	@echo "make lint           ruff and mypy"
 
 # A stamp is newer than pyproject.toml when its extra is installed. The script holds a lock, so
@@ -125,6 +126,11 @@ book: $(VENV)/.installed-book
 # PYODIDE= names a folder of Pyodide's distribution (several joined by ":"), or an address; else the public one.
 site: $(VENV)/.installed-site
 	PYODIDE="$(PYODIDE)" $(BIN)/python -m tools.site $(ARGS)
+
+# Many minutes. Those that need what ../shared/wasm does not have (pandas) are not among LESSONS.
+LESSONS ?= 00 01 02 03 04 05 06 08 10 12 13 14 15 18 19 20
+site-test: $(VENV)/.installed-test
+	DATAFLOW_SITE_LESSONS="$(LESSONS)" $(PYTEST) -rP tests/browser/test_site.py -k whole $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -1,0 +1,106 @@
+"""The site of `make site` in Chromium: Python runs in the page, and answers stay in the browser."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser import built_site
+from tests.browser.built_site import SitePage
+from tests.browser.lab_page import screenshot_folder
+from tests.wasm import distribution
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = [pytest.mark.browser, pytest.mark.wasm, pytest.mark.timeout(900)]
+LESSON = "01_graphs.ipynb"
+LESSON_FOLDER = distribution.ROOT / "lessons"
+#: The numbers of lessons that `make site-test` runs whole.
+LESSONS = os.environ.get("DATAFLOW_SITE_LESSONS", "").split()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built with npm's Pyodide."""
+    return built_site.build(tmp_path_factory.mktemp("site") / "site")
+
+
+@pytest.fixture
+def page(chromium: Browser, site: Path) -> Iterator[SitePage]:
+    """A page of a fresh profile; a request to another host fails the test when it ends."""
+    with built_site.served(site) as address:
+        context = chromium.new_context(viewport={"width": 1280, "height": 900})
+        page = SitePage(context.new_page(), address)
+        yield page
+        context.close()
+        assert page.outside == []
+
+
+def test_everything_that_is_loaded_is_in_the_site(site: Path) -> None:
+    settings = json.loads((site / "jupyter-lite.json").read_text())["jupyter-config-data"]
+    kernel = settings["litePluginSettings"]["@jupyterlite/pyodide-kernel-extension:kernel"]
+    options = kernel["loadPyodideOptions"]
+    assert (site / kernel["pyodideUrl"]).is_file()
+    packages = json.loads((site / options["lockFileURL"]).read_text())["packages"]
+    for entry in packages.values():
+        assert (site / "static" / "pyodide" / entry["file_name"]).is_file()
+        assert set(entry["depends"]) <= set(packages)
+    assert {name.replace("_", "-") for name in options["packages"]} <= set(packages)
+
+
+def test_a_question_is_answered_and_the_answer_stays(page: SitePage) -> None:
+    tab = page.page
+    tab.goto(page.address)
+    assert tab.inner_text("#continue") == "Begin"
+    tab.get_by_text("Tensors flow").click()
+    page.wait_for_notebook()
+    assert page.run_all(patience_seconds=400) == []
+    page.show_cell(page.index_of("a tensor's name, shape and dtype"))
+    tab.locator("label", has_text="a tensor's name, shape and dtype").first.click()
+    tab.get_by_role("button", name="Check").first.click()
+    tab.locator(".jp-OutputArea").get_by_text("Right").first.wait_for()
+    tab.screenshot(path=screenshot_folder() / "site_lesson01.png")
+    page.command("docmanager:save")
+    tab.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+
+    tab.goto(page.address)
+    tab.get_by_text("1 of 7 answered").wait_for()
+    assert tab.inner_text("#continue") == "Continue where I was"
+    tab.screenshot(path=screenshot_folder() / "site_course.png")
+    with tab.expect_download() as download:
+        tab.click("#download")
+    archive = zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes()))
+    assert archive.testzip() is None
+    assert archive.namelist() == [LESSON]
+    assert '"right": true' in json.dumps(json.loads(archive.read(LESSON)))
+
+    tab.click("#continue")
+    tab.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    tab.wait_for_function(
+        "() => JSON.stringify(window.jupyterapp.shell.currentWidget.content.model.getMetadata('widgets') ?? {})"
+        ".includes('\"right\":true')"
+    )
+
+
+@pytest.mark.skipif(not LESSONS, reason="long: `make site-test` runs lessons whole")
+def test_a_lesson_runs_whole(page: SitePage) -> None:
+    failed = {}
+    for number in LESSONS:
+        (name,) = (path.name for path in LESSON_FOLDER.glob(f"{number}_*.ipynb"))
+        page.page.goto(f"{page.address}lab/index.html?path={name}")
+        page.wait_for_notebook()
+        started = time.monotonic()
+        wrong = page.run_all(patience_seconds=900)
+        print(f"{name}: {time.monotonic() - started:.0f} s, {wrong or 'whole'}")
+        if wrong:
+            failed[name] = wrong
+    assert failed == {}
