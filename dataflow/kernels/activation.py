@@ -102,8 +102,7 @@ def _selu_gradient(xp: Any, dy: Any, y: Any) -> Any:
 def _softplus(xp: Any, x: Any) -> Any:
     t = xp.abs(x)  # max(x, 0) + log1p(exp(-abs(x))): exact where exp(x) would overflow
     xp.negative(t, out=t)
-    xp.exp(t, out=t)
-    xp.log1p(t, out=t)
+    t = op_table.log1p(xp, xp.exp(t, out=t))
     t += xp.maximum(x, 0)
     return t
 

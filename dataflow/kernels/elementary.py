@@ -41,7 +41,6 @@ _UFUNCS = {
     "Exp": "exp",
     "Expm1": "expm1",
     "Log": "log",
-    "Log1p": "log1p",
     "Square": "square",
     "Sqrt": "sqrt",
     "Reciprocal": "reciprocal",
@@ -88,11 +87,19 @@ def rsqrt_kernel(xp: Any) -> Any:
 
 
 _sigmoid = NativeUfunc(op_table.sigmoid)
+_log1p = NativeUfunc(op_table.log1p)
 
 
 @kernel("Sigmoid")
 def sigmoid_kernel(xp: Any, x: Any) -> Any:
     return _sigmoid(xp, x) if x.shape else xp.reciprocal(xp.exp(xp.negative(x)) + 1)
+
+
+@kernel("Log1p")
+def log1p_kernel(xp: Any, x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return xp.log1p(x)
+    return _log1p(xp, x) if x.shape else op_table.log1p(xp, x)[()]
 
 
 def _conj(y: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.error_function import erf, erfc
+from dataflow.kernels.jit.op_table import log1p
 from dataflow.kernels.jit.traced_functions import Formula
 from dataflow.kernels.jit.tracer import repeated
 from dataflow.kernels.normal_quantile import central_and_tail_quantile, horner, normal_quantile
@@ -246,7 +247,7 @@ def incomplete_beta(xp: Any, a: Any, b: Any, x: Any) -> Any:
     t = xp.where(swapped, 1.0 - t, t)
     log_beta = log_gamma(xp, p) + log_gamma(xp, q) - log_gamma(xp, p + q)
     inner = xp.where(t > 0, t, 0.5)
-    front = xp.exp(p * xp.log(inner) + q * xp.log1p(-inner) - log_beta) / p
+    front = xp.exp(p * xp.log(inner) + q * log1p(xp, -inner) - log_beta) / p
     result = xp.where(t > 0, front * _beta_fraction(xp, p, q, inner), 0.0)
     return xp.where(valid, xp.where(swapped, 1.0 - result, result), xp.nan)
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.jit.op_table import INSTRUCTIONS, numbers_of
+from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
 from dataflow.kernels.state import assign
 from dataflow.rewrites.symbolic_shapes import Shapes
 
@@ -167,7 +167,7 @@ def _function(op_type: str, output_type: Any) -> Callable[..., Any]:
     (statement,) = INSTRUCTIONS[op_type].statements
     names = ["a", "b"][: 2 if "{1}" in statement else 1]
     text = statement.format(*names, o="out")
-    scope = {"xp": np, **numbers_of(output_type)}
+    scope = {"xp": np, **names_of(output_type)}
     return eval(f"lambda {', '.join(names)}, out: {text}", scope)  # type: ignore[no-any-return]
 
 

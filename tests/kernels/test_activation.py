@@ -19,7 +19,7 @@ pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 ONE: dict[str, dict[str, Any]] = {
     **{key: {} for key in ("Elu", "Selu", "Softplus", "Softsign")},
     "LeakyRelu": {"alpha": 0.2},
-    **{key: {} for key in ("Exp", "Expm1", "Log", "Sign", "Sqrt", "Reciprocal")},
+    **{key: {} for key in ("Exp", "Expm1", "Log", "Log1p", "Sign", "Sqrt", "Reciprocal")},
 }
 TWO: dict[str, dict[str, Any]] = {
     **{key: {} for key in ("EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad")},
@@ -51,6 +51,21 @@ def _compare(monkeypatch: pytest.MonkeyPatch, op: str, attrs: dict[str, Any], *i
         wanted = function(*inputs)
     assert got.dtype == inputs[0].dtype
     assert_same_bits(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_log1p_is_exact_for_tiny_numbers_and_at_the_ends(dtype: str) -> None:
+    found = get_kernel("Log1p")
+    assert found is not None
+    function = bind(found, np, {})
+    ends = np.array([np.inf, -1, -2, np.nan, 0, 1e-7, -1e-7], dtype)
+    spread = np.concatenate([np.logspace(-6, 4, 300), -np.logspace(-6, -0.01, 300)]).astype(dtype)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(function(ends)[:5], np.log1p(ends)[:5])
+        for x in (ends[5:], spread):
+            wanted = np.log1p(x.astype(np.float64))
+            np.testing.assert_allclose(function(x), wanted, rtol=4 * np.finfo(dtype).eps)
+        assert [function(x) for x in spread[:5]] == function(spread)[:5].tolist()
 
 
 def test_one_instruction_an_element_is_left_to_numpy() -> None:

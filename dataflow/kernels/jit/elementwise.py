@@ -24,7 +24,7 @@ from dataflow.kernels.cuda.compiler import can_compile
 from dataflow.kernels.cuda.elementwise import bind_fused
 from dataflow.kernels.jit.expression import Program
 from dataflow.kernels.jit.native_ufunc import Mapping, mapped
-from dataflow.kernels.jit.op_table import INSTRUCTIONS, numbers_of
+from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 
@@ -109,7 +109,7 @@ def _generate(program: Program, xp: Any) -> Compiled:
     scope: dict[str, Any] = {
         "xp": xp,
         "dtype": element,
-        **numbers_of(element),
+        **names_of(element),
     }
     exec(compile(source, "<fused kernel>", "exec"), scope)
     return Compiled(scope["small"], scope["block"], counts[False], counts[True], source)

@@ -22,7 +22,7 @@ from dataflow.kernels.cuda.elementwise import bind_region
 from dataflow.kernels.jit.elementwise import small_step
 from dataflow.kernels.jit.expression import SELECT_ROWS, Region, elementary_steps
 from dataflow.kernels.jit.native_ufunc import Layout, Mapping
-from dataflow.kernels.jit.op_table import INSTRUCTIONS, numbers_of
+from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
 from dataflow.kernels.jit.step_codegen import can_write
 from dataflow.kernels.loader import get_kernel
 from dataflow.kernels.registry import bind, kernel
@@ -76,7 +76,7 @@ def small(region: Region, xp: Any = np) -> Callable[..., tuple[Any, ...]]:
     """The results, computed by one call for each step."""
     element = np.dtype(region.dtype)
     scope: dict[str, Any] = {"xp": xp, "dtype": element, "add_n": _kernel("AddN", xp)}
-    scope |= numbers_of(element)
+    scope |= names_of(element)
     scope |= {op_type: _kernel(op_type, xp) for op_type in _OTHERS}
     exec(compile(small_source(region), "<fused region>", "exec"), scope)
     return scope["small"]  # type: ignore[no-any-return]

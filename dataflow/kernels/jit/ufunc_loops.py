@@ -24,7 +24,7 @@ import numpy as np
 from dataflow.kernels.subnormals import Computing
 
 #: The ufunc of each op type.
-UFUNCS = {"Exp": "exp", "Expm1": "expm1", "Log": "log", "Log1p": "log1p", "Tanh": "tanh"}
+UFUNCS = {"Exp": "exp", "Expm1": "expm1", "Log": "log", "Tanh": "tanh"}
 #: The power of two contiguous arrays. The op type ``Pow`` is not among these: for a scalar exponent
 #: ``power`` takes shortcuts that depend on how it is passed.
 POWER = "PowerOfArrays"

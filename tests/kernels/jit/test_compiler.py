@@ -14,7 +14,7 @@ import pytest
 
 from dataflow.kernels import optimizer_updates
 from dataflow.kernels.jit import compiler, step_codegen
-from dataflow.kernels.jit.op_table import INSTRUCTIONS, numbers_of
+from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
 from dataflow.kernels.jit.rule_tracer import trace
 from tests.kernels.bits import assert_same_bits
 
@@ -133,7 +133,7 @@ def test_an_op_gives_what_the_numpy_instruction_gives(op: str, dtype: str) -> No
     out = np.empty(LENGTH, dtype)
     compiler.compile_loop(loop)(LENGTH, *map(compiler.address_of, [*inputs, out]))
     truths = [inputs[i] > inputs[(i + 1) % operands] for i in range(operands)]
-    scope = {"xp": np, **numbers_of(dtype)}
+    scope = {"xp": np, **names_of(dtype)}
     scope |= {
         "o": np.empty(LENGTH, "?" if instruction.is_bool else dtype),
     }
