@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,8 @@ def _shared_ufunc_kernel(op_type: str, ufunc: str) -> None:
             return function
 
         def call(x: Any, out: Any = None) -> Any:
+            if not x.shape and out is None:  # a node of a chain of scalars: nothing but the call
+                return function(x)
             if out is not None and (out.shape != x.shape or out.dtype != x.dtype):
                 out = None
             if x.size < _LARGE_ELEMENTS or x.dtype.char not in "fd":
@@ -92,7 +93,7 @@ _log1p = NativeUfunc(op_table.log1p)
 
 @kernel("Sigmoid")
 def sigmoid_kernel(xp: Any, x: Any) -> Any:
-    return _sigmoid(xp, x) if x.shape else xp.reciprocal(xp.exp(xp.negative(x)) + 1)
+    return _sigmoid(xp, x) if x.shape else 1 / (xp.exp(-x) + 1)
 
 
 @kernel("Log1p")
@@ -125,5 +126,14 @@ def reciprocal_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
 
 _tanh_gradient = NativeUfunc(op_table.tanh_gradient)
 _sigmoid_gradient = NativeUfunc(op_table.sigmoid_gradient)
-kernel("TanhGrad", factory=True)(lambda xp: functools.partial(_tanh_gradient, xp))
-kernel("SigmoidGrad", factory=True)(lambda xp: functools.partial(_sigmoid_gradient, xp))
+
+
+@kernel("TanhGrad", factory=True)
+def tanh_grad_kernel(xp: Any) -> Any:
+    # Scalars by Python's operators: a twentieth of the time of the three functions, and the same bits.
+    return lambda y, dy: _tanh_gradient(xp, y, dy) if y.shape else (1 - y * y) * dy
+
+
+@kernel("SigmoidGrad", factory=True)
+def sigmoid_grad_kernel(xp: Any) -> Any:
+    return lambda y, dy: _sigmoid_gradient(xp, y, dy) if y.shape else (1 - y) * y * dy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,8 @@ from dataflow.kernels.philox import PIECE, Stream, standard_normal, stream_of, u
 from dataflow.kernels.registry import kernel
 
 _HOST = "drawn by rejection, one number at a time: there is nothing for a GPU to do at once"
+#: So many classes are drawn from one after the other, which takes a third of the time of a search.
+_FEW_CLASSES = 32
 
 
 def _sizes(shape: Any) -> tuple[int, ...]:
@@ -173,6 +176,9 @@ def _multinomial(xp: Any, stream: Stream, logits: Any, count: int, output_dtype:
         return xp.zeros((batch, count), output_dtype.numpy)
     if not classes:
         raise ValueError("num_classes should be positive, got 0")
+    if xp is np and classes <= _FEW_CLASSES:
+        found = _of_few_classes(logits, u.reshape(batch, count))
+        return found.astype(output_dtype.numpy)
     wide = logits.astype(np.float64)
     wide -= wide.max(axis=1, keepdims=True)
     cumulative = xp.exp(wide).cumsum(axis=1)
@@ -183,6 +189,20 @@ def _multinomial(xp: Any, stream: Stream, logits: Any, count: int, output_dtype:
     found = xp.searchsorted(flat, (u.reshape(batch, count) + rows).reshape(-1), side="right")
     found = found.reshape(batch, count) - xp.arange(batch)[:, None] * classes
     return xp.clip(found, 0, classes - 1).astype(output_dtype.numpy)
+
+
+def _of_few_classes(logits: Any, u: Any) -> Any:
+    """As `_multinomial`, a class after the other: the loops of NumPy then run along the batch."""
+    sums = np.array(logits.T, np.float64, order="C")
+    sums -= sums.max(axis=0)
+    np.exp(sums, out=sums)
+    for before, this in itertools.pairwise(sums):
+        this += before
+    sums /= sums[-1]
+    found = np.zeros(u.shape, np.int64)
+    for k in range(len(sums) - 1):
+        found += sums[k][:, None] <= u
+    return found
 
 
 @kernel("RandomGamma", stateful=True, cpu_only=_HOST)

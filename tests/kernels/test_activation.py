@@ -64,8 +64,21 @@ def test_log1p_is_exact_for_tiny_numbers_and_at_the_ends(dtype: str) -> None:
         np.testing.assert_array_equal(function(ends)[:5], np.log1p(ends)[:5])
         for x in (ends[5:], spread):
             wanted = np.log1p(x.astype(np.float64))
-            np.testing.assert_allclose(function(x), wanted, rtol=4 * np.finfo(dtype).eps)
+            np.testing.assert_allclose(function(x), wanted, rtol=float(4 * np.finfo(dtype).eps))
         assert [function(x) for x in spread[:5]] == function(spread)[:5].tolist()
+
+
+@pytest.mark.parametrize("op", ["Tanh", "Exp", "Sigmoid", "Log1p", "TanhGrad", "SigmoidGrad"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_scalars_give_the_bits_of_arrays(op: str, dtype: str) -> None:
+    found = get_kernel(op)
+    assert found is not None
+    function = bind(found, np, {})
+    inputs = [_numbers((40,), dtype, seed) for seed in range(2 if op.endswith("Grad") else 1)]
+    with np.errstate(all="ignore"):
+        got = [function(*scalars) for scalars in zip(*inputs, strict=True)]
+        assert {type(x) for x in got} == {np.dtype(dtype).type}
+        assert_same_bits(np.array(got), function(*inputs))
 
 
 def test_one_instruction_an_element_is_left_to_numpy() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels import random
 from dataflow.kernels.philox import Stream, standard_normal, uniform
 
 
@@ -130,6 +131,17 @@ def test_shuffle_keeps_the_rows() -> None:
     (values,) = draw(lambda: tf.random_shuffle(tf.reshape(tf.range(200), [100, 2]), seed=1))
     assert sorted(map(tuple, values.tolist())) == [(2 * i, 2 * i + 1) for i in range(100)]
     assert values[:, 0].tolist() != sorted(values[:, 0].tolist())
+
+
+@pytest.mark.parametrize("classes", [1, 2, 5, 32])
+def test_few_classes_are_drawn_as_many_are(monkeypatch: pytest.MonkeyPatch, classes: int) -> None:
+    logits = np.random.default_rng(0).normal(size=(50, classes)).astype(np.float32)
+    logits[3, 0] = -np.inf if classes > 1 else 0.0
+    one_by_one = draw(lambda: tf.multinomial(tf.constant(logits), 40, seed=1))
+    monkeypatch.setattr(random, "_FEW_CLASSES", 0)
+    np.testing.assert_array_equal(
+        one_by_one, draw(lambda: tf.multinomial(tf.constant(logits), 40, seed=1))
+    )
 
 
 def test_multinomial_follows_the_logits() -> None:
