@@ -97,7 +97,9 @@ class TaskSession:
         resources: ResourceManager,
         load: TaskLoad | None = None,
         task: str = "/job:localhost/task:0",
+        master: str = "",
     ) -> None:
+        """``master``: the task whose session this is."""
         self.load = load or TaskLoad()
         self.resources = resources
         self.cancellation = StepCancellation()
@@ -107,7 +109,12 @@ class TaskSession:
         self.local_devices = local_devices(self.config, len(gpus()), task)
         self.has_gpu = len(self.local_devices) > 1
         self.rewrite_options = RewriteOptions.from_config(self.config)
+        self._master = master
         self._states: dict[str, dict[str, Any]] = {}
+
+    def updated(self, read_at: int) -> None:
+        """A step of this session changes variables of the task; see `TaskLoad.updated`."""
+        self.load.updated(read_at, self._master)
 
     def op_state(self, op_name: str) -> dict[str, Any]:
         return self._states.setdefault(op_name, {})

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.cluster.execution import prefetch
@@ -25,6 +26,7 @@ from dataflow.cluster.execution.schedule import (
     runner,
     take_in,
 )
+from dataflow.cluster.execution.traffic import ALL_CHANNELS, RESULT, names_of_slots
 from dataflow.cluster.partition.partitioner import GraphPartition
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.messages import Kind, Message
@@ -104,6 +106,7 @@ class FastStep:
         self._feeds = list(zip(plan.feed_slots, prepared.local_feeds, strict=True))
         sends = sorted(first.sends, key=lambda transfer: transfer[1])
         out_slots = [slot for _, _, slots in sends for slot in slots]
+        self._out_slots = out_slots
         self._run_first = runner(self._local, first, results=out_slots)
         self._run_last = runner(self._local, last)
         #: The answer: its kind, tag and flags, and the slots of what the local partition needs of it.
@@ -180,6 +183,10 @@ class FastStep:
         values_out = self._run_first(slots, read_at)
         messages: list[Message] = []
         error, is_late = None, False
+        traffic = local.session.load.traffic
+        if not step & traffic.mask:
+            names = partial(names_of_slots, local.plan, self._out_slots)
+            traffic.sent(step, self._task, ALL_CHANNELS, names, values_out)
         try:
             connection.send(
                 Kind.DATA,
@@ -206,6 +213,8 @@ class FastStep:
         if len(messages) == 1:
             kind, tag, id, tensors, _, flags = messages[0]
             if (kind, tag, flags & ~PREFETCHED) == self._answer and id == step:
+                if not step & traffic.mask and tensors:
+                    traffic.received(step, self._task, tag if kind == Kind.DATA else RESULT)
                 return self._end(connection, slots, tensors, flags, values, count, read_at)
         return Fallback(
             self._prepared, step, count, connection, first, slots, read_at, messages, error, is_late

@@ -7,6 +7,7 @@ done, as only reads are prefetched.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
@@ -14,6 +15,7 @@ from dataflow.cluster.execution.linear_run import LinearRun, LinearSchedule, lin
 from dataflow.cluster.execution.partition_run import check_alive
 from dataflow.cluster.execution.schedule import first_chain, next_chain, runner
 from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.execution.traffic import RESULT, names_of_slots, names_of_transfer
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.messages import Kind
 from dataflow.cluster.transport.remote_errors import describe_error
@@ -73,6 +75,13 @@ class Registered:
         if is_linear:
             self.schedule = linear_schedule(partition, rest)
 
+    def names_of_answer(self, channel: int) -> list[str]:
+        """The names of what goes home at a step's end: a last message, fetches, the next reads."""
+        plan = self.partition.plan
+        names = [] if channel == RESULT else names_of_transfer(plan, self.home, channel)
+        names += [tensor.name for tensor in plan.fetches]
+        return names + names_of_slots(plan, [s for _, _, slots in self.reads.sends for s in slots])
+
     def prefetch(self, connection: Connection) -> tuple[PrefetchedStep, list[Any]] | None:
         """Do the reads of the next step of the master on ``connection``; return that step and the reads.
 
@@ -130,6 +139,10 @@ class HomeTransport:
 
     def _send(self, task: str, channel: int, tensors: list[Any]) -> None:
         registered = self.registered
+        traffic = registered.partition.session.load.traffic
+        if not self._step & traffic.mask:
+            names = partial(names_of_transfer, registered.partition.plan, task, channel)
+            traffic.sent(self._step, task, channel, names, tensors)
         if task == registered.home:
             self.connection.send(Kind.DATA, channel, self._step, tensors)
             return
@@ -165,6 +178,12 @@ class HomeTransport:
                 tensors = [*fetches, *reads]
                 del prefetched, reads
                 flags = PREFETCHED
+        traffic = registered.partition.session.load.traffic
+        if not step & traffic.mask and self.tracer is None:
+            channel = RESULT if home is None else home[1]
+            names = partial(registered.names_of_answer, channel)
+            sent = tensors if home is None else [*home[2], *tensors]
+            traffic.sent(step, registered.home, channel, names, sent)
         if home is not None:
             tensors = [*home[2], *tensors]
             connection.send(Kind.DATA, home[1], step, tensors, None, flags | LAST)

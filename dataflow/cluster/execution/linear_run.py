@@ -54,13 +54,22 @@ class Stage:
     such condition.
     """
 
-    __slots__ = ("handle_slot", "made", "may_wait", "rest_is_inline_safe", "run", "wait")
+    __slots__ = (
+        "dequeues",
+        "handle_slot",
+        "made",
+        "may_wait",
+        "rest_is_inline_safe",
+        "run",
+        "wait",
+    )
 
     def __init__(self, partition: CompiledPartition, chain: SegmentChain, stage: slice) -> None:
         members, rest = chain.numbers[stage], chain.numbers[stage.stop :]
         segments = partition.plan.segments
         self.run = runner(partition, chain, stage)
         self.may_wait = partition.can_retry[members[0]]
+        self.dequeues = any("Dequeue" in op.type for n in members for op in segments[n].ops)
         self.made = [slot for n in members for slot in segments[n].output_slots]
         self.rest_is_inline_safe = all(partition.inline_safe[n] for n in rest) if rest else None
         inputs = segments[members[0]].input_slots
@@ -130,6 +139,11 @@ class LinearRun:
     def go(self) -> None:
         """Run from the present stage on, on a thread that may be kept busy."""
         then_wake(self._go_on)
+
+    def waits_for_queue(self) -> bool:
+        """Whether it waits for an element of a queue."""
+        stages, at = self._schedule.stages, self._at
+        return self._condition is not None and at < len(stages) and stages[at].dequeues
 
     def cancel(self) -> None:
         """Begin no further stage, and consume nothing that the run was waiting for."""

@@ -131,6 +131,7 @@ class MasterSession:
         self.restarted: set[str] = set()
         self.closed = False
         self._task_session = task_session
+        self.traffic = task_session.load.traffic
         self._soft = allow_soft_placement
         self._options = options
         #: Guards the machine.

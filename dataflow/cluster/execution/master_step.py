@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dataflow import errors
@@ -20,6 +21,7 @@ from dataflow.cluster.execution.partition_run import PartitionRun
 from dataflow.cluster.execution.server_loop import REPORT_SECONDS
 from dataflow.cluster.execution.state_machine import Complete, Decision, Fail
 from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.execution.traffic import FEEDS, RESULT, names_of_transfer
 from dataflow.cluster.transport.connection import Connection, wait_readable
 from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.cluster.transport.remote_errors import error_of, restore_error, with_restart
@@ -112,6 +114,11 @@ class MasterStep:
 
     def _send(self, task: str, channel: int, tensors: list[Any]) -> None:
         connection = self.connections[task]
+        traffic = self.master.traffic
+        if not self.step & traffic.mask:
+            assert self.prepared.local is not None
+            names = partial(names_of_transfer, self.prepared.local.plan, task, channel)
+            traffic.sent(self.step, task, channel, names, tensors)
         unstarted = self.unstarted.pop(task, None) if self.unstarted else None
         while_full = self._take_in if threading.get_ident() == self.owner else None
         try:
@@ -233,6 +240,9 @@ class MasterStep:
                     continue
                 flags = WANT_NEXT
             feeds = [values[position] for position in remote.feed_positions]
+            if not self.step & master.traffic.mask:
+                names = partial(_names_of_feeds, remote)
+                master.traffic.sent(self.step, remote.task, FEEDS, names, feeds)
             try:
                 self.connections[remote.task].send(
                     Kind.RUN, remote.handle, self.step, feeds, None, flags, self._take_in
@@ -418,6 +428,11 @@ class MasterStep:
                 None, None, f"{task} answered for step {message.id} in step {self.step}."
             )
         machine = self.master.machine
+        traffic = self.master.traffic
+        if not self.step & traffic.mask and message.tensors:
+            traffic.received(
+                self.step, task, message.tag if message.kind == Kind.DATA else RESULT
+            )
         if message.kind == Kind.DATA:
             assert self.local is not None
             tensors = message.tensors
@@ -490,3 +505,7 @@ class MasterStep:
             else:
                 connection.close()
         self.master.verdict(self.step)
+
+
+def _names_of_feeds(remote: RemotePartition) -> list[str]:
+    return [tensor.name for tensor in remote.partition.feeds]

@@ -136,6 +136,11 @@ class PartitionRun:
             else:
                 self._run(ready)
 
+    def waits_for_queue(self) -> bool:
+        """Whether a segment of it waits for an element of a queue."""
+        segments, done = self.partition.plan.segments, self.stopped or not self.remaining
+        return not done and any(_dequeues(segments[number]) for number in self._watchers)
+
     def cancel(self) -> None:
         """Begin no further segment, and wake segments that wait, for example for a queue."""
         with self._lock:
@@ -260,7 +265,7 @@ class PartitionRun:
             else:
                 self.partition.run_segment(number, slots, self.tracer)
             if self.partition.updates[number]:
-                load.updated(self.read_at)
+                self.partition.session.updated(self.read_at)
         except Exception as error:
             self._fail(error)
             return False
@@ -315,6 +320,10 @@ class PartitionRun:
         if self.cancellation is not None:
             self.cancellation.cancel()
         self.transport.failed(error)
+
+
+def _dequeues(segment: Segment) -> bool:
+    return any("Dequeue" in op.type for op in segment.ops)
 
 
 def _wake(run: PartitionRun, number: int) -> None:

@@ -101,7 +101,7 @@ def runner(
     scope: dict[str, Any] = {
         "functions": partition.functions,
         "explained": partition.explained,
-        "updated": partition.session.load.updated,
+        "updated": partition.session.updated,
     }
     for number, drops in zip(chain.numbers[part], chain.drops[part], strict=True):
         lines.append(f"        number = {number}")

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.cluster.execution.traffic import Traffic
+
 #: Staleness is reported for this many of the last updates.
 _WINDOW = 200
 #: A canceled step does not go on waiting for the delay longer than this.
@@ -27,14 +29,21 @@ class TaskLoad:
         self._paused = False
         self._before_pause = 0.0
         self.num_updates = 0
+        #: By the task of a master: how many updates there were after its last one.
+        self.version_of: dict[str, int] = {}
+        self.traffic = Traffic()
         self._staleness: deque[int] = deque(maxlen=_WINDOW)
         self._lock = threading.Lock()
 
-    def updated(self, read_at: int) -> None:
-        """A step that began to read when ``num_updates`` was ``read_at`` changes variables now."""
+    def updated(self, read_at: int, master: str = "") -> None:
+        """A step that began to read when ``num_updates`` was ``read_at`` changes variables now.
+
+        ``master`` is the task whose session the step belongs to.
+        """
         with self._lock:
             self._staleness.append(self.num_updates - read_at)
             self.num_updates += 1
+            self.version_of[master] = self.num_updates
 
     def hold(self, given_up: Callable[[], bool]) -> None:
         """Wait for the step's added delay, or until the step is canceled."""

@@ -26,6 +26,7 @@ from dataflow.cluster.execution.schedule import take_in
 from dataflow.cluster.execution.server_loop import ServerSideLoop
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
+from dataflow.cluster.execution.traffic import ALL_CHANNELS, FEEDS
 from dataflow.cluster.partition.partition_codec import decode_partition
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_pool import ConnectionPool
@@ -92,7 +93,9 @@ class WorkerService:
         with self._lock:
             found = self._sessions.get(session)
             if found is None:
-                found = self._sessions[session] = TaskSession(self.resources, self.load, self.task)
+                found = self._sessions[session] = TaskSession(
+                    self.resources, self.load, self.task, session.partition("#")[0]
+                )
             return found
 
     # Messages
@@ -100,6 +103,8 @@ class WorkerService:
     def handle(self, connection: Connection, message: Message) -> None:
         """Handle one message, on the connection's thread."""
         kind = message.kind
+        if not message.id & self.load.traffic.mask and message.tensors:
+            self._note_received(connection, message)
         if kind == _DATA:
             self._data(connection, message)
         elif kind == Kind.RUN:
@@ -116,6 +121,37 @@ class WorkerService:
                 repeated.finish()
         else:
             raise ProtocolError(f"a task was sent {Kind(kind).name}, which it does not take")
+
+    def _note_received(self, connection: Connection, message: Message) -> None:
+        flags, channel = message.flags, message.tag
+        if message.kind == Kind.RUN:
+            channel = channel >> CHANNEL_SHIFT if flags & HAS_DATA else FEEDS
+        elif message.kind != _DATA:
+            return
+        elif flags & ADOPT and flags & ALL:
+            channel = ALL_CHANNELS
+        self.load.traffic.received(message.id, connection.peer, channel)
+
+    @answers("traffic")
+    def _traffic(
+        self, connection: Connection, head: dict[str, Any], tensors: list[Any]
+    ) -> dict[str, Any]:
+        """What `Traffic.read` returns, and where each master is with its steps here."""
+        load = self.load
+        with self._lock:
+            runs = list(self._runs.values())
+        waiting = {
+            home.peer
+            for run, home in runs
+            if not isinstance(run, ServerSideLoop) and run.waits_for_queue()
+        }
+        tokens = [q.size() for name, q in self.resources.items("queue") if "sync_token" in name]
+        return load.traffic.read(int(head["mask"])) | {
+            "updates": load.num_updates,
+            "versions": dict(load.version_of),
+            "waiting": sorted(waiting),
+            "tokens": tokens[-1] if tokens else None,
+        }
 
     def is_short(self, connection: Connection, message: Message) -> bool:
         """Whether one thread should handle a message for all connections.
