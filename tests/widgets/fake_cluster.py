@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 from dataflow.cluster.management.running_cluster import Event
@@ -15,6 +16,8 @@ class FakeCluster:
     """Tasks that do what they are told; `advance` lets them make steps."""
 
     launch_seconds = 1.5
+    auto_restart = True
+    backend = SimpleNamespace(tasks=())  # no messages to be watched
     seconds = 2.0
 
     def __init__(self, ps: int = 1, worker: int = 2, launched: bool = True) -> None:
@@ -108,6 +111,18 @@ class FakeCluster:
     def slow_down(self, task: str, seconds: float) -> None:
         self._do("slow_down", task)
         self.rows[self._full(task)]["delay_seconds"] = seconds
+
+    def cut(self, task: str) -> None:
+        self._do("cut", task)
+        self.rows[self._full(task)]["is_cut"] = True
+
+    def delay(self, task: str, seconds: float) -> None:
+        self._do("delay", task)
+        self.rows[self._full(task)]["link_delay_seconds"] = seconds
+
+    def mend(self, task: str) -> None:
+        self._do("mend", task)
+        self.rows[self._full(task)] |= {"is_cut": False, "link_delay_seconds": 0.0}
 
     def restart(self, task: str) -> None:
         self._do("restart", task)

@@ -430,9 +430,7 @@ class MasterStep:
         machine = self.master.machine
         traffic = self.master.traffic
         if not self.step & traffic.mask and message.tensors:
-            traffic.received(
-                self.step, task, message.tag if message.kind == Kind.DATA else RESULT
-            )
+            traffic.received(self.step, task, message.tag if message.kind == Kind.DATA else RESULT)
         if message.kind == Kind.DATA:
             assert self.local is not None
             tensors = message.tensors

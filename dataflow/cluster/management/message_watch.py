@@ -11,7 +11,7 @@ from dataflow.errors import OpError
 #: A task that does not answer is asked again after so long.
 _REST_SECONDS = 1.0
 #: About so many steps a second are noted, on all tasks together.
-_STEPS_PER_SECOND = 30
+_STEPS_PER_SECOND = 12
 _OPEN_SECONDS = 60.0
 
 

@@ -61,7 +61,8 @@ class Cluster:
         self.events: list[Event] = []
         self.backend = backend
         self._key = key
-        self._restart = restart
+        #: Whether a task that dies is started again; with ``False`` it stays dead until `restart`.
+        self.auto_restart = restart
         self._show_logs = logs
         self._how_stopped = ""
         self._started = time.monotonic()
@@ -164,7 +165,7 @@ class Cluster:
         staleness: mean over the last 200 updates of how many others came between reading a variable
         and changing it. dropped_gradients: how often a worker's gradients came too late for a
         synchronous step; those that it computed in one step count once, whatever their number.
-        is_cut, link_delay_seconds: what `cut` and `delay` did to the task's links.
+        processor_seconds: what its process has computed for. is_cut, link_delay_seconds: what `cut` and `delay` did to the task's links.
         """
         return Status([self._row(task) for task in list(self.backend.tasks)])
 
@@ -256,7 +257,7 @@ class Cluster:
         self._note(task, "died", why)
         asked = task.name in self._to_restart
         self._to_restart.discard(task.name)
-        if self.stopped or self.backend.head_gone or not (self._restart or asked):
+        if self.stopped or self.backend.head_gone or not (self.auto_restart or asked):
             return
         if not asked and len(self.deaths) > 20 + 5 * len(self.backend.tasks):
             self._note(task, "lost", "it dies again and again")

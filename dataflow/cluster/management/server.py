@@ -234,6 +234,7 @@ class Server:
             "device": ", ".join(d.name.removeprefix("/device:") for d in list_local_devices()),
             "address": getattr(self, "address", ""),
             "seconds": time.time() - self.service.started,
+            "processor_seconds": time.process_time(),
             "steps": self.service.num_steps + sum(s.num_steps for s in list(self._sessions)),
             "received_bytes": sum(k.bytes_received + k.shared_bytes_received for k in connections),
             "sent_bytes": sum(k.bytes_sent + k.shared_bytes_sent for k in connections),

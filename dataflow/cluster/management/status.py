@@ -12,7 +12,7 @@ FIELDS = (
     *("shared_received_bytes", "shared_sent_bytes"),
     *("queues", "updates", "staleness", "largest_staleness", "dropped_gradients"),
     *("variables", "variable_bytes", "variable_sizes", "memory_bytes", "delay_seconds"),
-    *("is_cut", "link_delay_seconds"),
+    *("is_cut", "link_delay_seconds", "processor_seconds"),
 )
 
 

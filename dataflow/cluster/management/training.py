@@ -49,6 +49,8 @@ class Training:
     Parameters
     ----------
     cluster: what `tf.cluster.launch` returned, with a job ``ps`` and a job ``worker``.
+    batch_size: how many examples a worker takes at a step; the model is then called on the workers as
+        ``model(part, num_parts, batch_size)``.
     model: ``model(part, num_parts)`` builds the loss (a scalar) on one part of the data, with
         `tf.get_variable`; it travels to the workers, so what it needs must be importable there or be
         held by it. ``model(0, 1)`` is the loss on all of it.
@@ -69,13 +71,14 @@ class Training:
     def __init__(
         self,
         cluster: Any,
-        model: Callable[[int, int], Any],
+        model: Callable[..., Any],
         *,
         mode: str = "asynchronous",
         num_backups: int = 1,
         optimizer: Callable[[], Any] | None = None,
         learning_rate: float = 0.1,
         steps_per_second: float | None = None,
+        batch_size: int | None = None,
         name: str = "training",
     ) -> None:
         missing = [job for job in ("ps", "worker") if not _count(cluster, job)]
@@ -89,6 +92,7 @@ class Training:
         self._optimizer = optimizer
         self._rate = learning_rate
         self._most = steps_per_second
+        self.batch_size = batch_size
         self._number = 0
         self._num_workers = 0  # when the mode began
         self._state = "stopped"
@@ -134,12 +138,20 @@ class Training:
         """End the workers' loops after their current step. The variables stay."""
         self._end("stopped")
 
-    def switch(self, mode: str, num_backups: int = 1) -> None:
+    def switch(self, mode: str, num_backups: int = 1, batch_size: int | None = None) -> None:
         """Continue in another mode with the same variables; returns at once.
 
-        Raises ValueError for a mode that there is not, or that the workers are too few for.
+        ``batch_size`` changes that of a training that has one. Raises ValueError for a mode that there
+        is not, or that the workers are too few for, and for a batch size that makes no sense.
         """
+        if batch_size is not None and (self.batch_size is None or batch_size < 1):
+            raise ValueError(
+                f"switch: batch_size must be at least 1, got {batch_size}."
+                if self.batch_size is not None
+                else f"switch: {self.name} was made without batch_size=, so it has none to change."
+            )
         with self._lock:
+            self.batch_size = batch_size or self.batch_size
             self.mode, self.num_backups = self._checked(mode, num_backups)
             self.switched.append((self._global_step, mode))
             if self._state == "running":
@@ -168,7 +180,7 @@ class Training:
         return self._state
 
     def status(self) -> dict[str, Any]:
-        """Return name, state, mode, num_backups, global_step, loss (on all data, half a second old
+        """Return name, state, mode, num_backups, batch_size (or ``None``), global_step, loss (on all data, half a second old
         at most, ``None`` before the first), workers (that step now), errors by worker, and trouble:
         why the parameter servers cannot be asked, or ""."""
         with self._lock:
@@ -178,6 +190,7 @@ class Training:
                 "mode": self.mode,
                 "modes": list(MODES),
                 "num_backups": self.num_backups,
+                "batch_size": self.batch_size,
                 "global_step": self._global_step,
                 "loss": self._loss,
                 "workers": sorted(t for t, n in self._busy.items() if n == self._number),
@@ -212,6 +225,7 @@ class Training:
             "aggregate": None if self.mode == "asynchronous" else max(1, workers - spare),
             "number": self._number,
             "most": self._most,
+            "batch_size": self.batch_size,
             "kept": dict(self._kept),
         }
 
@@ -315,7 +329,7 @@ class Training:
 class _Owner:
     """This process's own session at the parameter servers: it sets the mode and reads values."""
 
-    def __init__(self, cluster: Any, model: Callable[[int, int], Any]) -> None:
+    def __init__(self, cluster: Any, model: Callable[..., Any]) -> None:
         self._cluster = cluster
         self._model = model
         self._session: Any = None

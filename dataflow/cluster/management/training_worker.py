@@ -69,7 +69,9 @@ def work(server: Any, options: dict[str, Any]) -> int:
 def build_worker(options: dict[str, Any], spec: ClusterSpec) -> tuple[Any, Any, Any, Any, Any]:
     """Build a worker's part: (fetches, hook or None, the number, variables by name, readiness)."""
     index, total, aggregate = options["index"], options["num_workers"], options["aggregate"]
-    loss, setter, variables = build_variables(options["model"], spec, index, total)
+    loss, setter, variables = build_variables(
+        options["model"], spec, index, total, options["batch_size"]
+    )
     make = options["optimizer"]
     optimizer = make() if make is not None else GradientDescentOptimizer(options["rate"])
     graph = default_graph()
@@ -87,14 +89,18 @@ def build_worker(options: dict[str, Any], spec: ClusterSpec) -> tuple[Any, Any, 
 
 
 def build_variables(
-    model: Callable[[int, int], Any], spec: ClusterSpec, index: int, total: int
+    model: Callable[..., Any],
+    spec: ClusterSpec,
+    index: int,
+    total: int,
+    batch_size: int | None = None,
 ) -> tuple[Any, Any, dict[str, Any]]:
     """The model under the device setter: in the same order everywhere, so at the same places."""
     setter = replica_device_setter(cluster=spec, worker_device=f"/job:worker/task:{index}")
     with device_scope(setter):
         get_variable(NUMBER, initializer=np.int64(-1), dtype=dtypes.int64, trainable=False)
         get_or_create_global_step()
-        loss = model(index, total)
+        loss = model(index, total) if batch_size is None else model(index, total, batch_size)
     return loss, setter, {v.op.name: v for v in global_variables()}
 
 

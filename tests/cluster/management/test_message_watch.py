@@ -100,7 +100,9 @@ def test_how_far_each_worker_is_behind(launched, watch):
             change = count * 0.5 + 1.0
         with tf.device(PS):
             more = count.assign_sub(change)
-        sessions.append((tf.Session(launched.targets[f"/job:worker/task:{index}"], graph=graph), more.op))
+        sessions.append(
+            (tf.Session(launched.targets[f"/job:worker/task:{index}"], graph=graph), more.op)
+        )
     (one, step_one), (two, step_two) = sessions
     with one, two:
         one.run(count.initializer)

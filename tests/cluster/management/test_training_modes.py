@@ -106,6 +106,35 @@ def test_it_trains_and_the_modes_share_the_variables(training, eventually):
     assert np.allclose(training.variables["w"].ravel(), np.linspace(-1, 1, 4), atol=0.1)
 
 
+def test_the_batch_is_changed_while_it_trains(threads, eventually):
+    def drawn(part, parts, batch_size=None):
+        rows = tf.random_uniform([batch_size or 60], 0, 60, tf.int64)
+        w = tf.get_variable("w", initializer=np.float32(9.0))
+        size = tf.cast(tf.size(rows), tf.float32)
+        return tf.square(w - 1.0) + 0.0 * size
+
+    made = tf.cluster.Training(
+        threads, drawn, learning_rate=0.01, batch_size=10, steps_per_second=200
+    )
+    try:
+        made.start()
+        eventually(lambda: steps(made) > 5)
+        made.switch("asynchronous", batch_size=30)
+        assert made.status()["batch_size"] == 30
+        at = steps(made)
+        eventually(lambda: steps(made) > at + 5 and len(made.status()["workers"]) == 2)
+        assert made.status()["errors"] == {}
+        (rows,) = [op for op in made.graph()[0].get_operations() if "RandomUniformInt" in op.type]
+        assert rows.outputs[0].shape.as_list() == [30]
+        with pytest.raises(ValueError, match="at least 1, got 0"):
+            made.switch("asynchronous", batch_size=0)
+    finally:
+        made.stop()
+        eventually(lambda: not made._busy and made._thread is None, 20)
+    with pytest.raises(ValueError, match="made without batch_size="):
+        tf.cluster.Training(threads, line).switch("asynchronous", batch_size=5)
+
+
 def test_stopped_and_begun_again(training, eventually):
     training.start()
     eventually(lambda: steps(training) > 5)

@@ -270,6 +270,9 @@ class ClusterPanel(Widget):
 
     # ---- to and from the page -----------------------------------------------------------------
 
+    def _acted(self, act: dict[str, Any], done: str) -> None:
+        """The state says how it ended."""
+
     def _changed(self) -> None:
         self._wake.set()
 

@@ -48,15 +48,16 @@ class Actions:
                 return words  # pressed twice
             self._pending[number] = words
         threading.Thread(
-            target=self._run, args=(number, work), name=f"panel {act.get('do')}", daemon=True
+            target=self._run, args=(number, work, act), name=f"panel {act.get('do')}", daemon=True
         ).start()
         return words
 
-    def _run(self, number: int, work: Any) -> None:
+    def _run(self, number: int, work: Any, act: dict[str, Any]) -> None:
         try:
             done = work()
             with self._lock:
                 self._news = (number, done, time.monotonic())
+            self._panel._acted(act, done)
         except BaseException as e:
             with self._lock:
                 self._problem = (number, f"{type(e).__name__}: {e}"[:1500])
@@ -78,16 +79,24 @@ class Actions:
             return self._plan_training(str(do), act)
         if cluster is None:
             raise ValueError("There is no cluster; launch one first.")
+        if do == "auto restart":
+            wanted = bool(act.get("restart"))
+
+            def allow() -> str:
+                cluster.auto_restart = wanted
+                return f"A task that dies {'is started again' if wanted else 'stays dead until Restart'}."
+
+            return "telling the cluster…", allow
         if do == "train":
             mode, spare = str(act.get("mode", "asynchronous")), int(act.get("backups", 1))
             return "preparing the training…", lambda: self._train(cluster, mode, spare)
         if do == "stop":
             return "stopping the cluster…", lambda: (cluster.stop(), "The cluster is stopped.")[1]
         if do == "resize":
-            wanted = _counts(act.get("jobs") or {})
+            counts = _counts(act.get("jobs") or {})
             return (
-                f"resizing to {size_words(counts_of(cluster) | wanted)}…",
-                lambda: (cluster.resize(**wanted), f"Now {size_words(counts_of(cluster))}.")[1],
+                f"resizing to {size_words(counts_of(cluster) | counts)}…",
+                lambda: (cluster.resize(**counts), f"Now {size_words(counts_of(cluster))}.")[1],
             )
         task = str(act.get("task", ""))
         if do == "slow_down":
@@ -100,7 +109,18 @@ class Actions:
                 else f"{task} is quick again."
             )
             return f"telling {task}…", lambda: (cluster.slow_down(task, seconds), said)[1]
+        if do == "delay":
+            seconds = float(act.get("seconds", 0))
+            if not 0 <= seconds <= 60:
+                raise ValueError(f"A message can be late by 0 to 60 seconds, not {seconds:g}.")
+            late = f"{seconds:g} s late" if seconds else "on time"
+            return f"telling {task}…", lambda: (
+                cluster.delay(task, seconds),
+                f"Messages of {task} are {late}.",
+            )[1]
         verbs = {
+            "cut": ("cutting the link of", "is cut off", cluster.cut),
+            "mend": ("mending the link of", "is linked again", cluster.mend),
             "kill": ("killing", "was killed", cluster.kill),
             "pause": ("pausing", "is paused", cluster.pause),
             "resume": ("continuing", "goes on", cluster.resume),
@@ -143,11 +163,17 @@ class Actions:
         if do == "start":
             return "starting the training…", lambda: (training.start(), "The training goes on.")[1]
         mode, spare = str(act.get("mode")), int(act.get("backups", 1))
+        batch = {} if act.get("batch") is None else {"batch_size": int(act["batch"])}
 
         def switch() -> str:
-            training.switch(mode, spare)
+            training.switch(mode, spare, **batch)
             self._panel._draw_training(training)
-            return f"{training.status()['name']}: {mode}, with the variables as they are."
+            status = training.status()
+            each = f", {batch['batch_size']} examples a step" if batch else ""
+            return (
+                f"{status['name']}: {mode}{each}. The workers began anew, with the variables as they "
+                f"were at step {status['global_step']}."
+            )
 
         return f"switching to {mode}…", switch
 

@@ -14,7 +14,7 @@ _MOST_EVENTS = 40
 _MOST_LINES = 60
 _MOST_LETTERS = 500
 _NEWS_SECONDS = 20.0
-_COUNTERS = ("steps", "received_bytes", "sent_bytes")
+_COUNTERS = ("steps", "received_bytes", "sent_bytes", "processor_seconds")
 
 
 class Rates:
@@ -30,10 +30,10 @@ class Rates:
     def of(self, key: Any, row: dict[str, Any]) -> dict[str, float | None]:
         """Note a row's counters; return ``{"steps": per second, ...}``, None before two are known."""
         now = self._clock()
-        if any(row.get(name) is None for name in _COUNTERS):
+        if row.get("steps") is None:
             self._seen.pop(key, None)
             return dict.fromkeys(_COUNTERS)
-        values = tuple(float(row[name]) for name in _COUNTERS)
+        values = tuple(float(row.get(name) or 0) for name in _COUNTERS)
         seen = self._seen.setdefault(key, deque())
         if seen and values[0] < seen[-1][1][0]:
             seen.clear()  # another process
@@ -120,6 +120,7 @@ def _task(row: dict[str, Any], rates: dict[str, float | None]) -> dict[str, Any]
         "sharedSent": row.get("shared_sent_bytes"),
         "receivedPerSecond": rates["received_bytes"],
         "sentPerSecond": rates["sent_bytes"],
+        "busy": rates["processor_seconds"],
         "queues": row.get("queues") or {},
         "updates": row.get("updates"),
         "staleness": row.get("staleness"),
@@ -130,6 +131,8 @@ def _task(row: dict[str, Any], rates: dict[str, float | None]) -> dict[str, Any]
         "sizes": row.get("variable_sizes") or {},
         "memory": row.get("memory_bytes"),
         "delay": row.get("delay_seconds") or 0,
+        "isCut": bool(row.get("is_cut")),
+        "linkDelay": row.get("link_delay_seconds") or 0,
     }
 
 
@@ -251,6 +254,10 @@ def describe_cluster(state: dict[str, Any]) -> list[str]:
     lines = [f"Cluster of {state['words']}: {state['target'] or state['state']}."]
     for task in state["tasks"]:
         parts = [task["state"]]
+        if task["isCut"]:
+            parts.append("link cut")
+        if task["linkDelay"]:
+            parts.append(f"messages {task['linkDelay']:g} s late")
         if task["delay"]:
             parts.append(f"slowed by {task['delay']:g} s a step")
         if task["device"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+import time
 from typing import Any
 
 from dataflow_widgets.base import Widget, refuse_unknown
@@ -13,10 +14,16 @@ from dataflow_widgets.cluster_panel.snapshot import Rates, cluster_state, descri
 from dataflow_widgets.cluster_view.picture import cluster_svg
 from dataflow_widgets.cluster_view.played import describe_recording, played
 from dataflow_widgets.cluster_view.scene import scene_of
+from dataflow_widgets.cluster_view.telling import Telling
 from dataflow_widgets.words import plural
 
 _POLL_SECONDS = 0.5
-_SHORTEST_SECONDS = 0.1  # at most ten updates a second
+_FRAME_SECONDS = 0.1
+_MOST_MESSAGES = 40  # of a frame
+_SHOWN = (
+    *("name", "state", "mode", "modes", "num_backups", "batch_size", "global_step", "loss"),
+    *("workers", "errors", "trouble"),
+)
 
 
 class ClusterView(Widget):
@@ -30,17 +37,22 @@ class ClusterView(Widget):
     A recorded or simulated run is played message by message, forward and back: dots are tensors on
     their way, lit parts run, workers carry the version of the parameters that they read and a square
     for each update since, and a synchronous step shows who has arrived at its barrier. A link is as
-    wide as what has traveled on it. A running cluster shows states and rates, twice a second while the
-    view is in sight, and its tasks can be killed, paused, slowed down and started again; what that did
-    is said in a line that stays until it is dismissed.
+    wide as what has traveled on it.
+
+    A running cluster is followed while the view is in sight: a sample of its messages as dots, ten times
+    a second, and states and rates, twice a second. Its tasks can be killed, paused, slowed down, cut off
+    and started again, their messages delayed; the mode, the numbers of workers and of backup workers and
+    the batch of a `tf.cluster.Training` changed. What that did is said in a line that stays until it is
+    dismissed. With ``auto_restart=False`` a task that dies stays dead until Restart is pressed.
 
     Raises TypeError for anything else, ValueError for a simulation without ``record=True``.
     """
 
-    _options = {"title", "height"}
+    _options = {"title", "height", "auto_restart"}
 
     def __init__(self, subject: Any, **options: Any) -> None:
         self._wake = threading.Event()
+        auto_restart = options.pop("auto_restart", None)
         refuse_unknown(ClusterView, self._options, options)
         # Now, so that no two threads of this view are the first to import them.
         importlib.import_module("dataflow.cluster.management.training")
@@ -59,6 +71,13 @@ class ClusterView(Widget):
             self._subject, self._recording = "recorded", subject
         elif hasattr(subject, "status") and hasattr(subject, "kill"):
             self._subject, self._cluster = "live", subject
+            if auto_restart is not None:
+                subject.auto_restart = bool(auto_restart)
+            from dataflow.cluster.management.message_watch import MessageWatch
+
+            self._watch = MessageWatch(subject)
+            self._telling = Telling(subject)
+            self._quiet: Any = None
         elif hasattr(subject, "task_address"):
             self._subject = "spec"
             self._details = dict(subject.addresses())
@@ -211,21 +230,26 @@ class ClusterView(Widget):
     def _changed(self) -> None:
         self._wake.set()
 
+    def _acted(self, act: dict[str, Any], done: str) -> None:
+        if not act.get("task"):  # what is done to a task is an event of the cluster
+            self._telling.say(done, key=str(act.get("do")))
+
     def _state(self) -> dict[str, Any]:
+        events = list(self._cluster.events)  # first: what they say is in the state, then
         state = cluster_state(self._cluster, "cluster", self._rates)
+        trainings = [training.status() for training in self._trainings()]
+        self._telling.take(events, state["tasks"], trainings[0] if trainings else None)
         return {
             "kind": "state",
             "tasks": state["tasks"],
-            "notices": [notice["text"] for notice in state["notices"]],
+            "jobs": state["jobs"],
+            "lines": self._telling.lines,
             "launched": state["launched"],
+            "autoRestart": self._cluster.auto_restart,
             "stopped": self._cluster.stopped,
             "trainings": [
-                {
-                    key: value
-                    for key, value in training.status().items()
-                    if key in ("name", "state", "mode", "modes", "global_step", "loss", "workers")
-                }
-                for training in self._trainings()
+                {key: value for key, value in training.items() if key in _SHOWN}
+                for training in trainings
             ],
             **self._actions.state(),
         }
@@ -254,8 +278,52 @@ class ClusterView(Widget):
                     self.failure = ""
             except Exception as e:
                 self.failure = f"The cluster could not be looked at: {type(e).__name__}: {e}"
-            self._wake.wait(_SHORTEST_SECONDS)
-            self._wake.wait(_POLL_SECONDS - _SHORTEST_SECONDS)
+            until = time.monotonic() + _POLL_SECONDS
+            time.sleep(_FRAME_SECONDS)
+            while not self._wake.is_set() and time.monotonic() < until and self._num_open:
+                began = time.monotonic()
+                self._send_messages()
+                # On a machine that is too busy for ten frames a second there are fewer.
+                took = time.monotonic() - began
+                self._wake.wait(max(_FRAME_SECONDS - took, 2 * took, 0.01))
+
+    def _send_messages(self) -> None:
+        """Show what has traveled since the last time; nothing where nothing has."""
+        if self._cluster.stopped:
+            return
+        try:
+            message = self._messages()
+        except Exception as e:
+            self.failure = f"Its messages could not be looked at: {type(e).__name__}: {e}"
+            return
+        still = {k: v for k, v in message.items() if k != "messages"}
+        if message["messages"] or still != self._quiet:
+            self._quiet = still
+            self.send(message)
+
+    def _messages(self) -> dict[str, Any]:
+        seen = self._watch.read()
+        card_of = {card["task"]: i for i, card in enumerate(self._scene["tasks"])}
+        lags: dict[int, int] = {}
+        for server, versions in seen.versions.items():
+            for task, version in versions.items():
+                if task in card_of and task != server:
+                    behind = seen.updates[server] - version
+                    lags[card_of[task]] = max(behind, lags.get(card_of[task], 0))
+        rows = [
+            [m.number, card_of[m.source], card_of[m.target], _label(m.names), m.num_bytes,
+             round(m.sent, 4), None if m.received is None else round(m.received, 4)]
+            for m in seen.messages
+            if m.source in card_of and m.target in card_of
+        ]  # fmt: skip
+        return {
+            "kind": "messages",
+            "messages": rows[-_MOST_MESSAGES:],
+            "lags": lags,
+            "versions": {card_of[t]: n for t, n in seen.updates.items() if t in card_of},
+            "waiting": [card_of[task] for task in seen.waiting if task in card_of],
+            "tokens": seen.tokens,
+        }
 
     def _send_state(self) -> None:
         if not self._cluster.stopped:
@@ -270,6 +338,9 @@ class ClusterView(Widget):
         self._wake.set()
 
     def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        if question.get("kind") == "dismiss" and self._cluster is not None:
+            self._telling.dismiss(int(question.get("line", 0)))
+            return {}
         if question.get("kind") == "act" and self._cluster is not None:
             words = self._actions.begin(question.get("act") or {})
             self._wake.set()
@@ -281,3 +352,12 @@ class ClusterView(Widget):
         self._num_open = 0
         self._wake.set()
         super().close()
+
+
+def _label(names: list[str]) -> str:
+    """The name that says most about a message: of a gradient, or of the first tensor."""
+    if not names:
+        return "values"
+    name = next((n for n in names if n.startswith("gradients")), names[0])
+    name = name.removesuffix(":0").removesuffix("/read")
+    return name if len(names) == 1 else f"{name} and {len(names) - 1} more"
