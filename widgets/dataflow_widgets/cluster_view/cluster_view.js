@@ -88,7 +88,7 @@ class ClusterScene {
       ["Picture (PNG)", () => png(svg()).then((blob) => download("cluster.png", blob)).catch((e) => frame.fail(e.message))],
       ["Web page (HTML)", () => standaloneHtml(model, state(), "cluster").then((page) => download("cluster.html", page, "text/html"))],
     ]));
-    this.news = h("ul", { class: "df-cv-news", "aria-label": "what happened", hidden: true });
+    this.news = h("ul", { class: "df-cv-news", "aria-label": "what happened", "aria-live": "polite", hidden: true });
     this.scroller = h("div", { class: "df-scroller df-cv-picture", tabindex: -1, ...QUIET }, this.picture.root);
     this.scroller.addEventListener("keydown", (event) => this.key(event));
     const act = (request) => this.act(request);
@@ -249,7 +249,7 @@ class ClusterScene {
     this.news.hidden = !lines.length;
     if (key === this.newsKey) return;
     this.newsKey = key;
-    this.news.replaceChildren(...lines.map(({ id, text, level }) => h("li", { "data-level": level, role: "status" }, h("span", {}, text), button("×", "Dismiss", () => {
+    this.news.replaceChildren(...lines.map(({ id, text, level }) => h("li", { "data-level": level }, h("span", {}, text), button("×", "Dismiss", () => {
       this.store.send({ kind: "dismiss", line: id });
       this.dismissed.add(id);
       this.paintNews(all);
