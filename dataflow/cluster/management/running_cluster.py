@@ -201,19 +201,19 @@ class Cluster:
         """Return the process number of a task."""
         return int(self._task(task).pid)
 
-    def ask(self, task: str, method: str, head: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Call a method of a task (`transport.method_table`), which has a second to answer.
-
-        Raises UnavailableError or DeadlineExceededError when it does not, and what it raised.
-        """
-        return self._ask(self._task(task), method, head)
-
     def _ask(self, task: Any, method: str, head: dict[str, Any] | None = None) -> dict[str, Any]:
         connection = self._pool.take(task.address, task.name, timeout_seconds=_ANSWER_SECONDS)
         connection.deadline = time.monotonic() + _ANSWER_SECONDS
         reply = call(connection, method, head)
         self._pool.give(connection)
         return reply.head or {}
+
+    def ask(self, task: str, method: str, head: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Call a method of a task (`transport.method_table`), which has a second to answer.
+
+        Raises UnavailableError or DeadlineExceededError when it does not, and what it raised.
+        """
+        return self._ask(self._task(task), method, head)
 
     def _task(self, name: str) -> Any:
         for task in self.backend.tasks:
