@@ -153,9 +153,8 @@ def _axes(op: Operation, rank: int) -> set[int]:
     return {int(a) % rank for a in axes} if rank else set()
 
 
-def _fuse(
-    work: WorkingGraph, journal: list[Hit], members: list[Operation], reduction: Operation | None
-) -> None:
+def _program(members: list[Operation], reduction: Operation | None) -> tuple[Program, list[Tensor]]:
+    """The chain as one expression, and the tensors that come into it."""
     inputs: dict[Tensor, int] = {}
     inside = {op.outputs[0] for op in members}
     for op in members:
@@ -171,7 +170,6 @@ def _fuse(
         for tensor in [*op.inputs, op.outputs[0]]:
             if tensor.dtype.name != "bool":
                 value_type = tensor.dtype.base_dtype
-    last = members[-1] if reduction is None else reduction
     over_rows = keep_dims = False
     if reduction is not None:
         rank = len(members[-1].outputs[0].dims or ())
@@ -185,13 +183,21 @@ def _fuse(
         over_rows,
         keep_dims,
     )
+    return program, list(inputs)
+
+
+def _fuse(
+    work: WorkingGraph, journal: list[Hit], members: list[Operation], reduction: Operation | None
+) -> None:
+    program, inputs = _program(members, reduction)
+    last = members[-1] if reduction is None else reduction
     try:
         source = compile_program(program).source
     except Exception as e:  # the nodes stay as they are
         if program not in _refused:
             _refused.add(program)
             warnings.warn(
-                f"A chain of {len(steps)} nodes that ends in {last.name!r} could not be fused; "
+                f"A chain of {len(members)} nodes that ends in {last.name!r} could not be fused; "
                 f"each runs on its own: {type(e).__name__}: {e}",
                 stacklevel=2,
             )
@@ -200,7 +206,7 @@ def _fuse(
     with use_graph(work.graph):
         work.begin(target)
         replacement = fused_op(
-            list(inputs), program=program, T=target.dtype, output_shape=target.dims, name="fused"
+            inputs, program=program, T=target.dtype, output_shape=target.dims, name="fused"
         )
         # The nodes that an error in the kernel is reported for.
         replacement.op._set_attr(FUSED_NODES, tuple(work.origin[op] for op in members))
@@ -209,7 +215,7 @@ def _fuse(
     journal.append(
         Hit(
             "fusion",
-            " . ".join([s[0] for s in reversed(steps)]) + " -> one kernel",
+            " . ".join([op.type for op in reversed(members)]) + " -> one kernel",
             target.name,
             replacement.name,
             names,

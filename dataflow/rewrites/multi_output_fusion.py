@@ -307,14 +307,10 @@ def _with_numbers(inputs: list[Tensor], members: list[Operation], key: _Key) -> 
     return found
 
 
-def _fuse(
-    work: WorkingGraph,
-    journal: list[Hit],
-    members: list[Operation],
-    results: list[Tensor],
-    key: _Key,
-    joins: list[Operation],
-) -> None:
+def _region(
+    members: list[Operation], results: list[Tensor], key: _Key
+) -> tuple[Region, list[Tensor], list[Tensor]]:
+    """The nodes as one expression, the conditions that choose rows in it, and its other inputs."""
     inside = {op.outputs[0] for op in members}
     by_rows = [op for op in members if op.type == "Select" and _chooses_rows(op)]
     conditions = list(dict.fromkeys(op.inputs[0] for op in by_rows))
@@ -331,15 +327,26 @@ def _fuse(
         if op in choosing:
             values = tuple(numbers[t] for t in op.inputs[1:])
             steps.append((SELECT_ROWS, (choosing[op], *values)))
-            numbers[op.outputs[0]] = len(conditions) + len(numbers)
-            continue
-        # Where the shapes are known to be equal, there is nothing to check.
-        op_type = "SelectV2" if op.type == "Select" and known else op.type
-        steps.append((op_type, tuple(numbers[t] for t in op.inputs)))
+        else:
+            # Where the shapes are known to be equal, there is nothing to check.
+            op_type = "SelectV2" if op.type == "Select" and known else op.type
+            steps.append((op_type, tuple(numbers[t] for t in op.inputs)))
         numbers[op.outputs[0]] = len(conditions) + len(numbers)
     region = Region(
         len(conditions) + len(inputs), tuple(steps), tuple(numbers[t] for t in results), key.dtype
     )
+    return region, conditions, inputs
+
+
+def _fuse(
+    work: WorkingGraph,
+    journal: list[Hit],
+    members: list[Operation],
+    results: list[Tensor],
+    key: _Key,
+    joins: list[Operation],
+) -> None:
+    region, conditions, inputs = _region(members, results, key)
     with use_graph(work.graph):
         work.begin(results[-1])
         replacements: Any = fused_region_op(
@@ -362,7 +369,7 @@ def _fuse(
     journal.append(
         Hit(
             "fusion",
-            f"{' . '.join(s[0] for s in reversed(steps))} -> one kernel with {len(results)} "
+            f"{' . '.join(s[0] for s in reversed(region.steps))} -> one kernel with {len(results)} "
             f"result{plural}",
             results[-1].name,
             replacements[len(results) - 1].name,

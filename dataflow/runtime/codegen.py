@@ -437,16 +437,7 @@ class Generator:
                 from dataflow.runtime import buffers
 
                 self.reused = buffers.write_in_place(self, drops, regions)
-        if regions:
-            self.globals["future"] = functools.partial(Future, limit=self._limit)
-            concurrency.write(self.lines, drops, regions, text, line_ops)
-        else:
-            for i, line in enumerate(self.lines):
-                drop = drops.get(i)
-                suffix = f"; del {', '.join(drop)}" if drop else ""
-                text.append("    " * line.indent + line.text + suffix)
-                if line.op is not None:
-                    line_ops[len(text)] = line.op
+        self._write_lines(drops, regions, text, line_ops)
         Generator._count += 1
         filename = f"<dataflow plan {Generator._count}>"
         source = "\n".join(text) + "\n"
@@ -465,6 +456,27 @@ class Generator:
         if overlap is not None:
             overlap.generated, overlap.regions = generated, regions
         return generated
+
+    def _write_lines(
+        self,
+        drops: dict[int, list[str]],
+        regions: Sequence[concurrency.ParallelRegion],
+        text: list[str],
+        line_ops: dict[int, Operation],
+    ) -> None:
+        """Appends all lines to ``text``, each with the locals that it drops; ``line_ops``: by line number."""
+        if regions:
+            from dataflow.runtime import concurrency
+
+            self.globals["future"] = functools.partial(Future, limit=self._limit)
+            concurrency.write(self.lines, drops, regions, text, line_ops)
+            return
+        for i, line in enumerate(self.lines):
+            drop = drops.get(i)
+            suffix = f"; del {', '.join(drop)}" if drop else ""
+            text.append("    " * line.indent + line.text + suffix)
+            if line.op is not None:
+                line_ops[len(text)] = line.op
 
     def _last_uses_between_blocks(self) -> dict[int, list[str]]:
         """As `_last_uses`, for a plan with loops or branches.

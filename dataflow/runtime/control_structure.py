@@ -316,20 +316,53 @@ class Emitter:
 
     def emit_loop(self, frame: Frame, path: Path) -> None:
         """Writes one ``while`` loop."""
-        from dataflow.runtime.codegen import Value
-
         generator = self.generator
         heads = [op for op in frame.nodes if op.op_def.control_flow == "merge" and is_head(op)]
-        conditions = [op for op in frame.nodes if op.op_def.control_flow == "loop_cond"]
-        if len(conditions) != 1:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"The loop {frame.name!r} has {len(conditions)} LoopCond nodes, needs one.",
-            )
-        condition = conditions[0]
-        # A loop that may assign to variables reads them anew in each round, as TensorFlow's
-        # references do; in any other one read will do.
+        condition = _condition(frame)
+        self._emit_enters(frame)
+        names, starts = self._name_variables(heads)
+        for op in frame.nodes:  # outside this loop nothing may be renamed by later iterations
+            self.guards[op] = ()
+        if names:
+            generator.add_line(f"{', '.join(names)} = {', '.join(starts)}", heads[0], tuple(names))
+        skip = ("enter", "exit", "next_iteration", "loop_cond")
+        items = [
+            i
+            for i in self.order(frame)
+            if isinstance(i, Frame) or (i.op_def.control_flow not in skip and i not in heads)
+        ]
+        before = self.ancestors(condition, frame)
+        generator.add_line("while True:")
+        generator.indent += 1
+        for op in heads:
+            generator.emit_trace(op)
+        saved, self.open = self.open, []
+        self.emit_items([i for i in items if i in before], frame)
+        generator.values[condition.outputs[0]] = generator.values[condition.inputs[0]]
+        generator.add_line(f"if not {generator.use(condition.inputs[0])}: break", condition)
+        switches = self._pass_switches(frame)
+        body = [i for i in items if i not in before and i not in switches]
+        self.emit_items(body, frame)
+        nexts = [generator.use(_next_value(op)) for op in heads]
+        if names:
+            generator.add_line(f"{', '.join(names)} = {', '.join(nexts)}", heads[0], tuple(names))
+        elif not body:
+            generator.add_line("pass")
+        self.open = saved
+        generator.indent -= 1
+        for op in frame.exits:
+            if op.outputs[0] not in generator.values:
+                generator.values[op.outputs[0]] = generator.values[op.inputs[0]]
+            self.guards[op] = path
+            generator.emit_trace(op)
+
+    def _emit_enters(self, frame: Frame) -> None:
+        """What enters a loop is read once, in front of it, where the loop cannot change it.
+
+        A loop that may assign to variables reads them anew in each iteration, as TensorFlow's
+        references do.
+        """
+        generator = self.generator
         assigns = any(
             op.op_def.control_flow == "enter" and op.inputs[0].dtype.is_ref
             for op in _members(frame)
@@ -342,6 +375,12 @@ class Emitter:
                 else:
                     generator.emit_alias(op)
                 generator.emit_trace(op)
+
+    def _name_variables(self, heads: list[Operation]) -> tuple[list[str], list[str]]:
+        """The names of the loop's variables in the plan, and what they start as."""
+        from dataflow.runtime.codegen import Value
+
+        generator = self.generator
         names, starts = [], []
         for op in heads:
             enter = next(t for t in op.inputs if t.op.op_def.control_flow != "next_iteration")
@@ -350,26 +389,11 @@ class Emitter:
             starts.append(generator.use(enter))
             generator.values[op.outputs[0]] = Value(name)
             generator.values[op.outputs[1]] = Value("None")
-        for op in frame.nodes:  # outside this loop nothing may be renamed by later iterations
-            self.guards[op] = ()
-        if names:
-            generator.add_line(f"{', '.join(names)} = {', '.join(starts)}", heads[0], tuple(names))
-        skip = ("enter", "exit", "next_iteration", "loop_cond")
-        items = [
-            i
-            for i in self.order(frame)
-            if isinstance(i, Frame) or i.op_def.control_flow not in skip
-        ]
-        items = [i for i in items if isinstance(i, Frame) or i not in heads]
-        before = self.ancestors(condition, frame)
-        generator.add_line("while True:")
-        generator.indent += 1
-        for op in heads:
-            generator.emit_trace(op)
-        saved, self.open = self.open, []
-        self.emit_items([i for i in items if i in before], frame)
-        generator.values[condition.outputs[0]] = generator.values[condition.inputs[0]]
-        generator.add_line(f"if not {generator.use(condition.inputs[0])}: break", condition)
+        return names, starts
+
+    def _pass_switches(self, frame: Frame) -> list[Operation]:
+        """The loop's own Switch nodes, which pass their value on: Python's ``while`` chooses."""
+        values = self.generator.values
         switches = [
             op
             for op in frame.nodes
@@ -377,30 +401,8 @@ class Emitter:
         ]
         for op in switches:
             for output in op.outputs:
-                generator.values.setdefault(output, generator.values[op.inputs[0]])
-        body = [i for i in items if i not in before and i not in switches]
-        self.emit_items(body, frame)
-        nexts = []
-        for op in heads:
-            back = next(
-                (t for t in op.inputs if t.op.op_def.control_flow == "next_iteration"), None
-            )
-            nexts.append(
-                generator.use(back.op.inputs[0])
-                if back is not None
-                else generator.use(op.outputs[0])
-            )
-        if names:
-            generator.add_line(f"{', '.join(names)} = {', '.join(nexts)}", heads[0], tuple(names))
-        elif not body:
-            generator.add_line("pass")
-        self.open = saved
-        generator.indent -= 1
-        for op in frame.exits:
-            if op.outputs[0] not in generator.values:
-                generator.values[op.outputs[0]] = generator.values[op.inputs[0]]
-            self.guards[op] = path
-            generator.emit_trace(op)
+                values.setdefault(output, values[op.inputs[0]])
+        return switches
 
     def ancestors(self, condition: Operation, frame: Frame) -> set[Item]:
         """The items of ``frame`` that the condition needs."""
@@ -432,3 +434,23 @@ def _int32(value: int) -> Any:
 def emit(generator: Generator) -> list[str]:
     """Writes the nodes of a plan that has control flow; returns locals that may stay unset."""
     return Emitter(generator).emit()
+
+
+def _condition(frame: Frame) -> Operation:
+    """The one LoopCond of a loop; raises `InvalidArgumentError` where there is another number."""
+    conditions = [op for op in frame.nodes if op.op_def.control_flow == "loop_cond"]
+    if len(conditions) != 1:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"The loop {frame.name!r} has {len(conditions)} LoopCond nodes, needs one.",
+        )
+    return conditions[0]
+
+
+def _next_value(head: Operation) -> Tensor:
+    """What a loop's variable is in the next iteration; itself where nothing comes back."""
+    for tensor in head.inputs:
+        if tensor.op.op_def.control_flow == "next_iteration":
+            return tensor.op.inputs[0]
+    return head.outputs[0]
