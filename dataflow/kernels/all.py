@@ -22,6 +22,7 @@ from dataflow.kernels import (
     depthwise as _depthwise,  # noqa: F401
     dilation as _dilation,  # noqa: F401
     elementary as _elementary,  # noqa: F401
+    fills as _fills,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
     image as _image,  # noqa: F401
     image_color as _colors,  # noqa: F401
@@ -38,6 +39,7 @@ from dataflow.kernels import (
     normalization as _normalization,  # noqa: F401
     optimizer_updates as _training,  # noqa: F401
     parsing as _parsing,  # noqa: F401
+    partition_stitch as _partition_stitch,  # noqa: F401
     permute as _permute,  # noqa: F401
     pooling as _pooling,  # noqa: F401
     quantize as _quantize,  # noqa: F401
@@ -47,6 +49,7 @@ from dataflow.kernels import (
     reduce as _reduce,  # noqa: F401
     script_ops as _script_ops,  # noqa: F401
     segment as _segment,  # noqa: F401
+    selection as _selection,  # noqa: F401
     sequence_parsing as _sequence_parsing,  # noqa: F401
     sequences as _sequences,  # noqa: F401
     session_handles as _session_handles,  # noqa: F401

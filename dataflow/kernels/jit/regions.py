@@ -30,9 +30,9 @@ from dataflow.kernels.registry import bind, kernel
 #: Ops that a region may contain in addition to `INSTRUCTIONS`.
 _OTHERS = {
     "AddN": "arithmetic",
-    "Select": "gather_scatter",
-    "SelectV2": "gather_scatter",
-    "ZerosLike": "array_basics",
+    "Select": "selection",
+    "SelectV2": "selection",
+    "ZerosLike": "fills",
 }
 #: Ops that do not broadcast: all operands have the same shape.
 EQUAL_SHAPES = frozenset({"AddN", "Select", "ReluGrad", "SigmoidGrad", "TanhGrad"})
