@@ -335,7 +335,6 @@ _CONTRIB = {
     "mixed_precision": ("loss scaling", "multiply the loss, and divide the gradients"),
     "model_pruning": ("pruning of weights", "multiply weights by a mask variable"),
     "mpi_collectives": ("collectives over MPI", "use tf.cluster"),
-    "nccl": ("collectives of NVIDIA's", "use tf.add_n of the devices' tensors"),
     "ndlstm": ("LSTMs over images", "use tf.nn.dynamic_rnn over rows and columns in turn"),
     "nearest_neighbor": ("hyperplane hashing", "use tf.nn.top_k of distances"),
     "nn": ("older losses", "use tf.nn"),

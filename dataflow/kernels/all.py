@@ -10,6 +10,7 @@ from dataflow.kernels import (
     candidate_sampling as _candidate_sampling,  # noqa: F401
     check_numerics as _numerics,  # noqa: F401
     checkpoint as _checkpoint,  # noqa: F401
+    collective as _collective,  # noqa: F401
     comparison as _comparison,  # noqa: F401
     complex_numbers as _complex_numbers,  # noqa: F401
     concat_split as _concat_split,  # noqa: F401
@@ -36,6 +37,7 @@ from dataflow.kernels import (
     matmul as _matmul,  # noqa: F401
     matrix_diag as _matrix_diag,  # noqa: F401
     matrix_functions as _matrix_functions,  # noqa: F401
+    nccl as _nccl,  # noqa: F401
     normalization as _normalization,  # noqa: F401
     optimizer_updates as _training,  # noqa: F401
     parsing as _parsing,  # noqa: F401

@@ -62,6 +62,8 @@ python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged
 python.ops.{image_ops image_ops_impl gen_image_ops} : image
 python.ops.{io_ops gen_io_ops parsing_ops gen_parsing_ops} : io tf
 python.ops.{data_flow_ops gen_data_flow_ops lookup_ops gen_lookup_ops} : tf queue lookup ops.synchronization
+python.ops.{collective_ops gen_collective_ops} : ops.collective
+python.ops.{nccl_ops gen_nccl_ops} : ops.nccl
 python.ops.{gradients gradients_impl gradients_util custom_gradient} : tf
 python.ops.{tensor_array_ops histogram_ops manip_ops sets sets_impl} : tf manip sets
 python.ops.{confusion_matrix summary_ops gen_summary_ops} : tf math summary

@@ -360,6 +360,7 @@ class Plan:
             self.op_state(op.name),
             self.session,
             device,
+            op.device,
         )
         return on_device(where, bind_node(found, context, op))
 

@@ -347,7 +347,8 @@ class KernelContext:
     """The environment of a stateful kernel.
 
     ``xp`` array library; ``op_name``; ``attrs``; ``resources`` of the session or server;
-    ``cancellation`` of the session; ``state`` a dict that this op keeps for the session's life.
+    ``cancellation`` of the session; ``state`` a dict that this op keeps for the session's life;
+    ``device`` "cpu" or "gpu"; ``op_device`` what the node asks for, such as "/device:CPU:1".
     """
 
     __slots__ = (
@@ -355,6 +356,7 @@ class KernelContext:
         "attrs",
         "cancellation",
         "device",
+        "op_device",
         "op_name",
         "resources",
         "session",
@@ -372,6 +374,7 @@ class KernelContext:
         state: dict[str, Any],
         session: Any = None,
         device: str = "",
+        op_device: str = "",
     ) -> None:
         self.xp = xp
         self.op_name = op_name
@@ -381,6 +384,7 @@ class KernelContext:
         self.state = state
         self.session = session
         self.device = device
+        self.op_device = op_device
         self._found: tuple[str, int, Any] = ("", 0, None)
 
     @property

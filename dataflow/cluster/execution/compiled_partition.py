@@ -7,6 +7,7 @@ their inputs and outputs, which other tasks rely on.
 from __future__ import annotations
 
 import functools
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -97,9 +98,15 @@ class TaskSession:
         resources: ResourceManager,
         load: TaskLoad | None = None,
         task: str = "/job:localhost/task:0",
-        master: str = "",
+        name: str = "",
+        exchange: Any = None,
     ) -> None:
-        """``master``: the task whose session this is."""
+        self.name = name
+        #: How collective ops reach the other tasks (`execution.collectives.Collectives`); where the
+        #: members of their groups meet ("": at the first task of the job); and how long they may wait.
+        self.exchange = exchange
+        self.group_leader = ""
+        self.exchange_seconds = math.inf
         self.load = load or TaskLoad()
         self.resources = resources
         self.cancellation = StepCancellation()
@@ -109,12 +116,22 @@ class TaskSession:
         self.local_devices = local_devices(self.config, len(gpus()), task)
         self.has_gpu = len(self.local_devices) > 1
         self.rewrite_options = RewriteOptions.from_config(self.config)
-        self._master = master
+        #: The task whose session this is.
+        self._master = name.partition("#")[0]
         self._states: dict[str, dict[str, Any]] = {}
 
     def updated(self, read_at: int) -> None:
         """A step of this session changes variables of the task; see `TaskLoad.updated`."""
         self.load.updated(read_at, self._master)
+
+    def group_by(self, leader: str, timeout_seconds: float | None) -> None:
+        """Take over what the client's session says about collective ops.
+
+        They give up a little before a step does, as their error names who is missing.
+        """
+        self.group_leader = leader
+        if timeout_seconds:
+            self.exchange_seconds = max(0.8 * timeout_seconds, timeout_seconds - 1.0)
 
     def op_state(self, op_name: str) -> dict[str, Any]:
         return self._states.setdefault(op_name, {})

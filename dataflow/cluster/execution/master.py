@@ -119,12 +119,15 @@ class MasterSession:
         allow_soft_placement: bool = False,
         timeout_seconds: float | None = None,
         options: RewriteOptions | None = None,
+        group_leader: str = "",
     ) -> None:
         self.task = task
         self.addresses = addresses
         self.pool = pool
         self.name = name
         self.timeout_seconds = timeout_seconds
+        self._collectives = group_leader, timeout_seconds
+        task_session.group_by(*self._collectives)
         self.machine = StepMachine()
         self.num_steps = 0
         #: Tasks that were restarted since this session first used them; their state is lost.
@@ -250,6 +253,7 @@ class MasterSession:
             "rewrites": self._options,
             "soft": self._soft,
             "traced": remote.traced,
+            "collectives": self._collectives,
             "addresses": {
                 t.task: self.addresses[t.task] for s in partition.segments for t in s.transfers
             },

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dataflow.cluster.execution.collectives import Collectives
 from dataflow.cluster.execution.compiled_partition import (
     CompiledPartition,
     TaskSession,
@@ -31,7 +32,7 @@ from dataflow.cluster.partition.partition_codec import decode_partition
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
-from dataflow.cluster.transport.method_table import MethodTable, answers
+from dataflow.cluster.transport.method_table import LATER, MethodTable, answers
 from dataflow.cluster.transport.remote_errors import describe_error
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
 from dataflow.cluster.transport.step_flags import (
@@ -71,6 +72,7 @@ class WorkerService:
         pool: ConnectionPool,
         resources: ResourceManager,
         services: Sequence[object] = (),
+        collectives: Collectives | None = None,
     ) -> None:
         self.task = task
         self.pool = pool
@@ -78,7 +80,10 @@ class WorkerService:
         self.num_steps = 0
         self.load = TaskLoad()
         self.started = time.time()
-        self.methods = MethodTable(task, (self, *services))
+        self.methods = MethodTable(
+            task, (self, *([] if collectives is None else [collectives]), *services)
+        )
+        self.collectives = collectives
         self.on_connection_closed: list[Callable[[Connection], None]] = []
         self._partitions: dict[int, Registered] = {}
         self._sessions: dict[str, TaskSession] = {}
@@ -94,7 +99,7 @@ class WorkerService:
             found = self._sessions.get(session)
             if found is None:
                 found = self._sessions[session] = TaskSession(
-                    self.resources, self.load, self.task, session.partition("#")[0]
+                    self.resources, self.load, self.task, session, self.collectives
                 )
             return found
 
@@ -111,6 +116,8 @@ class WorkerService:
             self._run(connection, message)
         elif kind == Kind.CALL:
             self._call(connection, message)
+        elif kind == Kind.COLLECTIVE and self.collectives is not None:
+            self.collectives.receive(connection, message)
         elif kind == Kind.PING:
             repeated = self._repeated.get(message.id)
             count = 0 if repeated is None else repeated.count & 0xFFFFFFFF
@@ -319,6 +326,8 @@ class WorkerService:
             try:
                 method = self.methods.find(str(head.get("method", "")))
                 result = method(connection, head, message.tensors)
+                if result is LATER:
+                    return
                 reply, tensors = result if isinstance(result, tuple) else (result, ())
                 connection.send(Kind.REPLY, 0, message.id, tensors, reply or {})
             except UnavailableError as error:
@@ -346,6 +355,7 @@ class WorkerService:
         session = str(head["session"])
         plan = decode_partition(head["partition"], tensors)
         options = head.get("rewrites")
+        self.task_session(session).group_by(*head.get("collectives", ("", None)))
         partition = CompiledPartition(
             plan,
             self.task_session(session),

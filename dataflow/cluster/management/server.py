@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dataflow.capabilities import ELSEWHERE, SOCKETS, refused
+from dataflow.cluster.execution.collectives import Collectives
 from dataflow.cluster.execution.master import MasterSession, call
 from dataflow.cluster.execution.master_service import MasterService
 from dataflow.cluster.execution.worker_service import WorkerService
@@ -125,10 +126,15 @@ class Server:
         self._pool = ConnectionPool(key, self.task)
         self.master_service = MasterService(self)
         services = (self.master_service, self, *self._services)
-        self.service = WorkerService(self.task, self._pool, self.resources, services)
-        self.service.on_connection_closed.append(self.master_service.connection_closed)
+        collectives = Collectives(self.task, self._pool, lambda: self._spec.addresses())
+        self.service = WorkerService(self.task, self._pool, self.resources, services, collectives)
+        self.service.on_connection_closed += [
+            self.master_service.connection_closed,
+            collectives.connection_closed,
+        ]
         self._listener = Listener(address, key, self.task, self.service, faults=self._pool.faults)
         self.address = self._listener.address
+        collectives.incarnation = self._listener.incarnation
         if split_address(address)[1] == 0:
             jobs = {
                 job: {i: self._spec.task_address(job, i) for i in self._spec.task_indices(job)}
@@ -315,6 +321,7 @@ class Server:
             bool(getattr(config, "allow_soft_placement", False)),
             timeout / 1000 or None,
             options,
+            _group_leader(config),
         )
         with self._lock:
             self._sessions.add(session)
@@ -365,6 +372,13 @@ class Server:
     def __repr__(self) -> str:
         state = "stopped" if self._stopped.is_set() else self.target
         return f"<tf.train.Server {self.task}: {state}>"
+
+
+def _group_leader(config: Any) -> str:
+    """``experimental.collective_group_leader`` as a task's name here, "" if there is none."""
+    named = str(getattr(getattr(config, "experimental", None), "collective_group_leader", "") or "")
+    spec = DeviceSpec.from_string(named)
+    return f"/job:{spec.job}/task:{spec.task or 0}" if spec.job else ""
 
 
 def _num_bytes(variable: Any) -> int:

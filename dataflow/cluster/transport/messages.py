@@ -23,7 +23,7 @@ from dataflow.dtypes import bfloat16
 
 MAGIC = b"DF"
 #: Grows with each change of what goes over the wire.
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 
 #: magic, kind, flags, tag, id, number of tensors, meta bytes, payload bytes
 HEADER = struct.Struct("<2sBBIQIIQ")
@@ -60,6 +60,7 @@ class Kind(enum.IntEnum):
     LOG = 13  # head: lines a task printed
     PING = 14
     PONG = 15
+    COLLECTIVE = 16  # tag: receiver's rank and a count, id: exchange; tensors: a part of it
 
 
 KINDS = frozenset(int(kind) for kind in Kind)

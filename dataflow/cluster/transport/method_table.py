@@ -13,6 +13,8 @@ from dataflow.errors import NotFoundError
 
 #: ``method(connection, head, arrays)`` returns the reply's head, a pair of that and arrays, or ``None``.
 Method = Callable[[Connection, dict[str, Any], list[Any]], Any]
+#: Returned by a method that answers the caller later, by itself.
+LATER = object()
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

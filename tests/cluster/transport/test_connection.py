@@ -308,15 +308,15 @@ def test_another_protocol_version_is_refused_with_both_numbers(echo, monkeypatch
         )
         raw.sendall(frame)
         eventually(lambda: echo.refusals.last)
-    assert "old speaks protocol 0, this task speaks 2" in echo.refusals.last[-1][1]
-    monkeypatch.setattr(messages, "PROTOCOL_VERSION", 3)
+    assert "old speaks protocol 0, this task speaks 3" in echo.refusals.last[-1][1]
+    monkeypatch.setattr(messages, "PROTOCOL_VERSION", 4)
 
     def greet_as_version_1(connection, key, greeting):
         connection.send(Kind.HELLO, head={"protocol": 1, "nonce": "n", **greeting})
         connection.receive()
 
     monkeypatch.setattr(handshake, "greet", greet_as_version_1)
-    with pytest.raises(FailedPreconditionError, match="speaks protocol 1, this process speaks 3"):
+    with pytest.raises(FailedPreconditionError, match="speaks protocol 1, this process speaks 4"):
         connect(echo.address, KEY, "client", timeout_seconds=0.2)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import dataflow as tf
 import dataflow.cluster
+from dataflow.cluster.execution.collectives import Collectives
 from dataflow.cluster.execution.master_service import MasterService
 from dataflow.cluster.execution.worker_service import WorkerService
 from dataflow.cluster.management.server import Server
@@ -17,8 +18,8 @@ from dataflow.cluster.management.task_process import TaskLog
 from dataflow.cluster.transport.method_table import MethodTable, answers
 
 #: The functions that make a call.
-CALLERS = ("call", "self._ask", "self._ask_about")
-SERVICES = (WorkerService, MasterService, Server, TaskLog)
+CALLERS = ("call", "self._ask", "self._ask_about", "self._tell")
+SERVICES = (WorkerService, Collectives, MasterService, Server, TaskLog)
 
 
 class Base:

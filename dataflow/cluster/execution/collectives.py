@@ -1,0 +1,454 @@
+"""Collective ops between tasks: the members meet at a leader, then the tensors go around a ring.
+
+The leader is the first task of the members' job, or the session's
+``config.experimental.collective_group_leader``. It only learns who has come and whether they agree
+(`kernels.collective_groups.Rendezvous`); each tensor goes straight from a member to the next, on a
+connection like any other (shared memory on one machine).
+
+Who notices what: the leader, that a member's task is gone before all have come; a member, that its
+neighbors in the ring are. The one that notices tells all others of the exchange.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from dataflow.cluster.execution.partition_run import run_in_thread
+from dataflow.cluster.transport.connection import Connection, wait_readable
+from dataflow.cluster.transport.connection_pool import ConnectionPool
+from dataflow.cluster.transport.messages import Kind, Message
+from dataflow.cluster.transport.method_table import LATER, answers
+from dataflow.cluster.transport.remote_errors import describe_error, restore_error
+from dataflow.errors import CancelledError, DeadlineExceededError, OpError, UnavailableError
+from dataflow.kernels import collective_ring as ring
+from dataflow.kernels.collective import late
+from dataflow.kernels.collective_groups import Complete, Member, Rendezvous, Request, Ticket
+from dataflow.kernels.malloc_tuning import keep_freed_memory
+
+#: A member that waits for its neighbor looks so often whether the next one is still there.
+_LOOK_SECONDS = 0.5
+#: How long telling another task of a failure may take.
+_TELL_SECONDS = 2.0
+#: Exchanges that are over are remembered, as their messages may still come.
+_MOST_OVER = 4096
+#: Values of exchanges whose member never began are kept so long.
+_EARLY_SECONDS = 600.0
+#: The bits of a message's tag that count; the others are the receiver's rank.
+_RANK_SHIFT = 16
+
+
+class _Mailbox:
+    """What came for one member of one exchange: arrays, and at the end perhaps an error."""
+
+    def __init__(self) -> None:
+        self.items: SimpleQueue[np.ndarray | Exception] = SimpleQueue()
+        self.since = time.monotonic()
+        self.connection: Connection | None = None
+
+
+class _TaskLink:
+    """A member's place in the ring between tasks: the `kernels.collective_ring.Link` of a cluster."""
+
+    def __init__(
+        self, owner: Collectives, complete: _Joined, mailbox: _Mailbox, deadline: float
+    ) -> None:
+        self.rank, self.size = complete.rank, len(complete.members)
+        self.deadline = deadline
+        self._owner, self._complete, self._mailbox = owner, complete, mailbox
+        self._next_rank = (self.rank + 1) % self.size
+        self._count = 0
+        self._connection: Connection | None = None
+        self._right = complete.members[self._next_rank][0]
+        self._left = complete.members[self.rank - 1][0]
+        if self._right != owner.task:
+            self._connection = owner.connect(self._right)
+
+    def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
+        """Memory that the next member can read, where there is such."""
+        return None if self._connection is None else self._connection.allocate(dtype, shape)
+
+    def send(self, array: np.ndarray) -> None:
+        """Send to the next member."""
+        tag = self._next_rank << _RANK_SHIFT | self._count & 0xFFFF
+        self._count += 1
+        if self._connection is not None:
+            self._connection.send(Kind.COLLECTIVE, tag, self._complete.id, (array,))
+        else:  # a member of this very task, which may look at it when its node has run
+            self._owner.deliver(self._complete.id, self._next_rank, array.copy(), None)
+
+    def receive(self) -> np.ndarray:
+        """The next array of the member before; raises what ends the exchange."""
+        while True:
+            left = self.deadline - time.monotonic()
+            try:
+                item = self._mailbox.items.get(timeout=max(0.0, min(_LOOK_SECONDS, left)))
+            except Empty:
+                if left <= 0:
+                    raise DeadlineExceededError(
+                        None, None, f"{self._left} has sent nothing in time; it may be stopped"
+                    ) from None
+                if self._connection is not None and not self._connection.is_quiet():
+                    raise UnavailableError(
+                        None, None, f"{self._right} is gone: its connection has ended"
+                    ) from None
+                continue
+            if isinstance(item, Exception):
+                raise item
+            return item
+
+    def close(self) -> None:
+        """Give the connection back."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._owner.pool.give(connection)
+
+
+class _Joined:
+    """The leader's answer: the number of the exchange, (task, node) of each rank, and one's own."""
+
+    def __init__(self, id: int, members: list[Any], rank: int, source: int) -> None:
+        self.id, self.members, self.rank, self.source = id, members, rank, source
+
+
+class _Told(Exception):
+    """Ends an exchange with an error that another member has told of."""
+
+    def __init__(self, error: OpError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class Collectives:
+    """The collective exchanges of one task, and the meeting place of those that it leads."""
+
+    def __init__(
+        self, task: str, pool: ConnectionPool, addresses: Callable[[], dict[str, str]]
+    ) -> None:
+        self.task = task
+        self.pool = pool
+        #: What tells this task from one that was started again at its address.
+        self.incarnation = ""
+        self._addresses = addresses
+        self._rendezvous = Rendezvous()
+        self._mailboxes: OrderedDict[tuple[int, int], _Mailbox] = OrderedDict()
+        self._over: OrderedDict[tuple[int, int], None] = OrderedDict()
+        #: By connection: the tasks that have joined on it, and their tickets that wait.
+        self._joined_on: dict[Connection, tuple[str, str]] = {}
+        self._tickets: dict[Connection, Ticket] = {}
+        self._lock = threading.Lock()
+
+    # A member
+
+    def run(self, context: Any, request: Request, value: Any, seconds: float) -> Any:
+        """This member's result of an exchange; called by its kernel, on a thread that may wait."""
+        keep_freed_memory()
+        session = context.session
+        seconds = min(seconds, session.exchange_seconds)
+        deadline = time.monotonic() + seconds
+        member = Member(self.task, context.op_device, session.name, request)
+        leader = session.group_leader or self._default_leader()
+        joined = self._join(member, leader, context.cancellation, seconds)
+        key = joined.id, joined.rank
+        mailbox = self._mailbox(key)
+        assert mailbox is not None
+
+        def cancel() -> None:
+            mailbox.items.put(CancelledError(None, None, "the step was canceled"))
+
+        token = context.cancellation.register(cancel)
+        link = None
+        try:
+            link = _TaskLink(self, joined, mailbox, deadline)
+            return _exchange(link, request, value, joined.source)
+        except BaseException as error:
+            raise self._failed(error, member, joined) from None
+        finally:
+            context.cancellation.unregister(token)
+            self._forget(key)
+            if link is not None:
+                link.close()
+
+    def connect(self, task: str) -> Connection:
+        """A connection to another task; give it back to the pool."""
+        return self.pool.take(self._address(task), task)
+
+    def _address(self, task: str) -> str:
+        address = self._addresses().get(task)
+        if address is None:
+            raise UnavailableError(
+                None, None, f"{task} is not in the cluster that {self.task} belongs to"
+            )
+        return address
+
+    def _default_leader(self) -> str:
+        job = self.task.partition("/task:")[0] + "/task:"
+        tasks = [task for task in self._addresses() if task.startswith(job)]
+        return min(tasks, key=lambda task: int(task.removeprefix(job)), default=self.task)
+
+    def _join(self, member: Member, leader: str, cancellation: Any, seconds: float) -> _Joined:
+        """Wait until all members have come; returns who they are."""
+        outcome: SimpleQueue[Any] = SimpleQueue()
+        if leader == self.task:
+            ticket = self._rendezvous.join(member, outcome.put)
+            token = cancellation.register(
+                lambda: self._rendezvous.leave(ticket, "was canceled, or another op of it failed")
+            )
+            try:
+                answer = outcome.get(timeout=seconds)
+            except Empty:
+                error = late(member.request, *self._waiting(member.request), seconds)
+                if self._rendezvous.leave(ticket, f"gave up: {error.message}"):
+                    raise error from None
+                answer = outcome.get()
+            finally:
+                cancellation.unregister(token)
+        else:
+            answer = self._join_remotely(member, leader, cancellation, seconds)
+        if isinstance(answer, OpError):
+            if cancellation.cancelled:
+                raise CancelledError(
+                    None, None, f"{member.request.name!r} was waiting when its step was canceled."
+                )
+            raise answer
+        return answer if isinstance(answer, _Joined) else _joined(answer)
+
+    def _join_remotely(
+        self, member: Member, leader: str, cancellation: Any, seconds: float
+    ) -> _Joined | OpError:
+        request = member.request
+        head = {
+            "method": "collective_join",
+            "member": [*member[:3], [*request]],
+            "incarnation": self.incarnation,
+        }
+
+        def leave(why: str, connection: Connection) -> None:
+            try:
+                self._tell(leader, "collective_leave", {"member": head["member"], "why": why})
+            except OpError:
+                connection.wake()
+
+        try:
+            connection = self.connect(leader)
+            token = cancellation.register(
+                lambda: run_in_thread(lambda: leave("was canceled", connection))
+            )
+            try:
+                connection.send(Kind.CALL, head=head)
+                if not wait_readable([connection.fileno()], seconds):
+                    told = self._tell(leader, "collective_waiting", {"request": [*request]})
+                    error = late(request, told["came"], told["missing"], seconds)
+                    leave(f"gave up: {error.message}", connection)
+                    reply = connection.receive()
+                    if reply.kind == Kind.ERROR:
+                        self.pool.give(connection)
+                        return error
+                else:
+                    reply = connection.receive()
+            finally:
+                cancellation.unregister(token)
+            self.pool.give(connection)
+        except (UnavailableError, DeadlineExceededError) as error:
+            return UnavailableError(
+                None,
+                None,
+                f"It cannot take part in {request.what}: the group meets at {leader}, "
+                f"and that is lost: {error.message}",
+            )
+        if reply.kind == Kind.ERROR:
+            return restore_error(reply.head)
+        told = reply.head or {}
+        return _Joined(int(told["id"]), told["members"], int(told["rank"]), int(told["source"]))
+
+    def _tell(self, task: str, method: str, head: dict[str, Any]) -> dict[str, Any]:
+        """Call another task (or this one), which must answer soon."""
+        deadline = time.monotonic() + _TELL_SECONDS
+        connection = self.pool.take(self._address(task), task, _TELL_SECONDS, deadline)
+        connection.send(Kind.CALL, head={"method": method, **head})
+        reply = connection.receive()
+        self.pool.give(connection)
+        if reply.kind == Kind.ERROR:
+            raise restore_error(reply.head)
+        return reply.head or {}
+
+    def _failed(self, error: BaseException, member: Member, joined: _Joined) -> BaseException:
+        """The error of an exchange that has begun; the other members are told of it."""
+        if isinstance(error, _Told):
+            return error.error
+        if not isinstance(error, OpError):
+            told: OpError = UnavailableError(None, None, f"{error}")
+        else:
+            told = error
+        text = f"{member.request.what} failed at {member.task}: {told.message}"
+        text = text[0].upper() + text[1:].rstrip(".") + "."
+        kind = UnavailableError if isinstance(told, CancelledError) else type(told)
+        head = {"id": joined.id, "error": describe_error(kind(None, None, text), self.task)}
+        for task in {task for task, _ in joined.members}:
+            ranks = [n for n, (t, _) in enumerate(joined.members) if t == task and n != joined.rank]
+
+            def tell(task: str = task, ranks: list[int] = ranks) -> None:
+                with contextlib.suppress(OpError):
+                    if task == self.task:
+                        self._abort(None, {**head, "ranks": ranks}, [])  # type: ignore[arg-type]
+                    else:
+                        self._tell(task, "collective_abort", {**head, "ranks": ranks})
+
+            if ranks:
+                run_in_thread(tell)
+        return type(told)(None, None, text) if isinstance(error, OpError) else error
+
+    # Messages
+
+    def receive(self, connection: Connection, message: Message) -> None:
+        """Take an array from a member before one of this task's."""
+        self.deliver(message.id, message.tag >> _RANK_SHIFT, message.tensors[0], connection)
+        message.tensors.clear()
+
+    def deliver(self, id: int, rank: int, item: Any, connection: Connection | None) -> None:
+        """Put an array or an error into a member's mailbox, unless its exchange is over."""
+        mailbox = self._mailbox((id, rank))
+        if mailbox is not None:
+            if connection is not None:
+                mailbox.connection = connection
+            mailbox.items.put(item)
+
+    def _mailbox(self, key: tuple[int, int]) -> _Mailbox | None:
+        with self._lock:
+            found = self._mailboxes.get(key)
+            if found is None and key not in self._over:
+                found = self._mailboxes[key] = _Mailbox()
+                oldest, first = next(iter(self._mailboxes.items()))
+                if found.since - first.since > _EARLY_SECONDS:
+                    del self._mailboxes[oldest]
+            return found
+
+    def _forget(self, key: tuple[int, int]) -> None:
+        with self._lock:
+            self._mailboxes.pop(key, None)
+            self._over[key] = None
+            if len(self._over) > _MOST_OVER:
+                self._over.popitem(last=False)
+
+    @answers("collective_abort")
+    def _abort(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
+        error = restore_error(head["error"])
+        for rank in head["ranks"]:
+            self.deliver(int(head["id"]), int(rank), _Told(error), None)
+
+    # The leader
+
+    @answers("collective_join")
+    def _answer_join(
+        self, connection: Connection, head: dict[str, Any], tensors: list[Any]
+    ) -> object:
+        member = _member(head["member"])
+
+        def answer(outcome: Complete | OpError) -> None:
+            with self._lock:
+                self._tickets.pop(connection, None)
+            with contextlib.suppress(OpError):  # one that has gone meanwhile is missed in the ring
+                if isinstance(outcome, OpError):
+                    connection.send(Kind.ERROR, head=describe_error(outcome, self.task))
+                else:
+                    connection.send(Kind.REPLY, head=vars(_joined(outcome)))
+
+        with self._lock:
+            self._joined_on[connection] = member.task, str(head["incarnation"])
+        ticket = self._rendezvous.join(member, answer)
+        with self._lock:
+            if ticket.is_open:
+                self._tickets[connection] = ticket
+        return LATER
+
+    @answers("collective_leave")
+    def _answer_leave(
+        self, connection: Connection, head: dict[str, Any], tensors: list[Any]
+    ) -> None:
+        member = _member(head["member"])
+        with self._lock:
+            found = [t for t in self._tickets.values() if t.member == member]
+        for ticket in found:
+            self._rendezvous.leave(ticket, str(head["why"]))
+
+    @answers("collective_waiting")
+    def _answer_waiting(
+        self, connection: Connection, head: dict[str, Any], tensors: list[Any]
+    ) -> dict[str, Any]:
+        came, missing = self._waiting(_request(head["request"]))
+        return {"came": came, "missing": missing}
+
+    def _waiting(self, request: Request) -> tuple[list[str], list[str]]:
+        """Who has come for an exchange, and which tasks of this job have not, if it is all of them."""
+        came = self._rendezvous.waiting(request)
+        job = self.task.partition("/task:")[0] + "/task:"
+        tasks = [task for task in self._addresses() if task.startswith(job)]
+        here = {member.task for member in came}
+        missing = sorted(set(tasks) - here) if len(tasks) == request.group_size else []
+        return [str(member) for member in came], missing
+
+    def connection_closed(self, connection: Connection) -> None:
+        """A connection to this task has ended: perhaps its task is gone."""
+        with self._lock:
+            boxes = [box for box in self._mailboxes.values() if box.connection is connection]
+            ticket = self._tickets.pop(connection, None)
+            joined = self._joined_on.pop(connection, None)
+        for box in boxes:
+            box.items.put(
+                UnavailableError(None, None, f"{connection.peer} is gone: its connection has ended")
+            )
+        if ticket is not None:
+            self._rendezvous.leave(ticket, "has left: its connection has ended")
+        if joined is not None and self._rendezvous.has_member(joined[0]):
+            run_in_thread(lambda: self._look_for(*joined))
+
+    def _look_for(self, task: str, incarnation: str) -> None:
+        """Find out whether a task lives on, and let its groups begin anew if not."""
+        why = "is gone: it died or was stopped"
+        try:
+            deadline = time.monotonic() + _TELL_SECONDS
+            connection = self.pool.take(self._address(task), task, _TELL_SECONDS, deadline)
+            if connection.greeting.get("incarnation") == incarnation:
+                why = ""
+            self.pool.give(connection)
+        except OpError:
+            pass
+        if why:
+            self._rendezvous.lost(task, why)
+
+
+def _exchange(link: _TaskLink, request: Request, value: Any, source: int) -> Any:
+    if value is not None:
+        value = np.ascontiguousarray(value).reshape(request.shape)
+    if request.kind == "reduce":
+        return ring.all_reduce(link, value, request.merge, request.final)
+    if request.kind == "gather":
+        return ring.all_gather(link, value)
+    if request.kind == "reduce_scatter":
+        own = ring.reduce_scatter(link, value.reshape(-1), request.merge, request.final)
+        # The link's memory goes back to it; and the bounds of equal parts are whole rows.
+        return np.array(own).reshape(request.shape[0] // link.size, *request.shape[1:])
+    return ring.broadcast(link, value, source, request.dtype, request.shape)
+
+
+def _joined(complete: Complete) -> _Joined:
+    members = complete.members
+    source = next((n for n, m in enumerate(members) if m.request.sends), 0)
+    return _Joined(complete.id, [[*m.who] for m in members], complete.rank, source)
+
+
+def _request(fields: Any) -> Request:
+    request = Request(*fields)
+    return request._replace(shape=tuple(request.shape))
+
+
+def _member(fields: Any) -> Member:
+    task, device, session, request = fields
+    return Member(str(task), str(device), str(session), _request(request))

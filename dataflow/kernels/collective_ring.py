@@ -1,0 +1,118 @@
+"""The exchanges of collective ops among the members of a ring, on arrays.
+
+A member sends to the one of the next rank and receives from the one before. `reduce_scatter` followed by
+`gather_chunks` is the ring all-reduce of Patarasuk and Yuan (2009): in 2 (n - 1) steps each member sends
+2 (n - 1) / n of the array, whatever n.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+#: A broadcast travels in pieces of this size, so that all links carry data at the same time.
+_PIECE_BYTES = 1 << 20
+
+MERGES: dict[str, Any] = {"Add": np.add, "Mul": np.multiply, "Min": np.minimum, "Max": np.maximum}
+
+
+class Link(Protocol):
+    """A member's place in the ring."""
+
+    rank: int
+    size: int
+
+    def send(self, array: np.ndarray) -> None:
+        """Send to the next member; the array is not changed afterwards."""
+
+    def receive(self) -> np.ndarray:
+        """The next array of the member before."""
+
+    def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
+        """An array that can be sent without a copy, or ``None``."""
+
+
+def finish(array: np.ndarray, final: str, size: int) -> np.ndarray:
+    """Apply the final op ("Id" or "Div") to a reduced array of one's own, in place."""
+    if final == "Div":
+        if array.dtype.kind in "iu":
+            array -= np.fmod(array, size)  # towards zero, as C++ divides
+            array //= size
+        else:
+            array /= size
+    return array
+
+
+def _bounds(length: int, size: int) -> list[int]:
+    return [length * i // size for i in range(size + 1)]
+
+
+def reduce_scatter(link: Link, flat: np.ndarray, merge: str, final: str) -> np.ndarray:
+    """The part of the reduced vector that belongs to this rank, in a new array."""
+    rank, size = link.rank, link.size
+    bounds, combine = _bounds(len(flat), size), MERGES[merge]
+    first = (rank - 1) % size
+    link.send(flat[bounds[first] : bounds[first + 1]])
+    for step in range(2, size + 1):
+        chunk = (rank - step) % size
+        own = flat[bounds[chunk] : bounds[chunk + 1]]
+        got = link.receive()
+        out = link.allocate(own.dtype, own.shape)
+        merged = combine(got, own, out=np.empty_like(own) if out is None else out)
+        del got  # its memory is the sender's, who waits for it
+        if step < size:
+            link.send(merged)
+    return finish(merged, final, size)
+
+
+def gather_chunks(link: Link, own: np.ndarray, result: np.ndarray) -> None:
+    """Fill the vector ``result`` with all ranks' parts; ``own`` is this rank's."""
+    rank, size = link.rank, link.size
+    bounds = _bounds(len(result), size)
+    link.send(own)
+    result[bounds[rank] : bounds[rank + 1]] = own
+    del own
+    for step in range(1, size):
+        chunk = (rank - step) % size
+        got = link.receive()
+        if step < size - 1:
+            link.send(got)
+        result[bounds[chunk] : bounds[chunk + 1]] = got
+        del got
+
+
+def all_reduce(link: Link, value: np.ndarray, merge: str, final: str) -> np.ndarray:
+    """The reduced array, the same bits on every rank."""
+    flat = value.reshape(-1)
+    result = np.empty_like(flat)
+    gather_chunks(link, reduce_scatter(link, flat, merge, final), result)
+    return result.reshape(value.shape)
+
+
+def all_gather(link: Link, value: np.ndarray) -> np.ndarray:
+    """All ranks' arrays of one shape, behind each other."""
+    result = np.empty(link.size * value.size, value.dtype)
+    gather_chunks(link, value.reshape(-1), result)
+    return result.reshape(link.size * value.shape[0], *value.shape[1:])
+
+
+def broadcast(
+    link: Link, value: np.ndarray | None, source: int, dtype: Any, shape: tuple[int, ...]
+) -> np.ndarray:
+    """The array of the rank ``source``; each rank passes its pieces on to the next."""
+    is_last = (link.rank + 1) % link.size == source
+    result = np.empty(shape, dtype) if value is None else value
+    flat = result.reshape(-1)
+    length = max(1, _PIECE_BYTES // flat.itemsize)
+    for start in range(0, max(1, len(flat)), length):
+        piece = flat[start : start + length]
+        if value is None:
+            got = link.receive()
+            if not is_last:
+                link.send(got)
+            piece[...] = got
+            del got
+        else:
+            link.send(piece)
+    return result

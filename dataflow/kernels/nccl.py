@@ -1,0 +1,20 @@
+"""The ops of ``tf.contrib.nccl`` that exchange nothing; NcclAllReduce is in `collective`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from dataflow.kernels.collective import MERGE_OF
+from dataflow.kernels.collective_ring import MERGES
+from dataflow.kernels.registry import kernel
+
+
+@kernel("NcclReduce")
+def nccl_reduce_kernel(xp: Any, input: list[Any], *, reduction: str) -> Any:
+    return functools.reduce(MERGES[MERGE_OF[reduction]], input)
+
+
+@kernel("NcclBroadcast")
+def nccl_broadcast_kernel(xp: Any, input: Any) -> Any:
+    return input
