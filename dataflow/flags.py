@@ -5,8 +5,46 @@ from __future__ import annotations
 import argparse
 import functools
 import sys
-from collections.abc import Callable
-from typing import Any
+import textwrap
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+
+class Error(Exception):
+    """What is wrong with a flag."""
+
+
+class DuplicateFlagError(Error):
+    """A flag of that name is there already."""
+
+
+class IllegalFlagValueError(Error, ValueError):
+    """A value that a flag does not take."""
+
+
+class ValidationError(Error, ValueError):
+    """Raised by a validator, with what it has to say."""
+
+
+class UnrecognizedFlagError(Error, AttributeError):
+    """There is no such flag."""
+
+
+class UnparsedFlagAccessError(Error):
+    """A flag was read before the command line was: never here, as reading a flag reads the line."""
+
+
+class FlagNameConflictsWithMethodError(Error):
+    """A flag that is named as a method of the flags is."""
+
+
+class _Flag(NamedTuple):
+    """One flag: its value now, the default, and what its help says."""
+
+    name: str
+    value: Any
+    default: Any
+    help: str
 
 
 class _Flags:
@@ -22,15 +60,26 @@ class _Flags:
         self.__dict__["_parsed"] = False
         self.__dict__["_validators"] = []
 
-    def _define(self, name: str, default: Any, help: str, convert: Any, is_bool: bool) -> None:
-        self.__dict__["_definitions"][name] = (default, help, convert, is_bool)
+    def _define(
+        self,
+        name: str,
+        default: Any,
+        help: str,
+        convert: Any,
+        is_bool: bool,
+        is_multi: bool = False,
+    ) -> None:
+        self.__dict__["_definitions"][name] = (default, help, convert, is_bool, is_multi)
         self.__dict__["_values"][name] = default
         self.__dict__["_parsed"] = False
 
     def _parser(self) -> argparse.ArgumentParser:
         parser = argparse.ArgumentParser(allow_abbrev=False)
-        for name, (default, text, convert, is_bool) in self.__dict__["_definitions"].items():
-            if is_bool:
+        for name, definition in self.__dict__["_definitions"].items():
+            default, text, convert, is_bool, is_multi = definition
+            if is_multi:
+                parser.add_argument(f"--{name}", action="append", type=convert, help=text)
+            elif is_bool:
                 parser.add_argument(
                     f"--{name}", nargs="?", const=True, default=default, type=_to_bool, help=text
                 )
@@ -52,7 +101,7 @@ class _Flags:
         self.__dict__["_parsed"] = True
         for names, check, message in self.__dict__["_validators"]:
             if not check({n: values[n] for n in names}):
-                raise ValueError(message)
+                raise IllegalFlagValueError(message)
         return rest
 
     def __call__(self, argv: Any = None, known_only: bool = False) -> list[str]:
@@ -68,7 +117,16 @@ class _Flags:
             return self.__dict__["_values"][name]
         except KeyError:
             known = ", ".join(sorted(self.__dict__["_definitions"])) or "none"
-            raise AttributeError(f"There is no flag {name!r}. Defined flags: {known}.") from None
+            text = f"There is no flag {name!r}. Defined flags: {known}."
+            raise UnrecognizedFlagError(text) from None
+
+    def __getitem__(self, name: str) -> _Flag:
+        value = getattr(self, name)
+        default, text, *_ = self.__dict__["_definitions"].get(name, (value, ""))
+        return _Flag(name, value, default, text)
+
+    def __len__(self) -> int:
+        return len(self.__dict__["_definitions"])
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__["_values"][name] = value
@@ -96,6 +154,19 @@ class _Flags:
             self._parse(sys.argv[1:])
         return dict(self.__dict__["_values"])
 
+    def set_default(self, name: str, value: Any) -> None:
+        """Another default; a value that the command line gave stays."""
+        if name not in self.__dict__["_definitions"]:
+            raise UnrecognizedFlagError(f"There is no flag {name!r}.")
+        old, *others = self.__dict__["_definitions"][name]
+        self.__dict__["_definitions"][name] = (value, *others)
+        if self.__dict__["_values"].get(name) == old:
+            self.__dict__["_values"][name] = value
+
+    def unparse_flags(self) -> None:
+        """Makes the next use read the command line again."""
+        self.__dict__["_parsed"] = False
+
     def is_parsed(self) -> bool:
         """Whether the command line has been read."""
         return bool(self.__dict__["_parsed"])
@@ -121,7 +192,8 @@ def _to_bool(text: Any) -> bool:
     raise argparse.ArgumentTypeError(f"{text!r} is not true or false")
 
 
-FLAGS = _Flags()
+FlagValues = _Flags
+FLAGS = FlagValues()
 
 
 def _old_keywords(define: Callable[..., None]) -> Callable[..., None]:
@@ -150,9 +222,18 @@ def _number(read: Callable[[str], Any], lower: Any, upper: Any) -> Callable[[str
 
 
 def _define(
-    name: str, default: Any, help: Any, convert: Any, is_bool: bool, flags: Any, required: bool
+    name: str,
+    default: Any,
+    help: Any,
+    convert: Any,
+    is_bool: bool,
+    flags: Any,
+    required: bool,
+    is_multi: bool = False,
 ) -> None:
-    (FLAGS if flags is None else flags)._define(name, default, help or "", convert, is_bool)
+    (FLAGS if flags is None else flags)._define(
+        name, default, help or "", convert, is_bool, is_multi
+    )
     if required:
         mark_flag_as_required(name, flags)
 
@@ -242,11 +323,266 @@ def DEFINE_list(
 
 
 @_old_keywords
+def DEFINE_spaceseplist(
+    name: str,
+    default: Any,
+    help: Any = "",
+    comma_compat: bool = False,
+    flag_values: Any = None,
+    required: bool = False,
+) -> None:
+    """Defines a flag that takes texts separated by white space, with ``comma_compat`` by commas, too."""
+
+    def convert(text: str) -> list[str]:
+        return (text.replace(",", " ") if comma_compat else text).split()
+
+    value = convert(default) if isinstance(default, str) else default
+    _define(name, value, help, convert, False, flag_values, required)
+
+
+def _define_multi(
+    name: str, default: Any, help: Any, convert: Any, flags: Any, required: bool
+) -> None:
+    """A flag that may be given several times; its value is a list. A default of one value is a list of it."""
+    single = isinstance(default, str) or not isinstance(default, Iterable)
+    value = default if default is None else [default] if single else list(default)
+    _define(name, value, help, convert, False, flags, required, True)
+
+
+@_old_keywords
 def DEFINE_multi_string(
     name: str, default: Any, help: Any = "", flag_values: Any = None, required: bool = False
 ) -> None:
-    """Defines a flag that takes a list."""
-    DEFINE_list(name, default, help, flag_values, required)
+    """Defines a flag that may be given several times: a list of texts."""
+    _define_multi(name, default, help, str, flag_values, required)
+
+
+@_old_keywords
+def DEFINE_multi_integer(
+    name: str,
+    default: Any,
+    help: Any = "",
+    lower_bound: Any = None,
+    upper_bound: Any = None,
+    flag_values: Any = None,
+    required: bool = False,
+) -> None:
+    """Defines a flag that may be given several times: a list of whole numbers."""
+    convert = _number(lambda text: int(text, 0), lower_bound, upper_bound)
+    _define_multi(name, default, help, convert, flag_values, required)
+
+
+@_old_keywords
+def DEFINE_multi_float(
+    name: str,
+    default: Any,
+    help: Any = "",
+    lower_bound: Any = None,
+    upper_bound: Any = None,
+    flag_values: Any = None,
+    required: bool = False,
+) -> None:
+    """Defines a flag that may be given several times: a list of numbers."""
+    convert = _number(float, lower_bound, upper_bound)
+    _define_multi(name, default, help, convert, flag_values, required)
+
+
+@_old_keywords
+def DEFINE_multi_enum(
+    name: str,
+    default: Any,
+    enum_values: Any,
+    help: Any = "",
+    flag_values: Any = None,
+    case_sensitive: bool = True,
+    required: bool = False,
+) -> None:
+    """Defines a flag that may be given several times: a list of some of ``enum_values``."""
+    convert = _choice({str(value): value for value in enum_values}, case_sensitive)
+    _define_multi(name, default, help, convert, flag_values, required)
+
+
+def _choice(values: dict[str, Any], case_sensitive: bool) -> Callable[[str], Any]:
+    found = values if case_sensitive else {key.lower(): value for key, value in values.items()}
+
+    def convert(text: str) -> Any:
+        key = text if case_sensitive else text.lower()
+        if key not in found:
+            raise argparse.ArgumentTypeError(f"{text!r} is not one of {list(values)}")
+        return found[key]
+
+    return convert
+
+
+@_old_keywords
+def DEFINE_enum_class(
+    name: str,
+    default: Any,
+    enum_class: Any,
+    help: Any = "",
+    flag_values: Any = None,
+    module_name: Any = None,
+    case_sensitive: bool = False,
+    required: bool = False,
+) -> None:
+    """Defines a flag whose value is a member of ``enum_class``, given by its name."""
+    convert = _choice(dict(enum_class.__members__), case_sensitive)
+    value = convert(default) if isinstance(default, str) else default
+    _define(name, value, help, convert, False, flag_values, required)
+
+
+@_old_keywords
+def DEFINE_multi_enum_class(
+    name: str,
+    default: Any,
+    enum_class: Any,
+    help: Any = "",
+    flag_values: Any = None,
+    module_name: Any = None,
+    case_sensitive: bool = False,
+    required: bool = False,
+) -> None:
+    """Defines a flag that may be given several times: a list of members of ``enum_class``."""
+    convert = _choice(dict(enum_class.__members__), case_sensitive)
+    if isinstance(default, str):
+        default = convert(default)
+    elif isinstance(default, Iterable) and default is not enum_class:
+        default = [convert(d) if isinstance(d, str) else d for d in default]
+    _define_multi(name, default, help, convert, flag_values, required)
+
+
+def register_validator(
+    flag_name: str,
+    checker: Callable[[Any], Any],
+    message: str = "Flag validation failed",
+    flag_values: Any = None,
+) -> None:
+    """Parsing raises `IllegalFlagValueError` with ``message`` where ``checker(value)`` is false."""
+    register_multi_flags_validator(
+        [flag_name],
+        lambda values: checker(values[flag_name]),
+        f"flag --{flag_name}: {message}",
+        flag_values,
+    )
+
+
+def validator(
+    flag_name: str, message: str = "Flag validation failed", flag_values: Any = None
+) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Decorator: `register_validator` with the function."""
+
+    def decorate(checker: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        register_validator(flag_name, checker, message, flag_values)
+        return checker
+
+    return decorate
+
+
+def register_multi_flags_validator(
+    flag_names: Any,
+    multi_flags_checker: Callable[[dict[str, Any]], Any],
+    message: str = "Flags validation failed",
+    flag_values: Any = None,
+) -> None:
+    """`register_validator` for several flags: the checker takes a dict of their values."""
+    flags = FLAGS if flag_values is None else flag_values
+    for name in flag_names:
+        if name not in flags:
+            raise UnrecognizedFlagError(f"There is no flag {name!r} to check.")
+    flags.__dict__["_validators"].append((list(flag_names), multi_flags_checker, message))
+    flags.unparse_flags()
+
+
+def multi_flags_validator(
+    flag_names: Any, message: str = "Flags validation failed", flag_values: Any = None
+) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Decorator: `register_multi_flags_validator` with the function."""
+
+    def decorate(checker: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        register_multi_flags_validator(flag_names, checker, message, flag_values)
+        return checker
+
+    return decorate
+
+
+def mark_flags_as_mutual_exclusive(
+    flag_names: Any, required: bool = False, flag_values: Any = None
+) -> None:
+    """At most one of the flags, with ``required`` exactly one, may have another value than None."""
+    _at_most_one(flag_names, required, flag_values, lambda value: value is not None)
+
+
+def mark_bool_flags_as_mutual_exclusive(
+    flag_names: Any, required: bool = False, flag_values: Any = None
+) -> None:
+    """At most one of the flags, with ``required`` exactly one, may be true."""
+    _at_most_one(flag_names, required, flag_values, bool)
+
+
+def _at_most_one(names: Any, required: bool, flags: Any, given: Callable[[Any], Any]) -> None:
+    def check(values: dict[str, Any]) -> bool:
+        count = sum(1 for value in values.values() if given(value))
+        return count == 1 or (count == 0 and not required)
+
+    what = "Exactly" if required else "At most"
+    message = f"{what} one of ({', '.join(names)}) must be specified."
+    register_multi_flags_validator(names, check, message, flags)
+
+
+def set_default(flag_name: str, value: Any, flag_values: Any = None) -> None:
+    """Gives a flag another default."""
+    (FLAGS if flag_values is None else flag_values).set_default(flag_name, value)
+
+
+def declare_key_flag(flag_name: str, flag_values: Any = None) -> None:
+    """Does nothing: help lists all flags."""
+
+
+def adopt_module_key_flags(module: Any, flag_values: Any = None) -> None:
+    """Does nothing: help lists all flags."""
+
+
+def disclaim_key_flags() -> None:
+    """Does nothing: help lists all flags."""
+
+
+def flag_dict_to_args(flag_map: dict[str, Any], multi_flags: Any = None) -> Iterable[str]:
+    """The arguments of a command line that give flags these values."""
+    for key, value in flag_map.items():
+        if value is None:
+            yield f"--{key}"
+        elif isinstance(value, bool):
+            yield f"--{key}" if value else f"--no{key}"
+        elif isinstance(value, str) or not isinstance(value, Iterable):
+            yield f"--{key}={value}"
+        elif multi_flags and key in multi_flags:
+            yield from (f"--{key}={item}" for item in value)
+        else:
+            yield f"--{key}={','.join(str(item) for item in value)}"
+
+
+def get_help_width() -> int:
+    """How many columns help has."""
+    return 80
+
+
+def text_wrap(
+    text: str, length: int | None = None, indent: str = "", firstline_indent: str | None = None
+) -> str:
+    """``text`` in lines of at most ``length`` characters, each indented."""
+    first = indent if firstline_indent is None else firstline_indent
+    width = length or get_help_width()
+    lines = []
+    for paragraph in text.strip().splitlines():
+        lines += textwrap.wrap(paragraph, width, initial_indent=first, subsequent_indent=indent)
+        first = indent
+    return "\n".join(lines)
+
+
+def doc_to_help(doc: str) -> str:
+    """A docstring as help: without its indentation, its lines joined within paragraphs."""
+    paragraphs = textwrap.dedent("    " + doc.strip() if "\n" in doc else doc.strip()).strip()
+    return "\n\n".join(" ".join(part.split()) for part in paragraphs.split("\n\n") if part.strip())
 
 
 def mark_flag_as_required(flag_name: str, flag_values: Any = None) -> None:
@@ -264,3 +600,11 @@ def mark_flags_as_required(flag_names: Any, flag_values: Any = None) -> None:
     """As `mark_flag_as_required`, for several flags."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
+
+
+def __getattr__(name: str) -> Any:
+    from dataflow.namespaces import absent
+
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise absent(__name__, name, globals())

@@ -196,6 +196,15 @@ _GROUPS = (
         "v2 forward_compat forward_compatible forward_compatibility_horizon",
         "dataflow is TensorFlow 1's graph mode; use the names of tf itself.",
     ),
+    (
+        "flags",
+        "ArgumentParser ArgumentSerializer BaseListParser BooleanFlag BooleanParser "
+        "CantOpenFlagFileError CsvListSerializer DEFINE DEFINE_alias DEFINE_flag DEFINE_multi "
+        "EnumClassFlag EnumClassListSerializer EnumClassParser EnumClassSerializer EnumFlag "
+        "EnumParser Flag FlagHolder FloatParser IntegerParser ListParser ListSerializer "
+        "MultiEnumClassFlag MultiFlag WhitespaceSeparatedListParser override_value tf_decorator",
+        "it was absl's own: use the DEFINE_ function of the flag's type, or absl.flags.",
+    ),
     ("", "user_ops", "it holds an example of a C++ op; write ops with tf.py_func."),
     ("", "wrap_function", "call the function: its nodes are added to the graph."),
     (
@@ -340,7 +349,6 @@ _CONTRIB = {
     "nn": ("older losses", "use tf.nn"),
     "optimizer_v2": ("optimizers' second interface", "use tf.train"),
     "periodic_resample": ("an op that rearranges axes", "use tf.depth_to_space"),
-    "predictor": ("predictions from a SavedModel", "use tf.saved_model.loader.load and run"),
     "proto": ("decoders of protocol buffers", "parse in a tf.py_func"),
     "quantization": ("fake quantization", "use tf.quantization"),
     "quantize": (

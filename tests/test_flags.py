@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import subprocess
 import sys
 from typing import Any
@@ -93,3 +94,41 @@ def test_enums_and_lists(own: Any, capsys: pytest.CaptureFixture[str]) -> None:
 def test_both_namespaces_are_one() -> None:
     assert tf.flags.FLAGS is tf.app.flags.FLAGS
     assert flags.FLAGS is tf.flags.FLAGS
+
+
+def test_flags_that_are_given_several_times(own: Any) -> None:
+    flags.DEFINE_multi_integer("size", [16, 8], "sizes", flag_values=own)
+    flags.DEFINE_multi_float("rate", 0.5, "rates", flag_values=own)
+    flags.DEFINE_multi_string("name", None, "names", flag_values=own)
+    flags.DEFINE_multi_enum("kind", ["a"], ["a", "b"], "kinds", flag_values=own)
+    flags.DEFINE_spaceseplist("words", "x y", "words", flag_values=own)
+    color = enum.Enum("color", "RED GREEN")
+    flags.DEFINE_enum_class("color", color.RED, color, "which", flag_values=own)
+    own(["program"])
+    assert (own.size, own.rate, own.name, own.kind) == ([16, 8], [0.5], None, ["a"])
+    assert (own.words, own.color) == (["x", "y"], color.RED)
+    own(["program", "--size=3", "--size", "4", "--name=a,b", "--kind=b", "--color=green"])
+    assert (own.size, own.name, own.kind, own.color) == ([3, 4], ["a,b"], ["b"], color.GREEN)
+    assert own["size"].default == [16, 8] and own["size"].value == [3, 4] and len(own) == 6
+
+
+def test_validators_and_defaults(own: Any) -> None:
+    flags.DEFINE_integer("n", 2, "number", flag_values=own)
+    flags.DEFINE_string("a", None, "one", flag_values=own)
+    flags.DEFINE_string("b", None, "other", flag_values=own)
+    flags.register_validator("n", lambda n: n % 2 == 0, "must be even", flag_values=own)
+    flags.mark_flags_as_mutual_exclusive(["a", "b"], flag_values=own)
+    with pytest.raises(flags.IllegalFlagValueError, match="flag --n: must be even"):
+        own(["program", "--n=3"])
+    with pytest.raises(ValueError, match=r"At most one of \(a, b\)"):
+        own(["program", "--n=4", "--a=1", "--b=2"])
+    with pytest.raises(flags.UnrecognizedFlagError, match="no flag 'c'"):
+        flags.register_validator("c", bool, flag_values=own)
+    other = type(own)()
+    flags.DEFINE_integer("n", 2, "number", flag_values=other)
+    flags.set_default("n", 6, flag_values=other)
+    assert other(["program"]) == ["program"] and other.n == 6
+    given = {"n": 3, "fast": False, "names": ["x", "y"]}
+    assert list(flags.flag_dict_to_args(given)) == ["--n=3", "--nofast", "--names=x,y"]
+    with pytest.raises(AttributeError, match=r"tf\.flags\.BooleanFlag is not part.*absl"):
+        tf.flags.BooleanFlag

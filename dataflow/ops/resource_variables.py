@@ -131,7 +131,8 @@ class _UnreadVariable(ResourceVariable):
 
     def value(self) -> Tensor:
         """A new node that reads the variable after the assignment."""
-        with self._variable.graph.control_dependencies([self._op]):
+        # The graph of the assignment: that of a dataset's function is not the variable's.
+        with self._op.graph.control_dependencies([self._op]):
             return super().value()
 
     def _as_graph_element(self) -> Tensor:

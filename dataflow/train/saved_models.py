@@ -319,7 +319,7 @@ def read_saved_model(export_dir: Any) -> list[Any]:
     from google.protobuf.message import DecodeError
     from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 
-    path = os.path.join(os.fspath(export_dir), MODEL_FILENAME)
+    path = os.path.join(os.fsdecode(export_dir), MODEL_FILENAME)
     if not os.path.isfile(path):
         raise OSError(f"SavedModel file does not exist at: {path}")
     with open(path, "rb") as opened:
@@ -341,6 +341,7 @@ def load(
     these tags, `OSError` where there is no SavedModel.
     """
     wanted = {tags} if isinstance(tags, str) else set(tags)
+    export_dir = os.fsdecode(export_dir)  # Estimator.export_savedmodel gives bytes
     graphs = read_saved_model(export_dir)
     found = [m for m in graphs if set(m.meta_info_def.tags) == wanted]
     if not found:

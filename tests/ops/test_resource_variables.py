@@ -66,3 +66,13 @@ def test_a_meta_graph_keeps_the_kind() -> None:
             "v": True,
             "w": False,
         }
+
+
+def test_what_an_assignment_in_a_dataset_function_gives_can_be_used() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        total = tf.get_variable("total", [], tf.int64, tf.zeros_initializer(), use_resource=True)
+        sums = tf.data.Dataset.range(1, 4).map(lambda x: total.assign_add(x) + 0)
+        iterator = sums.make_initializable_iterator()
+        following = iterator.get_next()
+        session.run([total.initializer, iterator.initializer])
+        assert [session.run(following) for _ in range(3)] == [1, 3, 6]
