@@ -24,6 +24,7 @@ from dataflow.kernels import (
     dilation as _dilation,  # noqa: F401
     elementary as _elementary,  # noqa: F401
     fills as _fills,  # noqa: F401
+    fractional_pooling as _fractional_pooling,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
     image as _image,  # noqa: F401
     image_color as _colors,  # noqa: F401
@@ -40,6 +41,7 @@ from dataflow.kernels import (
     nccl as _nccl,  # noqa: F401
     normalization as _normalization,  # noqa: F401
     optimizer_updates as _training,  # noqa: F401
+    optional as _optional,  # noqa: F401
     parsing as _parsing,  # noqa: F401
     partition_stitch as _partition_stitch,  # noqa: F401
     permute as _permute,  # noqa: F401
