@@ -211,6 +211,80 @@ def lstm(tf: Any) -> Step:
 
 
 @workload
+def stacked_gru(tf: Any) -> Step:
+    """Three GRUs of 128 units over 25 characters of 60; batch 50, Adam."""
+    characters, units, batch, length = 60, 128, 50, 25
+    x = tf.placeholder(tf.int32, [None, None])
+    y_ = tf.placeholder(tf.int32, [None, None])
+    cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(units) for _ in range(3)])
+    outputs, _ = tf.nn.dynamic_rnn(cell, tf.one_hot(x, characters), dtype=tf.float32)
+    logits = tf.layers.dense(tf.reshape(outputs, [-1, units]), characters)
+    labels = tf.reshape(tf.one_hot(y_, characters), [-1, characters])
+    loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    train = tf.train.AdamOptimizer(1e-3).minimize(loss)
+    session = _session(tf)
+    rng = _rng()
+    feeds = {p: rng.integers(0, characters, (batch, length)).astype(np.int32) for p in (x, y_)}
+    return lambda: session.run([train, loss], feeds)
+
+
+@workload
+def transformer(tf: Any) -> Step:
+    """A language model: four pre-norm layers, 128 wide, four heads; 64 words, batch 32, Adam."""
+    words, width, length, batch, heads = 1000, 128, 64, 32, 4
+    x = tf.placeholder(tf.int32, [None, length])
+    y_ = tf.placeholder(tf.int32, [None, length])
+
+    def weights(*shape: int) -> Any:
+        return tf.Variable(tf.truncated_normal(shape, stddev=0.05, seed=1))
+
+    def norm(t: Any) -> Any:
+        mean, variance = tf.nn.moments(t, [-1], keep_dims=True)
+        scale, shift = tf.Variable(tf.ones([width])), tf.Variable(tf.zeros([width]))
+        return (t - mean) * tf.rsqrt(variance + 1e-6) * scale + shift
+
+    def dense(t: Any, size_in: int, size: int) -> Any:
+        flat = tf.matmul(tf.reshape(t, [-1, size_in]), weights(size_in, size))
+        return tf.reshape(flat + tf.Variable(tf.zeros([size])), [-1, length, size])
+
+    def split(t: Any) -> Any:
+        t = tf.reshape(t, [-1, length, heads, width // heads])
+        return tf.transpose(t, [0, 2, 1, 3])
+
+    embeddings = weights(words, width)
+    h = tf.nn.embedding_lookup(embeddings, x) + weights(length, width)
+    future = tf.constant(np.triu(np.full((length, length), -1e9, np.float32), 1))
+    for _ in range(4):
+        t = norm(h)
+        q, k, v = (split(dense(t, width, width)) for _ in range(3))
+        scores = tf.matmul(q, k, transpose_b=True) * math.sqrt(heads / width)
+        mixed = tf.transpose(tf.matmul(tf.nn.softmax(scores + future), v), [0, 2, 1, 3])
+        h += dense(tf.reshape(mixed, [-1, length, width]), width, width)
+        h += dense(tf.nn.relu(dense(norm(h), width, 4 * width)), 4 * width, width)
+    logits = tf.matmul(tf.reshape(norm(h), [-1, width]), embeddings, transpose_b=True)
+    labels = tf.reshape(y_, [-1])
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    loss = tf.reduce_mean(losses)
+    train = tf.train.AdamOptimizer(1e-3).minimize(loss)
+    session = _session(tf)
+    rng = _rng()
+    feeds = {p: rng.integers(0, words, (batch, length)).astype(np.int32) for p in (x, y_)}
+    return lambda: session.run([train, loss], feeds)
+
+
+@workload
+def scalar_chain(tf: Any) -> Step:
+    """A chain of 1,000 tanh and 1,000 additions of scalars, and its gradient."""
+    x = tf.placeholder(tf.float32, [])
+    y = x
+    for _ in range(1000):
+        y = tf.tanh(y) + x
+    gradient = tf.gradients(y, x)[0]
+    session = tf.Session()
+    return lambda: session.run([y, gradient], {x: 0.5})
+
+
+@workload
 def elementwise(tf: Any) -> Step:
     """Eight element-wise ops on four million floats."""
     x = tf.placeholder(tf.float32, [4_000_000])
@@ -323,6 +397,9 @@ GOALS = {
     "nce": (0.8, None),
     "text_cnn": (0.2, 1.0),
     "lstm": (0.9, None),
+    "stacked_gru": (0.9, None),
+    "transformer": (0.8, None),
+    "scalar_chain": (0.5, None),
     "elementwise": (0.8, None),
     "matmul_1024": (1.0, None),
     "while_loop": (0.5, None),
