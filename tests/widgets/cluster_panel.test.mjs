@@ -1,6 +1,7 @@
 // What the panel says: states, rates, sparklines, announcements, traffic; without a page.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { chartOf } from "../../widgets/dataflow_widgets/cluster_panel/loss_chart.js";
 import { History, allowed, cells, colorOf, heard, lineWidth, rate, sparkline, stateOf, summary, traffic, traveled } from "../../widgets/dataflow_widgets/cluster_panel/state.js";
 
 const task = (name, state = "running", more = {}) => ({ name, state, stepsPerSecond: null, staleness: null, received: 0, sent: 0, receivedPerSecond: null, sentPerSecond: null, variables: 0, variableBytes: 0, memory: null, ...more });
@@ -81,4 +82,15 @@ test("a task keeps its color, whatever is drawn", () => {
   assert.equal(new Set(tasks.map((name) => colorOf(name, tasks))).size, 3);
   assert.equal(colorOf("ps:0", tasks), colorOf("ps:0", [...tasks, "worker:2"]));
   assert.notEqual(colorOf("gone:0", tasks), colorOf("ps:0", tasks));
+});
+
+test("the loss is drawn against steps and against time, with round numbers at the axes", () => {
+  const rows = [[0, 0, 2.3], [1, 100, 1.1], [5, 120, NaN], [9, 200, 0.4]];
+  assert.equal(chartOf(rows.slice(0, 1), "steps"), null);
+  const [bySteps, byTime] = [chartOf(rows, "steps"), chartOf(rows, "time")];
+  assert.equal(bySteps.line.match(/[ML]/g).length, 3, "what is no number is left out");
+  assert.notEqual(bySteps.line, byTime.line);
+  assert.deepEqual(bySteps.across.map((tick) => tick.text), ["0", "50", "100", "150", "200"]);
+  assert.ok(byTime.across.every((tick) => tick.text.endsWith(" s")));
+  assert.equal(bySteps.up[0].text, "0");
 });

@@ -24,6 +24,7 @@ from dataflow_widgets.words import plural
 _POLL_SECONDS = 0.5
 _SHORTEST_SECONDS = 0.1  # at most ten updates a second
 _SECONDS_BETWEEN_PICTURES = 5.0
+_MOST_LOSSES = 400
 
 
 class ClusterPanel(Widget):
@@ -60,6 +61,9 @@ class ClusterPanel(Widget):
         importlib.import_module("dataflow.cluster.management.launcher")
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._numbers = itertools.count(1)
+        self._losses: weakref.WeakKeyDictionary[Any, list[list[float]]] = (
+            weakref.WeakKeyDictionary()
+        )
         self._selected: Any = cluster
         self._followed: list[Any] = []
         self._rates = Rates()
@@ -78,7 +82,7 @@ class ClusterPanel(Widget):
         self._runs_per_second: float | None = None
         self._sent_version = -1
         self._kept_at = float("-inf")
-        super().__init__(kind="cluster_panel", **({"height": 420} | options))
+        super().__init__(kind="cluster_panel", **({"height": 240} | options))
 
     # ---- for code -----------------------------------------------------------------------------
 
@@ -187,13 +191,30 @@ class ClusterPanel(Widget):
             "chosen": name,
             "log": log,
             "trainings": [
-                {"id": i, "cluster": self._name_of(t.cluster), **_plain(t.status())}
+                {
+                    "id": i,
+                    "cluster": self._name_of(t.cluster),
+                    "losses": self._losses_of(t),
+                    **_plain(t.status()),
+                }
                 for i, t in enumerate(self._trainings())
             ],
             "graphVersion": self._graph_version,
             "runsPerSecond": self._rate_of_graph(states),
             **self._actions.state(),
         }
+
+    def _losses_of(self, training: Any) -> list[list[float]]:
+        """(seconds, step, loss) as far as this panel has seen them, at most 400, evenly thinned."""
+        status = training.status()
+        with self._lock:
+            rows = self._losses.setdefault(training, [])
+            step, loss = int(status["global_step"]), status["loss"]
+            if loss is not None and (not rows or rows[-1][1] != step):
+                rows.append([round(training.cluster.seconds, 1), step, float(loss)])
+            if len(rows) > _MOST_LOSSES:
+                del rows[1::2]
+            return list(rows)
 
     def _rate_of_graph(self, states: list[dict[str, Any]]) -> float | None:
         """How often the run that is drawn is made: counted here, or by the worker that makes it."""

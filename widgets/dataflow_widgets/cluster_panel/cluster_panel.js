@@ -35,7 +35,6 @@ class PanelView {
     this.rows = new Map();
     this.boxes = new Map();
     this.history = new History();
-    this.losses = new History(120);
     this.opened = "";
     this.build();
     this.forget = store.on((event, detail) => {
@@ -255,7 +254,7 @@ class PanelView {
         this.boxes.set(key, box);
         this.trainings.append(box.element);
       }
-      box.update(training, this.losses.add(key, training.loss), state.pending.some((text) => text.startsWith("switching")));
+      box.update(training, state.pending.some((text) => text.startsWith("switching")));
     }
   }
 

@@ -1,7 +1,7 @@
 // A training: what it has reached, and the mode, which can be switched while it runs.
-import { QUIET, button, h, plural, s, unique } from "../shared/dom.js";
+import { QUIET, button, h, plural, unique } from "../shared/dom.js";
 import { short } from "../shared/numbers.js";
-import { sparkline } from "./state.js";
+import { LossChart } from "./loss_chart.js";
 
 // After so long without a word a chosen mode is no longer marked.
 const HEARD_MS = 3000;
@@ -21,10 +21,10 @@ export class TrainingBox {
     this.text = h("span", { class: "df-cluster-training-text" });
     this.explain = h("p", { class: "df-hint" });
     this.errors = h("div", { class: "df-cluster-errors", hidden: true });
-    this.spark = s("path", { class: "df-cluster-spark" });
+    this.chart = new LossChart();
     this.stopper = button("Stop training", "Stop after this step; the variables stay", () => act({ do: this.running ? "stop training" : "start", training: this.id }), { class: "df-button df-small" });
     const modes = h("fieldset", { class: "df-cluster-modes" }, h("legend", {}, "Mode"), training.modes.map((mode, i) => h("label", {}, this.radios[i], ` ${mode}`)), h("label", { class: "df-cluster-backups" }, "backups ", this.backups));
-    this.element = h("section", { class: "df-cluster-training", "aria-label": `training ${training.name}` }, h("h4", {}, `Training: ${training.name}`), h("div", { class: "df-cluster-training-line" }, this.text, s("svg", { class: "df-cluster-sparkbox", width: 120, height: 22, viewBox: "0 0 120 22", "aria-hidden": "true" }, this.spark), this.stopper), modes, this.explain, this.errors);
+    this.element = h("section", { class: "df-cluster-training", "aria-label": `training ${training.name}` }, h("h4", {}, `Training: ${training.name}`), h("div", { class: "df-cluster-parts" }, h("div", {}, h("div", { class: "df-cluster-training-line" }, this.text, this.stopper), modes, this.explain, this.errors), this.chart.element));
   }
 
   change(mode) {
@@ -34,7 +34,7 @@ export class TrainingBox {
   }
 
   /** `isBusy`: a switch is under way, and the mode that was chosen stays marked. */
-  update(training, losses, isBusy) {
+  update(training, isBusy) {
     this.id = training.id;
     this.running = training.state === "running";
     Object.assign(this.element.dataset, { mode: training.mode, state: training.state, step: training.global_step });
@@ -49,7 +49,7 @@ export class TrainingBox {
     if (this.backups.getRootNode().activeElement !== this.backups) this.backups.value = training.num_backups;
     this.stopper.textContent = this.running ? "Stop training" : "Go on training";
     this.stopper.title = this.running ? "Stop after this step; the variables stay" : "Go on with the variables as they are";
-    this.spark.setAttribute("d", sparkline(losses, 120, 22));
+    this.chart.paint(training.losses);
     const errors = [...Object.entries(training.errors).map(([task, error]) => `${task}: ${error}`), ...(training.trouble ? [training.trouble] : [])].join("\n");
     this.errors.hidden = !errors;
     if (this.errors.textContent !== errors) this.errors.textContent = errors;
