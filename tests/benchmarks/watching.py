@@ -55,8 +55,9 @@ def main() -> None:
             time.sleep(0.1)
         view = ClusterView(cluster)
         frames: list[Any] = []
-        view.send = lambda content, buffers=None: frames.append(content["kind"])  # type: ignore[method-assign,assignment]
-        watched, alone = [], []
+        view.send = lambda content, buffers=None: frames.append(content["kind"])
+        watched: list[float] = []
+        alone: list[float] = []
         for number in range(options.rounds):
             for looks in (True, False) if number % 2 else (False, True):
                 view._receive(view, {"kind": "opened" if looks else "closed"}, [])
