@@ -104,6 +104,8 @@ def _parse(spec: str) -> tuple[str | None, int | None, int | None, str | None, i
         if not part:
             continue
         match = _PART.match(part)
+        if match is None and device_type is not None:
+            raise ValueError(f"Multiple device types are not allowed in the device name {spec!r}")
         try:
             if match:
                 key, value = match[1].lower(), match[2]

@@ -33,6 +33,8 @@ def test_a_wrong_part_is_named() -> None:
         canonical_name("/jbo:ps/task:0")
     with pytest.raises(ValueError, match="task:x"):
         canonical_name("/task:x")
+    with pytest.raises(ValueError, match="Multiple device types"):
+        canonical_name("/cpu:0/gpu:1")
 
 
 def test_fields() -> None:
