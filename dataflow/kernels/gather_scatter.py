@@ -206,6 +206,12 @@ def one_hot_kernel(
     xp: Any, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int
 ) -> Any:
     size = int(depth)
+    if xp is np and not indices.shape:  # a label at a time, in a dataset's function
+        row = np.empty(size, getattr(on_value, "dtype", object))
+        row.fill(off_value)
+        if 0 <= indices < size:
+            row[indices] = on_value
+        return row
     flat = indices.reshape(-1) if hasattr(indices, "reshape") else np.asarray(indices).reshape(-1)
     if xp is np:
         dtype = getattr(on_value, "dtype", np.dtype(object))

@@ -1,8 +1,9 @@
 """``make bench``: every workload here and on the peers, in turn, in one sitting.
 
 For each workload a process of each engine is started and warmed; then they take turns, A B A B, so
-that a change of the machine's speed meets both. Printed are the medians over the rounds, the
-ratio, the ratio to reach, and the peak memory of the processes.
+that a change of the machine's speed meets both. Printed are the medians over the rounds, their
+ratio, the smallest and the largest ratio of a round, the ratio to reach, and the peak memory of the
+processes; above that the instruction sets, and the versions of all that takes part.
 
 Usage: ``python -m tests.benchmarks [--rounds 7] [--seconds 0.3] [--isa avx2] [workload ...]``. With
 ``--isa avx2`` all engines leave AVX-512 alone, as on the processors that do not have it. The peers'
@@ -22,6 +23,7 @@ import sys
 import time
 
 from tests.benchmarks import pauses
+from tests.benchmarks.pipelines import GOAL, PIPELINES
 from tests.benchmarks.workloads import GOALS, WORKLOADS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -123,9 +125,55 @@ def text(seconds: float | None) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
-def row(name: str, times: dict[str, float], memory: dict[str, int]) -> None:
+#: Asks a peer for its version, and NumPy for the one it is linked with.
+VERSIONS = (
+    "import sys, importlib.metadata as m\n"
+    "names = ('tensorflow', 'tensorflow-cpu', 'tensorflow-intel', 'torch', 'numpy', 'llvmlite')\n"
+    "have = {d.metadata['Name']: d.version for d in m.distributions()}\n"
+    "print('Python', sys.version.split()[0], *(f'{n} {have[n]}' for n in names if n in have))"
+)
+
+
+#: Asked in another process: this one stays small, as the peak of a process begins with its parent's.
+INSTRUCTION_SET = (
+    "from dataflow.kernels.jit.isa import host\n"
+    "print(host().name if host() else 'as NumPy was built')"
+)
+
+
+def _printed(python: str, program: str, isa: str) -> str:
+    """What a program prints."""
+    done = subprocess.run(
+        [python, "-c", program],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment(isa),
+    )
+    return done.stdout.strip()
+
+
+def sitting(pythons: dict[str, str], isa: str) -> list[str]:
+    """What is compared with what: instruction sets and versions."""
+    peers = "AVX2 at most" if isa == "avx2" else "all that the processor has"
+    ours = _printed(sys.executable, INSTRUCTION_SET, isa)
+    lines = [f"# instruction sets: dataflow {ours}; peers {peers}"]
+    for engine, python in pythons.items():
+        lines.append(f"# {engine}: {_printed(python, VERSIONS, isa)}")
+    return lines
+
+
+def spread(ours: list[float], theirs: list[float]) -> tuple[float, float]:
+    """The smallest and the largest ratio of the rounds, each of times taken one after the other."""
+    ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
+    return min(ratios), max(ratios)
+
+
+def row(name: str, rounds: dict[str, list[float]], memory: dict[str, int]) -> None:
     """Prints one line of the table."""
-    goals = GOALS.get(name, (None, None))
+    times = {engine: statistics.median(seconds) for engine, seconds in rounds.items()}
+    goals = GOALS.get(name, (GOAL if name in PIPELINES else None, None))
     cells = [f"{name:24}"]
     for engine in ("dataflow", "tensorflow", "torch"):
         cells.append(f"{text(times.get(engine)):>9}")
@@ -133,7 +181,9 @@ def row(name: str, times: dict[str, float], memory: dict[str, int]) -> None:
         if peer in times and (goal is not None or peer == "tensorflow"):
             ratio = times["dataflow"] / times[peer]
             mark = "" if goal is None else (" ok" if ratio <= goal else " OVER")
-            cells.append(f"{ratio:7.2f} ({'-' if goal is None else goal}){mark}")
+            low, high = spread(rounds["dataflow"], rounds[peer])
+            between = f"[{low:.2f} to {high:.2f}]"
+            cells.append(f"{ratio:7.2f} {between} ({'-' if goal is None else goal}){mark}")
         else:
             cells.append(f"{'':>7}")
     if memory:
@@ -149,10 +199,12 @@ def main() -> None:
     parser.add_argument("--isa", choices=["", "avx2"], default="")
     arguments = parser.parse_args()
     found = pythons()
-    names = arguments.workloads or ["import_to_first_result", *WORKLOADS]
+    names = arguments.workloads or ["import_to_first_result", *WORKLOADS, *PIPELINES]
+    for line in sitting(found, arguments.isa):
+        print(line)
     print(
         f"{'workload':24}  {'dataflow':>9}  {'TF':>9}  {'torch':>9}  "
-        f"ratio to TF (goal), to torch, peak memory"
+        f"ratio to TF [of rounds] (goal), to torch, peak memory"
     )
     memory_ratios = []
     for name in names:
@@ -162,7 +214,7 @@ def main() -> None:
             for _ in range(max(3, arguments.rounds // 2)):
                 for engine in engines:
                     rounds[engine].append(first_result(found[engine], engine))
-            row(name, {e: statistics.median(t) for e, t in rounds.items()}, {})
+            row(name, rounds, {})
             continue
         workers: dict[str, Worker] = {}
         memory: dict[str, int] = {}
@@ -184,7 +236,7 @@ def main() -> None:
                 if worker.process.poll() is None:
                     worker.process.kill()
         if "dataflow" in rounds:
-            row(name, {e: statistics.median(t) for e, t in rounds.items()}, memory)
+            row(name, rounds, memory)
         if "dataflow" in memory and "tensorflow" in memory:
             memory_ratios.append(memory["dataflow"] / memory["tensorflow"])
     if memory_ratios:

@@ -47,7 +47,10 @@ def main() -> None:
     if engine == "torch":
         from torch_workloads import WORKLOADS  # type: ignore[import-not-found]
     else:
+        from pipelines import PIPELINES  # type: ignore[import-not-found]
         from workloads import WORKLOADS  # type: ignore[import-not-found]
+
+        WORKLOADS = {**WORKLOADS, **PIPELINES}
     step = WORKLOADS[name](module)
     for _ in range(5):
         step()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels.dataset import functions
 
 
 @pytest.fixture(autouse=True)
@@ -197,6 +199,26 @@ def test_parallel_maps_keep_the_order_when_calls_become_quick_and_slow_again() -
     )
     assert values(d) == [i * i for i in range(60)]
     assert most > 1  # the slow ones ran side by side
+
+
+@pytest.mark.threads
+def test_a_quick_function_stays_in_one_thread_when_single_calls_were_held_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(functions, "time", types.SimpleNamespace(perf_counter=lambda: now))
+    threads = []
+
+    def square(i: int) -> tuple[int]:
+        nonlocal now
+        now += 5e-3 if i % 3 == 2 else 1e-5
+        threads.append(threading.current_thread())
+        return (i * i,)
+
+    elements = iter([(i,) for i in range(30)])
+    mapped = functions._ParallelMap(square, elements, threads=2)
+    assert list(mapped) == [(i * i,) for i in range(30)]
+    assert set(threads[3:]) == {threading.current_thread()}
 
 
 def test_prefetch_passes_errors_on_and_ends_its_thread() -> None:

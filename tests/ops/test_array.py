@@ -301,6 +301,19 @@ def test_boolean_mask_and_sequence_mask() -> None:
     np.testing.assert_array_equal(values[2], [[1, 0, 0], [1, 1, 1], [0, 0, 0]])
 
 
+@pytest.mark.parametrize("axis", [-1, 0])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "string", "bool"])
+def test_one_hot_of_a_scalar_is_a_row_of_that_of_a_list(axis: int, dtype: str) -> None:
+    on, off = {"string": ("yes", "no"), "bool": (True, False)}.get(dtype, (3, -1))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        index = tf.placeholder(tf.int32)
+        hot = tf.one_hot(index, 3, on, off, axis, dtype)
+        for i in (-1, 0, 2, 3):
+            row, rows = sess.run(hot, {index: i}), sess.run(hot, {index: [i]})
+            assert row.tolist() == rows.reshape(-1).tolist()
+            assert row.dtype == rows.dtype and row.shape == (3,)
+
+
 def test_one_hot_checks_its_dtypes() -> None:
     with tf.Graph().as_default():
         assert tf.one_hot([1], 3).dtype == tf.float32

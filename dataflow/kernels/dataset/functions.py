@@ -38,6 +38,7 @@ def map_dataset_kernel(
 #: Seconds below which a function is called by the consumer itself: to hand an element to a thread
 #: and to wait for it takes about 80 us.
 _QUICK_CALL = 200e-6
+_CALLS_LOOKED_AT = 5
 
 
 class _ParallelMap:
@@ -52,14 +53,15 @@ class _ParallelMap:
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads)
         self._waiting: collections.deque[Any] = collections.deque()
-        self._took = took = [_QUICK_CALL]  # of the last call, in seconds
+        # Seconds of the last calls. The shortest counts: another may have waited for the interpreter.
+        self._took = took = collections.deque([_QUICK_CALL], maxlen=_CALLS_LOOKED_AT)
 
         def timed(element: Element, error: Exception | None) -> Element:
             if error is not None:
                 raise error
             began = time.perf_counter()
             result = function(*element)
-            took[0] = time.perf_counter() - began
+            took.append(time.perf_counter() - began)
             return result
 
         self._timed = timed
@@ -70,7 +72,7 @@ class _ParallelMap:
     def __next__(self) -> Element:
         waiting = self._waiting
         while len(waiting) < self._threads:
-            is_quick = self._took[0] < _QUICK_CALL
+            is_quick = min(self._took) < _QUICK_CALL
             if is_quick and waiting:
                 break
             pair = next(self._elements, None)
