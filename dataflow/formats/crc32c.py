@@ -91,12 +91,6 @@ def mask(crc: int) -> int:
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
-def unmask(stored: int) -> int:
-    """The checksum whose stored form this is."""
-    rotated = (stored - _MASK_DELTA) & 0xFFFFFFFF
-    return ((rotated >> 17) | (rotated << 15)) & 0xFFFFFFFF
-
-
 def _chunk_register(chunk: memoryview, register: int) -> int:
     """The register after ``chunk`` (four bytes or more), having been ``register`` before."""
     num_blocks = -(-len(chunk) // _BLOCK_BYTES)

@@ -250,43 +250,6 @@ def read_sequence_example(
     return context, lists
 
 
-class _Everything:
-    """Contains every name."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-
-def decode_example(serialized: bytes) -> dict[str, Values]:
-    """The features of a serialized `Example` by name.
-
-    Values are a float32 or int64 array of one dimension, a list of bytes, or ``None`` where the
-    feature has no kind. Of a name that occurs twice the last counts, as in a protobuf map.
-
-    Raises `WireError` (a `ValueError`) for bytes that are no `Example`.
-    """
-    found = read_example(serialized, _Everything())
-    return {_name(key): values for key, (_, values) in found.items()}
-
-
-def decode_sequence_example(
-    serialized: bytes,
-) -> tuple[dict[str, Values], dict[str, list[Values]]]:
-    """The context features and the feature lists (one entry per step) of a `SequenceExample`."""
-    context, lists = read_sequence_example(serialized, _Everything())
-    return (
-        {_name(key): values for key, (_, values) in context.items()},
-        {_name(key): [values for _, values in steps] for key, steps in lists.items()},
-    )
-
-
-def _name(key: bytes) -> str:
-    try:
-        return bytes(key).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise WireError(f"a feature's name is not UTF-8: {error}") from error
-
-
 def _bytes_list(data: bytes) -> list[bytes]:
     return [bytes(value) for number, kind, value in fields(data) if number == 1 and kind == BYTES]
 

@@ -208,47 +208,6 @@ def read_arrays(path: Path, names: Iterable[str] | None = None) -> dict[str, _Ar
         return {name: header.load(opened, name) for name in wanted}
 
 
-def check_arrays(path: Path, expected: Mapping[str, tuple[Iterable[int] | None, str]]) -> None:
-    """Compare a file with what is to be restored from it: name to (shape, dtype's name).
-
-    A dimension may be ``None`` (any), and so may the whole shape. Arrays of the file that are not
-    asked for do not count.
-
-    Raises `InvalidArgumentError` (`NotFoundError` where names are missing) that lists every
-    difference.
-    """
-    infos = list_arrays(path)
-    missing = [name for name in expected if name not in infos]
-    differences = [f"  {name}: not in the file" for name in missing]
-    for name, (shape, dtype) in expected.items():
-        if name in missing:
-            continue
-        info = infos[name]
-        needed = None if shape is None else list(shape)
-        if not _fits(info.shape, needed):
-            differences.append(f"  {name}: shape {list(info.shape)} in the file, needed {needed}")
-        if info.dtype != dtype:
-            differences.append(f"  {name}: {info.dtype} in the file, needed {dtype}")
-    if not differences:
-        return
-    extra = sorted(name for name in infos if name not in expected)
-    if extra and missing:
-        differences.append(f"  only in the file: {_some(extra)}")
-    error = NotFoundError if missing else InvalidArgumentError
-    raise error(
-        message=f"{os.fspath(path)}: the checkpoint is not one of this graph:\n"
-        + "\n".join(differences)
-    )
-
-
-def _fits(shape: tuple[int, ...], needed: list[Any] | None) -> bool:
-    if needed is None:
-        return True
-    return len(shape) == len(needed) and all(
-        n is None or n == s for s, n in zip(shape, needed, strict=True)
-    )
-
-
 def _some(names: list[str], limit: int = 10) -> str:
     shown = ", ".join(repr(name) for name in names[:limit])
     rest = len(names) - limit

@@ -219,29 +219,6 @@ def audio_summary(tag: str, audio: Any, sample_rate: float, max_outputs: int = 3
     return summary
 
 
-def text_summary(tag: str, text: Any) -> Any:
-    """A ``Summary`` with text (Markdown): a string, or an array of strings shown as a table.
-
-    Raises `InvalidArgumentError` for anything but str and bytes.
-    """
-    array = np.asarray(text, object)
-    summary = _summary()
-    value = summary.value.add(tag=tag)
-    value.metadata.plugin_data.plugin_name = "text"
-    value.tensor.dtype = 7  # DT_STRING
-    value.tensor.tensor_shape.SetInParent()
-    for size in array.shape:
-        value.tensor.tensor_shape.dim.add(size=size)
-    for item in array.reshape(-1).tolist():
-        if not isinstance(item, str | bytes):
-            raise InvalidArgumentError(
-                message=f"text summary {tag!r}: needs strings, got {type(item).__name__}. "
-                "tf.as_string makes strings of numbers."
-            )
-        value.tensor.string_val.append(item.encode("utf-8") if isinstance(item, str) else item)
-    return summary
-
-
 def merge_summaries(summaries: Iterable[Any]) -> Any:
     """One ``Summary`` with the values of all, which may be messages or serialized messages.
 

@@ -12,11 +12,23 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dataflow.formats import example_protos
-from dataflow.formats.example_wire import decode_example, decode_sequence_example
+from dataflow.formats.example_wire import read_example, read_sequence_example
 from dataflow.formats.protobuf_wire import WireError
 from dataflow.formats.record_files import tf_record_iterator
 
 THEIRS = Path(__file__).with_name("tensorflow_files")
+
+
+class _Everything:
+    """Contains every name."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def decode_example(serialized: bytes) -> dict[str, Any]:
+    found = read_example(serialized, _Everything())  # type: ignore[arg-type]
+    return {bytes(key).decode(): values for key, (_, values) in found.items()}
 
 
 def feature(values: Any) -> Any:
@@ -63,11 +75,12 @@ def test_bytes_are_tensorflows() -> None:
 
 def test_decoding_without_protobuf() -> None:
     example, sequence = tf_record_iterator(THEIRS / "examples.tfrecord")
-    for decoded in (decode_example(example), decode_sequence_example(sequence)[0]):
+    context, lists = read_sequence_example(sequence, _Everything())  # type: ignore[arg-type]
+    of_sequence = {bytes(key).decode(): values for key, (_, values) in context.items()}
+    for decoded in (decode_example(example), of_sequence):
         assert set(decoded) == set(EXPECTED)
         assert all(same(decoded[name], EXPECTED[name]) for name in EXPECTED)
-    steps = decode_sequence_example(sequence)[1]["steps"]
-    assert [step.tolist() for step in steps] == [[1, 2], [3]]
+    assert [step.tolist() for _, step in lists[b"steps"]] == [[1, 2], [3]]
 
 
 VALUES = st.one_of(

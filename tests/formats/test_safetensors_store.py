@@ -22,7 +22,6 @@ from dataflow.errors import (
 )
 from dataflow.formats.safetensors_store import (
     ArrayInfo,
-    check_arrays,
     list_arrays,
     read_arrays,
     read_metadata,
@@ -240,26 +239,6 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         read_arrays(tmp_path / "absent")
     with pytest.raises(NotFoundError, match="folder .* does not exist"):
         write_arrays(tmp_path / "absent" / "a", {"x": np.zeros(1)})
-
-
-def test_check_arrays_lists_every_difference(tmp_path: Path, arrays: dict[str, Any]) -> None:
-    path = tmp_path / "a"
-    write_arrays(path, arrays)
-    check_arrays(path, {"layer/W": ([None, 3], "float32"), "step": (None, "int64")})
-    with pytest.raises(InvalidArgumentError) as caught:
-        check_arrays(path, {"layer/W": ([4, 5], "float32"), "layer/b": ([3], "float32")})
-    assert str(caught.value).splitlines() == [
-        f"{path}: the checkpoint is not one of this graph:",
-        "  layer/W: shape [4, 3] in the file, needed [4, 5]",
-        "  layer/b: float64 in the file, needed float32",
-    ]
-    with pytest.raises(NotFoundError) as missing:
-        check_arrays(path, {"layer/V": ([4, 3], "float32"), "step": ([1], "int64")})
-    assert str(missing.value).splitlines()[1:] == [
-        "  layer/V: not in the file",
-        "  step: shape [] in the file, needed [1]",
-        "  only in the file: 'layer/W', 'layer/b'",
-    ]
 
 
 def run(code: str, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:

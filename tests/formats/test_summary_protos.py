@@ -20,7 +20,6 @@ from dataflow.formats.summary_protos import (
     merge_summaries,
     parse_summary,
     scalar_summary,
-    text_summary,
 )
 from dataflow.kernels.subnormals import Computing, as_outside
 
@@ -128,17 +127,6 @@ def test_audio() -> None:
             audio_summary("a", sound, **wrong)
     with pytest.raises(InvalidArgumentError, match=r"\[n, frames\]"):
         audio_summary("a", sound[0], 8000)
-
-
-def test_text() -> None:
-    (value,) = text_summary("t", "é").value
-    assert value.metadata.plugin_data.plugin_name == "text"
-    assert list(value.tensor.string_val) == ["é".encode()]
-    assert len(value.tensor.tensor_shape.dim) == 0
-    (value,) = text_summary("t", [[b"a", "b"]]).value
-    assert [d.size for d in value.tensor.tensor_shape.dim] == [1, 2]
-    with pytest.raises(InvalidArgumentError, match="needs strings, got int"):
-        text_summary("t", [3])
 
 
 def test_merge() -> None:

@@ -88,7 +88,6 @@ class ClusterView(Widget):
             )
         self._rates = Rates()
         self._actions = Actions(self)
-        self._said = ""
         self._thread: threading.Thread | None = None
         self._lock = threading.RLock()
         self._drawn_key: Any = None
