@@ -11,7 +11,8 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.dtypes import DType
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array import shape as shape_of
 from dataflow.ops.conv import check_rank

@@ -22,7 +22,7 @@ def _plain() -> Any:
 
 def _same_bits(a: Any, b: Any) -> bool:
     a, b = np.asarray(a), np.asarray(b)
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
 
 
 def _equation(rule: Any) -> str:
