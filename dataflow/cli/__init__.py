@@ -86,7 +86,13 @@ def build_parser() -> argparse.ArgumentParser:
         "folder for each learner, or one notebook for each.",
     )
     report.add_argument("folder", metavar="FOLDER", help="where the notebooks are")
-    report.add_argument("--csv", action="store_true", help="print a line per task as CSV")
+    forms = report.add_mutually_exclusive_group()
+    forms.add_argument("--csv", action="store_true", help="print a line per task as CSV")
+    forms.add_argument(
+        "--by-task",
+        action="store_true",
+        help="print a line for each question and exercise: how many were wrong at first, and what most said",
+    )
     strip = actions.add_parser(
         "strip",
         help="copy the lessons without their solutions",
@@ -131,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "course":
         if options.action == "strip":
             return _run_strip(options.folder, options.to)
-        return _run_report(options.folder, as_csv=options.csv)
+        return _run_report(options.folder, as_csv=options.csv, by_task=options.by_task)
     from dataflow.cli.doctor import run_doctor
 
     return run_doctor(as_json=options.json)
@@ -151,7 +157,7 @@ def _run_strip(folder: str, to: str) -> int:
     return 0
 
 
-def _run_report(folder: str, *, as_csv: bool) -> int:
+def _run_report(folder: str, *, as_csv: bool, by_task: bool) -> int:
     from dataflow.course import report
 
     try:
@@ -159,5 +165,8 @@ def _run_report(folder: str, *, as_csv: bool) -> int:
     except NotADirectoryError as e:
         print(f"dataflow course report: {e}", file=sys.stderr)
         return 2
-    print(found.to_csv() if as_csv else found, end="" if as_csv else "\n")
+    if by_task:
+        print("\n".join(map(str, found.by_task())) or "Nothing was tried yet.")
+    else:
+        print(found.to_csv() if as_csv else found, end="" if as_csv else "\n")
     return 0

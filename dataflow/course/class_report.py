@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -62,10 +63,44 @@ class NotebookRecord:
 
 
 @dataclass(frozen=True)
+class TaskSummary:
+    """How a class did at one exercise or question: numbers of learners.
+
+    ``most_said`` is the most frequent first wrong answer (of an exercise: what its check said), and
+    ``num_said`` how many gave it.
+    """
+
+    name: str
+    num_tried: int
+    num_wrong_at_first: int
+    num_right: int
+    num_shown: int
+    most_said: str = ""
+    num_said: int = 0
+
+    def __str__(self) -> str:
+        text = f"{self.name}: {self.num_wrong_at_first} of {self.num_tried} wrong at first"
+        if self.most_said:
+            text += f", most ({self.num_said}) with: {self.most_said}"
+        text += f"; {self.num_right} right in the end"
+        return text + (f", {self.num_shown} had the answer shown" if self.num_shown else "")
+
+
+@dataclass(frozen=True)
 class ClassReport:
-    """Notebooks of a class, by learner. Prints as a table; `to_csv` has a line per task."""
+    """Notebooks of a class, by learner. Prints as a table; `to_csv` has a line per task, `by_task` a
+    summary of the class for each."""
 
     notebooks: list[NotebookRecord]
+
+    def by_task(self) -> list[TaskSummary]:
+        """How the class did at each exercise and question that somebody tried, in the notebooks' order."""
+        records: dict[str, list[TaskRecord]] = {}
+        for each in self.notebooks:
+            for task in each.tasks:
+                if task.attempts:
+                    records.setdefault(task.name, []).append(task)
+        return [_summary(name, tried) for name, tried in records.items()]
 
     def rows(self) -> list[tuple[Any, ...]]:
         """A row for each task: `COLUMNS`."""
@@ -163,6 +198,21 @@ def _tasks(notebook: Mapping[str, Any]) -> list[TaskRecord]:
     attempts = of_notebook(notebook)
     names = dict.fromkeys([*task_names(notebook), *attempts])
     return [TaskRecord(_plain(name), attempts.get(name, [])) for name in names]
+
+
+def _summary(name: str, tried: list[TaskRecord]) -> TaskSummary:
+    first = [task.attempts[0] for task in tried]
+    wrong = [a for a in first if not a["right"] and not a.get("shown")]
+    said = Counter(_plain(str(a.get("given", a["words"])))[:100] for a in wrong).most_common(1)
+    states = [task.state for task in tried]
+    return TaskSummary(
+        name,
+        len(tried),
+        len(wrong),
+        states.count("right"),
+        states.count("shown"),
+        *(said[0] if said else ()),
+    )
 
 
 def _task_words(task: TaskRecord) -> str:

@@ -77,6 +77,20 @@ def test_csv_has_a_line_per_task_and_no_formulas(
     assert evil["last words"] == "'=1+1 [2J", "no formula, no terminal command"
 
 
+def test_by_task_says_what_the_class_got_wrong_at_first(
+    class_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, given in (("fay", ["y"]), ("gus", ["x"]), ("hal", ["x"])):
+        answers = [{**WRONG, "given": given}, RIGHT]
+        write(class_folder / name / "02_sessions.ipynb", {}, answers)
+    assert main(["course", "report", "--by-task", str(class_folder)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "lesson02.q1: 4 of 5 wrong at first, most (2) with: ['x']; 4 right in the end, 1 had the answer shown",
+        "lesson02.ex1: 1 of 2 wrong at first, most (1) with: got 3; 2 right in the end",
+        "lesson02.ex2: 1 of 1 wrong at first, most (1) with: got 3; 0 right in the end",
+    ]
+
+
 def test_in_a_notebook_it_is_a_table_of_text(tmp_path: Path) -> None:
     write(tmp_path / "<b onclick=x>mal" / "02_sessions.ipynb", {})
     html = report(tmp_path)._repr_html_()

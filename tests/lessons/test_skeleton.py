@@ -15,7 +15,7 @@ from tools.lesson import role_of, to_notebook, to_text
 
 TABLE = (ROOT / "lessons" / "README.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^\| (\d+) \| \[[^\]]+\]\(([\w]+\.ipynb)\)", TABLE, flags=re.M))
-MAX_CELLS = 60
+MAX_CELLS = 66
 MAX_COLUMNS = 79
 NUM_EXERCISES = range(3, 6)
 ENDING = ["What just happened", "Exercises", "Summary", "Solutions"]
@@ -29,6 +29,7 @@ def problems(notebook: Any, number: int) -> list[str]:
     found += _exercises(notebook, number)
     if len(notebook.cells) > MAX_CELLS:
         found.append(f"{len(notebook.cells)} cells, at most {MAX_CELLS}")
+    found += [*_spaced(notebook, number), *_open(notebook)]
     found += layout(notebook)
     wanted = [h for h in headings(notebook) if h in ENDING]
     if wanted != ENDING:
@@ -39,6 +40,25 @@ def problems(notebook: Any, number: int) -> list[str]:
     if following and (link is None or link[1] != following):
         found.append(f"**Next:** does not link to {following}")
     return found
+
+
+def _spaced(notebook: Any, number: int) -> list[str]:
+    """The question about an earlier lesson: among the first cells, with its lesson's number."""
+    if number == 0:
+        return []
+    found = re.findall(r"^\*\*From lesson (\d+)\.\*\*", _markdown(notebook), flags=re.M)
+    cells = [c.source for c in notebook.cells[:8]]
+    at = next((i for i, text in enumerate(cells) if text.startswith("**From lesson ")), None)
+    if at is None or len(found) != 1 or int(found[0]) >= number:
+        return ["no question '**From lesson N.**' about an earlier lesson at the beginning"]
+    asked = role_of(notebook.cells[at + 1]) == "predict"
+    return [] if asked else ["no [predict] after '**From lesson N.**'"]
+
+
+def _open(notebook: Any) -> list[str]:
+    """A task with many right answers."""
+    tasks = re.findall(r"^\*\*\d\.\*\* \*An\s+open\s+task\.\*", _markdown(notebook), flags=re.M)
+    return [] if tasks else ["no exercise is marked *An open task.*: one with many right answers"]
 
 
 def layout(notebook: Any) -> list[str]:
@@ -196,11 +216,15 @@ def broken(change: str) -> list[str]:
     elif change == "reading":
         for cell in notebook.cells:
             cell.source = cell.source.replace("](https://", "](htps:/")
+    elif change in ("spaced", "open task"):
+        mark = "**From lesson" if change == "spaced" else "*An open task.*"
+        for cell in notebook.cells:
+            cell.source = cell.source.replace(mark, "")
     elif change == "next":
         for cell in notebook.cells:
             cell.source = cell.source.replace(FILES["3"], FILES["4"])
     elif change == "many":
-        notebook.cells[3:3] = [copy.deepcopy(notebook.cells[3]) for _ in range(60)]
+        notebook.cells[3:3] = [copy.deepcopy(notebook.cells[3]) for _ in range(70)]
     return problems(notebook, 2)
 
 
@@ -215,7 +239,9 @@ def broken(change: str) -> list[str]:
         ("no time", "**Time:**"),
         ("next", "does not link to"),
         ("reading", "authors, year"),
-        ("many", "at most 60"),
+        ("spaced", "about an earlier lesson"),
+        ("open task", "many right answers"),
+        ("many", "at most 66"),
     ],
 )
 def test_what_is_missing_is_found(change: str, words: str) -> None:

@@ -386,7 +386,7 @@ def test_what_stands_for_it_without_a_page() -> None:
 def test_unknown_options_are_refused() -> None:
     with pytest.raises(TypeError, match=r"Did you mean explain=\?"):
         predict.choice("Which?", ["a", "b"], 0, explian="x")
-    with pytest.raises(ValueError, match="takes two"):
+    with pytest.raises(ValueError, match="takes three"):
         predict.choice("Which?", ["a", "b"], 0, hints=["one"])
 
 

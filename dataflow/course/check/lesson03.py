@@ -137,3 +137,30 @@ def ex4(signal: Any, gain: Any, scaled: Any) -> str:
             return "Right: 3 stays 3, a gain of 2 doubles, and the signal must be fed."
     expect(False, "without a signal the run should fail, but it returned a value")
     return ""
+
+
+@exercise(
+    "Think of something that you can do twice, and it is as if you had done nothing.",
+    "A mirror does it: twice reflected is where you were. Around which number do you reflect?",
+    "y = 10.0 - x: twice gives 10 - (10 - x), which is x. Find another one.",
+)
+def ex5(x: Any, y: Any) -> str:
+    """Any graph that is its own inverse, and not the identity."""
+    expect_type(
+        isinstance(x, tf.Tensor) and isinstance(y, tf.Tensor), "x and y are not both tensors"
+    )
+    rng = np.random.default_rng(0)
+    moved = False
+    with tf.Session(graph=x.graph) as session:
+        for shape in ((), (4,), (2, 3)):
+            value = rng.normal(size=shape).astype(np.float32) * 3 + 0.1
+            once = session.run(y, {x: value})
+            expect(once.shape == shape, f"for shape {shape} it gives shape {once.shape}")
+            twice = session.run(y, {x: once})
+            expect(
+                np.allclose(twice, value, rtol=1e-3, atol=1e-3),
+                f"{value.tolist()} became {np.asarray(once).tolist()}, and that became {twice.tolist()}",
+            )
+            moved = moved or not np.allclose(once, value)
+    expect(moved, "it gives back what went in at once; it has to do something first")
+    return "Right: for numbers, rows and tables, twice is as if nothing had been done."

@@ -141,3 +141,24 @@ def ex4(layer: Callable[[Any], Any]) -> str:
             "after the weight was set to 10, not both calls use it",
         )
     return f"Right: one variable, {variables[0].op.name}, for both calls."
+
+
+@exercise(
+    "What comes back by itself when it goes on and on?",
+    "The remainder of a division comes back; so does a row of numbers that is shifted in a circle.",
+    "state = tf.Variable(0); tick = state.assign((state + 1) % 6). Find one of your own.",
+)
+def ex5(state: Any, tick: Any) -> str:
+    """Any machine with a period of six."""
+    expect_type(isinstance(state, tf.Variable), f"state is {type(state).__name__}, not a variable")
+    expect_type(isinstance(tick, tf.Tensor | tf.Operation), "tick is no operation")
+    with tf.Session(graph=state.graph) as session:
+        session.run(state.initializer)
+        seen = [np.copy(session.run(state))]
+        for _ in range(18):
+            session.run(tick)
+            seen.append(np.copy(session.run(state)))
+    for i, value in enumerate(seen):
+        first = next(j for j, other in enumerate(seen) if np.array_equal(other, value))
+        expect(first == i % 6, f"after {i} ticks it is as after {first}, needed as after {i % 6}")
+    return "Right: six different states, and the seventh is the first."

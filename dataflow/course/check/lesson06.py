@@ -154,3 +154,31 @@ def ex4(with_next: Callable[[Any], Any]) -> str:
         + ", ".join(f"({a}, {b})" for a, b in zip([3, 1, 4, 1, 5], [1, 4, 1, 5, 9], strict=True))
         + "."
     )
+
+
+@exercise(
+    "Which order has no two neighbors in it: would two halves of the numbers help?",
+    "Take every second one first. A dataset can be thinned out (filter, shard), and two be put in a row.",
+    "dataset.shard(2, 1).concatenate(dataset.shard(2, 0)): the odd numbers, then the even ones.",
+)
+def ex5(apart: Callable[[Any], Any]) -> str:
+    """Any order without former neighbors."""
+    expect_type(callable(apart), f"apart is {type(apart).__name__}, needed a function")
+    for size in (8, 9, 20, 33):
+        with tf.Graph().as_default(), tf.Session() as session:
+            mixed = apart(tf.data.Dataset.range(size))
+            expect_type(
+                isinstance(mixed, tf.data.Dataset),
+                f"it returned {type(mixed).__name__}, no dataset",
+            )
+            item = mixed.make_one_shot_iterator().get_next()
+            got: list[int] = []
+            try:
+                while len(got) <= size:
+                    got.append(int(session.run(item)))
+            except tf.errors.OutOfRangeError:
+                pass
+        expect(sorted(got) == list(range(size)), f"of {size} elements it gives out {got}")
+        near = [(a, b) for a, b in itertools.pairwise(got) if abs(a - b) == 1]
+        expect(not near, f"of {size} elements, {near[:1]} still follow one another in {got}")
+    return "Right: all elements, and no two former neighbors side by side."

@@ -198,3 +198,26 @@ def ex4(careful: Callable[[Any], Any]) -> str:
         f"for these five rows at once it returned {found.tolist()}, needed {needed}",
     )
     return "Right, for one row and for many. It would still trust the giant flower: being sure is not being right."
+
+
+@exercise(
+    "The second picture of the lesson, the petals: where would you draw two lines?",
+    "One species has far shorter petals than the others. What parts the other two best?",
+    "Below 2.5 cm of length it is 0; of the others, below about 1.7 cm of width 1, else 2.",
+)
+def ex5(by_eye: Callable[[Any], Any]) -> str:
+    """Rules by hand, graded on flowers that were kept apart."""
+    expect_type(callable(by_eye), f"by_eye is {type(by_eye).__name__}, needed a function")
+    from dataflow_datasets import iris
+
+    _, (flowers, species) = iris.load_data()
+    # In another order, so that no list of answers can be right.
+    order = np.random.default_rng(3).permutation(len(species))
+    named = np.asarray(by_eye(flowers.iloc[order].reset_index(drop=True)))
+    expect_type(
+        named.shape == (len(species),),
+        f"for {len(species)} flowers it returned shape {named.shape}",
+    )
+    right = int((named == np.asarray(species)[order]).sum())
+    expect(right >= 27, f"{right} of {len(species)} flowers are named correctly, needed 27")
+    return f"Right: {right} of {len(species)}, by rules that a person can read."

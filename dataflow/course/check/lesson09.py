@@ -157,3 +157,36 @@ def ex4(log_squares: Callable[[Any, int], Any]) -> str:
         f"for 7 steps it holds the points {sorted(points['square'])}, needed {needed}",
     )
     return "Right: seven points, from (0, 0) to (6, 36)."
+
+
+@exercise(
+    "What is there to be kept: which values, and how do you find out which belongs where?",
+    "A saver does all of it, if both functions use the same path. With NumPy, a name for each array is needed.",
+    "In the graph of sess: tf.train.Saver().save(sess, os.path.join(folder, 'all')), and restore in put_back.",
+)
+def ex5(keep: Callable[[Any, str], Any], put_back: Callable[[Any, str], Any]) -> str:
+    """Any way to keep the variables, as long as no bit is lost."""
+    expect_type(callable(keep) and callable(put_back), "keep and put_back are not both functions")
+    rng = np.random.default_rng(0)
+    made: dict[str, Any] = {
+        "net/weights": rng.normal(size=(3, 2)).astype(np.float32),
+        "net/bias": np.array([np.inf, -0.0, 1e-42], np.float32),
+        "steps": np.int64(2**62 + 1),
+        "done": np.array([True, False]),
+    }
+    with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default() as graph:
+        variables = [tf.Variable(np.zeros_like(v), name=k) for k, v in made.items()]
+        with tf.Session() as first:
+            for variable, value in zip(variables, made.values(), strict=True):
+                variable.load(value, first)
+            keep(first, folder)
+            first.run(tf.global_variables_initializer())
+        with tf.Session(graph=graph) as second:
+            put_back(second, folder)
+            for variable, (name, value) in zip(variables, made.items(), strict=True):
+                got = np.asarray(second.run(variable))
+                expect(
+                    got.dtype == value.dtype and got.tobytes() == value.tobytes(),
+                    f"{name} was {value.tolist()}, and came back as {got.tolist()}",
+                )
+    return "Right: four variables of three types, and every bit came back."

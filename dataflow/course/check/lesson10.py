@@ -126,3 +126,36 @@ def ex3(odd_one_out: Callable[[Any], Any], vectors: Any) -> str:
         f"of {num} groups of words, such as {_GROUPS[0][1]}, it finds the odd one in {right}",
     )
     return f"Right: {right} of {num} groups of words, such as {_GROUPS[0][1]}."
+
+
+@exercise(
+    "What becomes of two vectors when only their directions shall count?",
+    "Bring both to length 1. Then many things grow or shrink with the angle: distances, products, the angle itself.",
+    "With both at length 1: minus their distance, or np.exp of their product.",
+)
+def ex4(alike: Callable[[Any, Any], Any]) -> str:
+    """Any measure that falls with the angle, and knows nothing else."""
+    expect_type(callable(alike), f"alike is {type(alike).__name__}, needed a function")
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        plane = np.linalg.qr(rng.normal(size=(16, 2)))[0]
+        angles = np.sort(rng.uniform(0, np.pi, 6))
+        u = plane[:, 0] * rng.uniform(0.1, 10)
+        others = [plane @ [np.cos(a), np.sin(a)] for a in angles]
+        got = [float(alike(u, v)) for v in others]
+        for (a, x), (b, y) in zip(
+            zip(angles, got, strict=True), zip(angles[1:], got[1:], strict=True), strict=False
+        ):
+            expect(
+                x > y or b - a < 1e-3,
+                f"at {np.degrees(a):.0f} degrees it is {x:.4g}, at {np.degrees(b):.0f} degrees {y:.4g}: "
+                "it must fall",
+            )
+        v = others[2]
+        expect(abs(alike(u, v) - alike(v, u)) < 1e-6, "alike(u, v) and alike(v, u) differ")
+        longer = float(alike(u, v * 37.0))
+        expect(
+            abs(longer - got[2]) < 1e-6 * (1 + abs(longer)),
+            f"it is {got[2]:.4g}, and {longer:.4g} when v is 37 times as long",
+        )
+    return "Right: symmetric, blind to length, and falling with the angle."

@@ -101,3 +101,36 @@ def ex3(clipped: Callable[[list[Any], float], Any]) -> str:
                     "limit is 2, and all are scaled by the same factor or not at all",
                 )
     return "Right: a length of 13 becomes 2, in the same direction; short ones stay as they are."
+
+
+@exercise(
+    "Follow the slope of the first input: which factor does it meet in each step?",
+    "A factor below 1 vanishes: 0.9 to the 50th is 0.005. A factor of 1 keeps. What keeps the state small, then?",
+    "return state + 0.03 * x: the state passes unchanged, and each input counts for little.",
+)
+def ex4(step: Callable[[Any, Any], Any]) -> str:
+    """Any recurrence that stays in bounds and remembers."""
+    expect_type(callable(step), f"step is {type(step).__name__}, needed a function")
+    with tf.Graph().as_default(), tf.Session() as session:
+        inputs = tf.placeholder(tf.float32, [200])
+        state = tf.constant(0.0)
+        states = []
+        for i in range(200):
+            state = step(state, inputs[i])
+            expect_type(isinstance(state, tf.Tensor), "step returned no tensor")
+            states.append(state)
+        (slopes,) = tf.gradients(states[50], [inputs])
+        expect(slopes is not None, "no gradient leads from the state back to the inputs")
+        last = session.run(tf.stack(states), {inputs: np.ones(200)})
+        expect(
+            np.isfinite(last).all() and np.abs(last).max() <= 10,
+            f"with inputs of 1 the state reaches {np.abs(last).max():.3g}, at most 10 is allowed",
+        )
+        rng = np.random.default_rng(0)
+        for _ in range(3):
+            slope = session.run(slopes, {inputs: rng.uniform(-1, 1, 200)})[0]
+            expect(
+                abs(slope) >= 0.01,
+                f"after 50 steps the first input has a slope of {slope:.2g}, needed at least 0.01",
+            )
+    return f"Right: the state stays below {np.abs(last).max() + 0.05:.1f}, and the first input is not forgotten."

@@ -136,3 +136,46 @@ def ex4(grep: Callable[[Any, Any], Any]) -> str:
         want = [line for line in text if word in line.split()]
         expect(got == want, f"for {word!r} you find {got}, needed {want}")
     return "Right. A map without a reduce needs no shuffle: every machine works alone."
+
+
+@exercise(
+    "Of which reductions do you know that the order does not matter? Not only of sums.",
+    "The largest, the smallest, the product. What must each of them be combined with to stay as it is?",
+    "combine = tf.maximum, with a zero that is below everything: -1000.",
+)
+def ex5(zero: Any, combine: Callable[[Any, Any], Any]) -> str:
+    """Any commutative monoid that is not the sum."""
+    expect_type(isinstance(zero, int | float), f"zero is {type(zero).__name__}, needed a number")
+    rng = np.random.default_rng(0)
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, b, c = (tf.placeholder(tf.float64, [50]) for _ in range(3))
+        ab = combine(a, b)
+        expect_type(isinstance(ab, tf.Tensor), f"combine returned {type(ab).__name__}, no tensor")
+        fetches = {
+            "combine(a, b)": ab,
+            "combine(b, a)": combine(b, a),
+            "combine(combine(a, b), c)": combine(ab, c),
+            "combine(a, combine(b, c))": combine(a, combine(b, c)),
+            "combine(a, zero)": combine(a, tf.fill([50], tf.constant(zero, tf.float64))),
+        }
+        values = rng.uniform(-100, 100, size=(3, 50))
+        got = session.run(fetches, dict(zip((a, b, c), values, strict=True)))
+    got["a"] = values[0]
+    for left, right in (
+        ("combine(a, b)", "combine(b, a)"),
+        ("combine(combine(a, b), c)", "combine(a, combine(b, c))"),
+        ("combine(a, zero)", "a"),
+    ):
+        differ = ~np.isclose(got[left], got[right], rtol=1e-9)
+        if differ.any():
+            i = int(differ.argmax())
+            told = ", ".join(f"{n} = {v[i]:.3f}" for n, v in zip("abc", values, strict=True))
+            expect(
+                False,
+                f"for {told}, {left} is {got[left][i]:.3f} and {right} is {got[right][i]:.3f}",
+            )
+    expect(
+        not np.allclose(got["combine(a, b)"], values[0] + values[1]),
+        "that is the sum; find another",
+    )
+    return "Right: any order, any grouping, and a neutral element. It may be combined anywhere."

@@ -89,3 +89,40 @@ def ex3(error: Any) -> str:
     )
     expect("task:7" in str(error), f"this error is about something else: {error}")
     return "Right: the master looks for the task before anything runs, and says which there are."
+
+
+@exercise(
+    "What must each worker be able to do without the other?",
+    "If each adds up its own squares, what is left to be sent?",
+    "On each worker: tf.range(500 * i, 500 * i + 500), squared and summed; on the parameter server, tf.add_n.",
+)
+def ex4(cluster: Any, squares: Callable[[], Any]) -> str:
+    """Any division of the work with small messages."""
+    expect_type(callable(squares), f"squares is {type(squares).__name__}, needed a function")
+    with tf.Graph().as_default() as graph:
+        total = squares()
+        expect_type(isinstance(total, tf.Tensor), f"it returned {type(total).__name__}, no tensor")
+        task = {op: str(op.device).lower().partition("/device")[0] for op in graph.get_operations()}
+        for name in ("/job:worker/task:0", "/job:worker/task:1"):
+            kinds = {op.type for op, device in task.items() if device.endswith(name)}
+            expect(
+                kinds & {"Mul", "Square", "Pow"},
+                f"{name} squares nothing; it has {', '.join(sorted(kinds)) or 'no node'}",
+            )
+        expect(
+            task[total.op].endswith("/job:ps/task:0"),
+            f"the result is computed on {task[total.op] or 'no task in particular'}, needed /job:ps/task:0",
+        )
+        for op in graph.get_operations():
+            for tensor in op.inputs:
+                size = tensor.shape.num_elements() if tensor.shape.is_fully_defined() else None
+                expect(
+                    task[tensor.op] == task[op] or (size is not None and size <= 8),
+                    f"{tensor.name} goes from {task[tensor.op] or 'nowhere in particular'} to {task[op]} with "
+                    f"{size if size is not None else 'an unknown number of'} numbers, at most 8 are allowed",
+                )
+        with tf.Session(cluster.target) as session:
+            got = float(session.run(total))
+    needed = sum(n * n for n in range(1000))
+    expect(abs(got - needed) < 200, f"the sum is {got:,.0f}, needed {needed:,}")
+    return f"Right: {needed:,}, by two workers and two small messages."

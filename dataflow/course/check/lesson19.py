@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -154,3 +155,33 @@ def ex4(majority: Callable[[list[Any]], Any]) -> str:
         "Right. One vote each forgets how sure a model was: in the first case two unsure models "
         "outvote a sure one, which the average would not have let them."
     )
+
+
+@exercise(
+    "How much would each task hold if layers could be cut anywhere?",
+    "Walk along the layers and add up. When is it time for the next task?",
+    "task = int(bytes before this layer / (sum(sizes) / num_tasks)), at most num_tasks - 1.",
+)
+def ex5(divide: Callable[[Any, int], Any]) -> str:
+    """Any division in order whose largest part is bounded."""
+    expect_type(callable(divide), f"divide is {type(divide).__name__}, needed a function")
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        num_tasks, num_layers = int(rng.integers(1, 7)), int(rng.integers(1, 25))
+        sizes = [int(n) for n in rng.integers(1, 1000, num_layers) ** int(rng.integers(1, 3))]
+        tasks = divide(list(sizes), num_tasks)
+        told = f"for {sizes} on {num_tasks} tasks it gives {tasks}"
+        expect_type(
+            isinstance(tasks, list) and len(tasks) == num_layers, f"{told}: a task for each layer"
+        )
+        expect(all(0 <= t < num_tasks for t in tasks), f"{told}: tasks are 0 to {num_tasks - 1}")
+        expect(all(a <= b for a, b in itertools.pairwise(tasks)), f"{told}: not in order")
+        loads = [
+            sum(s for s, t in zip(sizes, tasks, strict=True) if t == i) for i in range(num_tasks)
+        ]
+        limit = sum(sizes) / num_tasks + max(sizes)
+        expect(
+            max(loads) <= limit * (1 + 1e-9),
+            f"{told}: the fullest holds {max(loads):,}, at most {limit:,.0f} is allowed",
+        )
+    return "Right: in order, and no task has more than its share and a layer."

@@ -111,3 +111,47 @@ def ex3(lookup: Callable[[Any, Any], Any]) -> str:
         f"{numbers[asked][:, 0]}",
     )
     return f"Right: rows {asked} come from {' and '.join(homes)}."
+
+
+@exercise(
+    "Which errors go away by themselves, and which stay however often you try?",
+    "A loop with try and except. What has to happen in the last round, and for all other errors?",
+    "for i in range(num_tries): try: return action(); except (the two): if i == num_tries - 1: raise.",
+)
+def ex4(stubborn: Callable[[Any, int], Any]) -> str:
+    """Any loop that tries what passes, and nothing else."""
+    expect_type(callable(stubborn), f"stubborn is {type(stubborn).__name__}, needed a function")
+    errors = {
+        "UnavailableError": tf.errors.UnavailableError(None, None, "gone"),
+        "AbortedError": tf.errors.AbortedError(None, None, "again"),
+        "InvalidArgumentError": tf.errors.InvalidArgumentError(None, None, "wrong"),
+    }
+    passing = {"UnavailableError", "AbortedError"}
+    for fails in (
+        [],
+        ["UnavailableError"],
+        ["AbortedError", "UnavailableError"],
+        ["AbortedError"] * 4,
+    ):
+        for last in (None, "InvalidArgumentError"):
+            for num_tries in (1, 3, 6):
+                plan = [*fails, *([last] if last else [])]
+                calls: list[int] = []
+
+                def action(plan: Any = plan, calls: Any = calls) -> str:
+                    calls.append(1)
+                    if len(calls) <= len(plan):
+                        raise errors[plan[len(calls) - 1]]
+                    return "done"
+
+                told = f"failing with {', '.join(plan) or 'nothing'}, {num_tries} tries allowed"
+                stop = next((i for i, name in enumerate(plan) if name not in passing), len(plan))
+                needed = min(stop + 1, num_tries)
+                wanted = "done" if needed > len(plan) else plan[needed - 1]
+                try:
+                    got: Any = stubborn(action, num_tries)
+                except tf.errors.OpError as e:
+                    got = type(e).__name__
+                expect(len(calls) == needed, f"{told}: it made {len(calls)} calls, needed {needed}")
+                expect(got == wanted, f"{told}: it gave {got!r}, needed {wanted!r}")
+    return "Right: it tries what passes, gives up in time, and hides no real error."

@@ -22,4 +22,9 @@ MISTAKES = {
         "signal = tf.placeholder_with_default(0.0, None)\n"
         "gain = tf.placeholder_with_default(1.0, [])\nscaled = signal * gain",
     ],
+    "ex5": [
+        "x = tf.placeholder(tf.float32)\ny = x * 1.0",
+        "x = tf.placeholder(tf.float32)\ny = x + 1.0",
+        "x = 1.0\ny = 1.0",
+    ],
 }

@@ -23,4 +23,9 @@ MISTAKES = {
         "    with tf.variable_scope('s', reuse=tf.AUTO_REUSE):\n"
         "        return tf.get_variable('w', initializer=3.0) * x",
     ],
+    "ex5": [
+        "state = tf.Variable(0)\ntick = state.assign_add(1)",
+        "state = tf.Variable(0)\ntick = state.assign((state + 2) % 6)",
+        "state = 0\ntick = 0",
+    ],
 }

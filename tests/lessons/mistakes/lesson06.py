@@ -34,4 +34,9 @@ MISTAKES = {
         "def with_next(dataset):\n    return tf.data.Dataset.zip((dataset, dataset))",
         "def with_next(dataset):\n    return tf.data.Dataset.zip((dataset.skip(1), dataset))",
     ],
+    "ex5": [
+        "def apart(dataset):\n    return dataset.skip(1)",
+        "def apart(dataset):\n    return dataset.map(lambda n: n)",
+        "def apart(dataset):\n    return dataset.filter(lambda n: n % 2 > 0)",
+    ],
 }

@@ -41,4 +41,9 @@ MISTAKES = {
         "    rows = np.asarray(probabilities)\n"
         "    return np.where(rows.max(-1) > 0.9, rows.argmax(-1), -1)",
     ],
+    "ex5": [
+        "def by_eye(flowers):\n    return np.where(flowers['SepalLength'] < 5.5, 0, 1)",
+        "def by_eye(flowers):\n    return np.where(flowers['PetalLength'] < 2.5, 0, 1)",
+        "def by_eye(flowers):\n    return 0",
+    ],
 }

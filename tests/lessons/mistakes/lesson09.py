@@ -58,4 +58,9 @@ MISTAKES = {
         "            for i in range(num_steps):\n"
         "                writer.add_summary(session.run(record, {value: i * i}))",
     ],
+    "ex5": [
+        "kept = {}\ndef keep(sess, folder):\n    kept['all'] = sess.run(tf.global_variables())\ndef put_back(sess, folder):\n    sess.run(tf.global_variables_initializer())",
+        "def keep(sess, folder):\n    tf.train.Saver(tf.global_variables()[:1]).save(sess, folder + '/a')\ndef put_back(sess, folder):\n    tf.train.Saver(tf.global_variables()[:1]).restore(sess, folder + '/a')",
+        "keep = 1\nput_back = 1",
+    ],
 }

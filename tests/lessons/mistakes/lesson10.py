@@ -26,4 +26,9 @@ MISTAKES = {
         "def odd_one_out(vectors):\n    return vectors[0]",
         "def odd_one_out(vectors):\n    return 0",
     ],
+    "ex4": [
+        "def alike(u, v):\n    return float(np.dot(u, v))",
+        "def alike(u, v):\n    return abs(np.dot(u, v)) / np.linalg.norm(u) / np.linalg.norm(v)",
+        "alike = 3",
+    ],
 }

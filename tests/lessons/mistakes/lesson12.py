@@ -27,4 +27,9 @@ MISTAKES = {
         "    length = tf.sqrt(tf.add_n([tf.reduce_sum(tf.square(g)) for g in gradients]))\n"
         "    return [g * limit / length for g in gradients]",
     ],
+    "ex4": [
+        "def step(state, x):\n    return 0.9 * state + x",
+        "def step(state, x):\n    return state + x",
+        "step = 2",
+    ],
 }

@@ -24,4 +24,9 @@ MISTAKES = {
         "def grep(lines, word):\n"
         "    return tf.boolean_mask(lines, tf.strings.regex_full_match(lines, '.*cat.*'))",
     ],
+    "ex5": [
+        "zero = 0.0\ndef combine(a, b):\n    return (a + b) / 2.0",
+        "zero = 0.0\ndef combine(a, b):\n    return a + b",
+        "zero = 0.0\ndef combine(a, b):\n    return tf.maximum(a, b)",
+    ],
 }

@@ -26,4 +26,10 @@ MISTAKES = {
         "def majority(answers):\n    return np.mean(answers, 0).argmax(1)",
         "def majority(answers):\n    return answers[0].argmax(1)",
     ],
+    "ex5": [
+        "def divide(sizes, num_tasks):\n    return [0 for _ in sizes]",
+        "def divide(sizes, num_tasks):\n    return [i * num_tasks // len(sizes) for i in range(len(sizes))]",
+        "def divide(sizes, num_tasks):\n    return [i % num_tasks for i in range(len(sizes))]",
+        "divide = 0",
+    ],
 }

@@ -29,4 +29,9 @@ MISTAKES = {
         "            'table', [6, 4], partitioner=tf.fixed_size_partitioner(2))\n"
         "        return tf.nn.embedding_lookup(table, words)",
     ],
+    "ex4": [
+        "def stubborn(action, num_tries):\n    return action()",
+        "def stubborn(action, num_tries):\n    for _ in range(num_tries):\n        try:\n            return action()\n        except Exception:\n            pass",
+        "stubborn = 1",
+    ],
 }

@@ -35,9 +35,10 @@ class Predict(Widget):
         self._question = question
         text = str(options.pop("text", "") or question.text)
         self._hints: Sequence[str] = options.pop("hints", None) or question.hints
-        if len(self._hints) != 2:
+        if len(self._hints) not in (2, 3):
             raise ValueError(
-                f"hints= takes two, a nudge and nearly the answer; got {len(self._hints)}"
+                "hints= takes three (look there; think this; nearly the answer), or two; "
+                f"got {len(self._hints)}"
             )
         self._explain = str(options.pop("explain", ""))
         public = {"form": question.form, "text": text, **question.public()}
@@ -82,7 +83,7 @@ class Predict(Widget):
         grade = self._question.grade(given, tries)
         answer: dict[str, Any] = {"given": given, "right": grade.right, "words": grade.words}
         if not grade.right:
-            answer["hint"] = self._hints[min(tries, 1)]
+            answer["hint"] = self._hints[min(tries, len(self._hints) - 1)]
             answer["mistakes"] = self._question.mistakes(given)
         return answer
 
