@@ -99,6 +99,8 @@ class Task(threading.Thread):
 
     #: Whether its steps are functions of others, not only runs of a session.
     calls_functions = False
+    #: Whether it goes on for a moment at each run of the main program, as a process of its own would.
+    shares_time = False
 
     def __init__(
         self,
@@ -206,6 +208,17 @@ class Scheduler:
             with self._interrupts:
                 self._round(None, inside_library)
             self._ask_event_loop()
+
+    def share_time(self) -> None:
+        """Gives tasks that stand for other processes a moment, in the main program."""
+        if not self.running and not self.waits and any(task.shares_time for task in self.tasks):
+            until = time.monotonic() + _SLICE_SECONDS
+            wait = Wait(
+                "the others' moment to pass",
+                lambda: not any(task.shares_time for task in self.tasks),
+                until,
+            )
+            self.wait(wait, sleeps=True)
 
     def wait(self, wait: Wait, sleeps: bool = False) -> bool:
         """Lets tasks run until the wait is over; False when its time was up.
@@ -435,6 +448,15 @@ def block_on(
                 return False
             condition.wait(left)
     return True
+
+
+def sleep(seconds: float) -> None:
+    """As `time.sleep`; tasks run meanwhile where there are no threads."""
+    if THREADS:
+        time.sleep(seconds)
+    else:
+        until = time.monotonic() + seconds
+        scheduler.wait(Wait("the end of a sleep", lambda: False, until), sleeps=True)
 
 
 def gives_turns(run: Callable[..., Result]) -> Callable[..., Result]:

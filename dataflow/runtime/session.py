@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.capabilities import ELSEWHERE, SOCKETS, refused
 from dataflow.errors import UnimplementedError
 from dataflow.graph.default_stacks import (
     default_graph,
@@ -86,8 +85,6 @@ class BaseSession:
         self.rewrite_options = RewriteOptions.from_config(self.config)
         self.remote: Any = None
         if target:
-            if not SOCKETS:
-                raise refused(f"A session on a cluster, {target!r},", "sockets", ELSEWHERE)
             self.remote = provided("cluster").connect(target, graph, self.config)
         self._finalizer = weakref.finalize(self, Cancellation.cancel, self.cancellation)
 

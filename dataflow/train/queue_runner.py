@@ -149,7 +149,8 @@ class QueueRunner:
                 with self._lock:
                     self._exceptions_raised.append(e)
         finally:
-            if not decremented:
+            # At the end of the process the session has been forgotten.
+            if not decremented and session in self._runs:
                 with self._lock:
                     self._runs[session] -= 1
 

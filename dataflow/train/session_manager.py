@@ -10,6 +10,7 @@ import numpy as np
 
 from dataflow.errors import DeadlineExceededError, FailedPreconditionError
 from dataflow.graph.default_stacks import default_graph
+from dataflow.runtime.cooperative import sleep
 from dataflow.runtime.session import Session
 from dataflow.train.checkpoint_management import get_checkpoint_state
 
@@ -169,7 +170,7 @@ class SessionManager:
                     None,
                     f"Session was not ready after waiting {max_wait_secs} secs: {message}",
                 )
-            time.sleep(pause)
+            sleep(pause)
 
     def _pause(self, started: float) -> float:
         """A quarter of the seconds that have been waited already."""
@@ -203,7 +204,7 @@ class SessionManager:
                 if not wait_for_checkpoint or time.monotonic() > deadline:
                     return session, False
                 log.info("Waiting for checkpoint to be available.")
-                time.sleep(self._pause(started))
+                sleep(self._pause(started))
                 state = get_checkpoint_state(checkpoint_dir)
             saver.restore(session, state.model_checkpoint_path)
             saver.recover_last_checkpoints(state.all_model_checkpoint_paths)

@@ -28,6 +28,7 @@ SELECTION = (
     "runtime/test_cooperative.py",
     "runtime/test_waiting.py",
     "train/test_coordinator.py",
+    "cluster/management/test_cooperative_backend.py",
     "train/test_input.py::test_an_error_in_a_runner_reaches_the_main_thread",
     "data/test_dataset.py::test_prefetch_passes_errors_on_and_ends_its_thread",
 )
@@ -441,23 +442,6 @@ def test_a_user_function_that_would_wait_forever_is_a_deadlock() -> None:
         job = tf.train.background(lambda _: {"x": session.run(taken)}, session=session, steps=1)
         with pytest.raises(tf.errors.FailedPreconditionError, match="Deadlock"):
             job.result()
-
-
-@pytest.mark.without_threads
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda: tf.cluster.launch(ps=1, workers=1),
-        tf.train.Server.create_local_server,
-        lambda: tf.Session("grpc://127.0.0.1:2222"),
-    ],
-    ids=["launch", "server", "session"],
-)
-def test_clusters_are_refused_in_a_sentence_that_says_where_they_can_be_had(ask: Any) -> None:
-    with pytest.raises(
-        tf.errors.UnimplementedError, match=r"install dataflow on a computer of yours"
-    ):
-        ask()
 
 
 @pytest.mark.without_threads

@@ -93,8 +93,24 @@ def refusal(ask: Callable[[], object]) -> str:
     return "nothing was refused"
 
 
+def part_cluster() -> list[Any]:
+    """Two workers add to one variable, each by itself."""
+
+    def add(server: Any, times: int) -> list[int]:
+        with tf.device("/job:ps/task:0"):
+            count = tf.get_variable("count", initializer=0)
+            up = count.assign_add(1)
+        with tf.Session(server.target) as session:
+            if server.server_def.task_index == 0:
+                session.run(count.initializer)
+            return [int(session.run(up)) for _ in range(times)]
+
+    with tf.cluster.launch(ps=1, workers=2, logs=False) as cluster:
+        return [call.result(60) for call in [cluster.submit(f"worker:{i}", add, 5) for i in (0, 1)]]
+
+
 def part_ray() -> str:
-    return refusal(lambda: tf.cluster.launch(ps=1, workers=1))
+    return refusal(lambda: tf.cluster.launch(ps=1, workers=1, address="auto"))
 
 
 def part_tensorboard() -> str:

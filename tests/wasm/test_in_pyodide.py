@@ -50,6 +50,7 @@ def test_each_part_runs(report: dict[str, Any]) -> None:
     assert parts["background"] == pytest.approx(3, abs=1e-3)
     assert parts["cluster_spec"] == {"ps": ["a:1"], "worker": ["b:1", "b:2"]}
     assert parts["estimator"] < 0.01
+    assert sorted(n for seen in parts["cluster"] for n in seen) == list(range(1, 11))
 
 
 @pytest.mark.parametrize("part", ["ray", "tensorboard", "cupy", "lab"])

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from dataflow.capabilities import THREADS
 from dataflow.cluster.execution.combination import (
     Combination,
     deadline_in,
@@ -29,6 +30,7 @@ from dataflow.errors import NotFoundError, OpError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.placement.placer import log_placement
+from dataflow.runtime.cooperative import Suspended, scheduler
 from dataflow.runtime.devices import DeviceAttributes
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key
@@ -118,15 +120,30 @@ class RemoteSession:
         timeout_seconds: float | None = None,
         until: Callable[[], bool] | None = None,
     ) -> Any:
-        backend = self.backend
-        seconds = timeout_seconds or self._timeout_seconds
-        arrays = [convert(v) for convert, v in zip(combination.converters, values, strict=True)]
-        if combination.generation != backend.generation:
-            seconds = self._prepare(combination, seconds)
         try:
-            results = backend.run(combination, arrays, seconds, until=until)
+            backend = self.backend
+            seconds = timeout_seconds or self._timeout_seconds
+            arrays = [convert(v) for convert, v in zip(combination.converters, values, strict=True)]
+            if combination.generation != backend.generation:
+                seconds = self._prepare(combination, seconds)
+            return self._outcome(
+                combination, lambda: backend.run(combination, arrays, seconds, until=until)
+            )
+        finally:
+            if not THREADS:
+                scheduler.share_time()
+
+    def _outcome(self, combination: Combination, run: Callable[[], list[Any]]) -> Any:
+        """What ``run()`` gives, in the structure asked for. A run that is left is resumed here."""
+        try:
+            results = run()
         except OpError as error:
             raise self._with_node(error) from None
+        except Suspended as left:
+            resume = left.resume
+            assert resume is not None
+            left.resume = lambda: self._outcome(combination, resume)
+            raise
         return combination.fetches.rebuild([detach(value) for value in results])
 
     def _prepare(self, combination: Combination, seconds: float | None) -> float | None:

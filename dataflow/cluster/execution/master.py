@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dataflow import errors
+from dataflow.capabilities import THREADS
 from dataflow.cluster.execution import prefetch
 from dataflow.cluster.execution.compiled_partition import CompiledPartition, TaskSession
 from dataflow.cluster.execution.explain import code_of, describe
@@ -23,6 +24,7 @@ from dataflow.cluster.execution.fast_path import Fallback, FastStep, fast_step
 from dataflow.cluster.execution.master_step import MasterStep
 from dataflow.cluster.execution.state_machine import Decision, Fail, StepMachine
 from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.execution.task_load import TaskLoad
 from dataflow.cluster.partition.partition_codec import encode_partition
 from dataflow.cluster.partition.partitioner import GraphPartition, PartitionedGraph, partition_graph
 from dataflow.cluster.transport.connection import Connection
@@ -38,6 +40,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.subnormals import Computing
 from dataflow.rewrites.options import RewriteOptions
+from dataflow.runtime.cooperative import Suspended
 
 #: How long a closing session waits for a task to drop what the session registered there.
 _CLOSE_SECONDS = 1.0
@@ -149,6 +152,11 @@ class MasterSession:
         self.in_use: set[Connection] = set()
         self.step_numbers = itertools.count(secrets.randbits(32) << 31)
 
+    @property
+    def load(self) -> TaskLoad:
+        """What the master's own task counts, and how it is slowed down."""
+        return self._task_session.load
+
     # Preparing
 
     def prepare(
@@ -189,7 +197,7 @@ class MasterSession:
             sources.append((task, cut.partitions[task].fetches.index(tensor)))
         local_feeds = [list(feeds).index(t) for t in own.feeds] if own is not None else []
         prepared = PreparedStep(cut, local, local_feeds, remotes, sources)
-        if local is not None and len(remotes) == 1:
+        if THREADS and local is not None and len(remotes) == 1:
             prepared.fast = fast_step(self, prepared, partitions[remotes[0].task])
         return prepared
 
@@ -307,7 +315,7 @@ class MasterSession:
         run = MasterStep(self, prepared, next(self.step_numbers), watch, count)
         if tracers is not None:
             run.trace(tracers, keep_values)
-        elif prepared.can_repeat and watch is None:
+        elif THREADS and prepared.can_repeat and watch is None:
             run.until = until
         return self._run(run, values, seconds)
 
@@ -328,9 +336,15 @@ class MasterSession:
                 run.cancel_from_outside()
                 self.close()
             with Computing():
-                return run.run(values, seconds)
-        finally:
+                results = run.run(values, seconds)
+        except Suspended as left:
+            left.resume = lambda: self._run(run, values, seconds)
+            raise
+        except BaseException:
             self._active.discard(run)
+            raise
+        self._active.discard(run)
+        return results
 
     def decide(self, event: Callable[..., list[Decision]], *arguments: Any) -> list[Decision]:
         """Give the machine an event; keep its decisions on other threads' steps for them."""

@@ -15,14 +15,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dataflow import errors
+from dataflow.capabilities import THREADS
 from dataflow.cluster.execution import prefetch
 from dataflow.cluster.execution.fast_path import Fallback
 from dataflow.cluster.execution.partition_run import PartitionRun
 from dataflow.cluster.execution.server_loop import REPORT_SECONDS
 from dataflow.cluster.execution.state_machine import Complete, Decision, Fail
 from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.execution.task_load import TaskLoad
 from dataflow.cluster.execution.traffic import FEEDS, RESULT, names_of_transfer
 from dataflow.cluster.transport.connection import Connection, wait_readable
+from dataflow.cluster.transport.in_process import leave_or_wait, wait_until
 from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.cluster.transport.remote_errors import error_of, restore_error, with_restart
 from dataflow.cluster.transport.step_flags import (
@@ -37,9 +40,15 @@ from dataflow.cluster.transport.step_flags import (
     WANT_NEXT,
 )
 from dataflow.errors import DeadlineExceededError, OpError, UnavailableError
+from dataflow.runtime.cooperative import Suspended, Wait
 
 if TYPE_CHECKING:
     from dataflow.cluster.execution.master import MasterSession, PreparedStep, RemotePartition
+
+
+def _is_running(load: TaskLoad) -> Callable[[], bool]:
+    was_paused = load.is_paused
+    return lambda: was_paused and not load.is_paused
 
 
 class MasterStep:
@@ -81,6 +90,9 @@ class MasterStep:
         self.seconds = 0.0
         self.until: Callable[[], bool] | None = None
         self.num_repeats = 0
+        self.has_begun = False
+        #: When the delay of this task is over, where there are no threads.
+        self.begins_at: float | None = None
 
     def trace(self, tracers: dict[str, StepTracer], keep_values: bool) -> None:
         """Let every task record what it does."""
@@ -174,19 +186,27 @@ class MasterStep:
 
     def run(self, values: Sequence[Any], timeout_seconds: float | None) -> list[Any]:
         master, prepared = self.master, self.prepared
-        if timeout_seconds is not None:
+        if timeout_seconds is not None and self.deadline is None:
             self.seconds = timeout_seconds
             self.deadline = time.monotonic() + timeout_seconds
+        left = False
         try:
-            if self.fallback is None:
-                self._begin(values)
-            else:
-                self._take_over(self.fallback)
+            if not self.has_begun:
+                if not THREADS and prepared.local is not None:
+                    self._hold()
+                self.has_begun = True
+                if self.fallback is None:
+                    self._begin(values)
+                else:
+                    self._take_over(self.fallback)
             if self.until is not None:
                 self._follow(self.until, timeout_seconds)
             else:
                 while not self.complete and self.error is None:
                     self._receive()
+        except Suspended:
+            left = True  # to be called again
+            raise
         except BaseException as error:
             if self.error is None and isinstance(error, OpError):
                 self.error = error
@@ -196,7 +216,7 @@ class MasterStep:
                 raise self.error from None
             raise
         finally:
-            if self.local is not None and self.error is None:
+            if self.local is not None and self.error is None and not left:
                 # These refer to each other. What was received must be released now, not when Python collects
                 # cycles: it lies in memory that the sender wants to use again.
                 self.local.slots = []
@@ -235,7 +255,7 @@ class MasterStep:
                 self.unstarted[remote.task] = remote
                 continue
             flags = self.flags if self.until is None else REPEAT
-            if remote.prefetch_channels is not None and self.watch is None and not flags:
+            if THREADS and remote.prefetch_channels and self.watch is None and not flags:
                 if self._use_reads(remote):
                     continue
                 flags = WANT_NEXT
@@ -253,8 +273,8 @@ class MasterStep:
         if prepared.local is not None:
             # With nothing else to wait for, a dequeue may block this very thread.
             alone = not prepared.remotes and prepared.num_blocking == 1 and self.watch is None
-            alone = alone and self.deadline is None
-            if prepared.num_blocking and not alone:
+            alone = alone and self.deadline is None and THREADS
+            if prepared.num_blocking and not alone and THREADS:
                 self.wake_fd = os.eventfd(0)
             tracer = None
             if self.tracers is not None:
@@ -365,6 +385,9 @@ class MasterStep:
             self._on_message(task, message)
             return
         waiting = [task for task in self.connections if task not in self.results]
+        if not THREADS:
+            self._receive_in_process(waiting)
+            return
         if len(waiting) == 1 and self.wake_fd < 0 and deadline is None and self.watch is None:
             self._receive_from(waiting[0])
             return
@@ -387,6 +410,40 @@ class MasterStep:
                 os.eventfd_read(self.wake_fd)
             elif task not in self.results:
                 self._receive_from(task)
+
+    def _receive_in_process(self, waiting: list[str]) -> None:
+        """As `_receive`, where all tasks live in this thread; raises `Suspended` in a task's own run."""
+
+        def ready() -> bool:
+            if self.complete or self.error is not None:
+                return True
+            connections = [self.connections[task] for task in waiting]
+            return any(c.has_frame() or c.closed or c.ended for c in connections)
+
+        what = " and ".join(f"an answer of {task}" for task in waiting) or "its own partition"
+        what = f"step of {self.master.task}, which waits for {what}"
+        if not wait_until(what, ready, self.deadline, may_leave=True):
+            self._late()
+            return
+        for task in waiting:
+            connection = self.connections[task]
+            if self.complete or self.error is not None:
+                return
+            if connection.has_frame() or connection.closed or connection.ended:
+                self._receive_from(task)
+
+    def _hold(self) -> None:
+        """Let the delay of this task pass before its partition begins, where there are no threads.
+
+        (With threads `TaskLoad.hold` waits within the partition.)
+        """
+        load = self.master.load
+        if self.begins_at is None:
+            self.begins_at = time.monotonic() + (0.0 if load.has_held else load.delay_seconds)
+        while load.is_paused or time.monotonic() < self.begins_at:
+            what = f"{self.master.task}, which is {'paused' if load.is_paused else 'slowed down'}"
+            until = None if load.is_paused else self.begins_at
+            leave_or_wait(Wait(what, _is_running(load), until))
 
     def _wait(self, waiting: list[str], deadline: float | None) -> list[str]:
         buffered = [task for task in waiting if self.connections[task].has_frame()]

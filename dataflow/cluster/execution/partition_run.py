@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
+from dataflow.capabilities import THREADS
 from dataflow.cluster.execution.compiled_partition import (
     CompiledPartition,
     current_step,
@@ -22,6 +23,7 @@ from dataflow.cluster.execution.compiled_partition import (
 from dataflow.cluster.execution.schedule import SegmentChain, take_in
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.partition.partitioner import Segment
+from dataflow.cluster.transport.in_process import mail
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.subnormals import compute_in_this_thread
 from dataflow.runtime.codegen import DEAD
@@ -167,9 +169,8 @@ class PartitionRun:
             segment = segments[number]
             if segment.blocking:
                 if not self._inline:
-                    if (
-                        self.partition.can_retry[number]
-                        and not self.partition.session.load.delay_seconds
+                    if self.partition.can_retry[number] and not (
+                        THREADS and self.partition.session.load.delay_seconds
                     ):
                         queue.extend(self._try(number, on_notifier))
                     else:
@@ -430,7 +431,13 @@ _idle: list[_Worker] = []
 
 
 def run_in_thread(function: Callable[[], None]) -> None:
-    """Run ``function`` on an idle thread, a new one when all are busy (they may all be blocked)."""
+    """Run ``function`` on an idle thread, a new one when all are busy (they may all be blocked).
+
+    Where there are no threads it runs when somebody waits.
+    """
+    if not THREADS:
+        mail.later(function)
+        return
     try:
         worker = _idle.pop()
     except IndexError:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.capabilities import THREADS
 from dataflow.cluster.execution.traffic import Traffic
 
 #: Staleness is reported for this many of the last updates.
@@ -26,6 +27,8 @@ class TaskLoad:
 
     def __init__(self) -> None:
         self.delay_seconds = 0.0
+        #: Without threads: whether the delay of the step that is being called has passed already.
+        self.has_held = False
         self._paused = False
         self._before_pause = 0.0
         self.num_updates = 0
@@ -45,8 +48,18 @@ class TaskLoad:
             self.num_updates += 1
             self.version_of[master] = self.num_updates
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether no step begins here."""
+        return self._paused
+
     def hold(self, given_up: Callable[[], bool]) -> None:
-        """Wait for the step's added delay, or until the step is canceled."""
+        """Wait for the step's added delay, or until the step is canceled.
+
+        Where there are no threads the step has waited before it began (`MasterStep`, `in_process`).
+        """
+        if not THREADS:
+            return
         deadline = time.monotonic() + self.delay_seconds
         while not given_up() and (self._paused or time.monotonic() < deadline):
             time.sleep(_SLICE_SECONDS if self._paused else self._slice(deadline))

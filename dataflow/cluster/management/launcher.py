@@ -9,7 +9,7 @@ import time
 import weakref
 from typing import Any
 
-from dataflow.capabilities import ELSEWHERE, PROCESSES, SOCKETS, refused
+from dataflow.capabilities import ELSEWHERE, PROCESSES, THREADS, refused, why_not
 from dataflow.cluster.execution.master import call
 from dataflow.cluster.management import kept_ray
 from dataflow.cluster.management.running_cluster import Cluster
@@ -62,7 +62,9 @@ def launch(
     backend: ``"ray"``, a process for each task, or ``"threads"``: servers of this process, where
         no processes can be started. Their names, sessions and messages are the same; killing and
         pausing are simulated, they share this process's memory and processors, and what Ray offers
-        (``address``, ``resources``, ``placement``, ``object_store_bytes``) is refused.
+        (``address``, ``resources``, ``placement``, ``object_store_bytes``) is refused. Where Python
+        can start neither processes nor threads (in a web page), either of them gives tasks that
+        take turns in this very thread: one makes a step when another one waits.
 
     Raises ResourceExhaustedError at once for more than the machines have, ValueError for counts
     that make no cluster, UnavailableError when a task does not start (nothing is left running).
@@ -79,7 +81,7 @@ def launch(
 
     if backend not in ("ray", "threads"):
         raise ValueError(f"launch: backend must be 'ray' or 'threads', got {backend!r}.")
-    if backend == "threads":
+    if backend == "threads" or not PROCESSES:
         of_ray = {
             "resources": resources,
             "address": address,
@@ -88,10 +90,10 @@ def launch(
         }
         for name, value in of_ray.items():
             if value is not None:
+                if backend != "threads":
+                    raise refused(f"tf.cluster.launch({name}=...)", "processes (Ray's)", ELSEWHERE)
                 raise ValueError(f'launch: {name}= is of Ray; leave it out with backend="threads".')
-        return _launch_threads(counts, restart, logs)
-    if not PROCESSES:
-        raise refused("tf.cluster.launch", "processes (Ray's)", ELSEWHERE)
+        return _launch_here(counts, restart, logs)
     started = time.monotonic()
     say = _say if logs else _say_nothing
     if "ray" not in sys.modules:
@@ -122,20 +124,25 @@ def launch(
         raise
 
 
-def _launch_threads(counts: dict[str, int], restart: bool, logs: bool) -> Cluster:
+def _launch_here(counts: dict[str, int], restart: bool, logs: bool) -> Cluster:
     """A cluster whose tasks are servers of this process."""
-    if not SOCKETS:
-        raise refused("tf.cluster.launch", "sockets and threads", ELSEWHERE)
     from dataflow.cluster.management.thread_backend import ThreadBackend
 
+    kind, how = ThreadBackend, "run as threads of this process: killing and pausing are simulated."
+    if not THREADS:
+        from dataflow.cluster.management.cooperative_backend import CooperativeBackend
+
+        kind = CooperativeBackend
+        how = (
+            f"are simulated, as {why_not()}: they take turns in this process. Names and messages "
+            "are as on a cluster; kills, pauses and delays are simulated, too."
+        )
     started, key = time.monotonic(), new_key()
     tasks = [(job, index) for job, count in counts.items() for index in range(count)]
-    backend = ThreadBackend(tasks, key)
+    backend = kind(tasks, key)
     took = time.monotonic() - started
     if logs:
-        _say(
-            f"{len(tasks)} tasks run as threads of this process: killing and pausing are simulated."
-        )
+        _say(f"{len(tasks)} tasks {how}")
     cluster = Cluster(backend, key, restart, logs, took)
     _clusters.add(cluster)
     _stop_first_at_exit()

@@ -9,9 +9,10 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from dataflow.capabilities import THREADS
 from dataflow.cluster.execution.master import call
 from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.management.status import FIELDS, Status, memory_bytes
@@ -27,6 +28,7 @@ from dataflow.errors import (
 )
 from dataflow.graph import tracebacks
 from dataflow.graph.display import mimebundle
+from dataflow.runtime.cooperative import Task, Wait, scheduler
 
 _KEPT_LINES = 1000
 #: How long the table waits for a task, which may be stopped.
@@ -266,8 +268,9 @@ class Cluster:
         self._begin_again(task)
 
     def _begin_again(self, task: Any) -> None:
-        def again() -> None:
+        def again() -> Iterator[Wait | None]:
             why = ""
+            yield None
             for _ in range(5):
                 if self.stopped or task not in self.backend.tasks:
                     return
@@ -275,7 +278,7 @@ class Cluster:
                     self.backend.restart(task, self._key)
                 except UnavailableError as error:
                     why = error.message
-                    time.sleep(0.2)  # the port may still be held for a moment
+                    yield _moment(0.2)  # the port may still be held for a moment
                     continue
                 except Exception as error:  # Ray itself is gone
                     why = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -288,7 +291,7 @@ class Cluster:
             task.state = "dead"
             self._note(task, "lost", why)
 
-        threading.Thread(target=again, name=f"restart {task.name}", daemon=True).start()
+        Task(again, name=f"restart {task.name}", daemon=True).start()
 
     def kill(self, task: str) -> None:
         """Kill a task's process, as a fault would: nobody is told."""
@@ -392,6 +395,8 @@ class Cluster:
             self._begin_again(found)
         deadline = time.monotonic() + timeout_seconds
         while found.restarts == before or found.state != "running":
+            if not THREADS:
+                scheduler.let_run()
             if time.monotonic() > deadline:
                 raise DeadlineExceededError(
                     None,
@@ -510,6 +515,12 @@ def _called_at() -> str:
     if any(f"{os.sep}dataflow_widgets{os.sep}" in f.filename for f in tracebacks.frames_of(raw)):
         return "the cluster panel"
     return tracebacks.where(raw)
+
+
+def _moment(seconds: float) -> Wait:
+    """That time, for a `Task`."""
+    until = time.monotonic() + seconds
+    return Wait("a moment", lambda: False, until, lambda: time.sleep(seconds))
 
 
 class Call:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from dataflow.capabilities import ELSEWHERE, SOCKETS, refused
+from dataflow.capabilities import ELSEWHERE, SOCKETS, THREADS, refused
 from dataflow.cluster.execution.collectives import Collectives
 from dataflow.cluster.execution.master import MasterSession, call
 from dataflow.cluster.execution.master_service import MasterService
@@ -21,6 +21,7 @@ from dataflow.cluster.transport import registry
 from dataflow.cluster.transport.connection import split_address
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.handshake import KEY_VARIABLE, default_key
+from dataflow.cluster.transport.in_process import InProcessListener, mail, wait_until
 from dataflow.cluster.transport.link_faults import Fault
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.method_table import answers
@@ -99,7 +100,7 @@ class Server:
         self._config = config
         self._key = key
         self._services = services
-        self._listener: Listener | None = None
+        self._listener: Listener | InProcessListener | None = None
         self._stopped = threading.Event()
         self._sessions: set[MasterSession] = set()
         self._lock = threading.Lock()
@@ -117,8 +118,6 @@ class Server:
         """Begin to listen. Does nothing when it does already."""
         if self._listener is not None:
             return
-        if not SOCKETS:
-            raise refused("tf.train.Server", "sockets and threads", ELSEWHERE)
         if self._stopped.is_set():
             raise RuntimeError(f"The server of {self.task} was stopped; make a new one.")
         address = self._spec.task_address(self._job_name, self._task_index)
@@ -132,7 +131,8 @@ class Server:
             self.master_service.connection_closed,
             collectives.connection_closed,
         ]
-        self._listener = Listener(address, key, self.task, self.service, faults=self._pool.faults)
+        listener = Listener if SOCKETS else InProcessListener
+        self._listener = listener(address, key, self.task, self.service, faults=self._pool.faults)
         self.address = self._listener.address
         collectives.incarnation = self._listener.incarnation
         if split_address(address)[1] == 0:
@@ -202,6 +202,8 @@ class Server:
 
         Ctrl-C (an interrupted cell) ends the waiting.
         """
+        if not THREADS:
+            wait_until(f"the end of {self.task}", self._stopped.is_set)
         while not self._stopped.wait(3600):
             pass
 
@@ -290,11 +292,16 @@ class Server:
         faults = {
             str(task): Fault(bool(cut), float(s)) for task, (cut, s) in head["faults"].items()
         }
+        if faults and not THREADS:
+            raise refused("Cutting or delaying a link", "threads", ELSEWHERE)
         self._pool.faults.replace(faults)
 
     @answers("shutdown")
     def _shutdown(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
-        threading.Thread(target=self.stop, name="dataflow stop", daemon=True).start()
+        if THREADS:
+            threading.Thread(target=self.stop, name="dataflow stop", daemon=True).start()
+        else:
+            mail.later(self.stop)
 
     # Used by the master service and by clients in this process
 

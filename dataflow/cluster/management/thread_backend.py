@@ -17,9 +17,14 @@ from typing import Any
 
 from dataflow.cluster.management.server import Server
 from dataflow.cluster.management.spec import ClusterSpec, addresses_by_job
-from dataflow.errors import DeadlineExceededError, UnavailableError
+from dataflow.errors import UnavailableError
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.graph import Graph
+
+
+def not_returned(timeout_seconds: float | None) -> TimeoutError:
+    """The error for a function that has not returned in time; Ray raises a TimeoutError, too."""
+    return TimeoutError(f"The function has not returned within {timeout_seconds:g} s.")
 
 
 class ThreadTask:
@@ -137,9 +142,7 @@ class ThreadBackend:
         except Late:
             if reference.done():
                 raise
-            raise DeadlineExceededError(
-                None, None, f"The function has not returned within {timeout_seconds:g} s."
-            ) from None
+            raise not_returned(timeout_seconds) from None
 
     def stop(self) -> None:
         """Stop all tasks."""

@@ -10,7 +10,8 @@ import threading
 import time
 import weakref
 
-from dataflow.cluster.transport import handshake, registry
+from dataflow.capabilities import SOCKETS
+from dataflow.cluster.transport import handshake, in_process, registry
 from dataflow.cluster.transport.connection import (
     SILENCE_SECONDS,
     Connection,
@@ -70,6 +71,9 @@ def connect(
     FailedPreconditionError when the protocols do, and InvalidArgumentError when another task than
     ``task`` is there.
     """
+    if not SOCKETS:
+        # The same interface.
+        return in_process.connect(address, key, own_name, task, timeout_seconds)  # type: ignore[return-value]
     host, port = split_address(address)
     started = time.monotonic()
     last = math.inf if deadline is None else deadline
