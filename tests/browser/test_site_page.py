@@ -1,0 +1,54 @@
+"""The first page of the site, in browsers that cannot run lessons or keep answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.built_site import served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+FORBIDDEN = "indexedDB.open = () => { throw new DOMException('forbidden', 'SecurityError'); };"
+WITHOUT = "delete globalThis.WebAssembly;"
+
+
+@pytest.fixture(scope="module")
+def address(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("page")
+    page = (checkout / "tools" / "site_page.html").read_text(encoding="utf-8")
+    (folder / "index.html").write_text(page, encoding="utf-8")
+    with served(folder) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "script, said",
+    [
+        ("", []),
+        (WITHOUT, ["This browser has no WebAssembly"]),
+        (FORBIDDEN, ["your answers are lost when you close them"]),
+        (WITHOUT + FORBIDDEN, ["This browser has no WebAssembly", "your answers are lost"]),
+    ],
+    ids=["all there", "no WebAssembly", "no storage", "neither"],
+)
+def test_a_browser_that_lacks_something_is_told(
+    script: str, said: list[str], address: str, chromium: Browser
+) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    page.add_init_script(script)
+    page.goto(address)
+    # Set once the page has looked at what is kept.
+    page.wait_for_function("() => document.getElementById('continue').textContent === 'Begin'")
+    problems = page.locator("#problem p")
+    for sentence in said:
+        problems.filter(has_text=sentence).wait_for(timeout=60_000)
+    if not said:
+        assert problems.count() == 0
+    context.close()
