@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import socket
 import statistics
 import subprocess
@@ -62,11 +63,16 @@ class Group:
 
     def seconds(self, steps: int) -> float:
         """The seconds of one step of the slowest worker."""
+        for process in self.processes:  # those of the other ways stand still meanwhile
+            process.send_signal(signal.SIGCONT)
         for worker in self.workers:
             assert worker.stdin is not None
             worker.stdin.write(f"{steps}\n")
             worker.stdin.flush()
-        return max(float(w.stdout.readline()) for w in self.workers if w.stdout) / steps
+        found = max(float(w.stdout.readline()) for w in self.workers if w.stdout) / steps
+        for process in self.processes:
+            process.send_signal(signal.SIGSTOP)
+        return found
 
     def stop(self) -> None:
         """End the processes."""

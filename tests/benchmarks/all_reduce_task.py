@@ -53,6 +53,14 @@ def parameter_server(spec, index, size):
         save_summaries_steps=None, log_step_count_steps=None,
     )  # fmt: skip
     raw = session._tf_sess()
+
+    def run_on():
+        while True:
+            raw.run(train)
+
+    if index:  # they step as the chief's steps need them: a token may go to any worker
+        threading.Thread(target=run_on, daemon=True).start()
+        return lambda: None
     return lambda: raw.run(train)
 
 
