@@ -61,7 +61,13 @@ def parameter_server(spec, index, size):
     if index:  # they step as the chief's steps need them: a token may go to any worker
         threading.Thread(target=run_on, daemon=True).start()
         return lambda: None
-    return lambda: raw.run(train)
+
+    def step():  # a chief may get several tokens of one step
+        target = raw.run(global_step) + 1
+        while raw.run(global_step) < target:
+            raw.run(train)
+
+    return step
 
 
 def gloo(spec, index, size):
