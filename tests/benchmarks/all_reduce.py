@@ -1,7 +1,7 @@
 """Averaging gradients among workers: the ring, the synchronous parameter server, and PyTorch's gloo.
 
 Each runs in processes of its own on loopback (``all_reduce_task.py``). They take turns; for each the
-median of the seconds of a step is printed, and its ratio to the ring's. Part of ``make bench-cluster``.
+median of the seconds of a step is printed, and its ratio to the ring's. Run it by ``python -m tests.benchmarks.all_reduce``.
 
 Usage: ``python -m tests.benchmarks.all_reduce [--workers 4] [--megabytes 4] [--rounds 5] [--steps 20]``.
 PyTorch's Python comes from ``DATAFLOW_TORCH_PYTHON``; without it gloo is left out.
