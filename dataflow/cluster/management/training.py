@@ -15,11 +15,12 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.cluster.execution.client import reset
+from dataflow.cluster.management.ring_training import RingGraph
+from dataflow.cluster.management.training_options import container_of
 from dataflow.cluster.management.training_worker import (
     NUMBER,
     build_variables,
     build_worker,
-    container_of,
     work,
 )
 from dataflow.errors import FailedPreconditionError, OpError
@@ -31,7 +32,7 @@ from dataflow.ops.variable_lists import global_variables
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.session import Session
 
-MODES = ("asynchronous", "synchronous", "backup workers")
+MODES = ("asynchronous", "synchronous", "backup workers", "all-reduce")
 _LOOK_SECONDS = 0.5
 _AGAIN_SECONDS = 0.5
 
@@ -56,7 +57,9 @@ class Training:
         held by it. ``model(0, 1)`` is the loss on all of it.
     mode: "asynchronous": each worker changes the variables by itself; "synchronous": the gradients
         of all workers make one step; "backup workers": those of all but ``num_backups`` do, and late
-        ones are dropped.
+        ones are dropped; "all-reduce": each worker keeps all variables, and the gradients are
+        averaged around the ring of workers, without the parameter servers, which get a copy of the
+        variables twice a second.
     optimizer: a function that makes the optimizer; ``learning_rate`` is that of the plain gradient
         descent that is used without one. Slots (of Adam, momentum) begin anew at a switch.
     steps_per_second: the most that a worker makes; ``None`` as many as it can.
@@ -206,6 +209,9 @@ class Training:
 
     def graph(self, worker: int = 0) -> tuple[Any, list[Any]]:
         """Return (the graph that a worker builds for the present mode, what it fetches)."""
+        if self.mode == "all-reduce":
+            built = RingGraph(self._options(worker))
+            return built.graph, built.fetches
         graph = Graph()
         with graph.as_default():
             fetches = build_worker(self._options(worker), self.cluster.spec)[0]
@@ -222,7 +228,10 @@ class Training:
             "rate": self._rate,
             "index": index,
             "num_workers": workers,
-            "aggregate": None if self.mode == "asynchronous" else max(1, workers - spare),
+            "aggregate": max(1, workers - spare)
+            if self.mode in ("synchronous", "backup workers")
+            else None,
+            "ring": self.mode == "all-reduce",
             "number": self._number,
             "most": self._most,
             "batch_size": self.batch_size,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dataflow import dtypes
+from dataflow.cluster.management.ring_training import work_in_ring
 from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster.management.training_options import container_of, optimizer_of, paced
 from dataflow.errors import OpError
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.graph_functions import device as device_scope
@@ -20,7 +22,6 @@ from dataflow.runtime.session import Session
 from dataflow.train.coordinator import Coordinator
 from dataflow.train.device_setter import replica_device_setter
 from dataflow.train.global_step import get_or_create_global_step
-from dataflow.train.gradient_descent import GradientDescentOptimizer
 from dataflow.train.sync_replicas import SyncReplicasOptimizer
 
 #: The variable with the number of the current mode; negative while that has yet to begin.
@@ -46,8 +47,11 @@ def work(server: Any, options: dict[str, Any]) -> int:
                     return 0  # another mode is about to begin
                 current.load(number, session)
             try:
+                if options["ring"]:
+                    by_name = {v.op.name: v for v in variables}
+                    return work_in_ring(server, options, session, current, by_name)
                 said = time.monotonic()
-                for now in _paced(options["most"]):
+                for now in paced(options["most"]):
                     loss, found = session.run(fetches)[:2]
                     steps += 1
                     if int(found) != number:
@@ -72,8 +76,12 @@ def build_worker(options: dict[str, Any], spec: ClusterSpec) -> tuple[Any, Any, 
     loss, setter, variables = build_variables(
         options["model"], spec, index, total, options["batch_size"]
     )
-    make = options["optimizer"]
-    optimizer = make() if make is not None else GradientDescentOptimizer(options["rate"])
+    number = variables[NUMBER]
+    if options["ring"]:  # what is trained are copies of these
+        with device_scope(setter):
+            ready = report_uninitialized_variables(global_variables())
+        return [], None, number, global_variables(), ready
+    optimizer = optimizer_of(options)
     graph = default_graph()
     hook = None
     with device_scope(setter), graph.container(container_of(options["number"])):
@@ -84,7 +92,6 @@ def build_worker(options: dict[str, Any], spec: ClusterSpec) -> tuple[Any, Any, 
             hook = sync.make_session_run_hook(index == 0, num_tokens=0)
             hook.begin()
         ready = report_uninitialized_variables(global_variables())
-    number = variables[NUMBER]
     return [loss, number, getattr(train, "op", train)], hook, number, global_variables(), ready
 
 
@@ -125,17 +132,3 @@ def _has_begun(session: Any, current: Any, number: int) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-def _paced(most: float | None) -> Iterator[float]:
-    """Yield the time at each step's end, not more often than ``most`` times a second."""
-    at = time.monotonic()
-    while True:
-        yield time.monotonic()
-        if most is not None:
-            at = max(at + 1 / most, time.monotonic() - 1 / most)
-            time.sleep(max(0.0, at - time.monotonic()))
-
-
-def container_of(number: int) -> str:
-    return f"training_{number}"

@@ -159,6 +159,50 @@ def test_what_was_lost_is_put_back(training, threads, eventually):
     assert training.status()["loss"] < 0.3
 
 
+def test_the_ring_begins_and_ends_with_the_shared_variables(training, threads, eventually):
+    """The parameter server is asked for values now and then; gradients go from worker to worker."""
+    training.start()
+    eventually(lambda: steps(training) > 20 and training.status()["loss"] < 0.5)
+    training.switch("all-reduce")
+    at, loss = steps(training), training.status()["loss"]
+    eventually(lambda: steps(training) > at + 60 and training.status()["mode"] == "all-reduce", 60)
+    assert training.status()["errors"] == {}
+    assert training.status()["loss"] <= loss + 1e-4, "the variables were not kept"
+    workers = [threads.servers[f"worker:{i}"] for i in range(2)]
+    assert all("w" in dict(w.resources.items("variable")) for w in workers)
+    training.switch("synchronous")
+    at = steps(training)
+    eventually(lambda: steps(training) > at + 30, 60)
+    assert training.status()["loss"] <= loss + 1e-4
+    assert all("w" not in dict(w.resources.items("variable")) for w in workers), "copies stay"
+    assert np.allclose(training.variables["w"].ravel(), np.linspace(-1, 1, 4), atol=0.3)
+
+
+def test_workers_of_a_ring_hold_the_same_values(training, threads, eventually):
+    """Slots too; the optimizer sees the average of all gradients."""
+    training._optimizer = lambda: tf.train.AdamOptimizer(0.05)
+    kept = []
+
+    def keep_what_is_cleared(resources, clear):
+        def keep(names=None):
+            kept.append({n: np.array(v.array) for n, v in resources.items("variable")})
+            clear(names)
+
+        return keep
+
+    for i in range(2):
+        resources = threads.servers[f"worker:{i}"].resources
+        resources.clear = keep_what_is_cleared(resources, resources.clear)
+    training.switch("all-reduce")
+    training.start()
+    eventually(lambda: steps(training) > 10, 60)
+    training.stop()
+    eventually(lambda: len(kept) == 2, 60)
+    assert "w/Adam" in kept[0]
+    for name, value in kept[0].items():
+        np.testing.assert_array_equal(value, kept[1][name], err_msg=name)
+
+
 def test_switched_again_and_again_without_waiting(training, eventually):
     training.start()
     for mode in ("synchronous", "asynchronous", "backup workers", "synchronous"):
