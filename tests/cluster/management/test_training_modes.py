@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster.management import training as training_module, training_worker
+from dataflow.cluster.management import training as training_module, training_options
 from dataflow.cluster.management.server import Server
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.graph import Graph
@@ -301,11 +301,11 @@ def test_a_worker_that_cannot_build_its_model_says_why(threads, eventually):
 
 def test_steps_are_paced(monkeypatch):
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(training_worker.time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(training_options.time, "monotonic", lambda: clock.now)
     monkeypatch.setattr(
-        training_worker.time, "sleep", lambda s: setattr(clock, "now", clock.now + s)
+        training_options.time, "sleep", lambda s: setattr(clock, "now", clock.now + s)
     )
-    ticks = training_worker._paced(4.0)
+    ticks = training_options.paced(4.0)
     assert [round(next(ticks), 6) for _ in range(4)] == [0.0, 0.25, 0.5, 0.75]
     clock.now = 10.0  # a slow step is not made up for by a burst
     assert [round(next(ticks), 6) for _ in range(3)] == [10.0, 10.0, 10.25]
