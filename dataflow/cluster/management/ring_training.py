@@ -53,7 +53,7 @@ class RingGraph:
             flat = [
                 cast(reshape(t, [-1]), loss.dtype.base_dtype) for t in (*gradients, loss, self.stop)
             ]
-            averaged = all_reduce(concat(flat, 0), size, key, 0, "Add", "Div")
+            averaged = all_reduce(concat(flat, 0), size, key, 0) / size
             parts = split(averaged, [t.shape.num_elements() for t in flat], 0)
             reduced = [
                 cast(reshape(part, g.shape), g.dtype)
