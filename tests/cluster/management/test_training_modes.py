@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster.management import training as training_module, training_options
+from dataflow.cluster.management import (
+    ring_training,
+    training as training_module,
+    training_options,
+)
 from dataflow.cluster.management.server import Server
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.graph import Graph
@@ -174,7 +178,7 @@ def test_the_ring_begins_and_ends_with_the_shared_variables(training, threads, e
     at = steps(training)
     eventually(lambda: steps(training) > at + 30, 60)
     assert training.status()["loss"] <= loss + 1e-4
-    assert all("w" not in dict(w.resources.items("variable")) for w in workers), "copies stay"
+    eventually(lambda: all("w" not in dict(w.resources.items("variable")) for w in workers), 60)
     assert np.allclose(training.variables["w"].ravel(), np.linspace(-1, 1, 4), atol=0.3)
 
 
@@ -202,6 +206,21 @@ def test_workers_of_a_ring_hold_the_same_values(training, threads, eventually):
     eventually(lambda: len(kept) == 2, 60)
     for name, value in kept[0].items():
         np.testing.assert_array_equal(value, kept[1][name], err_msg=name)
+
+
+def test_a_ring_goes_on_with_a_worker_that_was_started_again(
+    training, threads, eventually, monkeypatch
+):
+    monkeypatch.setattr(ring_training, "_STEP_SECONDS", 3)
+    training.switch("all-reduce")
+    training.start()
+    eventually(lambda: steps(training) > 100 and training.status()["loss"] < 0.3, 60)
+    old = threads.servers["worker:1"]
+    old.stop()
+    threads.servers.servers[old.task] = Server(threads.spec, "worker", 1, key=KEY)  # empty
+    before = steps(training)
+    eventually(lambda: training.status()["errors"] == {} and steps(training) > before + 20, 90)
+    assert training.status()["loss"] < 0.4, "begun anew from the copy at the parameter server"
 
 
 def test_switched_again_and_again_without_waiting(training, eventually):

@@ -9,6 +9,7 @@ const SAY = {
   asynchronous: "each worker changes the variables by itself; nobody waits, gradients may be stale",
   synchronous: "the gradients of all workers make one step; the slowest sets the pace",
   "backup workers": "the first gradients make the step; those of the slowest come too late and are dropped",
+  "all-reduce": "each worker keeps all variables; gradients are averaged around a ring of workers",
 };
 
 export class TrainingBox {

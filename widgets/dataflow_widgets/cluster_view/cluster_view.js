@@ -49,7 +49,7 @@ class ClusterScene {
     Object.assign(this, { scene, play: play ?? null, subject, traveling: traveling ?? [] });
     this.moments = this.play ? momentsOf(this.play) : [0];
     const modes = this.state?.trainings.map((training) => training.mode) ?? [];
-    this.hasBarrier = this.play ? this.play.sync : modes.some((mode) => mode !== "asynchronous");
+    this.hasBarrier = this.play ? this.play.sync : modes.some((mode) => mode === "synchronous" || mode === "backup workers");
     this.picture = new ClusterPicture(scene, { hasBarrier: this.hasBarrier, select: (i) => this.select(this.selected === i ? -1 : i) });
     const links = new Map(scene.links.flatMap(({ a, b }, i) => [[`${a} ${b}`, i], [`${b} ${a}`, i]]));
     this.flight = new Flight((a, b) => links.get(`${a} ${b}`));

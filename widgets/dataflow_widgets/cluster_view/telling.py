@@ -132,6 +132,7 @@ def _without(is_ps: bool, mode: str) -> str:
         "asynchronous": "the other workers go on; the gradient that it was computing is lost.",
         "synchronous": "the step waits for its gradient.",
         "backup workers": "the steps go on while enough others send gradients.",
+        "all-reduce": "the ring is broken; the others wait, and begin anew when it is back.",
     }.get(mode, "what ran there is lost.")
 
 
@@ -142,6 +143,7 @@ def _waits(is_ps: bool, mode: str) -> str:
         "asynchronous": "The others go on; its next gradient will be stale.",
         "synchronous": "The step waits for its gradient.",
         "backup workers": "The steps go on with the gradients of the others.",
+        "all-reduce": "The ring, and with it every worker, waits.",
     }.get(mode, "Who needs it waits.")
 
 
@@ -152,4 +154,5 @@ def _slow(is_ps: bool, mode: str) -> str:
         "asynchronous": "Its gradients become stale: the others change the variables meanwhile.",
         "synchronous": "The slowest sets the pace of all.",
         "backup workers": "Its gradients come too late, and are dropped.",
+        "all-reduce": "The slowest sets the pace of the ring.",
     }.get(mode, "Who needs it waits longer.")
