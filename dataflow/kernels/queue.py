@@ -31,6 +31,7 @@ class Queue:
 
     def __init__(self, name: str, types: list[Any], dims: list[Any], capacity: int) -> None:
         self.name = name
+        self.given = types, dims, capacity
         self.types = types
         self.dims = [None if d is None else tuple(d) for d in dims]
         self.capacity = capacity if capacity >= 0 else 2**31 - 1
@@ -40,6 +41,12 @@ class Queue:
         self.enqueuers: collections.deque[Any] = collections.deque()
         self.dequeuers: collections.deque[Any] = collections.deque()
         self.make_store()
+
+    def description(self) -> str:
+        """What queues of one name have to agree on."""
+        types = [t.name for t in self.types]
+        shapes = f", shapes {self.dims}" if self.dims else ""
+        return f"{self.kind} of {types}{shapes}, capacity {self.capacity}"
 
     # ---- how elements are kept ------------------------------------------------------------
 
@@ -348,18 +355,17 @@ class PriorityQueue(Queue):
 
 def _make(context: Any, kind: type[Queue], types: Any, dims: Any, capacity: int) -> Any:
     def create() -> Queue:
-        return kind(context.resource_name, list(types), list(dims), capacity)
+        return kind(context.resource_name, types, dims, capacity)
 
     def check(queue: Queue) -> None:
-        if type(queue) is not kind or (
-            queue.types != types and [t.name for t in queue.types] != [t.name for t in types]
-        ):
+        if type(queue) is kind and queue.given == (types, dims, capacity):
+            return
+        if (got := queue.description()) != (needed := create().description()):
             raise InvalidArgumentError(
                 None,
                 None,
-                f"Shared queue '{context.resource_name}' is a {queue.kind} of "
-                f"{[t.name for t in queue.types]}, which does not fit {kind.kind} of "
-                f"{[t.name for t in types]}.",
+                f"Shared queue {context.resource_name!r} is a {got}, which does not fit {needed}. "
+                "Queues of one shared_name have to be made alike.",
             )
 
     return context.resource("queue", create, check)

@@ -13,7 +13,6 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import mul_op, real_div_op, sub_op
 from dataflow.ops.comparison import greater_equal_op
-from dataflow.ops.math import cast
 from dataflow.ops.ragged_dispatch import maps_ragged
 from dataflow.ops.random import random_uniform
 from dataflow.ops.renamed_arguments import renamed
@@ -33,7 +32,8 @@ def dropout(
 
     Give ``keep_prob`` (the share that stays) or ``rate = 1 - keep_prob``: a number or a scalar
     tensor. ``noise_shape`` broadcasts against x: along an axis of size 1 all or none stay.
-    Raises `ValueError` for a rate outside [0, 1) or a dtype that is not floating.
+    Raises `ValueError` for a rate outside [0, 1), a dtype that is not floating, or a rate that is a
+    tensor of another dtype than x.
     """
     try:
         kept = 1.0 - keep_prob if keep_prob is not None else None
@@ -63,11 +63,9 @@ def dropout(
                 return x  # type: ignore[no-any-return]
             scaled = mul_op(x, constant(1.0 / (1.0 - rate), kind))
         else:
-            rate = convert_to_tensor(rate, name="rate")
+            rate = convert_to_tensor(rate, dtype=kind, name="rate")
             if rate.dims not in (None, ()):
                 raise ValueError(f"`rate` must be a scalar. Received: rate={rate}")
-            if rate.dtype.base_dtype is not kind:
-                rate = cast(rate, kind)
             scaled = real_div_op(x, sub_op(constant(1, kind), rate))
         shape = _noise_shape(x, noise_shape)
         draw = random_uniform(shape, seed=seed, dtype=kind)

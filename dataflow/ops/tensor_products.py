@@ -331,7 +331,8 @@ def norm(
     """The norm of vectors (``axis`` a number), matrices (a pair), or of all elements (none).
 
     ``ord``: "euclidean", 1, 2, any positive number or ``np.inf`` for vectors; "euclidean", "fro",
-    1, 2 (the largest singular value) or ``np.inf`` for matrices. Raises `ValueError` for others.
+    1, 2 (the largest singular value) or ``np.inf`` for matrices. The Euclidean norm of complex numbers
+    is complex, as in TensorFlow, with an imaginary part of 0. Raises `ValueError` for others.
     """
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     is_matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
@@ -352,12 +353,7 @@ def norm(
         if ord in ("fro", "euclidean") or (ord == 2 and not is_matrix):
             # x * conj(x) keeps gradients of complex numbers right.
             squares = mul_op(tensor, conj_if_complex(tensor))
-            total = reduce_sum(squares, axis, keepdims=True)
-            if total.dtype.is_complex:
-                from dataflow.ops.complex_numbers import real
-
-                total = real(total)
-            result = sqrt(total)
+            result = sqrt(reduce_sum(squares, axis, keepdims=True))
         elif is_matrix and ord == 2:
             result = _largest_singular_value(tensor, axis)
         else:

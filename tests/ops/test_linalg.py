@@ -226,3 +226,12 @@ def test_diagonals_are_refused_in_an_unknown_format() -> None:
             tf.linalg.tridiagonal_solve(tf.zeros([3, 2]), tf.zeros([2]), diagonals_format="rows")
         with pytest.raises(ValueError, match="three tensors, got 2"):
             tf.linalg.tridiagonal_matmul([[1.0], [1.0]], tf.zeros([1, 1]), "sequence")
+
+
+def test_the_euclidean_norm_of_complex_numbers_is_complex() -> None:
+    """As in TensorFlow; other norms are real."""
+    x = tf.constant([3 + 4j, 0])
+    with tf.Session() as session:
+        euclidean, one = session.run([tf.norm(x), tf.norm(x, ord=1)])
+    assert euclidean.dtype == np.complex128 and euclidean == 5
+    assert one.dtype == np.float64 and one == 5

@@ -220,3 +220,9 @@ def test_explicit_padding_is_of_height_and_width(data_format: str, what: str) ->
         image, kernel = tf.ones([1, 3, 3, 3]), tf.ones([2, 2, 3, 3])
         with pytest.raises(ValueError, match=f"along the {what} .*tf.pad"):
             tf.nn.conv2d(image, kernel, [1] * 4, padding=pads, data_format=data_format)
+
+
+def test_a_rate_of_another_dtype_is_refused() -> None:
+    with pytest.raises(ValueError, match="requested dtype float32"):
+        tf.nn.dropout(tf.ones([3]), rate=tf.constant(0.5, tf.float64))
+    assert tf.nn.dropout(tf.ones([3]), rate=np.array(0.5)).dtype is tf.float32

@@ -338,3 +338,23 @@ def test_sessions_have_queues_of_their_own() -> None:
         one.run(q.enqueue(1))
         assert one.run(q.size()) == 1
         assert two.run(q.size()) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "capacity", "types", "shapes"),
+    [
+        (tf.FIFOQueue, 5, [tf.float32], [[2]]),
+        (tf.FIFOQueue, 3, [tf.int32], [[2]]),
+        (tf.FIFOQueue, 3, [tf.float32], [[3]]),
+        (tf.PaddingFIFOQueue, 3, [tf.float32], [[2]]),
+    ],
+)
+def test_queues_of_one_name_have_to_be_made_alike(
+    kind: Any, capacity: int, types: list[Any], shapes: list[Any]
+) -> None:
+    same = [tf.FIFOQueue(3, [tf.float32], [[2]], shared_name="one") for _ in range(2)]
+    other = kind(capacity, types, shapes, shared_name="one")
+    with tf.Session() as session:
+        assert session.run([queue.size() for queue in same]) == [0, 0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="have to be made alike"):
+            session.run(other.size())

@@ -182,7 +182,7 @@ def _ended(call: Any) -> bool:
     """Whether a worker is at its end; waits a moment for it, and raises what it raised."""
     try:
         call.result(timeout_seconds=0.02)
-    except tf.errors.DeadlineExceededError:
+    except TimeoutError:
         return False
     return True
 
