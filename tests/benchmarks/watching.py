@@ -1,7 +1,7 @@
 """What watching a running cluster costs its training: steps a second with and without a `ClusterView`.
 
 ``python -m tests.benchmarks.watching [--workers 7] [--rounds 6] [--seconds 3]`` launches a parameter
-server and workers on Ray, trains softmax regression as quickly as they can, and alternates stretches in
+server and workers on Ray, trains softmax regression as quickly as they can, and alternates periods in
 which a view follows the cluster (ten times a second, everything but the page's own drawing) with some in
 which nobody looks. Prints the medians and the part of the steps that is lost. The goal: under 3 %.
 """

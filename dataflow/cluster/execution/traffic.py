@@ -14,7 +14,8 @@ from typing import Any
 #: Notes end when they have not been asked for so long.
 _WATCHED_SECONDS = 3.0
 _KEPT = 128
-_NOBODY = (1 << 63) - 1
+#: The mask that lets no step through.
+NOBODY = (1 << 63) - 1
 
 #: What stands for a channel's number: a step's result, all of a step's gradients, its fed values.
 RESULT, ALL_CHANNELS, FEEDS = -1, -2, -3
@@ -24,7 +25,7 @@ class Traffic:
     """The messages of the steps that ``mask`` lets through (``not step & mask``)."""
 
     def __init__(self) -> None:
-        self.mask = _NOBODY
+        self.mask = NOBODY
         self._until = 0.0
         self._sent: deque[tuple[Any, ...]] = deque(maxlen=_KEPT)
         self._received: deque[tuple[Any, ...]] = deque(maxlen=_KEPT)
@@ -52,7 +53,7 @@ class Traffic:
     def _is_watched(self, now: float) -> bool:
         if now < self._until:
             return True
-        self.mask = _NOBODY
+        self.mask = NOBODY
         return False
 
     def read(self, mask: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import contextlib
 import time
 from typing import Any, NamedTuple
 
+from dataflow.cluster.execution.traffic import NOBODY
 from dataflow.errors import OpError
 
 #: A task that does not answer is asked again after so long.
@@ -122,4 +123,4 @@ class MessageWatch:
         for task in list(self._cluster.backend.tasks):
             if task.state == "running":
                 with contextlib.suppress(OpError):
-                    self._cluster.ask(task.name, "traffic", {"mask": (1 << 63) - 1})
+                    self._cluster.ask(task.name, "traffic", {"mask": NOBODY})

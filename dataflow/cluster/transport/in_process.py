@@ -245,7 +245,7 @@ class InProcessConnection:
         """There is no memory that is shared: None."""
 
     def wake(self) -> None:
-        """End the connection for whoever waits on it."""
+        """End the connection for the thread that waits on it."""
         self.ended = True
 
     def close(self) -> None:

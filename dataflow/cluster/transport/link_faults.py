@@ -121,7 +121,7 @@ class DelayLine:
             try:
                 connection.sock.sendall(frame)
             except OSError:
-                break  # whoever receives on it says why
+                break  # the thread that receives on it says why
         with changed:
             self._thread = None
             self._frames.clear()
