@@ -5,8 +5,9 @@ that a change of the machine's speed meets both. Printed are the medians over th
 ratio, the smallest and the largest ratio of a round, the ratio to reach, and the peak memory of the
 processes; above that the instruction sets, and the versions of all that takes part.
 
-Usage: ``python -m tests.benchmarks [--rounds 7] [--seconds 0.3] [--isa avx2] [workload ...]``. With
-``--isa avx2`` all engines leave AVX-512 alone, as on the processors that do not have it. The peers'
+Usage: ``python -m tests.benchmarks [--rounds 7] [--seconds 0.3] [--isa avx2] [--core N] [workload ...]``.
+With ``--isa avx2`` all engines leave AVX-512 alone, as on the processors that do not have it. With
+``--core 1`` all run on that core alone, and times are the processor's: for a busy machine. The peers'
 Pythons come from ``DATAFLOW_ORACLE_PYTHON`` (TensorFlow) and ``DATAFLOW_TORCH_PYTHON``; one that is
 missing is left out, and the table says so. Without names of workloads, `pauses` follows.
 """
@@ -22,13 +23,20 @@ import subprocess
 import sys
 import time
 
-from tests.benchmarks import pauses
-from tests.benchmarks.pipelines import GOAL, PIPELINES
+from tests.benchmarks import models, pauses, pipelines, single_ops
 from tests.benchmarks.workloads import GOALS, WORKLOADS
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TORCH = ("cnn", "text_cnn")
+#: What is timed besides `WORKLOADS`, which have goals of their own, with its one goal.
+FAMILIES = (
+    (models.MODELS, models.GOAL),
+    (pipelines.PIPELINES, pipelines.GOAL),
+    (single_ops.SINGLE_OPS, single_ops.GOAL),
+)
+ALL_GOALS = GOALS | {name: (goal, None) for family, goal in FAMILIES for name in family}
+NAMES = ("import_to_first_result", *WORKLOADS, *(name for family, _ in FAMILIES for name in family))
 
 FIRST_RESULT = {
     "dataflow": "import dataflow as tf\nprint(tf.Session().run(tf.add(3, 5)))",
@@ -78,9 +86,12 @@ def environment(isa: str = "") -> dict[str, str]:
 class Worker:
     """A running `worker.py`."""
 
-    def __init__(self, python: str, engine: str, workload: str, isa: str = "") -> None:
+    def __init__(
+        self, python: str, engine: str, workload: str, isa: str = "", core: int | None = None
+    ) -> None:
+        pinned = [] if core is None else [str(core)]
         self.process = subprocess.Popen(
-            [python, str(HERE / "worker.py"), engine, workload],
+            [python, str(HERE / "worker.py"), engine, workload, *pinned],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -173,7 +184,7 @@ def spread(ours: list[float], theirs: list[float]) -> tuple[float, float]:
 def row(name: str, rounds: dict[str, list[float]], memory: dict[str, int]) -> None:
     """Prints one line of the table."""
     times = {engine: statistics.median(seconds) for engine, seconds in rounds.items()}
-    goals = GOALS.get(name, (GOAL if name in PIPELINES else None, None))
+    goals = ALL_GOALS[name]
     cells = [f"{name:24}"]
     for engine in ("dataflow", "tensorflow", "torch"):
         cells.append(f"{text(times.get(engine)):>9}")
@@ -193,13 +204,17 @@ def row(name: str, rounds: dict[str, list[float]], memory: dict[str, int]) -> No
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("workloads", nargs="*")
+    parser.add_argument("workloads", nargs="*", metavar="workload", help=", ".join(NAMES))
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.3)
     parser.add_argument("--isa", choices=["", "avx2"], default="")
+    parser.add_argument("--core", type=int, help="run on this core alone; processor's time")
     arguments = parser.parse_args()
+    unknown = [name for name in arguments.workloads if name not in NAMES]
+    if unknown:
+        parser.error(f"no workload named {', '.join(unknown)}; there are: {', '.join(NAMES)}")
     found = pythons()
-    names = arguments.workloads or ["import_to_first_result", *WORKLOADS, *PIPELINES]
+    names = arguments.workloads or NAMES
     for line in sitting(found, arguments.isa):
         print(line)
     print(
@@ -224,7 +239,7 @@ def main() -> None:
                 if engine == "torch" and name not in TORCH:
                     continue
                 try:
-                    workers[engine] = Worker(python, engine, name, arguments.isa)
+                    workers[engine] = Worker(python, engine, name, arguments.isa, arguments.core)
                 except RuntimeError as e:
                     print(f"{name:24}  {engine} failed: {e}", flush=True)
             for _ in range(arguments.rounds):

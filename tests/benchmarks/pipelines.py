@@ -176,3 +176,58 @@ def data_lines(tf: Any) -> Step:
     path.write_text("\n".join(f"line {i} of a text with some words in it" for i in range(50_000)))
     data = tf.data.TextLineDataset(str(path)).shuffle(1000, seed=1)
     return _a_pass(tf, data.batch(64).prefetch(1))
+
+
+def _table(num_rows: int) -> str:
+    """A file of four numbers, a label and a word in each row, under a title."""
+    generator = np.random.default_rng(0)
+    numbers = generator.random((num_rows, 4)).round(4).tolist()
+    words = ("red", "green", "blue")
+    path = _folder() / "table.csv"
+    with path.open("w") as file:
+        file.write("a,b,c,d,label,word\n")
+        for i, row in enumerate(numbers):
+            file.write(",".join(map(str, row)) + f",{i % 10},{words[i % 3]}\n")
+    return str(path)
+
+
+_ROW = [[0.0], [0.0], [0.0], [0.0], [0], [""]]
+
+
+def _csv_batched(tf: Any, num_rows: int) -> Step:
+    data = tf.data.TextLineDataset(_table(num_rows)).skip(1).batch(500)
+    return _a_pass(tf, data.map(lambda lines: tuple(tf.decode_csv(lines, _ROW))).prefetch(1))
+
+
+@pipeline
+def data_csv_batched(tf: Any) -> Step:
+    """20,000 lines of CSV, decoded in batches of 500."""
+    return _csv_batched(tf, 20_000)
+
+
+@pipeline
+def data_csv_million(tf: Any) -> Step:
+    """As `data_csv_batched`, 1,000,000 lines."""
+    return _csv_batched(tf, 1_000_000)
+
+
+@pipeline
+def data_csv_lines(tf: Any) -> Step:
+    """5,000 lines of CSV, decoded one by one, in batches of 100."""
+    data = tf.data.TextLineDataset(_table(5_000)).skip(1)
+    return _a_pass(tf, data.map(lambda line: tuple(tf.decode_csv(line, _ROW))).batch(100))
+
+
+@pipeline
+def data_csv_dataset(tf: Any) -> Step:
+    """5,000 rows of a `CsvDataset`, in batches of 100."""
+    types = [tf.float32] * 4 + [tf.int32, tf.string]
+    data = tf.data.experimental.CsvDataset(_table(5_000), types, header=True)
+    return _a_pass(tf, data.batch(100))
+
+
+@pipeline
+def data_csv_rows(tf: Any) -> Step:
+    """2,000 rows of a `CsvDataset`, one in each run."""
+    types = [tf.float32] * 4 + [tf.int32, tf.string]
+    return _a_pass(tf, tf.data.experimental.CsvDataset(_table(2_000), types, header=True))

@@ -1,12 +1,14 @@
 """One engine in one process: builds a workload, then times it whenever it is told to.
 
-``worker.py ENGINE WORKLOAD``; reads a number of seconds per line, answers with the median time of
-a step in seconds, and at the end of the input prints the peak memory in bytes.
+``worker.py ENGINE WORKLOAD [CORE]``; reads a number of seconds per line, answers with the median time of
+a step in seconds, and at the end of the input prints the peak memory in bytes. With a core all runs
+there, in as many threads as each engine starts on a machine of one core, and times are the processor's.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import resource
 import statistics
@@ -20,8 +22,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 def load(engine: str) -> Any:
     """The engine's module, in graph mode."""
     if engine == "tensorflow":
-        import os
-
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
         import tensorflow.compat.v1 as tf
 
@@ -41,16 +41,22 @@ def load(engine: str) -> Any:
 
 
 def main() -> None:
-    engine, name = sys.argv[1:3]
+    engine, name, *core = sys.argv[1:]
+    clock = time.perf_counter
+    if core:
+        os.sched_setaffinity(0, {int(core[0])})  # before an engine counts the cores
+        clock = time.process_time
     module = load(engine)
     sys.path.insert(0, str(HERE))
     if engine == "torch":
         from torch_workloads import WORKLOADS  # type: ignore[import-not-found]
     else:
+        from models import MODELS  # type: ignore[import-not-found]
         from pipelines import PIPELINES  # type: ignore[import-not-found]
+        from single_ops import SINGLE_OPS  # type: ignore[import-not-found]
         from workloads import WORKLOADS  # type: ignore[import-not-found]
 
-        WORKLOADS = {**WORKLOADS, **PIPELINES}
+        WORKLOADS = {**WORKLOADS, **MODELS, **PIPELINES, **SINGLE_OPS}
     step = WORKLOADS[name](module)
     for _ in range(5):
         step()
@@ -60,9 +66,9 @@ def main() -> None:
         times = []
         end = time.perf_counter() + seconds
         while not times or time.perf_counter() < end:
-            started = time.perf_counter()
+            started = clock()
             step()
-            times.append(time.perf_counter() - started)
+            times.append(clock() - started)
         print(json.dumps(statistics.median(times)), flush=True)
     print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024), flush=True)
 
