@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.cluster.execution.partition_run import run_in_thread
+from dataflow.cluster.execution.ring_link import RANK_SHIFT, Joined, Mailbox, TaskLink, Told
 from dataflow.cluster.transport.connection import Connection, wait_readable
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.messages import Kind, Message
@@ -33,97 +34,12 @@ from dataflow.kernels.collective import late
 from dataflow.kernels.collective_groups import Complete, Member, Rendezvous, Request, Ticket
 from dataflow.kernels.malloc_tuning import keep_freed_memory
 
-#: A member that waits for its neighbor looks so often whether the next one is still there.
-_LOOK_SECONDS = 0.5
 #: How long telling another task of a failure may take.
 _TELL_SECONDS = 2.0
 #: Exchanges that are over are remembered, as their messages may still come.
 _MOST_OVER = 4096
 #: Values of exchanges whose member never began are kept so long.
 _EARLY_SECONDS = 600.0
-#: The bits of a message's tag that count; the others are the receiver's rank.
-_RANK_SHIFT = 16
-
-
-class _Mailbox:
-    """What came for one member of one exchange: arrays, and at the end perhaps an error."""
-
-    def __init__(self) -> None:
-        self.items: SimpleQueue[np.ndarray | Exception] = SimpleQueue()
-        self.since = time.monotonic()
-        self.connection: Connection | None = None
-
-
-class _TaskLink:
-    """A member's place in the ring between tasks: the `kernels.collective_ring.Link` of a cluster."""
-
-    def __init__(
-        self, owner: Collectives, complete: _Joined, mailbox: _Mailbox, deadline: float
-    ) -> None:
-        self.rank, self.size = complete.rank, len(complete.members)
-        self.deadline = deadline
-        self._owner, self._complete, self._mailbox = owner, complete, mailbox
-        self._next_rank = (self.rank + 1) % self.size
-        self._count = 0
-        self._connection: Connection | None = None
-        self._right = complete.members[self._next_rank][0]
-        self._left = complete.members[self.rank - 1][0]
-        if self._right != owner.task:
-            self._connection = owner.connect(self._right)
-
-    def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Memory that the next member can read, where there is such."""
-        return None if self._connection is None else self._connection.allocate(dtype, shape)
-
-    def send(self, array: np.ndarray) -> None:
-        """Send to the next member."""
-        tag = self._next_rank << _RANK_SHIFT | self._count & 0xFFFF
-        self._count += 1
-        if self._connection is not None:
-            self._connection.send(Kind.COLLECTIVE, tag, self._complete.id, (array,))
-        else:  # a member of this very task, which may look at it when its node has run
-            self._owner.deliver(self._complete.id, self._next_rank, array.copy(), None)
-
-    def receive(self) -> np.ndarray:
-        """The next array of the member before; raises what ends the exchange."""
-        while True:
-            left = self.deadline - time.monotonic()
-            try:
-                item = self._mailbox.items.get(timeout=max(0.0, min(_LOOK_SECONDS, left)))
-            except Empty:
-                if left <= 0:
-                    raise DeadlineExceededError(
-                        None, None, f"{self._left} has sent nothing in time; it may be stopped"
-                    ) from None
-                if self._connection is not None and not self._connection.is_quiet():
-                    raise UnavailableError(
-                        None, None, f"{self._right} is gone: its connection has ended"
-                    ) from None
-                continue
-            if isinstance(item, Exception):
-                raise item
-            return item
-
-    def close(self) -> None:
-        """Give the connection back."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            self._owner.pool.give(connection)
-
-
-class _Joined:
-    """The leader's answer: the number of the exchange, (task, node) of each rank, and one's own."""
-
-    def __init__(self, id: int, members: list[Any], rank: int, source: int) -> None:
-        self.id, self.members, self.rank, self.source = id, members, rank, source
-
-
-class _Told(Exception):
-    """Ends an exchange with an error that another member has told of."""
-
-    def __init__(self, error: OpError) -> None:
-        super().__init__(error.message)
-        self.error = error
 
 
 class Collectives:
@@ -138,7 +54,7 @@ class Collectives:
         self.incarnation = ""
         self._addresses = addresses
         self._rendezvous = Rendezvous()
-        self._mailboxes: OrderedDict[tuple[int, int], _Mailbox] = OrderedDict()
+        self._mailboxes: OrderedDict[tuple[int, int], Mailbox] = OrderedDict()
         self._over: OrderedDict[tuple[int, int], None] = OrderedDict()
         #: By connection: the tasks that have joined on it, and their tickets that wait.
         self._joined_on: dict[Connection, tuple[str, str]] = {}
@@ -161,12 +77,12 @@ class Collectives:
         assert mailbox is not None
 
         def cancel() -> None:
-            mailbox.items.put(CancelledError(None, None, "the step was canceled"))
+            mailbox.end(CancelledError(None, None, "the step was canceled"))
 
         token = context.cancellation.register(cancel)
         link = None
         try:
-            link = _TaskLink(self, joined, mailbox, deadline)
+            link = TaskLink(self, joined, request, mailbox, deadline, session.load.traffic)
             return _exchange(link, request, value, joined.source)
         except BaseException as error:
             raise self._failed(error, member, joined) from None
@@ -193,7 +109,7 @@ class Collectives:
         tasks = [task for task in self._addresses() if task.startswith(job)]
         return min(tasks, key=lambda task: int(task.removeprefix(job)), default=self.task)
 
-    def _join(self, member: Member, leader: str, cancellation: Any, seconds: float) -> _Joined:
+    def _join(self, member: Member, leader: str, cancellation: Any, seconds: float) -> Joined:
         """Wait until all members have come; returns who they are."""
         outcome: SimpleQueue[Any] = SimpleQueue()
         if leader == self.task:
@@ -218,11 +134,11 @@ class Collectives:
                     None, None, f"{member.request.name!r} was waiting when its step was canceled."
                 )
             raise answer
-        return answer if isinstance(answer, _Joined) else _joined(answer)
+        return answer if isinstance(answer, Joined) else _joined(answer)
 
     def _join_remotely(
         self, member: Member, leader: str, cancellation: Any, seconds: float
-    ) -> _Joined | OpError:
+    ) -> Joined | OpError:
         request = member.request
         head = {
             "method": "collective_join",
@@ -266,7 +182,7 @@ class Collectives:
         if reply.kind == Kind.ERROR:
             return restore_error(reply.head)
         told = reply.head or {}
-        return _Joined(int(told["id"]), told["members"], int(told["rank"]), int(told["source"]))
+        return Joined(int(told["id"]), told["members"], int(told["rank"]), int(told["source"]))
 
     def _tell(self, task: str, method: str, head: dict[str, Any]) -> dict[str, Any]:
         """Call another task (or this one), which must answer soon."""
@@ -279,9 +195,9 @@ class Collectives:
             raise restore_error(reply.head)
         return reply.head or {}
 
-    def _failed(self, error: BaseException, member: Member, joined: _Joined) -> BaseException:
+    def _failed(self, error: BaseException, member: Member, joined: Joined) -> BaseException:
         """The error of an exchange that has begun; the other members are told of it."""
-        if isinstance(error, _Told):
+        if isinstance(error, Told):
             return error.error
         if not isinstance(error, OpError):
             told: OpError = UnavailableError(None, None, f"{error}")
@@ -309,22 +225,22 @@ class Collectives:
 
     def receive(self, connection: Connection, message: Message) -> None:
         """Take an array from a member before one of this task's."""
-        self.deliver(message.id, message.tag >> _RANK_SHIFT, message.tensors[0], connection)
+        mailbox = self._mailbox((message.id, message.tag >> RANK_SHIFT))
+        if mailbox is not None:
+            mailbox.put_first(message.tensors.pop(), connection)
         message.tensors.clear()
 
-    def deliver(self, id: int, rank: int, item: Any, connection: Connection | None) -> None:
-        """Put an array or an error into a member's mailbox, unless its exchange is over."""
+    def deliver(self, id: int, rank: int, array: np.ndarray) -> None:
+        """Put an array into a member's mailbox, unless its exchange is over."""
         mailbox = self._mailbox((id, rank))
         if mailbox is not None:
-            if connection is not None:
-                mailbox.connection = connection
-            mailbox.items.put(item)
+            mailbox.items.put(array)
 
-    def _mailbox(self, key: tuple[int, int]) -> _Mailbox | None:
+    def _mailbox(self, key: tuple[int, int]) -> Mailbox | None:
         with self._lock:
             found = self._mailboxes.get(key)
             if found is None and key not in self._over:
-                found = self._mailboxes[key] = _Mailbox()
+                found = self._mailboxes[key] = Mailbox()
                 oldest, first = next(iter(self._mailboxes.items()))
                 if found.since - first.since > _EARLY_SECONDS:
                     del self._mailboxes[oldest]
@@ -341,7 +257,9 @@ class Collectives:
     def _abort(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
         error = restore_error(head["error"])
         for rank in head["ranks"]:
-            self.deliver(int(head["id"]), int(rank), _Told(error), None)
+            mailbox = self._mailbox((int(head["id"]), int(rank)))
+            if mailbox is not None:
+                mailbox.end(Told(error))
 
     # The leader
 
@@ -401,7 +319,7 @@ class Collectives:
             ticket = self._tickets.pop(connection, None)
             joined = self._joined_on.pop(connection, None)
         for box in boxes:
-            box.items.put(
+            box.end(
                 UnavailableError(None, None, f"{connection.peer} is gone: its connection has ended")
             )
         if ticket is not None:
@@ -424,7 +342,7 @@ class Collectives:
             self._rendezvous.lost(task, why)
 
 
-def _exchange(link: _TaskLink, request: Request, value: Any, source: int) -> Any:
+def _exchange(link: TaskLink, request: Request, value: Any, source: int) -> Any:
     if value is not None:
         value = np.ascontiguousarray(value).reshape(request.shape)
     if request.kind == "reduce":
@@ -438,10 +356,10 @@ def _exchange(link: _TaskLink, request: Request, value: Any, source: int) -> Any
     return ring.broadcast(link, value, source, request.dtype, request.shape)
 
 
-def _joined(complete: Complete) -> _Joined:
+def _joined(complete: Complete) -> Joined:
     members = complete.members
     source = next((n for n, m in enumerate(members) if m.request.sends), 0)
-    return _Joined(complete.id, [[*m.who] for m in members], complete.rank, source)
+    return Joined(complete.id, [[*m.who] for m in members], complete.rank, source)
 
 
 def _request(fields: Any) -> Request:

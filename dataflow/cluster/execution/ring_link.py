@@ -1,0 +1,257 @@
+"""A member's place in a ring between tasks: it sends to the next task, and receives from the one before.
+
+The first array of the member before is taken in by the thread of the connection that it came on; that
+thread then lends the connection to the member, which reads the others by itself: handing each
+over from thread to thread cost as much as the array of 50 KB that it carried.
+"""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dataflow.capabilities import SOCKETS
+from dataflow.cluster.execution.traffic import Traffic
+from dataflow.cluster.transport.connection import Connection, TooLong
+from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
+from dataflow.errors import DeadlineExceededError, OpError, UnavailableError
+from dataflow.kernels.collective_groups import Request
+
+if TYPE_CHECKING:
+    from dataflow.cluster.execution.collectives import Collectives
+
+#: A member that waits for its neighbor looks so often whether the next one is still there.
+_LOOK_SECONDS = 0.5
+#: The bits of a message's tag that count; the others are the receiver's rank.
+RANK_SHIFT = 16
+_COUNTS = (1 << RANK_SHIFT) - 1
+#: The numbers of channels, in notes of messages, that stand for the arrays of an exchange.
+_FIRST_CHANNEL = -16
+
+
+class Joined:
+    """The leader's answer: the number of the exchange, (task, node) of each rank, and one's own rank."""
+
+    def __init__(self, id: int, members: list[Any], rank: int, source: int) -> None:
+        self.id, self.members, self.rank, self.source = id, members, rank, source
+
+
+class Told(Exception):
+    """Ends an exchange with an error that another member has told of."""
+
+    def __init__(self, error: OpError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class Mailbox:
+    """What came for one member of one exchange: arrays, a connection lent to it, perhaps an error.
+
+    Invariant: after a connection has been put into ``items``, arrays are read from it alone, and the
+    thread that lent it touches it no more until `close`.
+    """
+
+    def __init__(self) -> None:
+        self.items: SimpleQueue[np.ndarray | Connection | Exception] = SimpleQueue()
+        self.since = time.monotonic()
+        self.connection: Connection | None = None
+        #: The error that ends the exchange.
+        self.error: Exception | None = None
+        self._is_read = False
+        self._lent: Connection | None = None
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+
+    def put_first(self, array: np.ndarray, connection: Connection) -> None:
+        """Take an array in, and lend the connection that it came on, on that connection's thread."""
+        self.connection = connection
+        self.items.put(array)
+        with self._lock:
+            # Lent to a member that reads only: one that never comes would keep the thread for ever.
+            lends = self._is_read and SOCKETS and self.error is None
+            if lends:
+                self._lent = connection
+                self.items.put(connection)
+        if lends:
+            self._over.wait()
+
+    def open(self) -> None:
+        """The member reads from now on, until `close`."""
+        self._is_read = True
+
+    def end(self, error: Exception) -> None:
+        """End the exchange with an error, from any thread."""
+        with self._lock:
+            if self.error is None:
+                self.error = error
+            self.items.put(error)
+            if self._lent is not None:
+                self._lent.wake()  # its reader may wait
+
+    def close(self) -> None:
+        """Give a lent connection back to its thread."""
+        with self._lock:
+            self._is_read, self._lent = False, None
+        self._over.set()
+
+
+class TaskLink:
+    """The `kernels.collective_ring.Link` of a member whose neighbors may be other tasks."""
+
+    def __init__(
+        self,
+        owner: Collectives,
+        joined: Joined,
+        request: Request,
+        mailbox: Mailbox,
+        deadline: float,
+        traffic: Traffic,
+    ) -> None:
+        self.rank, self.size = joined.rank, len(joined.members)
+        self.deadline = deadline
+        self._joined, self._request, self._mailbox = joined, request, mailbox
+        self._owner, self._traffic = owner, traffic
+        self._next_rank = (self.rank + 1) % self.size
+        self._right = joined.members[self._next_rank][0]
+        self._left = joined.members[self.rank - 1][0]
+        self._num_sent = self._num_received = 0
+        self._source: Connection | None = None
+        self._poll: Any = None
+        #: To the next member; ``None``: that is one of this task.
+        self._connection: Connection | None = None
+        if self._right != owner.task:
+            self._connection = owner.connect(self._right)
+        mailbox.open()
+
+    def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
+        """Memory that the next member can read, where there is such."""
+        return None if self._connection is None else self._connection.allocate(dtype, shape)
+
+    def send(self, array: np.ndarray) -> None:
+        """Send to the next member."""
+        count = self._num_sent
+        self._num_sent += 1
+        if self._connection is None:  # it may look at the array when this member's node has run
+            self._owner.deliver(self._joined.id, self._next_rank, array.copy())
+            return
+        id, tag = self._joined.id, self._next_rank << RANK_SHIFT | count & _COUNTS
+        if not id & self._traffic.mask:
+            self._traffic.sent(
+                id, self._right, _FIRST_CHANNEL - count, lambda: [self._name(count)], [array]
+            )
+        self._connection.send(Kind.COLLECTIVE, tag, id, (array,))
+
+    def _name(self, count: int) -> str:
+        """What the array is that this member sends as its number ``count``."""
+        request, rank, size = self._request, self.rank, self.size
+        if request.kind == "broadcast":
+            return f"{request.name}: piece {count + 1}"
+        if request.kind == "gather":
+            return f"{request.name}: chunk {(rank - count) % size + 1} of {size}"
+        if count < size - 1:
+            chunk, merged = (rank - 1 - count) % size, count + 1
+            return f"{request.name}: chunk {chunk + 1} of {size}, sum of {merged}"
+        chunk = (rank - (count - size + 1)) % size
+        return f"{request.name}: chunk {chunk + 1} of {size}, reduced"
+
+    def receive(self) -> np.ndarray:
+        """The next array of the member before; raises what ends the exchange."""
+        array = self._read() if self._source is not None else self._take()
+        count = self._num_received
+        self._num_received += 1
+        if not self._joined.id & self._traffic.mask and self._left != self._owner.task:
+            self._traffic.received(self._joined.id, self._left, _FIRST_CHANNEL - count)
+        return array
+
+    def _take(self) -> np.ndarray:
+        """The next array from the mailbox, or from a connection that lies there."""
+        while True:
+            left = self.deadline - time.monotonic()
+            try:
+                item = self._mailbox.items.get(timeout=max(0.0, min(_LOOK_SECONDS, left)))
+            except Empty:
+                if left <= 0:
+                    raise self._late() from None
+                if self._has_lost_right():
+                    raise _gone(self._right) from None
+                continue
+            if isinstance(item, Exception):
+                raise item
+            if isinstance(item, Connection):
+                self._source = item
+                return self._read()
+            return item
+
+    def _read(self) -> np.ndarray:
+        """The next array from the lent connection."""
+        source = self._source
+        assert source is not None
+        try:
+            while True:
+                message = self._ready(source)
+                if message is None:
+                    right_ended = self._wait(source)
+                    if right_ended:
+                        break
+                elif message.id == self._joined.id:
+                    return message.tensors.pop()
+                else:  # the member before has failed, and its task sends for another exchange
+                    rank = message.tag >> RANK_SHIFT
+                    self._owner.deliver(message.id, rank, message.tensors.pop())
+        except (UnavailableError, ProtocolError, ValueError):  # ValueError: closed meanwhile
+            if self._mailbox.error is not None:  # it is why the connection was woken
+                raise self._mailbox.error from None
+            raise _gone(self._left) from None
+        raise _gone(self._right)
+
+    def _ready(self, source: Connection) -> Message | None:
+        try:
+            message = source.receive_ready()
+        except TooLong:
+            source.deadline = self.deadline
+            try:
+                message = source.receive()
+            finally:
+                source.deadline = None
+        if message is not None and message.kind != Kind.COLLECTIVE:
+            source.close()
+            raise ProtocolError(f"{Kind(message.kind).name} between the arrays of an exchange")
+        return message
+
+    def _wait(self, source: Connection) -> bool:
+        """Wait until something comes; True: instead, the connection to the next member has ended."""
+        if self._poll is None:
+            self._poll = select.poll()
+            self._poll.register(source.fileno(), select.POLLIN)
+            if self._connection is not None:  # nothing comes on it, but its end
+                self._poll.register(self._connection.fileno(), select.POLLIN)
+        left = self.deadline - time.monotonic()
+        found = self._poll.poll(1000 * max(0.0, left))
+        if not found:
+            raise self._late()
+        return source.fileno() not in [fd for fd, _ in found] and self._has_lost_right()
+
+    def _has_lost_right(self) -> bool:
+        return self._connection is not None and not self._connection.is_quiet()
+
+    def _late(self) -> DeadlineExceededError:
+        return DeadlineExceededError(
+            None, None, f"{self._left} has sent nothing in time; it may be stopped"
+        )
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._source = None
+        self._mailbox.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._owner.pool.give(connection)
+
+
+def _gone(task: str) -> UnavailableError:
+    return UnavailableError(None, None, f"{task} is gone: its connection has ended")
