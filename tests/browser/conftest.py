@@ -66,7 +66,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     fixtures = getattr(item, "funcargs", {})
-    page = fixtures.get("lab_page") or fixtures.get("kept_lab_page")
+    page = fixtures.get("lab_page")
     if report.when == "call" and report.failed and page is not None:
         page.failed = True
         try:
@@ -102,9 +102,7 @@ def chromium() -> Iterator[Browser]:
 
 def _new_page(chromium: Browser, server: JupyterServer) -> LabPage:
     server.reset_settings()
-    context = chromium.new_context(
-        viewport={"width": 1280, "height": 900}, reduced_motion="no-preference"
-    )
+    context = chromium.new_context()
     context.set_default_timeout(30_000)
     return LabPage(context.new_page(), server, screenshot_folder())
 
@@ -112,16 +110,6 @@ def _new_page(chromium: Browser, server: JupyterServer) -> LabPage:
 def _assert_nothing_went_wrong(page: LabPage) -> None:
     assert page.outside_requests == [], "requests that leave the machine"
     assert page.page_errors == [], "uncaught exceptions in the page"
-
-
-@pytest.fixture
-def lab_page(chromium: Browser, jupyter_server: JupyterServer) -> Iterator[LabPage]:
-    """A fresh page (no cookies, no storage) of the running JupyterLab."""
-    page = _new_page(chromium, jupyter_server)
-    yield page
-    page.page.context.close()
-    jupyter_server.delete_sessions()
-    _assert_nothing_went_wrong(page)
 
 
 @pytest.fixture(scope="module")
@@ -133,15 +121,16 @@ def _kept_pages(chromium: Browser) -> Iterator[list[LabPage]]:
 
 
 @pytest.fixture
-def kept_lab_page(
+def lab_page(
     chromium: Browser, jupyter_server: JupyterServer, _kept_pages: list[LabPage]
 ) -> Iterator[LabPage]:
-    """A page of the running JupyterLab for all tests of a module, a new one after a failure:
-    for notebooks that are opened one after the other (`open_another`).
+    """A page of the running JupyterLab: light, 1280 x 900, without a kernel. The tests of a module
+    share it, since loading JupyterLab takes seconds; after a failure the next one gets a new page.
     """
     if not _kept_pages:
         _kept_pages.append(_new_page(chromium, jupyter_server))
     page = _kept_pages[0]
+    page.reset()
     yield page
     jupyter_server.delete_sessions()
     if page.failed or page.page_errors or page.outside_requests:

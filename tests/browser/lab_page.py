@@ -99,27 +99,42 @@ class LabPage:
         if message.type == "error":
             self.console_errors.append(message.text)
 
-    def open_notebook(self, name: str, *, timeout_seconds: float = 90) -> None:
-        """Open a notebook of the served folder with a fresh kernel, and wait for that kernel."""
-        self.server.delete_sessions()
-        url = f"{self.server.url}lab/tree/{quote(name)}?reset&token={self.server.token}"
-        self.page.goto(url, timeout=timeout_seconds * 1000)
-        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=timeout_seconds * 1000)
-        self.page.wait_for_function(
-            f"() => ({_KERNEL_STATUS})() === 'idle'", timeout=timeout_seconds * 1000
-        )
+    def reset(self) -> None:
+        """Make the page as a new one is: nothing open, the light theme, 1280 x 900, motion allowed."""
+        self.page.set_viewport_size({"width": 1280, "height": 900})
+        self.page.emulate_media(reduced_motion="no-preference")
+        self.console_errors.clear()
+        if self._has_jupyterlab():
+            self._close_documents()
+            self.set_theme("JupyterLab Light")
 
-    def open_another(self, name: str, *, timeout_seconds: float = 90) -> None:
-        """Open a notebook in the JupyterLab that is there, in place of what is open, which is
-        not saved; as `open_notebook` where none is there yet.
-        """
-        if not self.page.evaluate("() => Boolean(window.jupyterapp)"):
-            return self.open_notebook(name, timeout_seconds=timeout_seconds)
+    def _has_jupyterlab(self) -> bool:
+        return bool(self.page.evaluate("() => Boolean(window.jupyterapp)"))
+
+    def _close_documents(self) -> None:
+        """Close what is open, without saving it."""
         self.page.evaluate(
             "() => [...window.jupyterapp.shell.widgets('main')].forEach((w) => w.dispose())"
         )
-        self.server.delete_sessions()
-        self.command("docmanager:open", path=name, factory="Notebook")
+
+    def open_notebook(
+        self, name: str, *, reload: bool = False, timeout_seconds: float = 90
+    ) -> None:
+        """Open a notebook of the served folder with a fresh kernel, and wait for that kernel: in place
+        of what is open, which is not saved; in a new JupyterLab where there is none yet, or with
+        `reload`, as on the next day.
+        """
+        if self._has_jupyterlab() and not reload:
+            self._close_documents()
+            self.server.delete_sessions()
+            self.command("docmanager:open", path=name, factory="Notebook")
+        else:
+            self.server.delete_sessions()
+            url = f"{self.server.url}lab/tree/{quote(name)}?reset&token={self.server.token}"
+            self.page.goto(url, timeout=timeout_seconds * 1000)
+            self.page.wait_for_selector(
+                ".jp-NotebookPanel .jp-Cell", timeout=timeout_seconds * 1000
+            )
         self.page.wait_for_function(
             "(name) => window.jupyterapp.shell.currentWidget?.context?.path === name"
             f" && ({_KERNEL_STATUS})() === 'idle'",

@@ -307,7 +307,7 @@ def test_reopened_without_a_kernel(
     assert "data:image/svg+xml" in "".join(output["text/html"])
     kept = json.dumps(output) + json.dumps(kept_states(saved))
     assert len(kept) < 60_000
-    lab_page.open_notebook("panel.ipynb")  # a new kernel knows nothing of this widget
+    lab_page.open_notebook("panel.ipynb", reload=True)  # a new kernel knows nothing of this widget
     image = lab_page.output(0).locator("img:visible").first
     image.wait_for()
     assert image.evaluate("(e) => e.naturalWidth") > 300

@@ -228,7 +228,7 @@ def test_reopened_without_a_kernel(lab_page: LabPage, jupyter_server: JupyterSer
     output = saved["cells"][1]["outputs"][0]["data"]
     kept = json.dumps(output) + json.dumps(kept_states(saved))
     assert len(kept) < 60_000
-    lab_page.open_notebook("embedding.ipynb")
+    lab_page.open_notebook("embedding.ipynb", reload=True)
     image = lab_page.output(1).locator("img:visible").first
     image.wait_for()
     assert image.evaluate("(e) => e.naturalWidth") > 300

@@ -89,7 +89,7 @@ def test_both_in_a_notebook(lab_page: LabPage, jupyter_server: JupyterServer) ->
         assert f'<img alt="{words}' in "".join(data["text/html"])
         assert len(json.dumps(data)) < 60_000
     assert len(json.dumps(kept_states(notebook))) < 2 * 60_000
-    lab_page.open_notebook(name)  # a new kernel, which knows nothing of these widgets
+    lab_page.open_notebook(name, reload=True)  # a new kernel, which knows nothing of these widgets
     for cell in (1, 2):
         # The one beside the widget, or, once the widget knows that no kernel answers, the one in it.
         image = lab_page.output(cell).locator("img:visible").first

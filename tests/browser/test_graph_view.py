@@ -193,7 +193,7 @@ def test_a_saved_notebook_stays_small_and_reopens_without_a_kernel(
     assert_nbconvert_shows_pictures(lab_page, jupyter_server.folder / "graph_view.ipynb", tmp_path)
 
     # A new kernel knows nothing of these widgets: what shows is what the notebook kept, and it works.
-    lab_page.open_notebook("graph_view.ipynb")
+    lab_page.open_notebook("graph_view.ipynb", reload=True)
     kept = lab_page.output(1)
     kept.locator('.df-widget[data-drawn="6"]').wait_for()
     assert "df-pruned" in classes(kept, "useless")

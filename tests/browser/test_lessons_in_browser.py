@@ -32,10 +32,9 @@ def parameters() -> list:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", parameters())
-def test_lesson_runs_in_jupyterlab(path: Path, kept_lab_page, jupyter_server):
-    lab_page = kept_lab_page
+def test_lesson_runs_in_jupyterlab(path: Path, lab_page, jupyter_server):
     jupyter_server.restore_lesson(path.name)
-    lab_page.open_another(path.name)
+    lab_page.open_notebook(path.name)
     lab_page.run_all_cells(timeout_seconds=400)
     cells = lab_page.cells()
     ran = [cell for cell in cells if cell["type"] == "code" and cell["source"].strip()]
