@@ -26,7 +26,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from dataflow.cli.lab import LAB_EXTENSIONS_FOLDER
 from dataflow.course.contents import read_lessons
+from dataflow.course.page import course_page
 from tools import wheels
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,7 +55,6 @@ _LAB_EXTENSIONS = (
 )
 #: What must be of the very release that the kernel is made for.
 _OF_PYODIDE = ("numpy", "micropip", "ipython", "decorator")
-_PAGE = Path(__file__).parent / "site_page.html"
 
 
 class Site:
@@ -103,7 +104,10 @@ class Site:
         settings = {
             "apps": ["lab"],
             "contents": [str(contents)],
-            "federated_extensions": [str(shared / name) for name in _LAB_EXTENSIONS],
+            "federated_extensions": [
+                *(str(shared / name) for name in _LAB_EXTENSIONS),
+                str(LAB_EXTENSIONS_FOLDER / "dataflow-course"),
+            ],
             "ignore_sys_prefix": ["federated_extensions"],
             "no_sourcemaps": True,
             "no_unused_shared_packages": True,
@@ -233,13 +237,8 @@ class Site:
     # ---- the first page ------------------------------------------------------------------------
 
     def _course_page(self) -> None:
-        page = _PAGE.read_text(encoding="utf-8")
-        cards = json.dumps([c.as_json() for c in read_lessons(self.lessons)]).replace(
-            "<", "\\u003c"
-        )
-        (self.output / "index.html").write_text(
-            page.replace("/* CARDS */ []", cards), encoding="utf-8"
-        )
+        page = course_page(read_lessons(self.lessons), "lab/index.html?path=")
+        (self.output / "index.html").write_text(page, encoding="utf-8")
 
 
 def size_of(folder: Path) -> float:

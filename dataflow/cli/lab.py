@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dataflow.capabilities import PROCESSES, refused
+from dataflow.cli.server_extension import COURSE
 from dataflow.extras import install
 
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
@@ -20,6 +21,8 @@ PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 # settings: widget state is saved with the notebook (a reopened one says "model not found"
 # otherwise), and the question about Jupyter news does not cover the first lesson.
 JUPYTER_CONFIG_FOLDER = Path(__file__).resolve().parent / "jupyter"
+#: Holds dataflow-course, JupyterLab's link to the course page.
+LAB_EXTENSIONS_FOLDER = Path(__file__).resolve().parent / "labextensions"
 
 LAB_ELSEWHERE = f"run it on a computer of yours ({install('lab')})."
 
@@ -139,8 +142,12 @@ def lab_command(
     root: bool = False,
     extra: Sequence[str] = (),
 ) -> list[str]:
-    """The command that starts JupyterLab on `folder`."""
+    """The command that starts JupyterLab on `folder`; it opens on the course page."""
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
+    command += [
+        f"--LabApp.default_url={COURSE}",
+        f"--LabApp.extra_labextensions_path={LAB_EXTENSIONS_FOLDER}",
+    ]
     if port is not None:
         # The port that was asked for, or a refusal: a URL that moved is a URL nobody finds.
         command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]

@@ -1,4 +1,6 @@
-"""A Jupyter Server extension: what a kernel sends reaches the page at once.
+"""A Jupyter Server extension: the course page, and what a kernel sends reaches the browser at once.
+
+``/dataflow/course`` lists the lessons of the server's folder, and ``/dataflow/course/work`` what was done in them.
 
 The server's WebSockets wait for the acknowledgment of one small message before they send the next
 (Nagle's algorithm), and a browser acknowledges after 40 ms where it has nothing to say itself. A widget
@@ -10,7 +12,16 @@ that answers with two messages (the kernel's "busy", then its own) is 40 ms late
 
 from __future__ import annotations
 
+import asyncio
+import json
+from pathlib import Path
 from typing import Any
+
+from dataflow.course.contents import read_lessons, read_work
+from dataflow.course.page import course_page
+
+#: Where the course page is, on the server.
+COURSE = "/dataflow/course"
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
@@ -18,8 +29,9 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(app: Any) -> None:
-    """Has the connections between pages and kernels send without delay."""
+    """Serves the course page, and has the connections between pages and kernels send without delay."""
     settings = app.web_app.settings
+    app.web_app.add_handlers(".*$", _course_handlers(settings["base_url"]))
     usual = settings["kernel_websocket_connection_class"]
 
     class PromptConnection(usual):  # type: ignore[misc, valid-type]
@@ -28,3 +40,40 @@ def _load_jupyter_server_extension(app: Any) -> None:
             return super().connect()
 
     settings["kernel_websocket_connection_class"] = PromptConnection
+
+
+def _course_handlers(base: str) -> list[tuple[str, type]]:
+    from jupyter_server.base.handlers import JupyterHandler
+    from jupyter_server.utils import url_path_join
+    from tornado import web
+
+    class CourseHandler(JupyterHandler):
+        def folder(self) -> Path:
+            """The folder that the server shows. Raises 404 where it is no folder of this machine."""
+            root = getattr(self.contents_manager, "root_dir", None)
+            if not root or not Path(root).is_dir():
+                raise web.HTTPError(404, "The notebooks of this server lie in no folder.")
+            return Path(root)
+
+    class CoursePage(CourseHandler):
+        @web.authenticated
+        async def get(self) -> None:
+            # In a thread: some thirty files are read, and the server has kernels to serve.
+            cards = await asyncio.to_thread(read_lessons, self.folder())
+            work = url_path_join(base, COURSE, "work")
+            self.set_header("Content-Type", "text/html; charset=utf-8")
+            self.set_header("Cache-Control", "no-store")
+            self.finish(course_page(cards, url_path_join(base, "lab/tree/"), work))
+
+    class CourseWork(CourseHandler):
+        @web.authenticated
+        async def get(self) -> None:
+            found = await asyncio.to_thread(read_work, self.folder())
+            self.set_header("Content-Type", "application/json")
+            self.set_header("Cache-Control", "no-store")
+            self.finish(json.dumps([one.as_json() for one in found]))
+
+    return [
+        (url_path_join(base, COURSE), CoursePage),
+        (url_path_join(base, COURSE, "work"), CourseWork),
+    ]

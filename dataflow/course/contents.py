@@ -1,4 +1,4 @@
-"""The lessons of a folder, as a course page lists them."""
+"""The lessons of a folder, and what was done in them, as the course page lists them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dataflow.course.attempts import read_notebook
+from dataflow.course.attempts import of_notebook, read_notebook
 from dataflow.course.class_report import task_names
 
 _TITLE = re.compile(r"^# (?:(\d+) · )?(.+)$", re.MULTILINE)
 _MINUTES = re.compile(r"\*\*Time:\*\*\s+about\s+(\d+)\s+minutes")
+
+#: The ways through the course, each by the numbers of its lessons; lessons/README.md says for whom.
+TRACKS: dict[str, list[int]] = {
+    "Models": [*range(13), 22],
+    "Systems": [*range(7), *range(13, 22), *range(23, 27)],
+}
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,40 @@ def read_lessons(folder: Path) -> list[LessonCard]:
         except (OSError, ValueError):
             continue
     return sorted(cards, key=lambda card: (card.number is None, card.number or 0, card.file))
+
+
+@dataclass(frozen=True)
+class LessonWork:
+    """What a learner did in a notebook so far.
+
+    ``modified`` are seconds since 1970; ``right`` and ``tried`` name the tasks that were answered
+    rightly, and those that were answered but not rightly so far.
+    """
+
+    file: str
+    modified: float
+    right: list[str]
+    tried: list[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields, for `json.dumps`."""
+        return asdict(self)
+
+
+def read_work(folder: Path) -> list[LessonWork]:
+    """The notebooks directly in ``folder`` in which a cell was run; damaged ones are left out."""
+    work = []
+    for path in sorted(folder.glob("*.ipynb")):
+        try:
+            notebook, modified = read_notebook(path), path.stat().st_mtime
+        except (OSError, ValueError):
+            continue
+        if any(isinstance(c, Mapping) and c.get("execution_count") for c in notebook["cells"]):
+            attempts = of_notebook(notebook)
+            right = [name for name, tries in attempts.items() if any(a["right"] for a in tries)]
+            tried = [name for name in attempts if name not in right]
+            work.append(LessonWork(path.name, modified, right, tried))
+    return work
 
 
 def _card(file: str, notebook: Mapping[str, Any]) -> LessonCard:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from dataflow.course.page import course_page
 from tests.browser.built_site import served
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ WITHOUT = "delete globalThis.WebAssembly;"
 
 
 @pytest.fixture(scope="module")
-def address(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("page")
-    page = (checkout / "tools" / "site_page.html").read_text(encoding="utf-8")
+    page = course_page([], "lab/index.html?path=")
     (folder / "index.html").write_text(page, encoding="utf-8")
     with served(folder) as found:
         yield found

@@ -12,6 +12,11 @@ import pytest
 
 from dataflow.cli import lab, main
 
+OPENS_ON_THE_COURSE = [
+    "--LabApp.default_url=/dataflow/course",
+    f"--LabApp.extra_labextensions_path={lab.LAB_EXTENSIONS_FOLDER}",
+]
+
 
 @pytest.fixture
 def installed(tmp_path):
@@ -96,6 +101,7 @@ def test_the_command(tmp_path):
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]
     assert set(command[3:]) == {
         f"--ServerApp.root_dir={tmp_path}",
+        *OPENS_ON_THE_COURSE,
         "--ServerApp.port=8891",
         "--ServerApp.port_retries=0",
         "--no-browser",
@@ -105,7 +111,8 @@ def test_the_command(tmp_path):
 
 
 def test_the_command_of_a_user_with_a_display_asks_for_nothing_special(tmp_path):
-    assert lab.lab_command(tmp_path)[3:] == [f"--ServerApp.root_dir={tmp_path}"]
+    expected = [f"--ServerApp.root_dir={tmp_path}", *OPENS_ON_THE_COURSE]
+    assert lab.lab_command(tmp_path)[3:] == expected
 
 
 def test_the_environment_layers_our_settings_above_what_was_there():
@@ -120,6 +127,8 @@ def test_the_environment_layers_our_settings_above_what_was_there():
         overrides = json.load(file)
     assert overrides["@jupyter-widgets/jupyterlab-manager:plugin"]["saveState"] is True
     assert overrides["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+    viewers = overrides["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"]
+    assert viewers == {"markdown": "Markdown Preview"}
 
 
 def test_a_cluster_reaches_the_kernels():

@@ -1,0 +1,35 @@
+"""The course page: lessons as cards, what is done, and *continue where I was*.
+
+One page for a Jupyter server (`dataflow lab`; it asks the server what was done) and for the site of `make site`
+(it looks at what the browser keeps). It needs no kernel, and nothing of JupyterLab but the address of a notebook.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from dataflow.course.contents import TRACKS, LessonCard
+
+_PAGE = Path(__file__).parent / "course_page.html"
+
+
+def course_page(cards: Sequence[LessonCard], lab: str, work: str | None = None) -> str:
+    """The page, as HTML.
+
+    Args:
+        cards: the lessons.
+        lab: what stands before a notebook's name in the address that opens it; up to an "=" the name is part
+            of a query, else of a path.
+        work: the address of what was done, as JSON; None where the browser keeps it.
+    """
+    course = {
+        "cards": [card.as_json() for card in cards],
+        "tracks": TRACKS,
+        "lab": lab,
+        "work": work,
+    }
+    # In a script "</script>" would end it, and a title is whatever a notebook says.
+    text = json.dumps(course).replace("<", "\\u003c")
+    return _PAGE.read_text(encoding="utf-8").replace("/* COURSE */ {}", text)

@@ -1,0 +1,30 @@
+"""The course page: what it is told, and that a title cannot become part of its program."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from dataflow.course.contents import TRACKS, LessonCard
+from dataflow.course.page import course_page
+
+CARD = LessonCard(
+    "01_a.ipynb", 1, "</script><script>alert(1)</script>", 20, ["<b>"], ["lesson01.q1"]
+)
+
+
+def test_the_page_has_the_lessons_and_where_they_are() -> None:
+    page = course_page([CARD], "/lab/tree/", "/work")
+    told = re.search(r"^const course = (.*);$", page, re.MULTILINE)
+    assert told is not None
+    assert json.loads(told[1]) == {
+        "cards": [CARD.as_json()],
+        "tracks": TRACKS,
+        "lab": "/lab/tree/",
+        "work": "/work",
+    }
+
+
+def test_a_title_stays_text() -> None:
+    empty = course_page([], "/lab/tree/")
+    assert course_page([CARD], "/lab/tree/").count("<") == empty.count("<")
