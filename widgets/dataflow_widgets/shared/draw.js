@@ -114,7 +114,7 @@ export function draw(layout, visible, model, direction = "down") {
       look.detail && s("text", { class: "df-detail", x: f(at.x), y: f(look.title ? top + 14 : middle + 4), "text-anchor": "middle" }, look.detail),
       look.room && s("g", { class: "df-value-at", transform: `translate(${f(at.x)},${f(at.y + look.height / 2 - look.room.height - 4)})` }),
       item.group && !look.volume && s("path", { class: "df-toggle", d: `M${f(at.x - look.width / 2 + 6)},${f(at.y)}h8m-4,-4v8` }),
-      s("text", { class: "df-tag", x: f(at.x + look.width / 2 - 4), y: f(below ? at.y + look.height / 2 + 11 : at.y - look.height / 2 - 3), "text-anchor": "end" }),
+      s("text", { class: "df-tag", x: f(at.x + look.width / 2 - 4), y: f(below ? at.y + look.height / 2 + 13 : at.y - look.height / 2 - 3), "text-anchor": "end" }),
     );
     elements.set(item.id, group);
     nodeLayer.append(group);
