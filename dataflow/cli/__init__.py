@@ -24,16 +24,16 @@ def build_parser() -> argparse.ArgumentParser:
         "lab",
         allow_abbrev=False,  # --p is JupyterLab's business, not short for --port
         help="open the lessons in JupyterLab",
-        description="Start JupyterLab on the lessons. From a checkout it opens lessons/; an "
-        "installed package copies its lessons to FOLDER first and never overwrites a file there.",
+        description="Start JupyterLab on a copy of the lessons: my-lessons/ in a checkout, else FOLDER. The "
+        "copy gets the course's corrections, and what you typed and answered stays.",
         epilog="Anything else is handed to JupyterLab, for example --ip=0.0.0.0 or "
         "--IdentityProvider.token=secret.",
     )
     lab.add_argument(
         "folder",
         nargs="?",
-        help="where the lessons are, or are copied to (a checkout: its lessons/; else "
-        "./dataflow-lessons)",
+        help="where the lessons are copied to (default: ./dataflow-lessons); in a checkout, a folder to "
+        "open as it is, such as lessons (default: the copy my-lessons)",
     )
     lab.add_argument("--port", type=int, help="port to listen on (default: 8888 or the next free)")
     lab.add_argument(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from dataflow.capabilities import PROCESSES, refused
 from dataflow.cli.server_extension import COURSE
+from dataflow.course.copies import Refreshed, refresh
 from dataflow.extras import install
 
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
@@ -27,6 +27,8 @@ LAB_EXTENSIONS_FOLDER = Path(__file__).resolve().parent / "labextensions"
 LAB_ELSEWHERE = f"run it on a computer of yours ({install('lab')})."
 
 DEFAULT_COPY_FOLDER = "dataflow-lessons"
+#: In a checkout; git ignores it.
+CHECKOUT_COPY_FOLDER = "my-lessons"
 
 
 class LabError(Exception):
@@ -46,48 +48,30 @@ def installed_lessons(package_folder: Path = PACKAGE_FOLDER) -> Path | None:
     return lessons if lessons.is_dir() else None
 
 
-def copy_lessons(source: Path, folder: Path) -> tuple[list[Path], list[Path]]:
-    """Copy to `folder` the lessons that are not there yet; a file that exists stays as it is.
-
-    Returns (copied, kept), relative to `folder`; `kept` lists only files whose content differs
-    from the lesson shipped with this version.
-    """
-    copied: list[Path] = []
-    kept: list[Path] = []
-    for path in sorted(source.rglob("*")):
-        relative = path.relative_to(source)
-        if path.is_dir() or any(part.startswith((".", "__")) for part in relative.parts):
-            continue
-        target = folder / relative
-        # A link that dangles is the learner's too: `exists` would follow it and say no.
-        if target.exists() or target.is_symlink():
-            if not target.is_file() or target.read_bytes() != path.read_bytes():
-                kept.append(relative)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
-        copied.append(relative)
-    return copied, kept
-
-
 def _count_of_files(paths: Sequence[Path]) -> str:
     return f"{len(paths)} file{'s' * (len(paths) != 1)}"
 
 
 def lessons_folder(folder: str | None, package_folder: Path = PACKAGE_FOLDER) -> Path:
-    """The folder JupyterLab opens; an installed package fills it first.
+    """The folder JupyterLab opens: a copy of the lessons, brought up to date; another of a checkout as it is.
 
     Raises:
         LabError: the folder is a file or cannot be written, or there are no lessons to copy.
     """
     checkout = checkout_lessons(package_folder)
-    if checkout is not None:
-        chosen = Path(folder).resolve() if folder else checkout
+    if checkout is not None and folder:
+        chosen = Path(folder).resolve()
         if not chosen.is_dir():
-            raise LabError(f"no such folder: {chosen}. Leave the name out to open {checkout}.")
+            copy = checkout.parent / CHECKOUT_COPY_FOLDER
+            raise LabError(f"no such folder: {chosen}. Leave the name out to open {copy}.")
         return chosen
-    source = installed_lessons(package_folder)
-    chosen = Path(folder or DEFAULT_COPY_FOLDER).resolve()
+    if checkout is not None:
+        # Not the lessons themselves: what a learner types there would meet the next `git pull`.
+        source: Path | None = checkout
+        chosen = checkout.parent / CHECKOUT_COPY_FOLDER
+    else:
+        source = installed_lessons(package_folder)
+        chosen = Path(folder or DEFAULT_COPY_FOLDER).resolve()
     if source is None:
         if chosen.is_dir():
             return chosen
@@ -97,16 +81,31 @@ def lessons_folder(folder: str | None, package_folder: Path = PACKAGE_FOLDER) ->
         )
     try:
         chosen.mkdir(parents=True, exist_ok=True)
-        copied, kept = copy_lessons(source, chosen)
+        _tell(refresh(source, chosen), chosen)
     except OSError as error:
         raise LabError(f"cannot copy the lessons to {chosen}: {error}") from error
-    if copied:
-        print(f"Copied {_count_of_files(copied)} to {chosen}")
-    if kept:
-        print(f"Kept {_count_of_files(kept)} of yours in {chosen}, other than this version's:")
-        for relative in kept:
-            print(f"  {relative}")
     return chosen
+
+
+def _tell(done: Refreshed, folder: Path) -> None:
+    if done.copied:
+        print(f"Copied {_count_of_files(done.copied)} to {folder}")
+    if done.corrected:
+        print(
+            f"Brought {_count_of_files(done.corrected)} up to date in {folder}; your answers stay:"
+        )
+        for relative in done.corrected:
+            num_both = done.both.get(relative, 0)
+            cells = (
+                "a cell that you changed" if num_both == 1 else f"{num_both} cells that you changed"
+            )
+            print(
+                f"  {relative}" + (f" ({cells}: the new text is below yours)" if num_both else "")
+            )
+    if done.kept:
+        print(f"Kept {_count_of_files(done.kept)} of yours in {folder}, other than this version's:")
+        for relative in done.kept:
+            print(f"  {relative}")
 
 
 def is_root() -> bool:

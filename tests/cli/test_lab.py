@@ -39,10 +39,22 @@ def checkout_package(tmp_path):
     return root / "dataflow"
 
 
-def test_a_checkout_opens_its_own_lessons_and_copies_nothing(checkout_package):
-    expected = checkout_package.parent / "lessons"
-    assert lab.lessons_folder(None, checkout_package) == expected
-    assert list(expected.iterdir()) == []
+def test_a_checkout_opens_a_copy_of_its_lessons(checkout_package, capsys):
+    root = checkout_package.parent
+    (root / "lessons" / "01_graphs.ipynb").write_text("one")
+    assert lab.lessons_folder(None, checkout_package) == root / "my-lessons"
+    assert (root / "my-lessons" / "01_graphs.ipynb").read_text() == "one"
+    assert "Copied 1 file" in capsys.readouterr().out
+    lab.lessons_folder(None, checkout_package)
+    assert capsys.readouterr().out == ""
+
+
+def test_git_ignores_the_copy(checkout):
+    done = subprocess.run(
+        ["git", "check-ignore", "my-lessons/01_graphs.ipynb", "my-lessons/.course/x"],
+        cwd=checkout, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert len(done.stdout.split()) == 2
 
 
 def test_a_checkout_can_open_another_folder(checkout_package, tmp_path):
@@ -56,7 +68,8 @@ def test_an_installed_package_copies_its_lessons(installed, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     folder = lab.lessons_folder(None, installed)
     assert folder == tmp_path / "dataflow-lessons"
-    copied = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+    files = [p.relative_to(folder) for p in folder.rglob("*") if p.is_file()]
+    copied = sorted(str(p) for p in files if p.parts[0] != ".course")
     assert copied == ["01_graphs.ipynb", os.path.join("images", "a.svg")]
     assert "Copied 2 files" in capsys.readouterr().out
 
@@ -64,6 +77,7 @@ def test_an_installed_package_copies_its_lessons(installed, tmp_path, monkeypatc
 def test_a_copy_never_overwrites_and_says_what_it_kept(installed, tmp_path, capsys):
     folder = lab.lessons_folder(str(tmp_path / "mine"), installed)
     (folder / "01_graphs.ipynb").write_text("my answers")
+    (installed / "_lessons" / "01_graphs.ipynb").write_text("another one")
     (installed / "_lessons" / "02_sessions.ipynb").write_text("two")
     capsys.readouterr()
     assert lab.lessons_folder(str(tmp_path / "mine"), installed) == folder
@@ -73,6 +87,25 @@ def test_a_copy_never_overwrites_and_says_what_it_kept(installed, tmp_path, caps
     assert "Copied 1 file to" in said
     assert "Kept 1 file of yours" in said
     assert "01_graphs.ipynb" in said
+
+
+def test_a_correction_goes_into_a_lesson_that_was_answered(installed, tmp_path, capsys):
+    lesson = installed / "_lessons" / "01_graphs.ipynb"
+    cells = [{"cell_type": "code", "id": i, "source": i, "metadata": {}} for i in "abc"]
+    lesson.write_text(json.dumps({"cells": cells}))
+    folder = lab.lessons_folder(str(tmp_path / "mine"), installed)
+    mine = json.loads((folder / "01_graphs.ipynb").read_text())
+    mine["cells"][1]["source"] = mine["cells"][2]["source"] = "my answer"
+    (folder / "01_graphs.ipynb").write_text(json.dumps(mine))
+    cells[0]["source"], cells[2]["source"] = "A", "C"
+    lesson.write_text(json.dumps({"cells": cells}))
+    capsys.readouterr()
+    lab.lessons_folder(str(folder), installed)
+    said = capsys.readouterr().out
+    assert "Brought 1 file up to date" in said and "a cell that you changed" in said
+    now = json.loads((folder / "01_graphs.ipynb").read_text())
+    sources = [cell["source"] for cell in now["cells"]]
+    assert sources[:3] == ["A", "my answer", "my answer"] and "```python\nC\n```" in sources[3]
 
 
 def test_a_dangling_link_of_the_learners_is_left_alone(installed, tmp_path):

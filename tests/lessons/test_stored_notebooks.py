@@ -9,12 +9,12 @@ import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Not what Jupyter saves beside them, nor what is installed in an environment.
+# Not what Jupyter saves beside them, nor what is installed in an environment, nor a learner's copy.
 NOTEBOOKS = sorted(
     path
     for path in ROOT.rglob("*.ipynb")
     if not any(
-        part.startswith(".") or part in ("node_modules", "build", "site")
+        part.startswith(".") or part in ("node_modules", "build", "site", "my-lessons")
         for part in path.relative_to(ROOT).parts
     )
 )
