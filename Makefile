@@ -29,7 +29,7 @@ PYTEST = $(BIN)/python -m pytest
 # PYTHONDONTWRITEBYTECODE is set each process would compile 85 modules. Takes 0.1 s when all are.
 COMPILE = $(BIN)/python -m compileall -q dataflow widgets/dataflow_widgets datasets || true
 
-.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu bench-widgets fuzz mutate cycles binder book site site-test lint format clean
+.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu bench-widgets fuzz mutate cycles binder book slides site site-test lint format clean
 
 help:
 	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
@@ -45,6 +45,7 @@ help:
 	@echo "make cycles         launch and stop fifty clusters, and see what is left of them"
 	@echo "make binder         build what binder/ describes, and run lessons in it in 2 GB"
 	@echo "make book           the lessons with their outputs, as a site"
+	@echo "make slides         lessons as slides, each deck one file (ARGS=\"5 10\": these)"
 	@echo "make site           the course as a site whose Python runs in the browser (PYODIDE=)"
 	@echo "make site-test      build that site and run its lessons whole in a browser (LESSONS=)"
 	@echo "make lint           ruff and mypy"
@@ -122,6 +123,9 @@ binder: $(VENV)/.installed-test $(BINDER_VENV)/.installed-binder
 
 book: $(VENV)/.installed-book
 	$(BIN)/python -m tools.book $(ARGS)
+
+slides: $(VENV)/.installed-book
+	$(BIN)/python -m tools.slides $(ARGS)
 
 # PYODIDE= names a folder of Pyodide's distribution (several joined by ":"), or an address; else the public one.
 site: $(VENV)/.installed-site

@@ -159,8 +159,8 @@ def without_formulas(text: str, formulas: list[str]) -> str:
     return _CODE_OR_FORMULA.sub(marked, text)
 
 
-def to_html(notebook: Any, title: str) -> str:
-    """The page. Nothing is loaded from elsewhere: the exporter's addresses are emptied."""
+def to_html(notebook: Any, title: str, template: str = TEMPLATE) -> str:
+    """The page by ``template``. Nothing is loaded from elsewhere: the exporter's addresses are emptied."""
     notebook = copy.deepcopy(notebook)
     formulas: list[str] = []
     for cell in notebook.cells:
@@ -169,7 +169,7 @@ def to_html(notebook: Any, title: str) -> str:
     exporter = HTMLExporter(
         template_name="lab",
         template_file="lesson.html.j2",
-        extra_loaders=[DictLoader({"lesson.html.j2": TEMPLATE})],
+        extra_loaders=[DictLoader({"lesson.html.j2": template})],
         exclude_input_prompt=True,
         exclude_output_prompt=True,
         mathjax_url="",

@@ -1,0 +1,46 @@
+"""A deck in Chromium: keys turn its pages, and nothing is asked of a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.tools.test_slides import lesson
+from tools.slides import main
+
+pytestmark = pytest.mark.browser
+
+
+def test_keys_turn_pages(chromium: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "lessons"
+    folder.mkdir()
+    nbformat.write(lesson(), folder / "01_graphs.ipynb")
+    assert main(["--lessons", str(folder), "--to", str(tmp_path)]) == 0
+    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    asked: list[str] = []
+    page.on("request", lambda r: asked.append(r.url))
+    page.goto((tmp_path / "01_graphs.html").as_uri())
+
+    def seen() -> str:
+        (shown,) = page.locator("section.slide:visible").all()
+        return str(shown.inner_text())
+
+    assert seen().startswith("1 · Graphs") and page.inner_text("#place") == "1 of 4"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
+    assert seen().startswith("Edges nodes") and "42" in seen()
+    page.keyboard.press(" ")
+    assert seen().startswith("Edges <and> nodes ...") and "last words" in seen()
+    page.keyboard.press("End")
+    assert page.inner_text("#place") == "4 of 4" and "Exercises" in seen()
+    page.reload()
+    assert page.inner_text("#place") == "4 of 4"
+    page.keyboard.press("Home")
+    assert seen().startswith("1 · Graphs")
+    page.emulate_media(media="print")
+    assert page.locator("section.slide:visible").count() == 4
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    page.close()
