@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dataflow.capabilities import MACHINE_CODE, why_not
 from dataflow.device_spec import DeviceSpec
@@ -19,12 +19,16 @@ from dataflow.kernels.loader import get_kernel
 from dataflow.kernels.registry import cpu_only_reason
 from dataflow.placement.groups import Groups, join_colocated, reference_inputs
 
+if TYPE_CHECKING:
+    from dataflow.runtime.config import ConfigProto
+
+
 _THIS_TASK = "/job:localhost/task:0"
 #: The types of variables that a GPU holds, as in TensorFlow.
 _VARIABLE_TYPES = frozenset({"float16", "float32", "float64", "complex64", "complex128", "int64"})
 
 
-def local_devices(config: Any, num_gpus: int, task: str = _THIS_TASK) -> list[str]:
+def local_devices(config: ConfigProto | None, num_gpus: int, task: str = _THIS_TASK) -> list[str]:
     """The devices of this process by full name; ``device_count`` says how many CPUs it shows."""
     counts = getattr(config, "device_count", None) or {}
     num_cpus = max(1, int(counts.get("CPU", 1)))
@@ -37,7 +41,7 @@ def local_devices(config: Any, num_gpus: int, task: str = _THIS_TASK) -> list[st
 def place(
     ops: Iterable[Operation],
     devices: list[str],
-    config: Any,
+    config: ConfigProto | None,
     pin_of: Callable[[Operation], str] = lambda op: op.device,
 ) -> dict[Operation, str]:
     """The device of every node. ``pin_of`` gives what a node asks for; ``""`` for nothing.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dataflow.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dataflow.rewrites.rules import Rule
 
 
 class Hit(NamedTuple):
@@ -25,7 +28,7 @@ class Hit(NamedTuple):
     source: str = ""
 
     @classmethod
-    def of(cls, rule: Any, tensor: Tensor, replacement: Tensor) -> Hit:
+    def of(cls, rule: Rule, tensor: Tensor, replacement: Tensor) -> Hit:
         """The entry for an application of a rule."""
         equation = (rule.__doc__ or rule.__name__).strip().splitlines()[0]
         return cls(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from dataflow.runtime.config import ConfigProto
+
 
 #: The largest constant that folding makes, unless `OptimizerOptions` says otherwise.
 MAX_FOLDED_BYTES = 10 * 1024 * 1024
@@ -55,7 +59,7 @@ class RewriteOptions(NamedTuple):
         return cls(**off | dict.fromkeys(names, True))
 
     @classmethod
-    def from_config(cls, config: Any) -> RewriteOptions | None:
+    def from_config(cls, config: ConfigProto) -> RewriteOptions | None:
         """The options of a `ConfigProto`; ``None`` when everything is off."""
         options = config.graph_options.optimizer_options
         rewriter = config.graph_options.rewrite_options

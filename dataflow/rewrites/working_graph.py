@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.graph import Graph
 from dataflow.graph.op_traits import OpTraits
@@ -12,6 +12,9 @@ from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.gradual import Steps, finish, in_steps
 from dataflow.rewrites.prune import needed_operations
+
+if TYPE_CHECKING:
+    from dataflow.graph.op_def import OpDef
 
 
 class _Arg(OpTraits):
@@ -110,7 +113,12 @@ class WorkingGraph:
         self.origin_ops = {op for op in self._ops.values() if op.op_def is not _ARG}
 
     def _add(
-        self, name: str, op_def: Any, inputs: list[Tensor], attrs: dict[str, Any], origin: Operation
+        self,
+        name: str,
+        op_def: OpDef,
+        inputs: list[Tensor],
+        attrs: dict[str, Any],
+        origin: Operation,
     ) -> Operation:
         graph = self.graph
         op = Operation(graph, name, op_def, inputs, [], attrs, origin.device, origin.frames)
@@ -259,7 +267,7 @@ class WorkingGraph:
         """Drops cached orders; call it after changing an edge without `replace`."""
         self._needed = None
 
-    def add_unary(self, op_def: Any, tensor: Tensor, name: str) -> Tensor:
+    def add_unary(self, op_def: OpDef, tensor: Tensor, name: str) -> Tensor:
         """Adds a node with one input and one output like it; its origin is the input's."""
         base = name
         while name.lower() in self.graph.names_in_use:

@@ -162,7 +162,7 @@ def _ends_in_place(op: Operation) -> bool:
     return not program.reduction and last.in_place and not last.is_bool
 
 
-def _function(op_type: str, output_type: Any) -> Callable[..., Any]:
+def _function(op_type: str, output_type: type[np.generic]) -> Callable[..., Any]:
     """``f(inputs..., out)`` for an instruction of one statement."""
     (statement,) = INSTRUCTIONS[op_type].statements
     names = ["a", "b"][: 2 if "{1}" in statement else 1]
@@ -171,7 +171,7 @@ def _function(op_type: str, output_type: Any) -> Callable[..., Any]:
     return eval(f"lambda {', '.join(names)}, out: {text}", scope)  # type: ignore[no-any-return]
 
 
-def _add_up(inputs: list[Any], out: Any) -> Any:
+def _add_up(inputs: list[Any], out: np.ndarray) -> Any:
     for other in inputs[1:]:
         if other.shape != inputs[0].shape:
             raise ValueError(

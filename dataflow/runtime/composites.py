@@ -57,7 +57,7 @@ def _feed_slices(slices: IndexedSlices, value: Any) -> Any:
 
 
 def _fetch_ragged(rt: RaggedTensor) -> Any:
-    def rebuild(parts: Any) -> Any:
+    def rebuild(parts: list[Any]) -> Any:
         values = parts[0]
         for splits in reversed(parts[1:]):
             values = RaggedTensorValue(values, splits)

@@ -6,7 +6,7 @@ Plain Python objects rather than protocol buffers: they can be made without load
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class Options:
@@ -39,6 +39,10 @@ class Options:
         self.__dict__.update(copy.deepcopy(other.__dict__))
 
     MergeFrom = CopyFrom
+
+    if TYPE_CHECKING:
+        # Options are attributes whose names stand in ``_defaults``.
+        def __getattr__(self, name: str) -> Any: ...
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.__dict__ == other.__dict__

@@ -465,7 +465,7 @@ def gives_turns(run: Callable[..., Result]) -> Callable[..., Result]:
         return run
 
     @functools.wraps(run)
-    def run_and_let_run(*args: Any, **kwargs: Any) -> Result:
+    def run_and_let_run(*args: object, **kwargs: object) -> Result:
         result = run(*args, **kwargs)
         if scheduler.tasks and scheduler.depth == 0:
             scheduler.let_run(inside_library=True)

@@ -8,6 +8,7 @@ from here later.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 from dataflow.capabilities import THREADS
@@ -25,7 +26,7 @@ def counted(function: Callable[..., Result]) -> Callable[..., Result]:
     if THREADS:
         return function
 
-    def run(*arguments: Any) -> Result:
+    def run(*arguments: object) -> Result:
         outer = here.may_leave, here.kept
         here.may_leave, here.kept = False, None  # the kernel around this plan cannot be left now
         scheduler.depth += 1
@@ -41,7 +42,9 @@ def counted(function: Callable[..., Result]) -> Callable[..., Result]:
 class CooperativeRest(Rest):
     """As `Rest`, in one thread. ``blocked`` are the lines whose op waits, by number."""
 
-    def __init__(self, overlap: Overlap, frame: Any, first: WouldBlock, kept: Any) -> None:
+    def __init__(
+        self, overlap: Overlap, frame: FrameType, first: WouldBlock, kept: dict[str, Any]
+    ) -> None:
         super().__init__(overlap, frame)
         self.blocked: dict[int, WouldBlock] = {self.first: first}
         #: What the kernels of blocked lines keep (`KernelContext.carried`).
@@ -117,7 +120,7 @@ class CooperativeRest(Rest):
         else:  # by the line, so that its node is named
             self._run_line(i, self.overlap.code(i, "raise error"), {"error": error})
 
-    def _run_line(self, i: int, code: Any, names: dict[str, Any]) -> None:
+    def _run_line(self, i: int, code: CodeType, names: dict[str, Any]) -> None:
         here.may_leave = True
         here.kept = self.kept.setdefault(i, {})
         scheduler.depth += 1

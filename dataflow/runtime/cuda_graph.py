@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from dataflow.kernels.cuda.memory import is_out_of_memory
 from dataflow.kernels.xp import array_module
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.transfers import Placed
+
+if TYPE_CHECKING:
+    from dataflow.runtime.plan import Plan
+
 
 #: Runs with the same shapes before a plan is captured: kernels are compiled by then.
 _RUNS_BEFORE_CAPTURE = 3
@@ -65,7 +69,7 @@ def why_not(placed: Placed) -> str:
 class CudaGraphs:
     """The CUDA graphs of one plan, by the shapes of its feeds."""
 
-    def __init__(self, plan: Any, placed: Placed) -> None:
+    def __init__(self, plan: Plan, placed: Placed) -> None:
         self._plan = plan
         self._placed = placed
         self._index = int(next(iter(placed.kernel_devices.values())).partition(":")[2])
@@ -198,7 +202,7 @@ class _Graph:
         return self._work.fetch()
 
 
-def _body(plan: Any, placed: Placed, copied: Sequence[Tensor]) -> Any:
+def _body(plan: Plan, placed: Placed, copied: Sequence[Tensor]) -> Any:
     """The plan's function with inputs and outputs on the device.
 
     It takes the feeds, of which it may use only the shapes, and their copies.

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dataflow.kernels.xp import gpus
 from dataflow.placement.placer import local_devices
+
+if TYPE_CHECKING:
+    from dataflow.runtime.config import ConfigProto
+    from dataflow.runtime.session import BaseSession
 
 
 class DeviceAttributes(NamedTuple):
@@ -30,12 +34,12 @@ def _memory_bytes() -> int:
         return 0
 
 
-def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
+def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
     """The devices that ops can be pinned to here, as ``session_config.device_count`` has it."""
     return _described(local_devices(session_config, num_gpus=len(gpus()), task=""))
 
 
-def session_devices(session: Any) -> list[DeviceAttributes]:
+def session_devices(session: BaseSession) -> list[DeviceAttributes]:
     """The devices of a session: those of its cluster, or of this process."""
     if session.remote is not None:
         return session.remote.list_devices()  # type: ignore[no-any-return]

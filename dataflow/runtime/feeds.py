@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,16 +12,20 @@ from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.xp import to_host
 
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+
+
 #: (type of key, function(key, value) -> list of (tensor, value))
 _expanders: list[tuple[Any, Callable[[Any, Any], list[tuple[Any, Any]]]]] = []
 
 
-def register_feed_expander(base_type: Any, function: Callable[[Any, Any], Any]) -> None:
+def register_feed_expander(base_type: type, function: Callable[[Any, Any], Any]) -> None:
     """A key of ``base_type`` stands for several tensors (as a SparseTensor does)."""
     _expanders.append((base_type, function))
 
 
-def flatten_feeds(graph: Any, feed_dict: dict[Any, Any]) -> dict[Tensor, Any]:
+def flatten_feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, Any]:
     """The feeds by tensor; names and composite keys resolved.
 
     Raises `TypeError` for a key that is not a tensor, `ValueError` for one that may not be fed.
@@ -85,7 +89,7 @@ def make_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:
     is_string = dtype.kind == "S"
     scalar_type = None if is_string else numpy_dtype.type
 
-    def convert(value: Any) -> Any:
+    def convert(value: object) -> Any:
         if type(value) is np.ndarray and value.dtype is numpy_dtype and not is_string:
             array = value
         else:
@@ -102,7 +106,11 @@ def make_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:
 
 
 def _to_array(
-    tensor: Tensor, value: Any, numpy_dtype: Any, is_string: bool, scalar_types: tuple[type, ...]
+    tensor: Tensor,
+    value: Any,
+    numpy_dtype: np.dtype[Any],
+    is_string: bool,
+    scalar_types: tuple[type, ...],
 ) -> Any:
     if isinstance(value, Tensor) or hasattr(value, "_dense_var_to_tensor"):
         raise TypeError(

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+    from dataflow.runtime.session import BaseSession
+
 
 #: type -> (function(fetch) -> (list of tensors, rebuild(list of values) -> value))
 _expanders: list[tuple[Any, Callable[[Any], tuple[list[Any], Callable[[list[Any]], Any]]]]] = []
 
 
-def register_fetch_expander(base_type: Any, function: Callable[[Any], Any]) -> None:
+def register_fetch_expander(base_type: type, function: Callable[[Any], Any]) -> None:
     """Fetches of ``base_type`` stand for several tensors: ``function(f) -> (parts, rebuild)``."""
     _expanders.insert(0, (base_type, function))
 
@@ -44,7 +49,7 @@ def cache_key(fetches: Any) -> Any:
 class FetchPlan:
     """What a fetch structure needs: ``tensors`` and ``operations`` (unique), and how to rebuild."""
 
-    def __init__(self, graph: Any, fetches: Any, session: Any = None) -> None:
+    def __init__(self, graph: Graph, fetches: Any, session: BaseSession | None = None) -> None:
         self.tensors: list[Tensor] = []
         self.operations: list[Operation] = []
         self._graph = graph

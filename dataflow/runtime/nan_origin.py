@@ -320,7 +320,7 @@ def _binder(plan: Plan, again: bool) -> Callable[..., Any]:
         if not again:
             return kernel
 
-        def draw(*arguments: Any) -> Any:
+        def draw(*arguments: object) -> Any:
             before = state["stream"] = stream.copy()
             kernel(*arguments)
             drawn = before.blocks - stream.blocks

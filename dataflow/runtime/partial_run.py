@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.tensor import Tensor
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
 
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
+
 
 class PartialRun:
     """The state of one partial run: computed values are kept, as if fed, for later calls."""
 
-    def __init__(self, session: Any, fetches: Any, feeds: Any) -> None:
+    def __init__(self, session: BaseSession, fetches: Any, feeds: Iterable[Any]) -> None:
         graph = session.graph
         self._session = session
         self._fetchable = FetchPlan(graph, list(fetches))
         self._feedable = {graph.as_graph_element(f, allow_operation=False) for f in feeds}
         self._known: dict[Tensor, Any] = {}
 
-    def run(self, fetches: Any, feed_dict: Any) -> Any:
+    def run(self, fetches: Any, feed_dict: Mapping[Any, Any]) -> Any:
         """Computes ``fetches`` from everything fed and computed so far."""
         session = self._session
         wanted = FetchPlan(session.graph, fetches)

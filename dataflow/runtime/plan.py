@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,11 @@ from dataflow.runtime.resources import KernelContext
 from dataflow.runtime.run_errors import annotate_error
 from dataflow.runtime.waiting import HandedOver, Overlap
 
+if TYPE_CHECKING:
+    from dataflow.rewrites.engine import Watch
+    from dataflow.runtime.session import BaseSession
+
+
 #: Smaller plans are not checked for NaN: they run in microseconds, and its origin is obvious.
 LEAST_WATCHED = 8
 #: Rewriting does not pay for a graph that runs only once or twice.
@@ -51,7 +56,7 @@ class _FunctionState(dict[str, Any]):
     """The state of an op in a bound function."""
 
 
-def is_kept_by_function(context: Any) -> bool:
+def is_kept_by_function(context: KernelContext) -> bool:
     """Whether the op with this context is part of a bound function."""
     return isinstance(context.state, _FunctionState)
 
@@ -65,7 +70,7 @@ class Plan:
 
     def __init__(
         self,
-        session: Any,
+        session: BaseSession,
         fetches: FetchPlan,
         feeds: list[Tensor],
         kept_by_function: dict[str, dict[str, Any]] | None = None,
@@ -118,7 +123,7 @@ class Plan:
 
     def rewrite(
         self,
-        watch: Any = None,
+        watch: Watch | None = None,
         arguments: list[Any] | None = None,
         num_hits: int | None = None,
     ) -> None:
@@ -134,7 +139,7 @@ class Plan:
 
     def _rewrite_gradually(
         self,
-        watch: Any = None,
+        watch: Watch | None = None,
         arguments: list[Any] | None = None,
         num_hits: int | None = None,
     ) -> Steps[None]:
@@ -201,7 +206,7 @@ class Plan:
             self._before = placed, generated
             return
 
-        def checked(*arguments: Any) -> Any:
+        def checked(*arguments: object) -> Any:
             if guard(arguments):
                 return function(*arguments)
             self._use(*self._before)
@@ -279,7 +284,7 @@ class Plan:
             self.bind_kernel,
             self.bind_variable,
             trace=trace,
-            reuse=final and self._options.reuse,
+            reuse=final and self._options is not None and self._options.reuse,
             threads=self._num_threads() if final else 1,
             kernel_threads=self.session.config.intra_op_parallelism_threads,
             check=None if trace else self._nan_check(placed),
@@ -367,7 +372,7 @@ class Plan:
     def op_state(self, op_name: str) -> dict[str, Any]:
         """An op's state between runs: for the life of the session or of a bound function."""
         if self._kept_by_function is None:
-            return self.session.op_state(op_name)  # type: ignore[no-any-return]
+            return self.session.op_state(op_name)
         return self._kept_by_function.setdefault(op_name, _FunctionState())
 
     def bind_variable(self, op: Operation) -> Any:
@@ -444,7 +449,7 @@ def generator_of(
     """The generator of placed nodes' function; kernels and constants are bound on their devices."""
     where = placed.kernel_devices
 
-    def bind_constant(op: Operation, value: Any) -> Any:
+    def bind_constant(op: Operation, value: np.ndarray) -> Any:
         if op not in where:
             return value
         return on_device(where[op], array_module(where[op]).asarray)(value)

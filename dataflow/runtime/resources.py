@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Hashable
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +22,10 @@ from dataflow.runtime.cooperative import (
     belongs_to_thread,
     scheduler,
 )
+
+if TYPE_CHECKING:
+    from dataflow.kernels.observable_condition import WatchedCondition
+
 
 #: How long an op waits before another thread continues its step (see `runtime.waiting`).
 GRACE_SECONDS = 0.001
@@ -82,7 +87,7 @@ class Cancellation:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._callbacks: dict[int, Callable[[], object]] = {}
         self._next = 0
         self.cancelled = False
 
@@ -94,7 +99,7 @@ class Cancellation:
         """The holder of a lock that a kernel takes now: the calling thread, whose runs do not overlap."""
         return holder()
 
-    def register(self, callback: Callable[[], None]) -> int:
+    def register(self, callback: Callable[[], object]) -> int:
         """``callback`` is called at cancellation (at once when it has happened already)."""
         with self._lock:
             if not self.cancelled:
@@ -126,7 +131,7 @@ class Postponed(BaseException):
     ``ready()`` is true. Without one the kernel must be called again on a thread that may wait.
     """
 
-    def __init__(self, condition: Any, ready: Callable[[], bool]) -> None:
+    def __init__(self, condition: WatchedCondition | None, ready: Callable[[], bool]) -> None:
         super().__init__("a kernel was postponed")
         self.condition = condition
         self.ready = ready
@@ -306,7 +311,7 @@ class ResourceManager:
         """The resource or ``None``."""
         return self._resources.get((container, kind, name))
 
-    def put(self, container: str, kind: str, name: str, value: Any) -> None:
+    def put(self, container: str, kind: str, name: str, value: object) -> None:
         """Stores a resource, replacing an older one."""
         with self._lock:
             self._resources[(container, kind, name)] = value
@@ -366,7 +371,7 @@ class KernelContext:
 
     def __init__(
         self,
-        xp: Any,
+        xp: ModuleType,
         op_name: str,
         attrs: dict[str, Any],
         resources: ResourceManager,
@@ -417,7 +422,7 @@ class KernelContext:
         return found
 
     def postpone_unless(
-        self, condition: Any, ready: Callable[[], bool], again: bool = True
+        self, condition: WatchedCondition, ready: Callable[[], bool], again: bool = True
     ) -> None:
         """Raise `Postponed` where this thread may not wait and the kernel is not ``ready()``.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dataflow.errors import (
     FailedNode,
@@ -25,6 +25,10 @@ from dataflow.kernels.cuda.memory import (
 from dataflow.kernels.xp import is_device_array
 from dataflow.ops.transfer import COPIES
 
+if TYPE_CHECKING:
+    from dataflow.runtime.codegen import GeneratedPlan
+    from dataflow.runtime.resources import ResourceManager
+
 
 def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: str) -> Any:
     """The node whose line raised, and the plan's local variables at that time."""
@@ -39,11 +43,17 @@ def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: s
     return op, local_values
 
 
+class _Session(Protocol):
+    """A session, or what a task of a cluster has in its place."""
+
+    resources: ResourceManager
+
+
 def annotate_error(
     error: Exception,
-    generated: Any,
+    generated: GeneratedPlan,
     origin: dict[Operation, Operation] | None = None,
-    session: Any = None,
+    session: _Session | None = None,
 ) -> Exception:
     """An `OpError` that names the node: its type, inputs with their shapes now, and its origin.
 
@@ -63,7 +73,7 @@ def annotate_error(
     return annotated
 
 
-def _held_by(session: Any) -> str:
+def _held_by(session: _Session | None) -> str:
     """Which variables and CUDA graphs hold GPU memory; the graphs release theirs."""
     variables = [] if session is None else session.resources.items("variable")
     held = [(n, v.array.nbytes) for n, v in variables if is_device_array(v.array)]
@@ -77,7 +87,7 @@ def _held_by(session: Any) -> str:
 
 
 def _annotated(
-    error: Exception, generated: Any, origin: dict[Operation, Operation] | None
+    error: Exception, generated: GeneratedPlan, origin: dict[Operation, Operation] | None
 ) -> Exception:
     op, local_values = failing_op(error, generated.line_ops, generated.filename)
     if op is None:
@@ -144,7 +154,7 @@ def _failed_node(op: Operation, values: list[Any], text: str) -> FailedNode | No
     )
 
 
-def _value_of(tensor: Tensor, generated: Any, local_values: dict[str, Any]) -> Any:
+def _value_of(tensor: Tensor, generated: GeneratedPlan, local_values: dict[str, Any]) -> Any:
     """The value that a tensor had when the plan stopped; ``None`` if it was already dropped."""
     name = generated.values.get(tensor, "")
     value: Any = local_values.get(name)

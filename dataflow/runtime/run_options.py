@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from dataflow.runtime.config import RunOptions
 from dataflow.runtime.waiting import within
 
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.stepper import Trace
+
 
 def run_with_options(
-    session: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
+    session: BaseSession,
+    fetches: Any,
+    feed_dict: Mapping[Any, Any] | None,
+    options: RunOptions | None,
+    run_metadata: Any,
 ) -> Any:
     """As `Session.run`; fills ``run_metadata`` with step statistics when tracing is on.
 
@@ -30,7 +39,9 @@ def run_with_options(
     return trace.result
 
 
-def _with_timeout(session: Any, fetches: Any, feed_dict: Any, timeout_ms: int) -> Any:
+def _with_timeout(
+    session: BaseSession, fetches: Any, feed_dict: Mapping[Any, Any] | None, timeout_ms: int
+) -> Any:
     """Runs, and cancels ops that are still waiting when the time is up."""
     if session.remote is not None:
         return session.remote.run(fetches, feed_dict, timeout_ms / 1000)[0]
@@ -38,7 +49,7 @@ def _with_timeout(session: Any, fetches: Any, feed_dict: Any, timeout_ms: int) -
         return session.run_now(fetches, feed_dict)
 
 
-def fill_metadata(run_metadata: Any, trace: Any, started_seconds: float) -> None:
+def fill_metadata(run_metadata: Any, trace: Trace, started_seconds: float) -> None:
     """Writes a recorded run into a ``RunMetadata`` protocol buffer."""
     devices: dict[str, Any] = {}
     ran = {step.op_name for step in trace.steps}
@@ -69,7 +80,7 @@ def fill_metadata(run_metadata: Any, trace: Any, started_seconds: float) -> None
             description.allocation_description.allocated_bytes = int(value.nbytes)
 
 
-def _input_names(trace: Any, op_name: str, ran: set[str]) -> list[str]:
+def _input_names(trace: Trace, op_name: str, ran: set[str]) -> list[str]:
     """What a node read, control inputs with a ``^``; a node that did not run stands for its own.
 
     Such a node is an Identity or a group whose work was left out, so that its readers wait for what

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import threading
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import UnimplementedError
 from dataflow.graph.default_stacks import (
@@ -35,11 +35,16 @@ from dataflow.runtime.plan import Plan
 from dataflow.runtime.resources import Cancellation, ResourceManager
 from dataflow.runtime.waiting import within
 
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+    from dataflow.runtime.config import RunOptions
+
+
 _MAX_PLANS = 512
 RUN_ARGUMENTS = ("fetches", "feed_dict", "options", "run_metadata")
 
 
-def _session_handle(tensor: Tensor, value: Any, session: Any) -> Any:
+def _session_handle(tensor: Tensor, value: bytes, session: BaseSession) -> Any:
     from dataflow.ops.session_handles import TensorHandle
 
     return TensorHandle(value.decode(), tensor.op.inputs[0].dtype.base_dtype, session)
@@ -51,7 +56,12 @@ register_fetch_wrapper("GetSessionHandle", _session_handle)
 class BaseSession:
     """What all sessions share: fetches and feeds, the cache of plans, opening and closing."""
 
-    def __init__(self, target: str | bytes = "", graph: Any = None, config: Any = None) -> None:
+    def __init__(
+        self,
+        target: str | bytes = "",
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
+    ) -> None:
         if graph is None:
             graph = default_graph()
         elif not hasattr(graph, "get_operations"):
@@ -71,7 +81,8 @@ class BaseSession:
         self.lock = threading.RLock()
         #: How long the ops of a run may wait, in milliseconds; 0 for ever.
         self._timeout_ms: int = getattr(self.config, "operation_timeout_in_ms", 0) or 0
-        self._plans: dict[Any, Plan] = _TimedPlans() if self._timeout_ms and not target else {}
+        #: By fetches and fed tensors: a `Plan`, or a remote session's in its place.
+        self._plans: dict[Any, Any] = _TimedPlans() if self._timeout_ms and not target else {}
         self._seen_mutations = graph.num_mutations
         self._closed = False
         self.local_devices = local_devices(self.config, num_gpus=len(gpus()))
@@ -115,10 +126,10 @@ class BaseSession:
     def run(
         self,
         fetches: Any,
-        feed_dict: Any = None,
-        options: Any = None,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
         run_metadata: Any = None,
-        **misspelled: Any,
+        **misspelled: object,
     ) -> Any:
         """Computes ``fetches`` and returns their values in the same structure.
 
@@ -151,7 +162,13 @@ class BaseSession:
             return self._run_slowly(fetches, feed_dict, options, run_metadata)
         return plan.run(feed_dict.values() if feed_dict else ())
 
-    def _run_slowly(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+    def _run_slowly(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None,
+        options: RunOptions | None,
+        run_metadata: Any,
+    ) -> Any:
         """The first run of a combination, and runs that somebody watches."""
         self.check_open()
         if run_metadata is not None or options is not None:
@@ -163,7 +180,7 @@ class BaseSession:
                 return self.run_now(fetches, feed_dict)
         return self.run_now(fetches, feed_dict)
 
-    def run_now(self, fetches: Any, feed_dict: Any) -> Any:
+    def run_now(self, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> Any:
         if events.listeners and (runner := events.runner_here()) is not None:
             return runner(self, fetches, feed_dict)
         if self.remote is not None:
@@ -182,7 +199,7 @@ class BaseSession:
             )
         return result
 
-    def _keep_remote(self, remote: Any, fetches: Any, feed_dict: Any) -> None:
+    def _keep_remote(self, remote: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> None:
         """Cache the remote plan for these fetches and feeds, where `run` finds it."""
         with self.lock:
             if self._graph.num_mutations != self._seen_mutations:
@@ -200,7 +217,7 @@ class BaseSession:
             except TypeError:
                 pass  # the fetches have no key
 
-    def plan_for(self, fetches: Any, feed_dict: Any) -> tuple[Plan, list[Any]]:
+    def plan_for(self, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> tuple[Plan, list[Any]]:
         """The plan for a combination, from the cache where possible, and the values to feed."""
         feeds = flatten_feeds(self._graph, feed_dict) if feed_dict else {}
         with self.lock:
@@ -233,7 +250,7 @@ class BaseSession:
         return plan, list(feeds.values())
 
     def make_callable(
-        self, fetches: Any, feed_list: Any = None, accept_options: bool = False
+        self, fetches: Any, feed_list: Iterable[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
         """A function that runs ``fetches``, fed by its arguments in the order of ``feed_list``.
 
@@ -279,13 +296,13 @@ class BaseSession:
 
         return call
 
-    def needed(self, fetches: Any, feed_dict: Any = None) -> set[str]:
+    def needed(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> set[str]:
         """Names of the nodes that a run would compute: what is left after pruning."""
         plan = FetchPlan(self._graph, fetches)
         feeds = flatten_feeds(self._graph, feed_dict) if feed_dict else {}
         return {op.name for op in needed_operations(plan.tensors, plan.operations, feeds)}
 
-    def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
+    def explain(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """What the engine would do in a run, without running it: an `introspect.explain.Explanation`.
 
         It holds the graph before and after the rewrites, the journal of rewrites with their
@@ -302,7 +319,7 @@ class BaseSession:
         self.check_open()
         return provided("explain")(self, fetches, feed_dict)
 
-    def find_nan(self, fetches: Any, feed_dict: Any = None) -> Any:
+    def find_nan(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """The first node of a run that makes a NaN, or else an infinity, of finite inputs.
 
         Returns a `runtime.nan_origin.NonFiniteOrigin` with the node's name, type, inputs in short
@@ -330,13 +347,15 @@ class BaseSession:
         plan, values = self.plan_for(fetches, feed_dict)
         return nan_origin.find(plan, plan.convert_feeds(values))
 
-    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
+    def partial_run_setup(self, fetches: Any, feeds: Iterable[Any] | None = None) -> Any:
         """Prepares `partial_run`: one computation whose fetches and feeds are given step by step."""
         from dataflow.runtime.partial_run import PartialRun
 
         return PartialRun(self, fetches, feeds or [])
 
-    def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
+    def partial_run(
+        self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
+    ) -> Any:
         """Continues a computation prepared by `partial_run_setup`."""
         return handle.run(fetches, feed_dict or {})
 
@@ -381,7 +400,9 @@ class BaseSession:
         state = "closed" if self._closed else f"{len(self._plans)} plans"
         return f"<tf.{type(self).__name__}{where}: {self._graph.version} nodes, {state}>"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> Any:
         from dataflow.graph.display import mimebundle
 
         return mimebundle(self, include, exclude)
@@ -430,7 +451,12 @@ class Session(BaseSession):
     Subnormal numbers (below 1.2e-38 in float32) count as zero in a run, as in TensorFlow.
     """
 
-    def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
+    def __init__(
+        self,
+        target: str | bytes = "",
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
+    ) -> None:
         super().__init__(target, graph, config)
         self._entered: list[Any] = []
 
@@ -448,7 +474,9 @@ class Session(BaseSession):
         self.close()
 
     @staticmethod
-    def reset(target: str, containers: Any = None, config: Any = None) -> None:
+    def reset(
+        target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
+    ) -> None:
         """Clears the variables (of the given containers) on a server."""
         provided("cluster").reset(target, containers, config)
 
@@ -456,7 +484,12 @@ class Session(BaseSession):
 class InteractiveSession(BaseSession):
     """A session that is the default from its creation until it is closed, for notebooks."""
 
-    def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
+    def __init__(
+        self,
+        target: str | bytes = "",
+        graph: Graph | None = None,
+        config: ConfigProto | None = None,
+    ) -> None:
         super().__init__(target, graph, config)
         self._explicit_graph = graph
         if graph is not None:
@@ -472,7 +505,7 @@ class InteractiveSession(BaseSession):
         super().close()
 
 
-def _run_immediately(graph: Any, fetches: list[Any], fed: dict[Tensor, Any]) -> list[Any]:
+def _run_immediately(graph: Graph | None, fetches: list[Any], fed: dict[Tensor, Any]) -> list[Any]:
     with Session(graph=graph) as session:
         return session.run(fetches, fed)  # type: ignore[no-any-return]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from dataflow.runtime.ownership import detach
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.run_errors import annotate_error
 from dataflow.runtime.value_sample import ValueSample, not_finite, sample_of, size_of
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
+
 
 #: What a recording keeps of each value: all of it, a sample, its size, or nothing.
 Keep = bool | Literal["sampled", "sizes"]
@@ -104,7 +108,11 @@ class Trace(NamedTuple):
 
 
 def record(
-    session: Any, fetches: Any, feed_dict: Any = None, values: Keep = True, catch: bool = False
+    session: BaseSession,
+    fetches: Any,
+    feed_dict: Mapping[Any, Any] | None = None,
+    values: Keep = True,
+    catch: bool = False,
 ) -> Trace:
     """Runs ``fetches`` once and keeps every node's outputs, in the order they were computed.
 

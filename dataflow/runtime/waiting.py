@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dataflow.capabilities import THREADS
@@ -115,7 +115,7 @@ class Overlap:
         yield from op.control_inputs
 
     def _interruptible(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: object) -> Any:
             outer = here.waiter
             waiter = here.waiter = _First(self, sys._getframe(1))
             value, error = None, None
@@ -137,7 +137,7 @@ class Overlap:
         """The kernel, which leaves the function of the plan where it would have to wait."""
         from dataflow.runtime.cooperative_step import CooperativeRest
 
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: object) -> Any:
             outer = here.may_leave, here.kept
             kept: dict[Any, Any] = {}
             here.may_leave, here.kept = True, kept
@@ -154,7 +154,7 @@ class Overlap:
     def _in_thread(self, kernel: Callable[..., Any], op: Operation) -> Callable[..., Any]:
         """The kernel, called in a thread of its own; waiting for it is like waiting for a queue."""
 
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: object) -> Any:
             condition = threading.Condition()
             outcome: list[tuple[Any, BaseException | None]] = []
 
@@ -242,13 +242,15 @@ class _First(Waiter):
 
     __slots__ = ("_frame", "_overlap", "cancellation", "rest")
 
-    def __init__(self, overlap: Overlap, frame: Any) -> None:
-        self._overlap, self._frame = overlap, frame
+    def __init__(self, overlap: Overlap, frame: FrameType) -> None:
+        self._overlap = overlap
+        self._frame: FrameType | None = frame
         self.rest: Rest | None = None
         self.cancellation: Cancellation | None = None
 
     def go_on(self) -> None:
         if self.rest is None:
+            assert self._frame is not None  # it goes when there is a rest
             self.rest = Rest(self._overlap, self._frame)
             self.cancellation = self.rest.cancellation
             self.rest.start_worker()
@@ -279,7 +281,7 @@ class Rest:
     again when the op is done.
     """
 
-    def __init__(self, overlap: Overlap, frame: Any) -> None:
+    def __init__(self, overlap: Overlap, frame: FrameType) -> None:
         self.overlap = overlap
         self.cancellation = Cancellation()
         self.changed = threading.Condition()

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.capabilities import THREADS
 from dataflow.cluster.execution.combination import (
@@ -37,6 +37,10 @@ from dataflow.runtime.fetches import FetchPlan, cache_key
 from dataflow.runtime.ownership import detach
 from dataflow.runtime.stepper import Trace
 
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+    from dataflow.runtime.config import ConfigProto
+
 
 class RemotePlan(NamedTuple):
     """A combination of fetches and feeds, as a session keeps it."""
@@ -52,7 +56,9 @@ class RemotePlan(NamedTuple):
 class RemoteSession:
     """A session on a cluster. `run` returns the values, and for the widgets the nodes that pruning left."""
 
-    def __init__(self, backend: LocalMaster | RemoteMaster, graph: Any, config: Any) -> None:
+    def __init__(
+        self, backend: LocalMaster | RemoteMaster, graph: Graph, config: ConfigProto | None
+    ) -> None:
         self.backend = backend
         self.graph = graph
         self._timeout_seconds = timeout_of(config)
@@ -64,7 +70,7 @@ class RemoteSession:
     def run(
         self,
         fetches: Any,
-        feed_dict: Any = None,
+        feed_dict: Mapping[Any, Any] | None = None,
         timeout_seconds: float | None = None,
         until: Callable[[], bool] | None = None,
     ) -> tuple[Any, frozenset[str], list[str], list[str]]:
@@ -80,7 +86,7 @@ class RemoteSession:
             combination.feed_names,
         )
 
-    def again(self, fetches: Any, feed_dict: Any = None) -> RemotePlan | None:
+    def again(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> RemotePlan | None:
         """A plan for runs with these fetches and feeds, so that they are analyzed only once.
 
         ``None`` if a fed value stands for several tensors and must be unpacked in every run.
@@ -91,7 +97,7 @@ class RemoteSession:
         return RemotePlan(self._run, combination)
 
     def _combination(
-        self, fetches: Any, feed_dict: Any, traced: bool = False
+        self, fetches: Any, feed_dict: Mapping[Any, Any] | None, traced: bool = False
     ) -> tuple[Combination, list[Any]]:
         """The combination, kept from an earlier run where there was one, and the values to feed."""
         combination = None
@@ -172,7 +178,11 @@ class RemoteSession:
         return self.backend.task
 
     def record(
-        self, fetches: Any, feed_dict: Any = None, values: bool = True, catch: bool = False
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        values: bool = True,
+        catch: bool = False,
     ) -> Trace:
         """Run once and return what every node did, with its task as its device.
 
@@ -236,7 +246,7 @@ class RemoteSession:
             if name in by_name
         }
 
-    def tasks(self, fetches: Any, feed_dict: Any = None) -> dict[str, str]:
+    def tasks(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> dict[str, str]:
         """Return the task of every node that a run would need, by name."""
         feeds = flatten_feeds(self.graph, feed_dict) if feed_dict else {}
         combination = Combination(FetchPlan(self.graph, fetches), list(feeds))
@@ -267,7 +277,7 @@ class RemoteSession:
         self.backend.close()
 
 
-def connect(target: str, graph: Any, config: Any = None) -> RemoteSession:
+def connect(target: str, graph: Graph, config: ConfigProto | None = None) -> RemoteSession:
     """Return the session of ``graph`` on the server at ``target`` (``grpc://host:port``).
 
     Raises UnavailableError that says which address was tried, NotFoundError for a target of another
@@ -290,7 +300,9 @@ def connect(target: str, graph: Any, config: Any = None) -> RemoteSession:
     return RemoteSession(backend, graph, config)
 
 
-def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:
+def reset(
+    target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
+) -> None:
     """Clear the variables and queues of all tasks of the cluster, or those of some containers."""
     if not target:
         return

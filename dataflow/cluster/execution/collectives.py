@@ -15,9 +15,9 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from dataflow.kernels import collective_ring as ring
 from dataflow.kernels.collective import late
 from dataflow.kernels.collective_groups import Complete, Member, Rendezvous, Request, Ticket
 from dataflow.kernels.malloc_tuning import keep_freed_memory
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import Cancellation
+
 
 #: How long telling another task of a failure may take.
 _TELL_SECONDS = 2.0
@@ -109,7 +113,9 @@ class Collectives:
         tasks = [task for task in self._addresses() if task.startswith(job)]
         return min(tasks, key=lambda task: int(task.removeprefix(job)), default=self.task)
 
-    def _join(self, member: Member, leader: str, cancellation: Any, seconds: float) -> Joined:
+    def _join(
+        self, member: Member, leader: str, cancellation: Cancellation, seconds: float
+    ) -> Joined:
         """Wait until all members have come; returns who they are."""
         outcome: SimpleQueue[Any] = SimpleQueue()
         if leader == self.task:
@@ -137,7 +143,7 @@ class Collectives:
         return answer if isinstance(answer, Joined) else _joined(answer)
 
     def _join_remotely(
-        self, member: Member, leader: str, cancellation: Any, seconds: float
+        self, member: Member, leader: str, cancellation: Cancellation, seconds: float
     ) -> Joined | OpError:
         request = member.request
         head = {
@@ -342,7 +348,7 @@ class Collectives:
             self._rendezvous.lost(task, why)
 
 
-def _exchange(link: TaskLink, request: Request, value: Any, source: int) -> Any:
+def _exchange(link: TaskLink, request: Request, value: np.ndarray, source: int) -> Any:
     if value is not None:
         value = np.ascontiguousarray(value).reshape(request.shape)
     if request.kind == "reduce":
@@ -362,11 +368,11 @@ def _joined(complete: Complete) -> Joined:
     return Joined(complete.id, [[*m.who] for m in members], complete.rank, source)
 
 
-def _request(fields: Any) -> Request:
+def _request(fields: Sequence[Any]) -> Request:
     request = Request(*fields)
     return request._replace(shape=tuple(request.shape))
 
 
-def _member(fields: Any) -> Member:
+def _member(fields: Sequence[Any]) -> Member:
     task, device, session, request = fields
     return Member(str(task), str(device), str(session), _request(request))

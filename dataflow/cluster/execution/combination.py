@@ -31,12 +31,12 @@ def deadline_in(seconds: float | None) -> float | None:
     return None if seconds is None else time.monotonic() + seconds
 
 
-def timeout_of(config: Any) -> float | None:
+def timeout_of(config: ConfigProto | None) -> float | None:
     """``ConfigProto.operation_timeout_in_ms`` in seconds; ``None``: there is no limit."""
     milliseconds = getattr(config, "operation_timeout_in_ms", 0) or 0
     return milliseconds / 1000 or None
 
 
-def rewrite_options_of(config: Any) -> RewriteOptions | None:
+def rewrite_options_of(config: ConfigProto | None) -> RewriteOptions | None:
     """The rewrites that a session's configuration switches on."""
     return RewriteOptions.from_config(config if config is not None else ConfigProto())

@@ -234,7 +234,9 @@ class CompiledPartition:
             self._places.append((came, left))
             yield placed
 
-    def _from_the_beginning(self, segment: Segment, places: Any) -> tuple[Any, ...]:
+    def _from_the_beginning(
+        self, segment: Segment, places: tuple[list[str], list[str | None]]
+    ) -> tuple[Any, ...]:
         """The placement for the first steps (`rewrites.engine.as_always`)."""
         given = (segment.ops, segment.outputs, segment.inputs, places)
         loops = any(op.op_def.control_flow == "next_iteration" for op in segment.ops)

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dataflow.cluster.execution.compiled_partition import CompiledPartition, current_step
 from dataflow.cluster.execution.partition_run import run_in_thread, then_wake, try_woken, wake
 from dataflow.cluster.execution.schedule import SegmentChain, runner
 from dataflow.runtime.resources import Cancellation, Postponed, postponing
+
+if TYPE_CHECKING:
+    from dataflow.kernels.observable_condition import WatchedCondition
+
 
 #: A segment that follows results larger than this may take long.
 _INLINE_BYTES = 1 << 18
@@ -236,9 +240,9 @@ class LinearRun:
             postponing.callback = outer
         return True
 
-    def _waits_for(self, condition: Any) -> None:
+    def _waits_for(self, condition: WatchedCondition) -> None:
         self._condition = condition
-        if self._stopped:
+        if self._stopped and self._watcher is not None:
             condition.unwatch(self._watcher)
 
     def _wake(self) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.execution.combination import (
     Combination,
     rewrite_options_of,
 )
 from dataflow.cluster.execution.step_tracer import StepTracer
+
+if TYPE_CHECKING:
+    from dataflow.cluster.management.server import Server
+    from dataflow.graph.graph import Graph
+    from dataflow.runtime.config import ConfigProto
 
 
 class LocalMaster:
@@ -18,7 +23,7 @@ class LocalMaster:
     #: Prepared steps stay valid as long as the server lives.
     generation = 0
 
-    def __init__(self, server: Any, graph: Any, config: Any) -> None:
+    def __init__(self, server: Server, graph: Graph, config: ConfigProto | None) -> None:
         self.server = server
         self.task: str = server.task
         self.master = server.new_master_session(config, rewrite_options_of(config))
@@ -64,7 +69,7 @@ class LocalMaster:
 
     def list_devices(self) -> list[Sequence[Any]]:
         """Return the fields of the visible tasks' devices."""
-        return self.server.devices_of(self.master)  # type: ignore[no-any-return]
+        return self.server.devices_of(self.master)
 
     def close(self) -> None:
         """End the master's session."""

@@ -383,7 +383,7 @@ class MasterSession:
 
 
 @contextlib.contextmanager
-def held(lock: Any, deadline: float | None) -> Iterator[None]:
+def held(lock: threading.Lock | threading.RLock, deadline: float | None) -> Iterator[None]:
     """Hold a lock; another thread may be waiting for a task while holding it.
 
     Raises DeadlineExceededError if the lock is not free by the deadline.

@@ -345,7 +345,7 @@ def wake(function: Callable[[], None]) -> None:
         run_in_thread(function)
 
 
-def then_wake(function: Callable[..., _Result], *arguments: Any) -> _Result:
+def then_wake(function: Callable[..., _Result], *arguments: object) -> _Result:
     """Call a function; then, on this thread, retry what waited for its effects."""
     if _local.woken is not None:
         return function(*arguments)

@@ -16,11 +16,15 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.partition.partitioner import GraphPartition
 from dataflow.cluster.transport.connection import Connection
 from dataflow.graph.operation import Operation
+
+if TYPE_CHECKING:
+    from dataflow.cluster.execution.master import PreparedStep
+
 
 PREFETCH_SECONDS = 0.0005
 _PREFETCH = os.environ.get("DATAFLOW_READ_AHEAD", "1") != "0"
@@ -35,12 +39,14 @@ def note_run() -> int:
     return _num_runs
 
 
-def keep_reads(connection: Connection, prepared: Any, count: int, reads: list[Any]) -> None:
+def keep_reads(
+    connection: Connection, prepared: PreparedStep, count: int, reads: list[Any]
+) -> None:
     """Keep the reads that came with the end of run ``count`` of a prepared step."""
     connection.ahead = (prepared, count, time.monotonic(), reads)
 
 
-def take_reads(connection: Connection, prepared: Any, count: int) -> list[Any] | None:
+def take_reads(connection: Connection, prepared: PreparedStep, count: int) -> list[Any] | None:
     """The reads that came with the last step's end, if they may still be used for run ``count``."""
     ahead, connection.ahead = connection.ahead, None
     if ahead is None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from dataflow.graph.display import mimebundle
 from dataflow.graph.operation import Operation
 from dataflow.placement.groups import reference_inputs
 from dataflow.runtime.stepper import Trace, record
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 
 class Span(NamedTuple):
@@ -113,12 +116,16 @@ class Recording:
             f"<tf.cluster.Recording of {len(self)} steps on {', '.join(self.tasks) or 'no task'}>"
         )
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> Any:
         return mimebundle(self, include, exclude)
 
     # Filling it
 
-    def run(self, session: Any, fetches: Any, feed_dict: Any = None) -> Any:
+    def run(
+        self, session: BaseSession, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
+    ) -> Any:
         """Run and record; returns and raises what ``session.run`` does.
 
         Raises ValueError for a session that is on no cluster.

@@ -9,7 +9,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.execution.combination import (
     Combination,
@@ -28,6 +28,11 @@ from dataflow.cluster.transport.messages import Kind
 from dataflow.cluster.transport.remote_errors import restore_error, with_restart
 from dataflow.errors import CancelledError, OpError
 
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+    from dataflow.runtime.config import ConfigProto
+
+
 #: How long after the deadline the master may still answer: it knows which task was slow.
 _MASTER_SECONDS = 0.3
 #: How long closing a session may take; the master also ends it when the connection ends.
@@ -37,7 +42,7 @@ _CLOSE_SECONDS = 2.0
 class RemoteMaster:
     """The target's server is another process: the graph goes there as it grows."""
 
-    def __init__(self, target: str, graph: Any, config: Any) -> None:
+    def __init__(self, target: str, graph: Graph, config: ConfigProto | None) -> None:
         self.target = target
         self.graph = graph
         self.address = target.removeprefix("grpc://")

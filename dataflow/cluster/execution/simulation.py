@@ -110,7 +110,9 @@ _PS = "/job:ps/task:0"
 
 
 class _World:
-    def __init__(self, machine: Any, workers: int, latency: Latency, transfer: float, seed: int):
+    def __init__(
+        self, machine: SyncMachine, workers: int, latency: Latency, transfer: float, seed: int
+    ):
         self.machine = machine
         self.latency = latency
         self.transfer = transfer

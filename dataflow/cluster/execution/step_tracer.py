@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.cluster.partition.partitioner import GraphPartition
 from dataflow.graph.operation import Operation
@@ -22,6 +22,10 @@ from dataflow.runtime.stepper import (
     numbers_on_gpus,
     reads_copy,
 )
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+    from dataflow.graph.tensor import Tensor
 
 
 class Event(NamedTuple):
@@ -162,7 +166,7 @@ class Merged(NamedTuple):
     messages: tuple[Message, ...]
 
 
-def merge(tracers: dict[str, StepTracer], graph: Any, started: float) -> Merged:
+def merge(tracers: dict[str, StepTracer], graph: Graph, started: float) -> Merged:
     """Bring together what all tasks did. ``started`` in seconds since 1970.
 
     A copy that several tasks, or several segments of one, make of one value gets a name for each. A
@@ -239,7 +243,7 @@ def _messages(tracers: dict[str, StepTracer], started: float) -> list[_Transfer]
 
 
 def _add_transfers(
-    transfers: Sequence[_Transfer], graph: Any, steps: dict[str, Step], copies: list[CopyNode]
+    transfers: Sequence[_Transfer], graph: Graph, steps: dict[str, Step], copies: list[CopyNode]
 ) -> dict[tuple[str, str], str]:
     """Add a Send and a Recv for each tensor; return the Recv's name by (task, tensor)."""
     names: dict[tuple[str, str], str] = {}
@@ -272,7 +276,7 @@ def _add_transfers(
     return names
 
 
-def _free_name(name: str, graph: Any) -> str:
+def _free_name(name: str, graph: Graph) -> str:
     while name in graph.op_by_name:
         name = f"_{name}"
     return name
@@ -280,13 +284,13 @@ def _free_name(name: str, graph: Any) -> str:
 
 def _read_transfers(
     names: dict[tuple[str, str], str],
-    graph: Any,
+    graph: Graph,
     task_of: dict[str, str],
     inputs: dict[str, list[str]],
 ) -> None:
     """Let the nodes that needed a tensor of another task read its Recv."""
 
-    def read(tensor: Any, task: str, found: list[str]) -> None:
+    def read(tensor: Tensor, task: str, found: list[str]) -> None:
         recv = names.get((task, tensor.name))
         if recv is not None:
             found.append(f"{recv}:0")

@@ -9,7 +9,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataflow.cluster.partition.partitioner import GraphPartition
+
 
 #: Notes end when they have not been asked for so long.
 _WATCHED_SECONDS = 3.0
@@ -73,16 +77,16 @@ class Traffic:
         return {"sent": sent, "received": received}
 
 
-def names_of_slots(plan: Any, slots: Sequence[int]) -> list[str]:
+def names_of_slots(partition: GraphPartition, slots: Sequence[int]) -> list[str]:
     """The names of the tensors in a partition's slots."""
-    by_slot = {slot: tensor.name for tensor, slot in plan.slots.items()}
+    by_slot = {slot: tensor.name for tensor, slot in partition.slots.items()}
     return [by_slot[slot] for slot in slots]
 
 
-def names_of_transfer(plan: Any, task: str, channel: int) -> list[str]:
+def names_of_transfer(partition: GraphPartition, task: str, channel: int) -> list[str]:
     """The names of the tensors of one message of a partition."""
-    for segment in plan.segments:
+    for segment in partition.segments:
         for transfer in segment.transfers:
             if transfer[0] == task and transfer[1] == channel:
-                return names_of_slots(plan, transfer[2])
+                return names_of_slots(partition, transfer[2])
     return []

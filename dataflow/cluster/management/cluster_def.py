@@ -76,7 +76,7 @@ def _fields(data: bytes) -> list[tuple[int, Any]]:
         raise ValueError(f"The bytes are no ClusterDef: {e}.") from e
 
 
-def _read_job(data: Any) -> JobDef:
+def _read_job(data: bytes) -> JobDef:
     job = JobDef()
     if not isinstance(data, bytes):
         raise ValueError("The bytes are no ClusterDef: a job is a number.")

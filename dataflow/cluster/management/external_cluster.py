@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.cluster.execution.master import call
+from dataflow.cluster.management.backend import TaskHandle
 from dataflow.cluster.management.processes import is_running
 from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.transport.connection_pool import connect
@@ -18,17 +19,11 @@ from dataflow.errors import DeadlineExceededError, UnavailableError, Unimplement
 _ANSWER_SECONDS = 1.0
 
 
-class ExternalTask:
+class ExternalTask(TaskHandle):
     """A task whose process somebody else started."""
 
     def __init__(self, job: str, index: int, address: str) -> None:
-        self.job = job
-        self.index = index
-        self.name = f"/job:{job}/task:{index}"
-        self.address = address
-        self.pid = 0
-        self.host = ""
-        self.restarts = 0
+        super().__init__(job, index, address)
         self.state = "dead"
 
 
@@ -128,7 +123,11 @@ class ExternalBackend:
             "their processes.",
         )
 
-    def submit(self, task: ExternalTask, *_: Any, **__: Any) -> Any:
+    def submit(self, task: ExternalTask, *_: object, **__: object) -> Any:
+        """Raise UnimplementedError."""
+        self.need_starter("Running functions in tasks")
+
+    def result(self, reference: Any, timeout_seconds: float | None = None) -> Any:
         """Raise UnimplementedError."""
         self.need_starter("Running functions in tasks")
 

@@ -49,7 +49,7 @@ def steps_of(function: Callable[..., Any]) -> Steps:
 
 
 def _whole(
-    function: Callable[..., Any], *arguments: Any, **keywords: Any
+    function: Callable[..., Any], *arguments: object, **keywords: object
 ) -> Generator[Asked, Any, Any]:
     return (yield Asked(function, arguments, keywords))
 

@@ -12,6 +12,7 @@ import functools
 import os
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.cluster.management import private_ray
@@ -55,9 +56,9 @@ class _Kept:
                 _end()
 
 
-def _ending_first(function: Any) -> Any:
+def _ending_first(function: Callable[..., Any]) -> Any:
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         end()
         return function(*args, **kwargs)
 

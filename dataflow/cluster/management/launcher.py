@@ -7,6 +7,7 @@ import contextlib
 import sys
 import time
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 from dataflow.capabilities import ELSEWHERE, PROCESSES, THREADS, refused, why_not
@@ -157,7 +158,12 @@ def _say(line: str) -> None:
 def _say_nothing(line: str) -> None: ...
 
 
-def attach(cluster: Any, key: str | None = None, *, timeout_seconds: float = 1.0) -> Cluster:
+def attach(
+    cluster: ClusterSpec | Mapping[str, Any],
+    key: str | None = None,
+    *,
+    timeout_seconds: float = 1.0,
+) -> Cluster:
     """Return a running cluster of plain servers, for watching and disturbing it.
 
     ``cluster`` is what `ClusterSpec` takes; ``key`` by default the one that this process knows for
@@ -188,7 +194,7 @@ def find() -> list[Cluster]:
     return sorted([*launched, *_attached.values()], key=lambda cluster: cluster.target)
 
 
-def shutdown(target_or_spec: Any = None) -> None:
+def shutdown(target_or_spec: str | ClusterSpec | Cluster | None = None) -> None:
     """Stop servers: those at a target or of a `ClusterSpec`, or all clusters launched from here.
 
     With all clusters ends the Ray that was started for them, at once. Their ``server.join()`` returns. One that is gone already is passed over.

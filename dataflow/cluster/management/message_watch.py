@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.cluster.execution.traffic import NOBODY
 from dataflow.errors import OpError
+
+if TYPE_CHECKING:
+    from dataflow.cluster.management.running_cluster import Cluster
+
 
 #: A task that does not answer is asked again after so long.
 _REST_SECONDS = 1.0
@@ -52,7 +56,7 @@ class MessageWatch:
     Of quick steps one of 2, 4, 8, ... is noted, the same by all tasks, so that watching costs little.
     """
 
-    def __init__(self, cluster: Any) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._mask = (1 << 6) - 1  # until it is known how quick the steps are
         self._steps: dict[int, float] = {}

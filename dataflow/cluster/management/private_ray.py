@@ -15,6 +15,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 from dataflow.cluster.management.processes import Reaper, descendants, of_ray
@@ -56,7 +57,7 @@ def late_imports() -> Iterator[None]:
         sys.path.remove(LATE_IMPORTS)
 
 
-def start(ray: Any, object_store_bytes: int, **options: Any) -> None:
+def start(ray: ModuleType, object_store_bytes: int, **options: object) -> None:
     """Start Ray and connect to it; ``options`` are those of `ray.init`.
 
     Raises UnavailableError when Ray's own processes are not there in time.
@@ -85,7 +86,7 @@ def start(ray: Any, object_store_bytes: int, **options: Any) -> None:
     _reaper = Reaper(pids) if pids else None
 
 
-def leave(ray: Any, kill: bool = False) -> None:
+def leave(ray: ModuleType, kill: bool = False) -> None:
     """Leave Ray, and end it if `start` started it; ``kill`` where its head is gone already."""
     global _reaper
     ray.shutdown()
@@ -161,14 +162,14 @@ def _in_lasting_thread(begin: Callable[[], Any]) -> None:
         raise errors[0]
 
 
-def _quieten(ray: Any) -> None:
+def _quieten(ray: ModuleType) -> None:
     """Keep Ray's twenty lines about a dead worker out of the notebook: the cluster says it in one."""
     worker = ray._private.worker
     original = getattr(worker, "print_to_stdstream", None)
     if original is None or getattr(original, "quiet", False):
         return
 
-    def filtered(data: Any, *args: Any, **kwargs: Any) -> None:
+    def filtered(data: dict[str, Any], *args: object, **kwargs: object) -> None:
         lines = data.get("lines") or [""]
         if not str(lines[0]).startswith("A worker died or was killed"):
             original(data, *args, **kwargs)
@@ -178,7 +179,7 @@ def _quieten(ray: Any) -> None:
 
 
 @contextlib.contextmanager
-def _private_environment(ray: Any) -> Iterator[None]:
+def _private_environment(ray: ModuleType) -> Iterator[None]:
     ray_constants = ray._private.ray_constants
     path = os.environ.get("PYTHONPATH")
     environment = {
@@ -202,7 +203,7 @@ def _private_environment(ray: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _without_extra_processes(ray: Any) -> Iterator[None]:
+def _without_extra_processes(ray: ModuleType) -> Iterator[None]:
     """Leave out what a private cluster on one machine does not need.
 
     The autoscaler's monitor, the log monitor and the dashboard's head take 65 to 75 MB each, and
@@ -218,7 +219,7 @@ def _without_extra_processes(ray: Any) -> Iterator[None]:
         yield
         return
 
-    def nothing(self: Any, *args: Any, **kwargs: Any) -> None:
+    def nothing(self: Any, *args: object, **kwargs: object) -> None:
         if not getattr(self, "_webui_url", None):
             self._webui_url = ""
 

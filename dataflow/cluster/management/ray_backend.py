@@ -24,6 +24,7 @@ from dataflow.cluster.management.admission import (
     check_memory,
     check_resources,
 )
+from dataflow.cluster.management.backend import TaskHandle
 from dataflow.cluster.management.processes import await_ends, is_running
 from dataflow.cluster.management.spec import addresses_by_job
 from dataflow.cluster.management.task_process import TaskProcess
@@ -59,22 +60,15 @@ _started_in: tuple[Any, ...] | None = None
 _users = 0  # clusters of this process on it
 
 
-class ActorTask:
+class ActorTask(TaskHandle):
     """A task that runs in a Ray actor."""
 
     def __init__(self, job: str, index: int, options: dict[str, Any]) -> None:
-        self.job = job
-        self.index = index
-        self.name = f"/job:{job}/task:{index}"
+        super().__init__(job, index)
         self.options = options
         self.actor: Any = None
         self.end: Any = None  # the call that lasts as long as the task
-        self.address = ""
-        self.pid = 0
-        self.host = ""
-        self.restarts = 0
         self.number = 0  # of its bundle, where there is a placement group
-        self.state = "starting"
 
 
 class RayTask(TaskProcess):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.management.training_options import container_of, optimizer_of, paced
 from dataflow.graph.conversion import convert_to_tensor
@@ -28,6 +28,10 @@ from dataflow.ops.variables import Variable
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.session import Session
 from dataflow.train.global_step import get_or_create_global_step
+
+if TYPE_CHECKING:
+    from dataflow.cluster.management.server import Server
+
 
 #: Worker 0 asks the parameter server so often whether the mode goes on, and so often leaves its values.
 _ASK_SECONDS, _COPY_SECONDS = 0.1, 0.5
@@ -79,7 +83,7 @@ def _broadcast(variable: Variable, index: int, size: int, key: int, instance: in
 
 
 def work_in_ring(
-    server: Any,
+    server: Server,
     options: dict[str, Any],
     kept: Session,
     number: Any,

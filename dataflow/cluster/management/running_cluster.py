@@ -8,18 +8,19 @@ import signal
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Container, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.capabilities import THREADS
 from dataflow.cluster.execution.master import call
+from dataflow.cluster.management.backend import Backend, Call, TaskHandle
+from dataflow.cluster.management.faulty_links import FaultyLinks
+from dataflow.cluster.management.log_follower import LogFollower
 from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.management.status import FIELDS, Status, memory_bytes
 from dataflow.cluster.transport import registry
-from dataflow.cluster.transport.connection_pool import ConnectionPool, connect
+from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.link_faults import WHOLE, Fault
-from dataflow.cluster.transport.messages import Kind
 from dataflow.errors import (
     DeadlineExceededError,
     InvalidArgumentError,
@@ -30,7 +31,10 @@ from dataflow.graph import tracebacks
 from dataflow.graph.display import mimebundle
 from dataflow.runtime.cooperative import Task, Wait, scheduler
 
-_KEPT_LINES = 1000
+if TYPE_CHECKING:
+    from dataflow.cluster.management.backend import Backend, TaskHandle
+
+
 #: How long the table waits for a task, which may be stopped.
 _ANSWER_SECONDS = 1.0
 
@@ -57,7 +61,7 @@ class Cluster:
     """
 
     def __init__(
-        self, backend: Any, key: str, restart: bool, logs: bool, launch_seconds: float
+        self, backend: Backend[Any], key: str, restart: bool, logs: bool, launch_seconds: float
     ) -> None:
         self.launch_seconds = launch_seconds
         self.events: list[Event] = []
@@ -65,15 +69,14 @@ class Cluster:
         self._key = key
         #: Whether a task that dies is started again; with ``False`` it stays dead until `restart`.
         self.auto_restart = restart
-        self._show_logs = logs
         self._how_stopped = ""
         self._started = time.monotonic()
         self._lock = threading.Lock()
         self._pool = ConnectionPool(key, "the cluster's owner")
         self._seen: dict[str, tuple[float, int]] = {}
-        self._lines: dict[str, deque[str]] = {}
+        self._logs = LogFollower(key, logs)
         self._to_restart: set[str] = set()
-        self._faults: dict[str, Fault] = {}  # of the links of a task, by its name
+        self._links = FaultyLinks(self._ask)
         registry.add_keys(list(self.spec.addresses().values()), key)
         backend.on_death = self._on_death
         for task in backend.tasks:
@@ -171,7 +174,7 @@ class Cluster:
         """
         return Status([self._row(task) for task in list(self.backend.tasks)])
 
-    def _row(self, task: Any) -> dict[str, Any]:
+    def _row(self, task: TaskHandle) -> dict[str, Any]:
         row: dict[str, Any] = dict.fromkeys(FIELDS)
         row |= {
             "task": task.name,
@@ -179,8 +182,8 @@ class Cluster:
             "address": task.address,
             "pid": task.pid,
             "restarts": task.restarts,
-            "is_cut": self._faults.get(task.name, WHOLE).is_cut,
-            "link_delay_seconds": self._faults.get(task.name, WHOLE).delay_seconds,
+            "is_cut": self._links.of(task.name).is_cut,
+            "link_delay_seconds": self._links.of(task.name).delay_seconds,
         }
         if task.state == "running":
             with contextlib.suppress(OpError):
@@ -196,14 +199,15 @@ class Cluster:
 
     def log(self, task: str, num_lines: int = 20) -> list[str]:
         """Return the last lines that a task printed, those of its earlier lives included."""
-        lines = self._lines.get(self._task(task).name, ())
-        return list(lines)[-num_lines:] if num_lines > 0 else []
+        return self._logs.last(self._task(task).name, num_lines)
 
     def pid(self, task: str) -> int:
         """Return the process number of a task."""
         return int(self._task(task).pid)
 
-    def _ask(self, task: Any, method: str, head: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _ask(
+        self, task: TaskHandle, method: str, head: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         connection = self._pool.take(task.address, task.name, timeout_seconds=_ANSWER_SECONDS)
         connection.deadline = time.monotonic() + _ANSWER_SECONDS
         reply = call(connection, method, head)
@@ -217,7 +221,8 @@ class Cluster:
         """
         return self._ask(self._task(task), method, head)
 
-    def _task(self, name: str) -> Any:
+    def _task(self, name: str) -> TaskHandle:
+        task: TaskHandle
         for task in self.backend.tasks:
             if name in (task.name, f"{task.job}:{task.index}"):
                 return task
@@ -227,35 +232,16 @@ class Cluster:
             f"The cluster has no task {name!r}; it has {', '.join(self.tasks)}.",
         )
 
-    def _note(self, task: Any, kind: str, why: str = "") -> None:
+    def _note(self, task: TaskHandle, kind: str, why: str = "") -> None:
         self.events.append(Event(self.seconds, task.name, kind, why))
 
-    def _follow(self, task: Any) -> None:
-        if not self.backend.has_logs:
-            return
-        lines = self._lines.setdefault(task.name, deque(maxlen=_KEPT_LINES))
-        threading.Thread(
-            target=self._read_lines, args=(task, lines), name=f"log {task.name}", daemon=True
-        ).start()
-
-    def _read_lines(self, task: Any, lines: deque[str]) -> None:
-        try:
-            connection = connect(task.address, self._key, "the cluster's owner", task.name, 2.0)
-            message = call(connection, "logs.follow")
-            while True:
-                for line in (message.head or {}).get("lines", ()):
-                    lines.append(line)
-                    if self._show_logs:
-                        print(f"({task.name}) {line}")
-                message = connection.receive()
-                if message.kind != Kind.LOG:
-                    return
-        except OpError:
-            return  # the task has ended; the watcher reports why
+    def _follow(self, task: TaskHandle) -> None:
+        if self.backend.has_logs:
+            self._logs.follow(task)
 
     # Life and death
 
-    def _on_death(self, task: Any, why: str) -> None:
+    def _on_death(self, task: TaskHandle, why: str) -> None:
         self._note(task, "died", why)
         asked = task.name in self._to_restart
         self._to_restart.discard(task.name)
@@ -267,7 +253,7 @@ class Cluster:
             return
         self._begin_again(task)
 
-    def _begin_again(self, task: Any) -> None:
+    def _begin_again(self, task: TaskHandle) -> None:
         def again() -> Iterator[Wait | None]:
             why = ""
             yield None
@@ -284,8 +270,8 @@ class Cluster:
                     why = f"{type(error).__name__}: {error}".splitlines()[0]
                     break
                 self._note(task, "restarted")
-                if self._faults:
-                    self._tell_faults(task)
+                if self._links:
+                    self._links.tell(task)
                 self._follow(task)
                 return
             task.state = "dead"
@@ -313,7 +299,7 @@ class Cluster:
         self._need(found, "paused")
         found.state = "running"
         self.backend.signal(found, signal.SIGCONT)
-        self._tell_faults(found)
+        self._links.tell(found)
         self._note(found, "resumed")
 
     def slow_down(self, task: str, seconds: float) -> None:
@@ -336,7 +322,7 @@ class Cluster:
         it waits, and after 30 s of silence (``DATAFLOW_SILENCE_SECONDS``) the connections are given
         up. Clients and this object still reach the task. Raises as `slow_down`.
         """
-        self._set_fault(task, Fault(True, self._faults.get(self._task(task).name, WHOLE)[1]), "cut")
+        self._set_fault(task, Fault(True, self._links.of(self._task(task).name)[1]), "cut")
 
     def delay(self, task: str, seconds: float) -> None:
         """Let each message between a task and the others, either way, arrive ``seconds`` later.
@@ -345,7 +331,7 @@ class Cluster:
         """
         if not 0 <= seconds <= 60:
             raise ValueError(f"delay: seconds must be from 0 to 60, got {seconds!r}.")
-        is_cut = self._faults.get(self._task(task).name, WHOLE).is_cut
+        is_cut = self._links.of(self._task(task).name).is_cut
         self._set_fault(task, Fault(is_cut, float(seconds)), "delayed", f"{seconds:g} s a message")
 
     def mend(self, task: str) -> None:
@@ -355,29 +341,8 @@ class Cluster:
     def _set_fault(self, name: str, fault: Fault, kind: str, why: str = "") -> None:
         found = self._task(name)
         self._need(found, "running")
-        before = dict(self._faults)
-        self._faults = {k: v for k, v in before.items() if k != found.name}
-        if fault != WHOLE:
-            self._faults[found.name] = fault
-        try:
-            self._ask(found, "links", {"faults": self._faults_of(found)})
-        except OpError:
-            self._faults = before
-            raise
-        for task in list(self.backend.tasks):
-            if task is not found:
-                self._tell_faults(task)
+        self._links.set(found, fault, list(self.backend.tasks))
         self._note(found, kind, why)
-
-    def _faults_of(self, task: Any) -> dict[str, Fault]:
-        """As the task is told them: its own are of all its links."""
-        return {"" if name == task.name else name: f for name, f in self._faults.items()}
-
-    def _tell_faults(self, task: Any) -> None:
-        """Tell a task of all faults, if it answers; it is told again when it is back."""
-        if task.state == "running":
-            with contextlib.suppress(OpError):
-                self._ask(task, "links", {"faults": self._faults_of(task)})
 
     def restart(self, task: str, timeout_seconds: float = 30.0) -> None:
         """Start a task again, dead or alive, at its address and without its variables.
@@ -437,13 +402,13 @@ class Cluster:
             how = f"cluster.resize() stopped it at {_called_at()}"
             registry.note_stopped([task.address], how, for_good=True)
             self.backend.remove(task)
-            self._faults.pop(task.name, None)
+            self._links.forget(task.name)
             self._note(task, "removed")
         registry.add_keys([task.address for task in added], self._key)
         self.backend.tell_all(self._key)
         for task in added:
-            if self._faults:
-                self._tell_faults(task)
+            if self._links:
+                self._links.tell(task)
             self._note(task, "added")
             self._follow(task)
 
@@ -456,7 +421,7 @@ class Cluster:
                 "another.",
             )
 
-    def _need(self, task: Any, *states: str) -> None:
+    def _need(self, task: TaskHandle, *states: str) -> None:
         self._need_tasks()
         if task.state not in states:
             raise UnavailableError(
@@ -497,7 +462,9 @@ class Cluster:
         jobs = ", ".join(f"{spec.num_tasks(job)} {job}" for job in spec.jobs)
         return f"<tf.cluster.Cluster of {jobs}: {'stopped' if self.stopped else self.target}>"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> Any:
         if self.stopped:
             return {"text/plain": repr(self)}
         status = self.status()
@@ -523,18 +490,5 @@ def _moment(seconds: float) -> Wait:
     return Wait("a moment", lambda: False, until, lambda: time.sleep(seconds))
 
 
-class Call:
-    """A function call that runs in a task's process."""
-
-    def __init__(self, backend: Any, task: str, reference: Any) -> None:
-        self.task = task
-        self.backend = backend
-        self._reference = reference
-
-    def result(self, timeout_seconds: float | None = None) -> Any:
-        """Wait and return what the function returned; raises what it raised."""
-        return self.backend.result(self._reference, timeout_seconds)
-
-
-def _is_here(task: Any) -> bool:
+def _is_here(task: TaskHandle) -> bool:
     return bool(task.host == os.uname().nodename)

@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.capabilities import ELSEWHERE, SOCKETS, THREADS, refused
 from dataflow.cluster.execution.collectives import Collectives
@@ -32,6 +32,11 @@ from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.devices import DeviceAttributes, list_local_devices
 from dataflow.runtime.resources import ResourceManager
 
+if TYPE_CHECKING:
+    from dataflow.cluster.transport.connection import Connection
+    from dataflow.runtime.config import ConfigProto
+
+
 _LOOPBACK = ("localhost", "127.", "::1")
 #: How long each task may take to answer when all of them are asked.
 _ANSWER_SECONDS = 1.0
@@ -48,7 +53,7 @@ class ServerDef:
         job_name: str = "",
         task_index: int = 0,
         protocol: str = "grpc",
-        default_session_config: Any = None,
+        default_session_config: ConfigProto | None = None,
     ) -> None:
         self.cluster = cluster
         self.job_name = job_name
@@ -81,7 +86,7 @@ class Server:
         job_name: str | None = None,
         task_index: int | None = None,
         protocol: str | None = None,
-        config: Any = None,
+        config: ConfigProto | None = None,
         start: bool = True,
         key: str | None = None,
         services: Sequence[object] = (),
@@ -110,7 +115,7 @@ class Server:
             self.start()
 
     @staticmethod
-    def create_local_server(config: Any = None, start: bool = True) -> Server:
+    def create_local_server(config: ConfigProto | None = None, start: bool = True) -> Server:
         """Return a server of a cluster with one task, at a free port of this machine."""
         return Server({"local": ["127.0.0.1:0"]}, "local", 0, config=config, start=start)
 
@@ -181,7 +186,7 @@ class Server:
         """The cluster that the server belongs to, with the port that it got."""
         return self._spec
 
-    def set_cluster(self, spec: Any, key: str | None = None) -> None:
+    def set_cluster(self, spec: ClusterSpec, key: str | None = None) -> None:
         """Tell the server about its whole cluster; sessions made from now on see it.
 
         Raises ValueError for a spec in which this very task is missing or elsewhere.
@@ -273,22 +278,22 @@ class Server:
 
     @answers("status")
     def _answer_status(
-        self, connection: Any, head: dict[str, Any], tensors: list[Any]
+        self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
         return self.status()
 
     @answers("devices")
     def _answer_devices(
-        self, connection: Any, head: dict[str, Any], tensors: list[Any]
+        self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
         return {"devices": self._devices()}
 
     @answers("slow_down")
-    def _slow_down(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
+    def _slow_down(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
         self.service.load.delay_seconds = min(60.0, max(0.0, float(head["seconds"])))
 
     @answers("links")
-    def _set_links(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
+    def _set_links(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
         faults = {
             str(task): Fault(bool(cut), float(s)) for task, (cut, s) in head["faults"].items()
         }
@@ -297,7 +302,7 @@ class Server:
         self._pool.faults.replace(faults)
 
     @answers("shutdown")
-    def _shutdown(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
+    def _shutdown(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
         if THREADS:
             threading.Thread(target=self.stop, name="dataflow stop", daemon=True).start()
         else:
@@ -306,7 +311,7 @@ class Server:
     # Used by the master service and by clients in this process
 
     def new_master_session(
-        self, config: Any = None, options: RewriteOptions | None = None
+        self, config: ConfigProto | None = None, options: RewriteOptions | None = None
     ) -> MasterSession:
         """Return a session whose target is this server, with the rewrites that its client wants.
 
@@ -381,7 +386,7 @@ class Server:
         return f"<tf.train.Server {self.task}: {state}>"
 
 
-def _group_leader(config: Any) -> str:
+def _group_leader(config: ConfigProto | None) -> str:
     """``experimental.collective_group_leader`` as a task's name here, "" if there is none."""
     named = str(getattr(getattr(config, "experimental", None), "collective_group_leader", "") or "")
     spec = DeviceSpec.from_string(named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from dataflow.cluster.transport.connection import split_address
@@ -47,7 +47,9 @@ class ClusterSpec:
                     "one for each task. Give one of them another port."
                 )
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> Any:
         return mimebundle(self, include, exclude)
 
     @property

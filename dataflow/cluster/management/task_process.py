@@ -8,7 +8,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 from dataflow.cluster.management.server import Server
 from dataflow.cluster.management.spec import ClusterSpec
@@ -25,7 +25,7 @@ _RAY_MARKS = (":actor_name:", ":task_name:", ":job_id:")
 class LogStream(io.TextIOBase):
     """Takes what the process prints, keeps the last lines and sends each line to the followers."""
 
-    def __init__(self, name: str, below: Any, log: TaskLog) -> None:
+    def __init__(self, name: str, below: TextIO, log: TaskLog) -> None:
         self._name = name
         self._below = below
         self._log = log

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, TimeoutError as Late
 from typing import Any
 
+from dataflow.cluster.management.backend import TaskHandle
 from dataflow.cluster.management.server import Server
 from dataflow.cluster.management.spec import ClusterSpec, addresses_by_job
 from dataflow.errors import UnavailableError
@@ -27,18 +28,13 @@ def not_returned(timeout_seconds: float | None) -> TimeoutError:
     return TimeoutError(f"The function has not returned within {timeout_seconds:g} s.")
 
 
-class ThreadTask:
+class ThreadTask(TaskHandle):
     """A task whose server lives in this process."""
 
     def __init__(self, job: str, index: int) -> None:
-        self.job = job
-        self.index = index
-        self.name = f"/job:{job}/task:{index}"
-        self.address = ""
+        super().__init__(job, index)
         self.pid = os.getpid()
         self.host = os.uname().nodename
-        self.restarts = 0
-        self.state = "starting"
         self.server: Server | None = None
 
 

@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.execution.client import reset
 from dataflow.cluster.management.ring_training import RingGraph
@@ -32,6 +32,10 @@ from dataflow.ops.variable_lists import global_variables
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.session import Session
 
+if TYPE_CHECKING:
+    from dataflow.cluster.management.running_cluster import Cluster
+
+
 MODES = ("asynchronous", "synchronous", "backup workers", "all-reduce")
 _LOOK_SECONDS = 0.5
 _AGAIN_SECONDS = 0.5
@@ -39,7 +43,7 @@ _AGAIN_SECONDS = 0.5
 _running: weakref.WeakSet[Training] = weakref.WeakSet()
 
 
-def trainings(cluster: Any = None) -> list[Training]:
+def trainings(cluster: Cluster | None = None) -> list[Training]:
     """Return the trainings of this process that were started, those of one cluster or all."""
     return [t for t in list(_running) if cluster is None or t.cluster is cluster]
 
@@ -73,7 +77,7 @@ class Training:
 
     def __init__(
         self,
-        cluster: Any,
+        cluster: Cluster,
         model: Callable[..., Any],
         *,
         mode: str = "asynchronous",
@@ -338,7 +342,7 @@ class Training:
 class _Owner:
     """This process's own session at the parameter servers: it sets the mode and reads values."""
 
-    def __init__(self, cluster: Any, model: Callable[..., Any]) -> None:
+    def __init__(self, cluster: Cluster, model: Callable[..., Any]) -> None:
         self._cluster = cluster
         self._model = model
         self._session: Any = None
@@ -422,6 +426,6 @@ def _in_a_line(error: Exception) -> str:
     return f"{name}: {last}"[:300]
 
 
-def _count(cluster: Any, job: str) -> int:
+def _count(cluster: Cluster, job: str) -> int:
     spec = cluster.spec
     return spec.num_tasks(job) if job in spec.jobs else 0

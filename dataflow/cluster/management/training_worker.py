@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,11 +24,15 @@ from dataflow.train.device_setter import replica_device_setter
 from dataflow.train.global_step import get_or_create_global_step
 from dataflow.train.sync_replicas import SyncReplicasOptimizer
 
+if TYPE_CHECKING:
+    from dataflow.cluster.management.server import Server
+
+
 #: The variable with the number of the current mode; negative while that has yet to begin.
 NUMBER = "training/number"
 
 
-def work(server: Any, options: dict[str, Any]) -> int:
+def work(server: Server, options: dict[str, Any]) -> int:
     """A worker's loop in one mode, in the worker's process; returns its number of steps."""
     index, number = options["index"], options["number"]
     fetches, hook, current, variables, ready = build_worker(options, server.cluster_spec)
@@ -111,7 +115,7 @@ def build_variables(
     return loss, setter, {v.op.name: v for v in global_variables()}
 
 
-def _initialize(session: Any, options: dict[str, Any], variables: Any, ready: Any) -> None:
+def _initialize(session: Session, options: dict[str, Any], variables: Any, ready: Any) -> None:
     """The chief initializes variables that have no value (with their kept values, if there are any);
     the others wait for that."""
     by_name = {v.op.name: v for v in variables}
@@ -125,7 +129,7 @@ def _initialize(session: Any, options: dict[str, Any], variables: Any, ready: An
                 by_name[name].load(options["kept"][name], session)
 
 
-def _has_begun(session: Any, current: Any, number: int) -> bool:
+def _has_begun(session: Session, current: Any, number: int) -> bool:
     """Wait until the chief has begun the mode; False when another one is to begin meanwhile."""
     while (now := int(session.run(current))) != number:
         if abs(now) > number:

@@ -51,7 +51,7 @@ def encode_operation(op: Operation, arrays: list[np.ndarray]) -> dict[str, Any]:
     return encoded
 
 
-def _encode_value(op: Operation, name: str, value: Any, arrays: list[np.ndarray]) -> Any:
+def _encode_value(op: Operation, name: str, value: object, arrays: list[np.ndarray]) -> Any:
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, DType):

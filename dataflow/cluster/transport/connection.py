@@ -19,7 +19,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -174,7 +174,7 @@ class Connection:
         kind: int,
         tag: int = 0,
         id: int = 0,
-        tensors: Any = (),
+        tensors: Sequence[Any] = (),
         head: dict[str, Any] | None = None,
         flags: int = 0,
         while_full: Callable[[], None] | None = None,
@@ -235,7 +235,13 @@ class Connection:
                 raise
 
     def _encode(
-        self, kind: int, tag: int, id: int, tensors: Any, head: dict[str, Any] | None, flags: int
+        self,
+        kind: int,
+        tag: int,
+        id: int,
+        tensors: Sequence[Any],
+        head: dict[str, Any] | None,
+        flags: int,
     ) -> tuple[list[Any], int, int, int]:
         """Check and encode a message.
 
@@ -605,7 +611,7 @@ class Connection:
                 raise ConnectionResetError("end of file")
             ready += got
 
-    def _too_large(self, size: int, tensors: Any) -> ResourceExhaustedError:
+    def _too_large(self, size: int, tensors: Sequence[Any]) -> ResourceExhaustedError:
         largest = max((np.asarray(t) for t in tensors), key=lambda a: a.nbytes, default=None)
         what = "" if largest is None else f"; its largest tensor is {largest.dtype}{largest.shape}"
         return ResourceExhaustedError(

@@ -30,13 +30,17 @@ import os
 import secrets
 import socket
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.transport import messages, shm_receive
 from dataflow.cluster.transport.messages import Kind, ProtocolError
 from dataflow.cluster.transport.shm_receive import Probe
 from dataflow.errors import FailedPreconditionError, UnauthenticatedError
 from dataflow.user_cache import cache_folder
+
+if TYPE_CHECKING:
+    from dataflow.cluster.transport.connection import Connection
+
 
 HANDSHAKE_MAX_BYTES = 4096
 HANDSHAKE_SECONDS = 10.0
@@ -117,7 +121,7 @@ def _text(head: dict[str, Any], name: str) -> str:
     return value
 
 
-def _line(value: Any) -> str:
+def _line(value: object) -> str:
     """What a stranger sent, shortened to part of one line."""
     return "".join(c for c in str(value)[:_LONGEST_TEXT] if c.isprintable())
 
@@ -127,7 +131,7 @@ def _check_nonce(head: dict[str, Any]) -> None:
         raise ProtocolError("a handshake without a nonce")
 
 
-def greet(connection: Any, key: str, greeting: dict[str, Any]) -> None:
+def greet(connection: Connection, key: str, greeting: dict[str, Any]) -> None:
     """Do the accepting side's half; ``greeting`` holds task, incarnation and local socket.
 
     Raises ProtocolError for garbage, UnauthenticatedError for a wrong key, after telling the peer.
@@ -170,7 +174,7 @@ def greet(connection: Any, key: str, greeting: dict[str, Any]) -> None:
         connection.share_memory_with(pid)
 
 
-def introduce(connection: Any, key: str, own_name: str) -> dict[str, Any]:
+def introduce(connection: Connection, key: str, own_name: str) -> dict[str, Any]:
     """Do the connecting side's half; return the greeting of the task at the other end.
 
     Raises UnauthenticatedError if either side does not hold the key, FailedPreconditionError for a
@@ -215,7 +219,7 @@ def introduce(connection: Any, key: str, own_name: str) -> dict[str, Any]:
     return greeting
 
 
-def _other_protocol(peer: str, protocol: Any, own: str) -> str:
+def _other_protocol(peer: str, protocol: object, own: str) -> str:
     return (
         f"{peer} speaks protocol {_line(protocol)}, {own} speaks {messages.PROTOCOL_VERSION}: install the "
         "same version of dataflow on both"

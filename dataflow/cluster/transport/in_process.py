@@ -14,8 +14,8 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -29,6 +29,10 @@ from dataflow.errors import (
     UnavailableError,
 )
 from dataflow.runtime.cooperative import Suspended, Wait, scheduler
+
+if TYPE_CHECKING:
+    from dataflow.cluster.transport.link_faults import LinkFaults
+
 
 log = logging.getLogger("dataflow.cluster")
 
@@ -174,7 +178,7 @@ class InProcessConnection:
         kind: int,
         tag: int = 0,
         id: int = 0,
-        tensors: Any = (),
+        tensors: Sequence[Any] = (),
         head: dict[str, Any] | None = None,
         flags: int = 0,
         while_full: Callable[[], None] | None = None,
@@ -306,7 +310,7 @@ class InProcessListener:
     refusals = _NoRefusals()
 
     def __init__(
-        self, address: str, key: str, task: str, handler: Handler, faults: Any = None
+        self, address: str, key: str, task: str, handler: Handler, faults: LinkFaults | None = None
     ) -> None:
         host, port = split_address(address)
         if not port:

@@ -15,6 +15,7 @@ import json
 import math
 import struct
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,7 +159,7 @@ def pack_strings(array: np.ndarray) -> tuple[bytes, bytes]:
     return descriptor + struct.pack(f"<{array.ndim}q", *array.shape), blob
 
 
-def unpack_strings(blob: Any, shape: tuple[int, ...]) -> np.ndarray:
+def unpack_strings(blob: bytes | bytearray | memoryview, shape: tuple[int, ...]) -> np.ndarray:
     """Return the object array of ``bytes`` that `pack_strings` wrote."""
     count = math.prod(shape)
     if count * 8 > len(blob):
@@ -190,7 +191,7 @@ def encode(
     kind: int,
     tag: int = 0,
     id: int = 0,
-    tensors: Any = (),
+    tensors: Sequence[Any] = (),
     head: dict[str, Any] | None = None,
     flags: int = 0,
     share: Any = None,
@@ -238,7 +239,7 @@ class Descriptor(NamedTuple):
 
 
 def check_header(
-    data: Any, at: int, max_message_bytes: int
+    data: bytes | bytearray | memoryview, at: int, max_message_bytes: int
 ) -> tuple[int, int, int, int, int, int, int]:
     """Unpack and check the header at an offset of ``data``: kind, flags, tag, id, num_tensors, meta and payload bytes."""
     magic, kind, flags, tag, id, num_tensors, meta_bytes, payload_bytes = HEADER.unpack_from(
@@ -279,7 +280,7 @@ def parse_meta_again(
 
 
 def parse_meta(
-    meta: Any, num_tensors: int, payload_bytes: int
+    meta: bytes | bytearray | memoryview, num_tensors: int, payload_bytes: int
 ) -> tuple[list[Descriptor], dict[str, Any] | None]:
     """Return the descriptors and the head, having checked that they describe the payload."""
     descriptors = []

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.cluster.transport.handshake import default_key
+
+if TYPE_CHECKING:
+    from dataflow.cluster.management.server import Server
+
 
 _lock = threading.Lock()
 _servers: dict[str, Any] = {}
@@ -24,14 +28,14 @@ _stopped: dict[str, Stopped] = {}
 _MOST_STOPPED = 1000
 
 
-def add_server(address: str, server: Any) -> None:
+def add_server(address: str, server: Server) -> None:
     """A server listens at ``address`` in this process."""
     with _lock:
         _servers[address] = server
         _stopped.pop(address, None)
 
 
-def remove_server(address: str, server: Any) -> None:
+def remove_server(address: str, server: Server) -> None:
     """No server of this process listens there any more."""
     with _lock:
         if _servers.get(address) is server:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import errors
 from dataflow.errors import OpError
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+
 
 _CLASSES: dict[int, type[OpError]] = {
     cls.error_code: cls
@@ -28,7 +32,7 @@ def describe_error(error: BaseException, task: str) -> dict[str, Any]:
     return head
 
 
-def restore_error(head: dict[str, Any] | None, graph: Any = None) -> OpError:
+def restore_error(head: dict[str, Any] | None, graph: Graph | None = None) -> OpError:
     """Return the error that `describe_error` described, with the node of ``graph``.
 
     ``error.task`` is the task that it came from, which the message names too.

@@ -115,7 +115,7 @@ class Probe:
         if self.number is not None:
             os.close(self.number)
 
-    def holds(self, content: Any) -> bool:
+    def holds(self, content: object) -> bool:
         """Whether ``content`` is the probe's, which proves that the peer can read this process's memory."""
         return isinstance(content, str) and content == self._secret
 
