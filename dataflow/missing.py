@@ -128,11 +128,6 @@ _GROUPS = (
     ),
     (
         "estimator.experimental",
-        "KMeans",
-        "it was k-means as an estimator; use scikit-learn's KMeans.",
-    ),
-    (
-        "estimator.experimental",
         "InMemoryEvaluatorHook",
         "it evaluated within the training; use tf.estimator.train_and_evaluate.",
     ),
@@ -140,6 +135,12 @@ _GROUPS = (
         "estimator",
         "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor",
         "they were gradient boosted trees; use scikit-learn's GradientBoostingClassifier.",
+    ),
+    (
+        "contrib.factorization",
+        "GMM GmmAlgorithm gmm WALSMatrixFactorization WALSModel",
+        "of this package k-means is here; use scikit-learn's GaussianMixture, or write a "
+        "factorization with two variables and tf.train.AdamOptimizer.",
     ),
     (
         "contrib.estimator",
@@ -320,11 +321,6 @@ _CONTRIB = {
     "deprecated": ("summaries before 1.0", "use tf.summary.scalar and its like"),
     "distribute": ("distribution strategies", "use tf.train.replica_device_setter or tf.cluster"),
     "eager": ("eager execution", "build a graph and run it in a tf.Session"),
-    "factorization": (
-        "k-means, Gaussian mixtures and WALS",
-        "use scikit-learn's KMeans, or write "
-        "the updates with tf.argmin and tf.unsorted_segment_mean",
-    ),
     "ffmpeg": ("a decoder of audio and video", "use tf.audio.decode_wav"),
     "fused_conv": ("a fused convolution for GPUs", "use tf.nn.conv2d, tf.nn.bias_add, tf.nn.relu"),
     "gan": ("training loops of GANs (TFGAN)", "minimize each loss with its own var_list in turn"),

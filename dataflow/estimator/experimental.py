@@ -1,4 +1,4 @@
-"""``tf.estimator.experimental``: early stopping, the logits of canned models, receivers for exports."""
+"""``tf.estimator.experimental``: early stopping, k-means, the logits of canned models, receivers for exports."""
 
 from dataflow.estimator.early_stopping import (
     make_early_stopping_hook,
@@ -9,6 +9,7 @@ from dataflow.estimator.early_stopping import (
     stop_if_no_increase_hook,
 )
 from dataflow.estimator.export import build_raw_supervised_input_receiver_fn
+from dataflow.estimator.kmeans import KMeans
 from dataflow.estimator.logit_functions import (
     call_logit_fn,
     dnn_logit_fn_builder,
@@ -17,6 +18,7 @@ from dataflow.estimator.logit_functions import (
 from dataflow.namespaces import explain_absent
 
 __all__ = [
+    "KMeans",
     "build_raw_supervised_input_receiver_fn",
     "call_logit_fn",
     "dnn_logit_fn_builder",

@@ -205,7 +205,7 @@ def reader_read_up_to_kernel(
     pairs = reader_handle.up_to(context, queue_handle, int(num_records))
     keys, values = np.empty(len(pairs), object), np.empty(len(pairs), object)
     keys[:] = [k for k, _ in pairs]
-    values[:] = [v for _, v in pairs]
+    values[:] = [bytes(v) for _, v in pairs]  # a line knows its number: NumPy cannot tell its shape
     return keys, values
 
 

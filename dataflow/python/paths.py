@@ -38,6 +38,8 @@ python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf
 python.ops.{variables variable_scope state_ops gen_state_ops} : tf
+python.ops.resources : ops.resources
+python.ops.clustering_ops : estimator.clustering
 python.ops.resource_variable_ops : ops.resource_variables tf
 python.ops.{partitioned_variables template logging_ops gen_logging_ops} : tf summary
 python.ops.init_ops : initializers tf keras.initializers
@@ -141,6 +143,13 @@ contrib.learn.python.learn.datasets : contrib.learn.datasets
 contrib.learn.python.learn.datasets.base : contrib.learn.datasets.base
 contrib.learn.python.learn.datasets.mnist : examples.tutorials.mnist.input_data
 contrib.slim.python.slim.{learning evaluation model_analyzer} : contrib.slim
+contrib.slim.python.slim.data.tfexample_decoder : contrib.slim.tfexample_decoder
+contrib.slim.python.slim.data.{dataset data_decoder} : contrib.slim.dataset contrib.slim.data_decoder
+contrib.slim.python.slim.data.data_provider : contrib.slim.data_provider
+contrib.slim.python.slim.data.dataset_data_provider : contrib.slim.dataset_data_provider
+contrib.slim.python.slim.data.parallel_reader : contrib.slim.parallel_reader
+contrib.slim.python.slim.data.prefetch_queue : contrib.slim.prefetch_queue
+contrib.factorization.python.ops.{clustering_ops kmeans} : contrib.factorization
 contrib.training.python.training.{training hparam evaluation bucket_ops} : contrib.training
 contrib.training.python.training.{sampling_ops sequence_queueing_state_saver} : contrib.training
 contrib.metrics.python.ops.metric_ops : contrib.metrics

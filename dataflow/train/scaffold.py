@@ -9,6 +9,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.control_flow import group
 from dataflow.ops.lookup import tables_initializer
+from dataflow.ops.resources import initialize_resources, local_resources, shared_resources
 from dataflow.ops.summary import merge_all
 from dataflow.ops.variable_lists import (
     global_variables,
@@ -179,12 +180,16 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """Local variables and tables."""
-        return group(local_variables_initializer(), tables_initializer())
+        """Local variables, tables and what else is of this process alone."""
+        return group(
+            local_variables_initializer(),
+            tables_initializer(),
+            initialize_resources(local_resources()),
+        )
 
 
 def _default_init_op() -> Any:
-    return group(global_variables_initializer())
+    return group(global_variables_initializer(), initialize_resources(shared_resources()))
 
 
 class SessionCreator:
