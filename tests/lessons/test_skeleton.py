@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import re
 from pathlib import Path
@@ -121,9 +122,20 @@ def _questions(notebook: Any, number: int) -> list[str]:
         name = f'name="lesson{number:02}.q{place}"'
         if "predict." not in cell.source or name not in cell.source:
             found.append(f"{cell.id}: not predict.something(..., {name})")
+        if any(num != 3 for num in _num_hints(cell.source)):
+            found.append(
+                f"{cell.id}: hints= has three rungs: look there; think this; nearly the answer"
+            )
         if not cell.metadata.get("jupyter", {}).get("source_hidden"):
             found.append(f"{cell.id}: the question's source, with its hints, is not collapsed")
     return found
+
+
+def _num_hints(source: str) -> list[int]:
+    """How many hints each ``hints=[...]`` of a cell has."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    lists = [k.value for call in calls for k in call.keywords if k.arg == "hints"]
+    return [len(given.elts) for given in lists if isinstance(given, ast.List)]
 
 
 def _exercises(notebook: Any, number: int) -> list[str]:
@@ -220,6 +232,9 @@ def broken(change: str) -> list[str]:
         mark = "**From lesson" if change == "spaced" else "*An open task.*"
         for cell in notebook.cells:
             cell.source = cell.source.replace(mark, "")
+    elif change == "two hints":
+        asked = next(c for c in notebook.cells if "hints=[" in c.source)
+        asked.source += '\nask(hints=["look there", "the answer"])'
     elif change == "next":
         for cell in notebook.cells:
             cell.source = cell.source.replace(FILES["3"], FILES["4"])
@@ -242,6 +257,7 @@ def broken(change: str) -> list[str]:
         ("spaced", "about an earlier lesson"),
         ("open task", "many right answers"),
         ("many", "at most 66"),
+        ("two hints", "three rungs"),
     ],
 )
 def test_what_is_missing_is_found(change: str, words: str) -> None:

@@ -387,7 +387,7 @@ def test_unknown_options_are_refused() -> None:
     with pytest.raises(TypeError, match=r"Did you mean explain=\?"):
         predict.choice("Which?", ["a", "b"], 0, explian="x")
     with pytest.raises(ValueError, match="takes three"):
-        predict.choice("Which?", ["a", "b"], 0, hints=["one"])
+        predict.choice("Which?", ["a", "b"], 0, hints=["one", "two"])
 
 
 @pytest.mark.parametrize(

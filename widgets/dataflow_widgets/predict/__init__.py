@@ -4,7 +4,7 @@
     predict.pruned(pow_op, session=sess, name="lesson02.q1")
 
 Each function makes a `Predict` widget. ``name`` is what the answers are kept under; ``text`` replaces
-the question's own words, ``hints`` (three: look there, think this, nearly the answer; or two) its hints, and ``explain`` adds to its explanation.
+the question's own words, ``hints`` (three: look there, think this, nearly the answer) its hints, and ``explain`` adds to its explanation.
 """
 
 from __future__ import annotations

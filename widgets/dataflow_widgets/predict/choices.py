@@ -58,6 +58,7 @@ class ChoiceQuestion(_Choices):
     hints = (
         "Read the question once more: what does it say must hold?",
         "Strike out the choices that the picture or the code above contradicts.",
+        "Take each choice that is left as true, and say what a run would then show.",
     )
 
     def __init__(self, text: str, choices: Sequence[str], answer: int | Callable[[], int]) -> None:
@@ -102,6 +103,7 @@ class ShapeQuestion(_Choices):
             "each axis.",
             "A missing axis is as good as one of length 1 (broadcasting); a sum removes the axes it "
             "runs over; a matrix product keeps the outer two.",
+            "Go through the operations in order, and write the shape beside each; the last one is asked.",
         )
         super().__init__(groups)
 
@@ -136,6 +138,7 @@ class ValueQuestion(Question):
     hints = (
         "Follow the value along the edges, one node at a time.",
         "Write down what each node gives: begin with those that read nothing.",
+        "Only the last node of that list is asked for. Its inputs stand above it: compute it alone.",
     )
 
     def __init__(self, session: Any, fetches: Any, feed_dict: Any) -> None:

@@ -58,6 +58,7 @@ class NodesQuestion(Question):
     hints = (
         "Take each node in turn and ask the question of it alone.",
         "Look at what goes into the node and at what comes out of it.",
+        "Begin with the node of which you are surest, and look for all others of which the same is true.",
     )
 
     def __init__(
@@ -161,6 +162,7 @@ class PrunedQuestion(NodesQuestion):
             + ". What you never reach is pruned.",
             "Take each node in turn: is there a path along the arrows from it to "
             f"{self._fetched}{' that no fed node cuts' if fed else ''}? If not, mark it.",
+            f"{plural(len(right), 'node')} to be marked: those with no way to what is fetched.",
         )
         self._trace = recorded_run(session, fetches, feed_dict) if session is not None else None
 
@@ -246,6 +248,8 @@ class OrderQuestion(Question):
             "A node can run when everything that it reads is there. Which nodes read nothing?",
             "Go along each edge: its beginning stands before its end. Nodes with no path between "
             "them may stand either way.",
+            "Begin with all nodes that read nothing. Then, again and again, take one whose inputs all "
+            "stand above it.",
         )
 
     def _shuffled(self, names: Sequence[str]) -> list[str]:

@@ -19,13 +19,13 @@ class Question:
     """A question that the engine can answer.
 
     ``form`` says how the page asks: "nodes" (click them), "order", "rows" (tick some), "choice" or
-    "value". ``hints`` are two or three. ``nodes`` are the graph for the form "nodes". Nothing that `public`
+    "value". ``hints`` are three. ``nodes`` are the graph for the form "nodes". Nothing that `public`
     gives tells the answer: a notebook's state can be read.
     """
 
     form = ""
     text = ""
-    hints: Sequence[str] = ("", "")
+    hints: Sequence[str] = ("", "", "")
     nodes: list[dict[str, Any]] = []
 
     def public(self) -> dict[str, Any]:

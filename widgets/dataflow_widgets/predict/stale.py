@@ -45,6 +45,8 @@ class StaleQuestion(Question):
         "Take one read. Go down to the same worker's next write: did anybody else write in between?",
         "Mark a read if there is a write by another worker between it and the next write by its own "
         "worker.",
+        "Write the version beside each write, 1, 2, 3, ...; a read is stale if its own worker's next write "
+        "is more than one above the version that was read.",
     )
 
     def __init__(self, accesses: Sequence[Access]) -> None:

@@ -35,9 +35,9 @@ class Predict(Widget):
         self._question = question
         text = str(options.pop("text", "") or question.text)
         self._hints: Sequence[str] = options.pop("hints", None) or question.hints
-        if len(self._hints) not in (2, 3):
+        if len(self._hints) != 3:
             raise ValueError(
-                "hints= takes three (look there; think this; nearly the answer), or two; "
+                "hints= takes three (look there; think this; nearly the answer), "
                 f"got {len(self._hints)}"
             )
         self._explain = str(options.pop("explain", ""))
