@@ -17,6 +17,7 @@ from dataflow_widgets import ClusterView
 from dataflow_widgets.cluster_panel.demo import digits_training
 from tests.browser.axe import serious_findings
 from tests.browser.bare_page import BarePage
+from tests.browser.lab_page import screenshot_folder
 from tests.browser.live_page import LivePage
 from tests.widgets.fake_cluster import FakeCluster
 
@@ -312,3 +313,39 @@ def test_the_picture_fits_900_pixels_and_a_narrow_page(chromium: Browser) -> Non
     narrow = page.page.locator(".df-cv-svg").bounding_box()
     assert narrow is not None and narrow["width"] <= 500
     page.close()
+
+
+@pytest.mark.usefixtures("no_gpus")
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_ring_of_workers_is_drawn_with_its_chunks_and_bytes(
+    chromium: Browser, dark: bool
+) -> None:
+    with tf.cluster.launch(ps=1, workers=4, backend="threads", logs=False) as cluster:
+        training = digits_training(cluster, mode="all-reduce")
+        training.start()
+        view = ClusterView(cluster)
+        page = LivePage(chromium, dark=dark)
+        page.show_widget(view)
+        try:
+            page.until("() => document.querySelectorAll('.df-cv-arrow').length === 4")
+            page.until(f"() => ({STEP})() > 5")
+            page.until("() => Number(document.querySelector('.df-cluster-view').dataset.dots) > 0")
+            page.until(
+                "() => /chunk [1-4] of 4, (sum of|reduced)/.test("
+                "document.querySelector('.df-cv-telling').textContent)"
+            )
+            page.until(
+                "() => /measured: .*, 1\\.[4-9]. of it/.test("
+                "document.querySelector('.df-cv-middle').textContent)"
+            )
+            page.page.screenshot(path=str(screenshot_folder() / f"ring_{dark}.png"))
+            middle = page.page.locator(".df-cv-middle").text_content() or ""
+            assert "2(n−1)/n = 1.50" in middle
+            assert serious_findings(page.page, ".df-cluster-view") == []
+            training.switch("asynchronous")
+            page.until("() => !document.querySelector('.df-cv-arrow')")
+            assert page.failures() == [] and view.failure == ""
+        finally:
+            page.close()
+            view.close()
+            training.stop()

@@ -11,7 +11,8 @@ import dataflow as tf
 from dataflow_widgets import ClusterView
 from dataflow_widgets.base import Delivery
 from dataflow_widgets.cluster_view.played import played
-from dataflow_widgets.cluster_view.scene import parts_of
+from dataflow_widgets.cluster_view.ring import RingBytes, ring_words, sent_in_a_step
+from dataflow_widgets.cluster_view.scene import parts_of, scene_of
 from tests.cluster.conftest import KEY, LocalCluster, free_addresses
 from tests.widgets.fake_cluster import FakeCluster
 
@@ -165,3 +166,43 @@ def test_what_is_no_cluster_is_refused():
         ClusterView(tf.cluster.simulate(2, steps=2))
     with pytest.raises(TypeError, match="Did you mean title="):
         ClusterView(tf.train.ClusterSpec(SPEC), titel="x")
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8, 9, 16])
+def test_a_ring_of_workers_stands_in_a_circle(count):
+    """Each is linked to the next, the last to the first; no two cards touch; all of it has room."""
+    workers = [f"/job:worker/task:{i}" for i in range(count)]
+    links = [("/job:ps/task:0", workers[0])]
+    scene = scene_of(["/job:ps/task:0", *workers], links=links, ring=workers)
+    cards, arcs = scene["tasks"], [link for link in scene["links"] if "arrow" in link]
+    names = [(cards[arc["a"]]["name"], cards[arc["b"]]["name"]) for arc in arcs]
+    assert names == [(f"worker:{i}", f"worker:{(i + 1) % count}") for i in range(count)]
+    for i, card in enumerate(cards):
+        assert card["x"] > 100 and card["x"] + card["w"] <= scene["width"] - 8
+        for other in cards[i + 1 :]:
+            apart = (
+                abs(card["y"] - other["y"]) >= max(card["h"], other["h"])
+                or card["x"] + card["w"] <= other["x"]
+                or other["x"] + other["w"] <= card["x"]
+            )
+            assert apart, (card["name"], other["name"])
+    lane = scene["lanes"][-1]
+    for arc in arcs:
+        ys = arc["points"][1], arc["points"][7], arc["arrow"][1]
+        assert all(lane["y"] <= y <= lane["y"] + lane["h"] for y in ys)
+    # So many do not fit a circle: they stand in rows.
+    many = [f"/job:worker/task:{i}" for i in range(25)]
+    scene = scene_of(many, links=[], ring=many, with_client=False)
+    assert scene["ring"] is None and len(scene["links"]) == 25
+
+
+def test_the_middle_of_a_ring_says_what_is_sent_measured_and_in_theory():
+    assert ring_words(None) == []
+    lines = ring_words(RingBytes(4, 4096, 6400.0))
+    assert "4.0 KB" in lines[0] and lines[1] == "measured: 6.2 KB, 1.56 of it"
+    assert "2(n−1)/n = 1.50 of it: 6.0 KB" in lines[2] and "16 KB" in lines[-1]
+    assert not any("measured" in line for line in ring_words(RingBytes(2, 4096, None)))
+    rows = [
+        {"stepsPerSecond": s, "sentPerSecond": b} for s, b in ((10, 50.0), (0, 7.0), (None, None))
+    ]
+    assert sent_in_a_step(rows) == 5.0 and sent_in_a_step(rows[1:]) is None

@@ -150,14 +150,14 @@ class TaskLink:
         """What the array is that this member sends as its number ``count``."""
         request, rank, size = self._request, self.rank, self.size
         if request.kind == "broadcast":
-            return f"{request.name}: piece {count + 1}"
+            return f"piece {count + 1} ({request.name})"
         if request.kind == "gather":
-            return f"{request.name}: chunk {(rank - count) % size + 1} of {size}"
+            return f"chunk {(rank - count) % size + 1} of {size} ({request.name})"
         if count < size - 1:
             chunk, merged = (rank - 1 - count) % size, count + 1
-            return f"{request.name}: chunk {chunk + 1} of {size}, sum of {merged}"
+            return f"chunk {chunk + 1} of {size}, sum of {merged} ({request.name})"
         chunk = (rank - (count - size + 1)) % size
-        return f"{request.name}: chunk {chunk + 1} of {size}, reduced"
+        return f"chunk {chunk + 1} of {size}, reduced ({request.name})"
 
     def receive(self) -> np.ndarray:
         """The next array of the member before; raises what ends the exchange."""

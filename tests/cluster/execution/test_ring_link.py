@@ -96,8 +96,8 @@ def test_the_chunks_of_a_reduction_have_names(workers):
     """What a watching view shows: each chunk by its number, and how many of its parts are summed."""
     sender, _ = link(workers, 0)
     assert [sender._name(i) for i in range(2)] == [
-        "CollectiveReduce: chunk 2 of 2, sum of 1",
-        "CollectiveReduce: chunk 1 of 2, reduced",
+        "chunk 2 of 2, sum of 1 (CollectiveReduce)",
+        "chunk 1 of 2, reduced (CollectiveReduce)",
     ]
     sender.close()
 

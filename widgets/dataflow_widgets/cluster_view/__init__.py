@@ -13,6 +13,12 @@ from dataflow_widgets.cluster_panel.placed import placed_graph
 from dataflow_widgets.cluster_panel.snapshot import Rates, cluster_state, describe_cluster, short
 from dataflow_widgets.cluster_view.picture import cluster_svg
 from dataflow_widgets.cluster_view.played import describe_recording, played
+from dataflow_widgets.cluster_view.ring import (
+    RingBytes,
+    reduced_bytes,
+    ring_words,
+    sent_in_a_step,
+)
 from dataflow_widgets.cluster_view.scene import scene_of
 from dataflow_widgets.cluster_view.telling import Telling
 from dataflow_widgets.words import plural
@@ -37,7 +43,8 @@ class ClusterView(Widget):
     A recorded or simulated run is played message by message, forward and back: dots are tensors on
     their way, lit parts run, workers carry the version of the parameters that they read and a square
     for each update since, and a synchronous step shows who has arrived at its barrier. A link is as
-    wide as what has traveled on it.
+    wide as what has traveled on it. Workers that train in the mode "all-reduce" stand in a circle, the
+    chunks travel around it, and in its middle is what a worker sends in a step, measured and in theory.
 
     A running cluster is followed while the view is in sight: a sample of its messages as dots, ten times
     a second, and states and rates, twice a second. Its tasks can be killed, paused, slowed down, cut off
@@ -128,11 +135,22 @@ class ClusterView(Widget):
         inputs: dict[tuple[str, str], list[str]] = {}
         links: set[tuple[str, str]] | None = None
         self._traveling: list[dict[str, Any]] = []
+        self._reduced_bytes = 0
+        if training is not None and training.mode == "all-reduce":
+            return self._ring_scene(training, addresses)
         if training is not None and hasattr(training, "graph"):
             ops, inputs, links = self._placed_training(training)
         return scene_of(
             list(addresses), ops, inputs, None if links is None else sorted(links), addresses
         )
+
+    def _ring_scene(self, training: Any, addresses: dict[str, str]) -> dict[str, Any]:
+        """The workers in a circle; worker 0 leaves a copy of the variables at the servers."""
+        graph, _ = training.graph()
+        self._reduced_bytes = reduced_bytes(graph)
+        workers = [task for task in addresses if "/job:worker/" in task]
+        links = [(task, workers[0]) for task in addresses if "/job:ps/" in task]
+        return scene_of(list(addresses), links=links, details=addresses, ring=workers)
 
     def _placed_training(self, training: Any) -> Any:
         from dataflow.runtime.session import Session
@@ -172,6 +190,7 @@ class ClusterView(Widget):
             payload["play"] = played(self._recording, self._scene)
         if self._cluster is not None:
             payload["traveling"] = self._traveling
+            payload["reducedBytes"] = self._reduced_bytes
         return payload
 
     def describe(self) -> str:
@@ -189,7 +208,9 @@ class ClusterView(Widget):
         if self._recording is not None:
             lines += describe_recording(self._recording)
         if self._cluster is not None:
-            lines += describe_cluster(cluster_state(self._cluster, "cluster", self._rates))
+            state = cluster_state(self._cluster, "cluster", self._rates)
+            lines += describe_cluster(state)
+            lines += ring_words(self._ring_bytes(state["tasks"]))
         return "\n".join(lines)
 
     def to_svg(self) -> str:
@@ -203,9 +224,12 @@ class ClusterView(Widget):
             busy = played(self._recording, self._scene)["busy"]
             words += " " + describe_recording(self._recording)[0]
         states: dict[str, str] = {}
+        middle: list[str] = []
         if self._cluster is not None and not self._cluster.stopped:
-            states = {row["task"]: row["state"] for row in self._cluster.status()}
-        return cluster_svg(self._scene, states, words, busy)
+            rows = cluster_state(self._cluster, "cluster", self._rates)["tasks"]
+            states = {row["task"]: row["state"] for row in rows}
+            middle = ring_words(self._ring_bytes(rows))
+        return cluster_svg(self._scene, states, words, busy, middle)
 
     # ---- of a running cluster -----------------------------------------------------------------
 
@@ -246,12 +270,24 @@ class ClusterView(Widget):
             "launched": state["launched"],
             "autoRestart": self._cluster.auto_restart,
             "stopped": self._cluster.stopped,
+            "ringWords": ring_words(self._ring_bytes(state["tasks"])),
             "trainings": [
                 {key: value for key, value in training.items() if key in _SHOWN}
                 for training in trainings
             ],
             **self._actions.state(),
         }
+
+    def _ring_bytes(self, tasks: list[dict[str, Any]]) -> RingBytes | None:
+        """What a worker of the ring sends in a step; ``None`` where no ring is drawn."""
+        if not self._reduced_bytes or not self._scene["ring"]:
+            return None
+        workers = [task for task in tasks if "/job:worker/" in task["task"]]
+        return RingBytes(
+            len(workers),
+            self._reduced_bytes,
+            sent_in_a_step(workers[1:]),  # 0 also leaves copies
+        )
 
     def _page_changed(self) -> None:
         if self._cluster is None:

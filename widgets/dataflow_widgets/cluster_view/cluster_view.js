@@ -19,6 +19,7 @@ function initialize({ model }) {
 }
 
 const MOST_DOTS = 60;
+const waitsAtBarrier = (trainings) => trainings.some(({ mode }) => mode === "synchronous" || mode === "backup workers");
 
 const render = openWhenSent({
   kind: "cluster-view",
@@ -48,10 +49,9 @@ class ClusterScene {
     const { scene, play, subject, traveling } = this.store.extra;
     Object.assign(this, { scene, play: play ?? null, subject, traveling: traveling ?? [] });
     this.moments = this.play ? momentsOf(this.play) : [0];
-    const modes = this.state?.trainings.map((training) => training.mode) ?? [];
-    this.hasBarrier = this.play ? this.play.sync : modes.some((mode) => mode === "synchronous" || mode === "backup workers");
+    this.hasBarrier = this.play ? this.play.sync : waitsAtBarrier(this.state?.trainings ?? []);
     this.picture = new ClusterPicture(scene, { hasBarrier: this.hasBarrier, select: (i) => this.select(this.selected === i ? -1 : i) });
-    const links = new Map(scene.links.flatMap(({ a, b }, i) => [[`${a} ${b}`, i], [`${b} ${a}`, i]]));
+    const links = new Map(scene.links.flatMap(({ a, b, oneWay }, i) => [[`${a} ${b}`, i], ...(oneWay ? [] : [[`${b} ${a}`, i]])]));
     this.flight = new Flight((a, b) => links.get(`${a} ${b}`));
   }
 
@@ -64,7 +64,10 @@ class ClusterScene {
     const find = (name) => this.scene.tasks.findIndex((card) => card.task === name);
     this.select(chosen ? find(chosen) : -1);
     if (focused >= 0) this.picture.cards[find(task)]?.element.focus();
-    if (this.state) this.picture.live(this.state, this.traveling);
+    if (this.state) {
+      this.picture.live(this.state, this.traveling);
+      this.picture.paintMiddle(this.state.ringWords);
+    }
     this.paint();
   }
 
@@ -196,9 +199,9 @@ class ClusterScene {
 
   live(state) {
     this.state = state;
-    const isSync = state.trainings.some((training) => training.mode !== "asynchronous");
-    if (isSync !== this.hasBarrier) this.rebuild();
+    if (waitsAtBarrier(state.trainings) !== this.hasBarrier) this.rebuild();
     this.picture.live(state, this.traveling);
+    this.picture.paintMiddle(state.ringWords);
     const training = state.trainings[0];
     const progress = training ? ` ${training.name}: ${training.mode}, step ${training.global_step}${training.loss == null ? "" : `, loss ${number(training.loss)}`}.` : "";
     this.frame.say(state.stopped ? "The cluster is stopped." : `${this.sentence()}${progress}`);

@@ -5,6 +5,9 @@ import { seconds } from "../shared/values.js";
 const SHOWN = 0.7; // seconds that a quick message is seen
 const WAITS_AT = 0.45; // of the way: where a message is that has not arrived
 const MOST = 60;
+// Dots that set out on one link in one direction at once do so one after the other, as what they stand for did.
+const APART = 0.12;
+const MOST_APART = 0.9;
 
 export class Flight {
   /** `linkOf(a, b)`: the number of the link between two cards, or undefined. */
@@ -16,6 +19,7 @@ export class Flight {
   /** Rows of the kernel: [number, from, to, text, bytes, sent, received or null]. */
   take(rows) {
     const now = this.now();
+    const before = new Map();
     for (const [id, from, to, text, bytes, sent, received] of rows) {
       const known = this.dots.get(id);
       if (known) {
@@ -24,13 +28,16 @@ export class Flight {
       }
       const link = this.linkOf(from, to);
       if (link === undefined) continue;
-      this.dots.set(id, { id, from, to, link, text, bytes, began: now, took: received === null ? null : received - sent, landed: null, at: 0 });
+      const key = `${link} ${from}`;
+      const began = now + Math.min(MOST_APART, APART * (before.get(key) ?? 0));
+      before.set(key, (before.get(key) ?? 0) + 1);
+      this.dots.set(id, { id, from, to, link, text, bytes, began, took: received === null ? null : received - sent, landed: null, at: 0 });
     }
     for (const id of [...this.dots.keys()].slice(0, Math.max(0, this.dots.size - MOST))) this.dots.delete(id);
   }
 
   share(dot, now) {
-    const age = now - dot.began;
+    const age = Math.max(0, now - dot.began);
     if (dot.landed !== null) return Math.min(1, dot.at + (now - dot.landed) / (SHOWN / 2));
     if (dot.took !== null) return Math.min(1, age / Math.max(SHOWN, Math.min(dot.took, 3)));
     return WAITS_AT * (1 - Math.exp(-age / SHOWN)); // ever slower: nobody knows when it arrives
@@ -43,7 +50,7 @@ export class Flight {
     for (const dot of this.dots.values()) {
       const share = this.share(dot, now);
       if (share >= 1) this.dots.delete(dot.id);
-      else found.push({ ...dot, share, isHeld: dot.took === null && now - dot.began > 2 * SHOWN });
+      else if (now >= dot.began) found.push({ ...dot, share, isHeld: dot.took === null && now - dot.began > 2 * SHOWN });
     }
     return found;
   }

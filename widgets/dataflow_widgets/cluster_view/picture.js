@@ -32,10 +32,12 @@ export function labelPlaces(points, widths, cards, size) {
   });
 }
 
+const arrowHead = ([x, y, degrees]) => s("path", { class: "df-cv-arrow", d: "M-9 -8L10 0L-9 8Z", transform: `translate(${x} ${y}) rotate(${degrees})` });
+
 export class ClusterPicture {
   /** `select(i)` is called for a machine that is pressed; `hasBarrier`: its steps are synchronous. */
   constructor(scene, { select, hasBarrier = false }) {
-    Object.assign(this, { scene, select, hasBarrier, versions: {} });
+    Object.assign(this, { scene, select, hasBarrier, versions: {}, middleBox: [] });
     this.draw();
   }
 
@@ -44,13 +46,14 @@ export class ClusterPicture {
     const lanes = scene.lanes.map((lane) => s("g", {}, s("rect", { class: "df-cv-lane", x: 4, y: lane.y, width: scene.width - 8, height: lane.h, rx: 8 }), ...lane.label.map((text, i) => s("text", { class: "df-detail", x: 16, y: lane.y + lane.h / 2 + 4 + 14 * i - 7 * (lane.label.length - 1) }, text))));
     this.links = scene.links.map((link) => {
       const title = s("title", {}, "");
-      return s("g", { class: "df-cv-link" }, title, s("path", { class: "df-line", d: curve(link) }));
+      return s("g", { class: `df-cv-link${link.oneWay ? " df-cv-arc" : ""}` }, title, ...(link.arrow ? [arrowHead(link.arrow)] : []), s("path", { class: "df-line", d: curve(link) }));
     });
     this.cards = scene.tasks.map((card, i) => this.drawCard(card, i));
+    this.middle = s("g", { class: "df-cv-middle" });
     this.barrier = this.drawBarrier();
     this.tokens = s("g", { class: "df-cv-tokens" });
     this.dots = s("g", { class: "df-cv-dots", "aria-hidden": "true" });
-    this.root = s("svg", { class: "df-svg df-cv-svg", viewBox: `0 0 ${scene.width} ${scene.height}`, width: scene.width, height: scene.height, role: "group", "aria-label": `${plural(scene.tasks.length, "machine")}, ${plural(scene.links.length, "link")}` }, ...lanes, ...this.links, this.barrier, this.tokens, ...this.cards.map((card) => card.element), this.dots);
+    this.root = s("svg", { class: "df-svg df-cv-svg", viewBox: `0 0 ${scene.width} ${scene.height}`, width: scene.width, height: scene.height, role: "group", "aria-label": `${plural(scene.tasks.length, "machine")}, ${plural(scene.links.length, "link")}` }, ...lanes, ...this.links, this.middle, this.barrier, this.tokens, ...this.cards.map((card) => card.element), this.dots);
     return this.root;
   }
 
@@ -96,6 +99,15 @@ export class ClusterPicture {
     return s("g", { class: "df-cv-barrier" }, s("path", { d: `M${left - 8} ${y}H${left + each * workers.length + 8}` }), ...spots, s("text", { class: "df-detail", ...word }, "barrier"));
   }
 
+  /** Lines in the middle of a ring of workers. */
+  paintMiddle(lines) {
+    const { ring } = this.scene;
+    if (!ring) return;
+    const top = ring.y - 8 * (lines.length - 1) + 4;
+    this.middleBox = lines.length ? [{ x: ring.x - 160, y: top - 14, w: 320, h: 16 * lines.length + 4 }] : [];
+    this.middle.replaceChildren(...lines.map((line, i) => s("text", { class: "df-detail", x: ring.x, y: top + 16 * i, "text-anchor": "middle" }, line)));
+  }
+
   /** Fills the places of those that wait; `tokens` lie there to let so many go on. */
   paintBarrier(waits, tokens) {
     for (const [i, place] of this.places) place.classList.toggle("df-cv-there", waits(i));
@@ -129,8 +141,8 @@ export class ClusterPicture {
       const size = 4.5 + Math.min(6, Math.log10(1 + dot.bytes) * 0.9);
       return s("g", { class: `df-cv-dot${dot.isHeld ? " df-cv-held" : ""}`, transform: `translate(${points[k].x.toFixed(1)} ${points[k].y.toFixed(1)})` }, s("circle", { r: size.toFixed(1) }));
     });
-    const texts = flying.slice(0, MOST_LABELS).map((dot) => fit(dot.text, 190) + (dot.bytes ? `, ${bytes(dot.bytes)}` : ""));
-    const spots = labelPlaces(texts.map((_, k) => [points[k].x, points[k].y]), texts.map((text) => text.length * LETTER), [...this.scene.tasks, ...this.barrierBox], this.scene);
+    const texts = flying.slice(0, MOST_LABELS).map((dot) => fit(dot.text.replace(/ \([^()]*\)$/, ""), 190) + (dot.bytes ? `, ${bytes(dot.bytes)}` : ""));
+    const spots = labelPlaces(texts.map((_, k) => [points[k].x, points[k].y]), texts.map((text) => text.length * LETTER), [...this.scene.tasks, ...this.barrierBox, ...this.middleBox], this.scene);
     const labels = texts.map((text, k) => spots[k] && s("text", { class: "df-cv-label", x: (points[k].x + spots[k][0]).toFixed(1), y: (points[k].y + spots[k][1]).toFixed(1) }, text));
     this.dots.replaceChildren(...dots, ...labels.filter(Boolean));
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -18,8 +19,15 @@ _FILLS = {
 _DOTS = {"running": "#0a7d33", "paused": "#9a4b00", "dead": "#b3261e", "silent": "#9a4b00"}
 
 
-def cluster_svg(scene: dict[str, Any], states: dict[str, str], words: str, busy: Any = ()) -> str:
-    """The machines, what runs on them and their links; ``words`` stands below."""
+def cluster_svg(
+    scene: dict[str, Any],
+    states: dict[str, str],
+    words: str,
+    busy: Any = (),
+    middle: Sequence[str] = (),
+) -> str:
+    """The machines, what runs on them and their links; ``words`` stands below, the lines ``middle`` in
+    the middle of a ring."""
     width, height = scene["width"], scene["height"] + 26
     out = [
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height}' "
@@ -33,11 +41,23 @@ def cluster_svg(scene: dict[str, Any], states: dict[str, str], words: str, busy:
             f"<rect x='4' y='{lane['y']}' width='{width - 8}' height='{lane['h']}' rx='8' "
             "fill='#f4f5f7'/>"
         )
-        middle = lane["y"] + lane["h"] / 2 + 4 - 7 * (len(lane["label"]) - 1)
+        center = lane["y"] + lane["h"] / 2 + 4 - 7 * (len(lane["label"]) - 1)
         for i, text in enumerate(lane["label"]):
-            out.append(f"<text class='s' x='16' y='{middle + 14 * i}'>{escape(text)}</text>")
+            out.append(f"<text class='s' x='16' y='{center + 14 * i}'>{escape(text)}</text>")
     for link in scene["links"]:
         out.append(f"<path d='{path_of(link)}' fill='none' stroke='#8b9199' stroke-width='1.6'/>")
+        if "arrow" in link:
+            ax, ay, degrees = link["arrow"]
+            out.append(
+                f"<path d='M-5 -5L6 0L-5 5Z' transform='translate({ax} {ay}) rotate({degrees})' "
+                "fill='#6b7178'/>"
+            )
+    ring = scene["ring"]
+    for i, line in enumerate(middle if ring else ()):
+        top = ring["y"] - 8 * (len(middle) - 1) + 4 + 16 * i
+        out.append(
+            f"<text class='s' x='{ring['x']}' y='{top}' text-anchor='middle'>{escape(line)}</text>"
+        )
     for i, card in enumerate(scene["tasks"]):
         x, y = card["x"], card["y"]
         state = states.get(card["task"], "")

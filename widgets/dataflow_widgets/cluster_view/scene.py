@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dataflow_widgets.cluster_panel.snapshot import short
+from dataflow_widgets.cluster_view.ring import MOST_IN_RING, place_ring, ring_links
 
 WIDTH = 960
 _LEFT, _RIGHT = 112, 948  # of the lanes' contents
@@ -38,12 +39,14 @@ def scene_of(
     links: Sequence[tuple[str, str]] | None = None,
     details: Mapping[str, str] | None = None,
     with_client: bool = True,
+    ring: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """``{"width", "height", "lanes", "tasks", "links"}``, places in pixels.
+    """``{"width", "height", "lanes", "tasks", "links", "ring"}``, places in pixels.
 
     ``tasks`` by full name; ``ops`` of each, name to type; ``inputs`` of each op by (task, name);
     ``links`` are pairs of tasks that talk to each other, by default all parameter servers with all
-    others; ``details`` is the line below a task's name.
+    others; ``details`` is the line below a task's name. The tasks of a ``ring`` stand in a circle,
+    each linked to the next; all of them belong to one job.
     """
     ops, inputs, details = ops or {}, inputs or {}, details or {}
     jobs: dict[str, list[str]] = {}
@@ -56,7 +59,19 @@ def scene_of(
     y = 8
     rows: list[tuple[str, list[str]]] = [(_CLIENT, [_CLIENT])] if with_client else []
     rows += [(job, jobs[job]) for job in sorted(jobs, key=_lane_order)]
+    in_rows = ring if len(ring) > MOST_IN_RING else ()
+    ring = ring if 2 <= len(ring) <= MOST_IN_RING else ()
+    place: dict[str, Any] | None = None
     for job, members in rows:
+        if ring and job == _job(ring[0]):
+            corners, place = place_ring(len(ring), y)
+            cards += [
+                _card(task, job, corner, details, ())
+                for task, corner in zip(ring, corners, strict=True)
+            ]
+            lanes.append({"label": ["ring of", f"{len(ring)} workers"], "y": y, "h": place["h"]})
+            y += place["h"] + 26
+            continue
         height = _place_lane(job, members, parts, details, y, cards)
         lanes.append({"label": _lane_words(job, len(members)), "y": y, "h": height})
         y += height + (44 if job == "ps" else 26)
@@ -64,18 +79,22 @@ def scene_of(
         card["edges"] = _edges(card, parts.get(card["task"], []), inputs)
     by_task = {card["task"]: i for i, card in enumerate(cards)}
     pairs = links if links is not None else _usual_links(jobs)
+    pairs = [*pairs, *zip(in_rows, [*in_rows[1:], *in_rows[:1]], strict=True)]
     if with_client and tasks:
         pairs = [(_CLIENT, master_of(tasks)), *pairs]
     made = []
     for a, b in dict.fromkeys((min(p), max(p)) for p in pairs):
         if a in by_task and b in by_task:
             made.append(_link(cards, by_task[a], by_task[b]))
+    if place is not None:
+        made += ring_links(cards, [by_task[task] for task in ring], place)
     return {
         "width": WIDTH,
         "height": y - 18,
         "lanes": lanes,
         "tasks": cards,
         "links": made,
+        "ring": place,
     }
 
 
@@ -165,34 +184,46 @@ def _place_lane(
         left = _LEFT if job == _CLIENT else _LEFT + (room - in_row * width - (in_row - 1) * gap) / 2
         x = left + column * (width + gap)
         top = y + 8 + row * (height + 12)
-        half = (width - 26) / 2
-        cards.append(
-            {
-                "task": task,
-                "name": "this notebook" if task == _CLIENT else short(task),
-                "detail": details.get(task, "client: builds the graph" if task == _CLIENT else ""),
-                "job": job,
-                "small": small,
-                "x": round(x, 1),
-                "y": top,
-                "w": width,
-                "h": height,
-                "parts": [
-                    {
-                        "text": part.text,
-                        "kind": part.kind,
-                        "ops": list(part.ops),
-                        "x": round(x + 10 + (i % 2) * (half + 6), 1),
-                        "y": top + _HEAD + (i // 2) * _STEP,
-                        "w": round(half, 1),
-                        "h": _PILL,
-                    }
-                    for i, part in enumerate(parts.get(task, ()))
-                ],
-            }
-        )
+        corner = (round(x, 1), top, width, height)
+        cards.append(_card(task, job, corner, details, parts.get(task, ()), small))
     num_rows = -(-len(members) // per_row)
     return int(num_rows * (height + 12) + 4)
+
+
+def _card(
+    task: str,
+    job: str,
+    corner: tuple[float, float, float, float],
+    details: Mapping[str, str],
+    parts: Sequence[Part],
+    small: bool | None = None,
+) -> dict[str, Any]:
+    """A machine at (x, y, width, height), with its part of the graph."""
+    x, top, width, height = corner
+    half = (width - 26) / 2
+    return {
+        "task": task,
+        "name": "this notebook" if task == _CLIENT else short(task),
+        "detail": details.get(task, "client: builds the graph" if task == _CLIENT else ""),
+        "job": job,
+        "small": width < 100 if small is None else small,
+        "x": x,
+        "y": top,
+        "w": width,
+        "h": height,
+        "parts": [
+            {
+                "text": part.text,
+                "kind": part.kind,
+                "ops": list(part.ops),
+                "x": round(x + 10 + (i % 2) * (half + 6), 1),
+                "y": top + _HEAD + (i // 2) * _STEP,
+                "w": round(half, 1),
+                "h": _PILL,
+            }
+            for i, part in enumerate(parts)
+        ],
+    }
 
 
 def _edges(
