@@ -4,195 +4,25 @@ from __future__ import annotations
 
 import argparse
 import functools
-import sys
 import textwrap
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+from dataflow.flag_values import (
+    Definition as _Definition,
+    DuplicateFlagError as DuplicateFlagError,
+    Error as Error,
+    FlagNameConflictsWithMethodError as FlagNameConflictsWithMethodError,
+    FlagValues,
+    IllegalFlagValueError as IllegalFlagValueError,
+    UnparsedFlagAccessError as UnparsedFlagAccessError,
+    UnrecognizedFlagError,
+    ValidationError as ValidationError,
+    add_validator as _add_validator,
+    define as _add_flag,
+    to_bool as _to_bool,
+)
 
-class Error(Exception):
-    """What is wrong with a flag."""
-
-
-class DuplicateFlagError(Error):
-    """A flag of that name is there already."""
-
-
-class IllegalFlagValueError(Error, ValueError):
-    """A value that a flag does not take."""
-
-
-class ValidationError(Error, ValueError):
-    """Raised by a validator, with what it has to say."""
-
-
-class UnrecognizedFlagError(Error, AttributeError):
-    """There is no such flag."""
-
-
-class UnparsedFlagAccessError(Error):
-    """A flag was read before the command line was: never here, as reading a flag reads the line."""
-
-
-class FlagNameConflictsWithMethodError(Error):
-    """A flag that is named as a method of the flags is."""
-
-
-class _Flag(NamedTuple):
-    """One flag: its value now, the default, and what its help says."""
-
-    name: str
-    value: Any
-    default: Any
-    help: str
-
-
-class _Flags:
-    """``FLAGS.name`` after ``DEFINE_...("name", default, help)``.
-
-    The command line is parsed when a flag is first read; arguments that no flag takes are left for
-    the program (Jupyter passes some of its own). ``FLAGS(argv)`` parses a given list.
-    """
-
-    def __init__(self) -> None:
-        self.__dict__["_definitions"] = {}
-        self.__dict__["_values"] = {}
-        self.__dict__["_parsed"] = False
-        self.__dict__["_validators"] = []
-
-    def _define(
-        self,
-        name: str,
-        default: Any,
-        help: str,
-        convert: Any,
-        is_bool: bool,
-        is_multi: bool = False,
-    ) -> None:
-        self.__dict__["_definitions"][name] = (default, help, convert, is_bool, is_multi)
-        self.__dict__["_values"][name] = default
-        self.__dict__["_parsed"] = False
-
-    def _parser(self) -> argparse.ArgumentParser:
-        parser = argparse.ArgumentParser(allow_abbrev=False)
-        for name, definition in self.__dict__["_definitions"].items():
-            default, text, convert, is_bool, is_multi = definition
-            if is_multi:
-                parser.add_argument(f"--{name}", action="append", type=convert, help=text)
-            elif is_bool:
-                parser.add_argument(
-                    f"--{name}", nargs="?", const=True, default=default, type=_to_bool, help=text
-                )
-                if not name.startswith("no"):
-                    parser.add_argument(
-                        f"--no{name}", dest=name, action="store_false", default=argparse.SUPPRESS
-                    )
-            else:
-                parser.add_argument(f"--{name}", default=default, type=convert, help=text)
-        return parser
-
-    def _parse(self, args: list[str]) -> list[str]:
-        known, rest = self._parser().parse_known_args(_one_dash_as_two(args))
-        values = self.__dict__["_values"]
-        given = {a.lstrip("-").split("=")[0] for a in args if a.startswith("-")}
-        for name in self.__dict__["_definitions"]:
-            if name in given or f"no{name}" in given:
-                values[name] = getattr(known, name)
-        self.__dict__["_parsed"] = True
-        for names, check, message in self.__dict__["_validators"]:
-            if not check({n: values[n] for n in names}):
-                raise IllegalFlagValueError(message)
-        return rest
-
-    def __call__(self, argv: Any = None, known_only: bool = False) -> list[str]:
-        argv = sys.argv if argv is None else list(argv)
-        return [argv[0], *self._parse(argv[1:])]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if not self.__dict__["_parsed"]:
-            self._parse(sys.argv[1:])
-        try:
-            return self.__dict__["_values"][name]
-        except KeyError:
-            known = ", ".join(sorted(self.__dict__["_definitions"])) or "none"
-            text = f"There is no flag {name!r}. Defined flags: {known}."
-            raise UnrecognizedFlagError(text) from None
-
-    def __getitem__(self, name: str) -> _Flag:
-        value = getattr(self, name)
-        default, text, *_ = self.__dict__["_definitions"].get(name, (value, ""))
-        return _Flag(name, value, default, text)
-
-    def __len__(self) -> int:
-        return len(self.__dict__["_definitions"])
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__["_values"][name] = value
-
-    def __delattr__(self, name: str) -> None:
-        self.__dict__["_values"].pop(name, None)
-        self.__dict__["_definitions"].pop(name, None)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.__dict__["_values"]
-
-    def __iter__(self) -> Any:
-        return iter(self.__dict__["_definitions"])
-
-    def __dir__(self) -> list[str]:
-        return sorted(self.__dict__["_definitions"])
-
-    @property
-    def __flags(self) -> dict[str, Any]:
-        return dict(self.__dict__["_values"])
-
-    def flag_values_dict(self) -> dict[str, Any]:
-        """All flags and their values."""
-        if not self.__dict__["_parsed"]:
-            self._parse(sys.argv[1:])
-        return dict(self.__dict__["_values"])
-
-    def set_default(self, name: str, value: Any) -> None:
-        """Another default; a value that the command line gave stays."""
-        if name not in self.__dict__["_definitions"]:
-            raise UnrecognizedFlagError(f"There is no flag {name!r}.")
-        old, *others = self.__dict__["_definitions"][name]
-        self.__dict__["_definitions"][name] = (value, *others)
-        if self.__dict__["_values"].get(name) == old:
-            self.__dict__["_values"][name] = value
-
-    def unparse_flags(self) -> None:
-        """Makes the next use read the command line again."""
-        self.__dict__["_parsed"] = False
-
-    def is_parsed(self) -> bool:
-        """Whether the command line has been read."""
-        return bool(self.__dict__["_parsed"])
-
-    def mark_as_parsed(self) -> None:
-        """Takes the defaults as they are, without reading the command line."""
-        self.__dict__["_parsed"] = True
-
-
-def _one_dash_as_two(args: list[str]) -> list[str]:
-    return [
-        "-" + a if a.startswith("-") and not a.startswith("--") and len(a) > 2 else a for a in args
-    ]
-
-
-def _to_bool(text: Any) -> bool:
-    if isinstance(text, bool):
-        return text
-    if text.lower() in ("true", "t", "1", "yes"):
-        return True
-    if text.lower() in ("false", "f", "0", "no"):
-        return False
-    raise argparse.ArgumentTypeError(f"{text!r} is not true or false")
-
-
-FlagValues = _Flags
 FLAGS = FlagValues()
 
 
@@ -225,15 +55,15 @@ def _define(
     name: str,
     default: Any,
     help: Any,
-    convert: Any,
-    is_bool: bool,
-    flags: Any,
+    convert: Callable[[str], Any],
+    flags: FlagValues | None,
     required: bool,
+    *,
+    is_bool: bool = False,
     is_multi: bool = False,
 ) -> None:
-    (FLAGS if flags is None else flags)._define(
-        name, default, help or "", convert, is_bool, is_multi
-    )
+    definition = _Definition(default, help or "", convert, is_bool, is_multi)
+    _add_flag(FLAGS if flags is None else flags, name, definition)
     if required:
         mark_flag_as_required(name, flags)
 
@@ -243,7 +73,7 @@ def DEFINE_string(
     name: str, default: Any, help: Any = "", flag_values: Any = None, required: bool = False
 ) -> None:
     """Defines a text flag."""
-    _define(name, default, help, str, False, flag_values, required)
+    _define(name, default, help, str, flag_values, required)
 
 
 @_old_keywords
@@ -258,7 +88,7 @@ def DEFINE_integer(
 ) -> None:
     """Defines a whole-number flag; bounds belong to what is allowed."""
     convert = _number(lambda text: int(text, 0), lower_bound, upper_bound)
-    _define(name, default, help, convert, False, flag_values, required)
+    _define(name, default, help, convert, flag_values, required)
 
 
 @_old_keywords
@@ -273,7 +103,7 @@ def DEFINE_float(
 ) -> None:
     """Defines a number flag; bounds belong to what is allowed."""
     convert = _number(float, lower_bound, upper_bound)
-    _define(name, default, help, convert, False, flag_values, required)
+    _define(name, default, help, convert, flag_values, required)
 
 
 @_old_keywords
@@ -286,7 +116,7 @@ def DEFINE_boolean(
     required: bool = False,
 ) -> None:
     """Defines a switch: ``--name``, ``--noname``, ``--name=false``."""
-    _define(name, default, help, _to_bool, True, flag_values, required)
+    _define(name, default, help, _to_bool, flag_values, required, is_bool=True)
 
 
 DEFINE_bool = DEFINE_boolean
@@ -309,7 +139,7 @@ def DEFINE_enum(
             raise argparse.ArgumentTypeError(f"{text!r} is not one of {list(enum_values)}")
         return text
 
-    _define(name, default, help, convert, False, flag_values, required)
+    _define(name, default, help, convert, flag_values, required)
 
 
 @_old_keywords
@@ -319,7 +149,7 @@ def DEFINE_list(
     """Defines a flag that takes texts separated by commas."""
     value = default.split(",") if isinstance(default, str) else default
     convert = lambda text: text.split(",") if text else []
-    _define(name, value, help, convert, False, flag_values, required)
+    _define(name, value, help, convert, flag_values, required)
 
 
 @_old_keywords
@@ -337,7 +167,7 @@ def DEFINE_spaceseplist(
         return (text.replace(",", " ") if comma_compat else text).split()
 
     value = convert(default) if isinstance(default, str) else default
-    _define(name, value, help, convert, False, flag_values, required)
+    _define(name, value, help, convert, flag_values, required)
 
 
 def _define_multi(
@@ -346,7 +176,7 @@ def _define_multi(
     """A flag that may be given several times; its value is a list. A default of one value is a list of it."""
     single = isinstance(default, str) or not isinstance(default, Iterable)
     value = default if default is None else [default] if single else list(default)
-    _define(name, value, help, convert, False, flags, required, True)
+    _define(name, value, help, convert, flags, required, is_multi=True)
 
 
 @_old_keywords
@@ -428,7 +258,7 @@ def DEFINE_enum_class(
     """Defines a flag whose value is a member of ``enum_class``, given by its name."""
     convert = _choice(dict(enum_class.__members__), case_sensitive)
     value = convert(default) if isinstance(default, str) else default
-    _define(name, value, help, convert, False, flag_values, required)
+    _define(name, value, help, convert, flag_values, required)
 
 
 @_old_keywords
@@ -489,7 +319,7 @@ def register_multi_flags_validator(
     for name in flag_names:
         if name not in flags:
             raise UnrecognizedFlagError(f"There is no flag {name!r} to check.")
-    flags.__dict__["_validators"].append((list(flag_names), multi_flags_checker, message))
+    _add_validator(flags, flag_names, multi_flags_checker, message)
     flags.unparse_flags()
 
 
@@ -587,12 +417,11 @@ def doc_to_help(doc: str) -> str:
 
 def mark_flag_as_required(flag_name: str, flag_values: Any = None) -> None:
     """Parsing raises `ValueError` when the flag has no value."""
-    (FLAGS if flag_values is None else flag_values).__dict__["_validators"].append(
-        (
-            [flag_name],
-            lambda values: values[flag_name] is not None,
-            f"Flag --{flag_name} must be specified.",
-        )
+    _add_validator(
+        FLAGS if flag_values is None else flag_values,
+        [flag_name],
+        lambda values: values[flag_name] is not None,
+        f"Flag --{flag_name} must be specified.",
     )
 
 

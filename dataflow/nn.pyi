@@ -96,7 +96,7 @@ from dataflow.ops.moments import (
     weighted_moments as weighted_moments,
     zero_fraction as zero_fraction,
 )
-from dataflow.ops.pooling import (
+from dataflow.ops.pooling_functions import (
     avg_pool as avg_pool,
     avg_pool1d as avg_pool1d,
     avg_pool2d as avg_pool2d,

@@ -33,7 +33,16 @@ LAYERS = {
             "python_functions",
             "capabilities",
         ),
-        *("gfile", "logging", "flags", "namespaces", "missing", "user_cache", "extras"),
+        *(
+            "gfile",
+            "logging",
+            "flags",
+            "flag_values",
+            "namespaces",
+            "missing",
+            "user_cache",
+            "extras",
+        ),
         "providers",
         # Readers and writers of files and messages know nothing of graphs: kernels use them.
         "formats",

@@ -132,3 +132,12 @@ def test_validators_and_defaults(own: Any) -> None:
     assert list(flags.flag_dict_to_args(given)) == ["--n=3", "--nofast", "--names=x,y"]
     with pytest.raises(AttributeError, match=r"tf\.flags\.BooleanFlag is not part.*absl"):
         tf.flags.BooleanFlag
+
+
+def test_all_flags_are_listed_as_programs_of_tensorflow_1_do(own: Any) -> None:
+    flags.DEFINE_integer("n", 2, "number", flag_values=own)
+    own(["program", "--n=3"])
+    listed = own.__flags
+    assert [(name, flag.value, flag.default, flag.help) for name, flag in listed.items()] == [
+        ("n", 3, 2, "number")
+    ]

@@ -31,7 +31,7 @@ from dataflow.ops.normalization import (
     batch_normalization as _batch_normalization,
     fused_batch_norm,
 )
-from dataflow.ops.pooling import pool
+from dataflow.ops.pooling_functions import pool
 from dataflow.ops.sparse import sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.state import assign, assign_add, assign_sub

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.layers.base import InputSpec, Layer, layer_function, pair
-from dataflow.ops import array, pooling as pooling_ops
+from dataflow.ops import array, pooling_functions
 
 
 class _Pooling(Layer):
@@ -48,10 +48,14 @@ class _Pooling(Layer):
         steps = [1, 1, *strides] if first else [1, *strides, 1]
         function: Any
         if self.rank == 3:
-            function = pooling_ops.max_pool3d if self.kind == "MAX" else pooling_ops.avg_pool3d
+            function = (
+                pooling_functions.max_pool3d if self.kind == "MAX" else pooling_functions.avg_pool3d
+            )
             layout = "NCDHW" if first else "NDHWC"
         else:
-            function = pooling_ops.max_pool if self.kind == "MAX" else pooling_ops.avg_pool
+            function = (
+                pooling_functions.max_pool if self.kind == "MAX" else pooling_functions.avg_pool
+            )
             layout = "NCHW" if first else "NHWC"
         outputs = function(inputs, window, steps, padding=self.padding.upper(), data_format=layout)
         return array.squeeze(outputs, [axis]) if self.rank == 1 else outputs

@@ -233,7 +233,7 @@ def ssim_multiscale(
 
 def _halved(x: Tensor) -> Tensor:
     """Means of 2 x 2 pixels; an odd last row or column is doubled."""
-    from dataflow.ops.pooling import avg_pool
+    from dataflow.ops.pooling_functions import avg_pool
 
     assert x.dims is not None
     sizes = shape(x)
