@@ -25,7 +25,7 @@ class LivePage(KernelPage):
         self._widget = widget
         self._queue: SimpleQueue[Any] = SimpleQueue()
         widget.send = lambda content, buffers=None: self._queue.put(json.loads(json.dumps(content)))
-        payload = json.loads(json.dumps(widget.payload or widget._payload()))
+        payload = json.loads(json.dumps(widget.payload or getattr(widget, "_payload", dict)()))
         self.show(json.loads(json.dumps(self._state())) | {"payload": payload}, **kernel)
 
     def _answer_page(self, message: dict[str, Any]) -> dict[str, Any]:
