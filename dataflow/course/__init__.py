@@ -1,7 +1,7 @@
 """The course's own machinery: exercises that check themselves, and a report for teachers.
 
 In a lesson: ``from dataflow.course import check``, then ``check.lesson02.ex1(...)``; `figure` shows a
-matplotlib figure with a description. A teacher
+picture with a description, `charts` draws it. A teacher
 calls `report` on a folder of collected notebooks, or ``dataflow course report FOLDER``.
 """
 
@@ -13,7 +13,7 @@ __all__ = ["figure", "report"]
 
 
 def figure(drawn: Any, alt: str, dpi: int = 80) -> Any:
-    """Shows a matplotlib figure with ``alt``, a description; see `dataflow.course.figures.figure`."""
+    """Shows a figure of `charts` or of matplotlib with ``alt``, a description; see `dataflow.course.figures.figure`."""
     from dataflow.course.figures import figure
 
     return figure(drawn, alt, dpi)

@@ -7,6 +7,8 @@ import io
 from html import escape
 from typing import Any
 
+from dataflow.course.charts import ChartFigure
+
 # Both pictures are in the page; its theme chooses. Where style sheets are dropped (GitHub), the light
 # one is left.
 _THEMES = """<style>
@@ -37,16 +39,31 @@ class Figure:
         )
 
 
-def figure(drawn: Any, alt: str, dpi: int = 80) -> Figure:
-    """The picture of a matplotlib figure, with what is to be seen in it as ``alt``.
+class Chart:
+    """A figure of `dataflow.course.charts` as a picture of the page, with ``alt`` text; see `figure`."""
 
-    It is drawn twice, for light and for dark pages: in the dark, grays are turned round (black text
+    def __init__(self, svg: str, alt: str) -> None:
+        self.svg, self.alt = svg, alt
+
+    def __repr__(self) -> str:
+        return f"[figure: {self.alt}]"
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+
+def figure(drawn: Any, alt: str, dpi: int = 80) -> Figure | Chart:
+    """The picture of a figure of `dataflow.course.charts` or of matplotlib, with what is to be seen as ``alt``.
+
+    One of matplotlib's is drawn twice, for light and for dark pages: in the dark, grays are turned round (black text
     becomes light, white paper dark) and colors and images stay. The figure is closed, so that it is
     not shown a second time. Raises `ValueError` for an ``alt`` of less than two words: say what the
     picture shows, with its numbers.
     """
     if len(alt.split()) < 2:
         raise ValueError(f"alt says what is to be seen, in words; got {alt!r}")
+    if isinstance(drawn, ChartFigure):
+        return Chart(drawn.to_svg(alt), alt)
     import matplotlib.pyplot as plt
 
     light = _png(drawn, dpi)
