@@ -224,7 +224,8 @@ def test_search_brings_what_is_put_aside_into_the_picture(bare: BarePage) -> Non
 
 
 def test_fit_shows_all_of_it(bare: BarePage) -> None:
-    drawn = show(bare, cnn, height=200)
+    bare.page.set_viewport_size({"width": 700, "height": 900})  # too narrow for one row
+    drawn = show(bare, cnn, height=120)
     assert not drawn["whole"]
     assert drawn["minimap"]
     bare.page.get_by_title("Show all of the graph").click()
@@ -234,7 +235,8 @@ def test_fit_shows_all_of_it(bare: BarePage) -> None:
 
 
 def test_the_minimap_scrolls_there(bare: BarePage) -> None:
-    show(bare, cnn, height=160)
+    bare.page.set_viewport_size({"width": 700, "height": 900})
+    show(bare, cnn, height=120)
     before = bare.page.evaluate(
         "document.querySelector('.df-scroller').scrollLeft + document.querySelector('.df-scroller').scrollTop"
     )
