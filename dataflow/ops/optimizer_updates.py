@@ -1,7 +1,7 @@
 """Ops that optimizers are made of: each changes a variable, and its slots, by one rule.
 
 Every rule exists twice: for a dense gradient, and ("SparseApply") for rows of one. Inputs are named
-as TensorFlow's; the formulas are in `dataflow.kernels.optimizer_updates`.
+as TensorFlow's; the formulas are in `dataflow.kernels.optimizer_rules`.
 """
 
 from __future__ import annotations

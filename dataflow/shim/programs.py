@@ -14,7 +14,7 @@ import types
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 ON_PATH = Path(__file__).parent / "on_path"
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
@@ -312,8 +312,3 @@ def _what_is_missing(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"it imports {error.name}, which is not installed here."
     return ""
-
-
-def main_namespace() -> dict[str, Any]:
-    """The names of the program that runs, or ran last."""
-    return vars(sys.modules["__main__"])

@@ -37,7 +37,7 @@ from dataflow.kernels.cuda.source import FLOATS
 from dataflow.kernels.jit.expression import Program
 from dataflow.kernels.jit.op_table import INSTRUCTIONS
 from dataflow.kernels.jit.rule_tracer import trace
-from dataflow.kernels.optimizer_updates import _adam_by_powers, _ftrl, _momentum
+from dataflow.kernels.optimizer_rules import adam_by_powers, ftrl, momentum
 from dataflow.kernels.random import _truncated
 from dataflow.windows import window
 from tests.gpu import nvrtc
@@ -61,9 +61,9 @@ def sources() -> dict[str, str]:
     truths = (("Greater", (0, 1)), ("LogicalNot", (3,)), ("LogicalAnd", (4, 2)))
     found["truths"] = fused_source(Program(3, truths, "float32").chain, "fsf", 1)
     for name, rule, arrays, scalars in (
-        ("momentum", _momentum, 2, (..., ..., True)),
-        ("adam", _adam_by_powers, 3, (..., ..., ..., ..., ..., ..., False)),
-        ("ftrl", _ftrl, 3, (..., ..., ..., ..., ..., True, False)),
+        ("momentum", momentum, 2, (..., ..., True)),
+        ("adam", adam_by_powers, 3, (..., ..., ..., ..., ..., ..., False)),
+        ("ftrl", ftrl, 3, (..., ..., ..., ..., ..., True, False)),
     ):
         for by_rows, dtype in itertools.product((False, True), FLOATS):
             traced = trace(rule, arrays, scalars, np.dtype(dtype).char, by_rows)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import optimizer_updates
+from dataflow.kernels import optimizer_rules, optimizer_updates
 from dataflow.kernels.jit import compiler, step_codegen
 from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
 from dataflow.kernels.jit.rule_tracer import trace
@@ -33,19 +33,19 @@ def _values(rng: Any, dtype: str, *, special: bool = True) -> Any:
 
 
 RULES = {
-    "gradient_descent": (optimizer_updates._gradient_descent, 1, (0.1,)),
-    "momentum": (optimizer_updates._momentum, 2, (0.1, 0.9, False)),
-    "nesterov": (optimizer_updates._momentum, 2, (0.1, 0.9, True)),
-    "proximal_gradient_descent": (optimizer_updates._proximal_gradient_descent, 1, (0.1, 0.2, 0.3)),
-    "proximal_adagrad": (optimizer_updates._proximal_adagrad, 2, (0.1, 0.2, 0.3)),
-    "adagrad_da": (optimizer_updates._adagrad_da, 3, (0.1, 0.2, 0.3, 4.0)),
-    "adagrad": (optimizer_updates._adagrad, 2, (0.1, True)),
-    "adagrad without slots": (optimizer_updates._adagrad, 2, (0.1, False)),
-    "adadelta": (optimizer_updates._adadelta, 3, (0.1, 0.95, 1e-8)),
-    "rms_prop": (optimizer_updates._rms_prop, 3, (0.1, 0.9, 0.5, 1e-10)),
-    "centered_rms_prop": (optimizer_updates._centered_rms_prop, 4, (0.1, 0.9, 0.5, 1e-10)),
-    "adam": (optimizer_updates._adam, 3, (0.1, 0.9, 0.999, 1e-8, False)),
-    "adam nesterov": (optimizer_updates._adam, 3, (0.1, 0.9, 0.999, 1e-8, True)),
+    "gradient_descent": (optimizer_rules.gradient_descent, 1, (0.1,)),
+    "momentum": (optimizer_rules.momentum, 2, (0.1, 0.9, False)),
+    "nesterov": (optimizer_rules.momentum, 2, (0.1, 0.9, True)),
+    "proximal_gradient_descent": (optimizer_rules.proximal_gradient_descent, 1, (0.1, 0.2, 0.3)),
+    "proximal_adagrad": (optimizer_rules.proximal_adagrad, 2, (0.1, 0.2, 0.3)),
+    "adagrad_da": (optimizer_rules.adagrad_da, 3, (0.1, 0.2, 0.3, 4.0)),
+    "adagrad": (optimizer_rules.adagrad, 2, (0.1, True)),
+    "adagrad without slots": (optimizer_rules.adagrad, 2, (0.1, False)),
+    "adadelta": (optimizer_rules.adadelta, 3, (0.1, 0.95, 1e-8)),
+    "rms_prop": (optimizer_rules.rms_prop, 3, (0.1, 0.9, 0.5, 1e-10)),
+    "centered_rms_prop": (optimizer_rules.centered_rms_prop, 4, (0.1, 0.9, 0.5, 1e-10)),
+    "adam": (optimizer_rules.adam, 3, (0.1, 0.9, 0.999, 1e-8, False)),
+    "adam nesterov": (optimizer_rules.adam, 3, (0.1, 0.9, 0.999, 1e-8, True)),
 }
 
 
@@ -92,14 +92,14 @@ def test_large_updates_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch
     var, grad = np.arange(150, dtype=np.float32), np.full(150, 2, np.float32)
     scalars = (np.float32(0.5),)
     assert optimizer_updates._update_natively(
-        [([var], grad)], optimizer_updates._gradient_descent, scalars
+        [([var], grad)], optimizer_rules.gradient_descent, scalars
     )
     np.testing.assert_array_equal(var, np.arange(150) - 1)
 
 
 def test_a_rule_that_branches_on_a_number_stays_with_numpy() -> None:
     scalars = (..., ..., ..., ..., None, False, True)
-    assert trace(optimizer_updates._ftrl, 3, scalars, "float32", False) is None
+    assert trace(optimizer_rules.ftrl, 3, scalars, "float32", False) is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -17,6 +17,7 @@ from dataflow.kernels import (
     depthwise,
     gather_scatter,
     normalization,
+    optimizer_rules,
     optimizer_updates,
     pooling,
     reduce,
@@ -143,7 +144,7 @@ def test_a_number_of_no_row_changes_nothing(at_once: None, bad: int, index_type:
     context = SimpleNamespace(xp=np, state={})
     with pytest.raises(InvalidArgumentError, match=f"Index {bad} at offset 1"):
         optimizer_updates.update_rows(
-            context, [variable], rows, at, optimizer_updates._gradient_descent, np.float32(1)
+            context, [variable], rows, at, optimizer_rules.gradient_descent, np.float32(1)
         )
     np.testing.assert_array_equal(variable.array, table)
     if bad < 0:  # left out

@@ -1,0 +1,299 @@
+"""The rules of optimizers: how each changes a variable and its slots, in place.
+
+A rule is called as ``rule(xp, scratch, *arrays, grad, *scalars)``: the variable, its slots and the gradient
+are arrays of one shape, ``scratch`` two more for intermediate results. `optimizer_updates` applies
+rules block by block, to rows, and as loops in machine code, so a rule is made of ufuncs with ``out``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def gradient_descent(xp: Any, scratch: Any, var: Any, grad: Any, alpha: Any) -> None:
+    a = scratch[0]
+    xp.multiply(grad, alpha, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def _shrink(xp: Any, var: Any, scratch: Any, threshold: Any, scale: Any) -> None:
+    """``var = sign(var) * max(|var| - threshold, 0) / scale``."""
+    xp.abs(var, out=scratch)
+    xp.subtract(scratch, threshold, out=scratch)
+    xp.maximum(scratch, 0, out=scratch)
+    xp.copysign(scratch, var, out=var)
+    xp.divide(var, scale, out=var)
+
+
+def proximal_gradient_descent(
+    xp: Any, scratch: Any, var: Any, grad: Any, alpha: Any, l1: Any, l2: Any
+) -> None:
+    gradient_descent(xp, scratch, var, grad, alpha)
+    _shrink(xp, var, scratch[0], alpha * l1, 1 + l2 * alpha)
+
+
+def momentum(
+    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, momentum: Any, nesterov: bool
+) -> None:
+    a, b = scratch
+    xp.multiply(accum, momentum, out=accum)
+    xp.add(accum, grad, out=accum)
+    if nesterov:
+        xp.multiply(grad, lr, out=a)
+        xp.multiply(accum, momentum * lr, out=b)
+        xp.add(a, b, out=a)
+    else:
+        xp.multiply(accum, lr, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def adagrad(
+    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, update_slots: bool
+) -> None:
+    a, b = scratch
+    if update_slots:
+        xp.multiply(grad, grad, out=a)
+        xp.add(accum, a, out=accum)
+    xp.multiply(grad, lr, out=a)
+    xp.sqrt(accum, out=b)
+    xp.divide(a, b, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def proximal_adagrad(
+    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, l1: Any, l2: Any
+) -> None:
+    a, b = scratch
+    xp.multiply(grad, grad, out=a)
+    xp.add(accum, a, out=accum)
+    xp.sqrt(accum, out=b)
+    xp.divide(lr, b, out=b)  # the step length of each element
+    xp.multiply(grad, b, out=a)
+    xp.subtract(var, a, out=var)
+    xp.abs(var, out=a)
+    a -= b * l1
+    xp.maximum(a, 0, out=a)
+    xp.copysign(a, var, out=var)
+    xp.multiply(b, l2, out=b)
+    xp.add(b, 1, out=b)
+    xp.divide(var, b, out=var)
+
+
+def adagrad_da(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    total: Any,
+    squares: Any,
+    grad: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    step: Any,
+) -> None:
+    a, b = scratch
+    xp.add(total, grad, out=total)
+    xp.multiply(grad, grad, out=a)
+    xp.add(squares, a, out=squares)
+    xp.sqrt(squares, out=b)
+    xp.add(b, l2 * step * lr, out=b)
+    xp.abs(total, out=a)
+    xp.subtract(a, l1 * step, out=a)
+    xp.maximum(a, 0, out=a)
+    xp.copysign(a, total, out=a)
+    xp.multiply(a, 0 - lr, out=a)
+    xp.divide(a, b, out=var)
+
+
+def adadelta(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    accum: Any,
+    accum_update: Any,
+    grad: Any,
+    lr: Any,
+    rho: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    xp.multiply(accum, rho, out=accum)
+    xp.multiply(grad, grad, out=a)
+    xp.multiply(a, 1 - rho, out=a)
+    xp.add(accum, a, out=accum)
+    xp.add(accum_update, epsilon, out=a)
+    xp.add(accum, epsilon, out=b)
+    xp.sqrt(a, out=a)
+    xp.sqrt(b, out=b)
+    xp.divide(a, b, out=a)
+    xp.multiply(a, grad, out=a)
+    xp.multiply(a, lr, out=b)
+    xp.subtract(var, b, out=var)
+    xp.multiply(accum_update, rho, out=accum_update)
+    xp.multiply(a, a, out=a)
+    xp.multiply(a, 1 - rho, out=a)
+    xp.add(accum_update, a, out=accum_update)
+
+
+def _move_mean(xp: Any, scratch: Any, mean: Any, value: Any, rate: Any) -> None:
+    """``mean += (value - mean) * rate``."""
+    xp.subtract(value, mean, out=scratch)
+    xp.multiply(scratch, rate, out=scratch)
+    xp.add(mean, scratch, out=mean)
+
+
+def _rms_prop_step(
+    xp: Any, scratch: Any, var: Any, mom: Any, grad: Any, lr: Any, momentum: Any
+) -> None:
+    """``mom = momentum * mom + lr * grad / sqrt(b); var -= mom`` with b in the second scratch."""
+    a, b = scratch
+    xp.sqrt(b, out=b)
+    xp.multiply(grad, lr, out=a)
+    xp.divide(a, b, out=a)
+    xp.multiply(mom, momentum, out=mom)
+    xp.add(mom, a, out=mom)
+    xp.subtract(var, mom, out=var)
+
+
+def rms_prop(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    ms: Any,
+    mom: Any,
+    grad: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    xp.multiply(grad, grad, out=a)
+    _move_mean(xp, b, ms, a, 1 - rho)
+    xp.add(ms, epsilon, out=b)
+    _rms_prop_step(xp, scratch, var, mom, grad, lr, momentum)
+
+
+def centered_rms_prop(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    mg: Any,
+    ms: Any,
+    mom: Any,
+    grad: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    xp.multiply(grad, grad, out=a)
+    _move_mean(xp, b, ms, a, 1 - rho)
+    _move_mean(xp, b, mg, grad, 1 - rho)
+    xp.multiply(mg, mg, out=b)
+    xp.subtract(ms, b, out=b)
+    xp.add(b, epsilon, out=b)
+    _rms_prop_step(xp, scratch, var, mom, grad, lr, momentum)
+
+
+def adam(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    m: Any,
+    v: Any,
+    grad: Any,
+    alpha: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    nesterov: bool,
+) -> None:
+    a, b = scratch
+    _move_mean(xp, a, m, grad, 1 - beta1)
+    xp.multiply(grad, grad, out=a)
+    _move_mean(xp, b, v, a, 1 - beta2)
+    xp.sqrt(v, out=a)
+    xp.add(a, epsilon, out=a)
+    if nesterov:
+        xp.multiply(m, beta1, out=b)
+        b += grad * (1 - beta1)
+        xp.divide(b, a, out=a)
+    else:
+        xp.divide(m, a, out=a)
+    xp.multiply(a, alpha, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def adam_by_powers(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    m: Any,
+    v: Any,
+    grad: Any,
+    lr: Any,
+    beta1_power: Any,
+    beta2_power: Any,
+    *rest: Any,
+) -> None:
+    """`adam` with its step size, all in one loop."""
+    alpha = lr * xp.sqrt(1 - beta2_power) / (1 - beta1_power)
+    adam(xp, scratch, var, m, v, grad, alpha, *rest)
+
+
+def ftrl(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    accum: Any,
+    linear: Any,
+    grad: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    lr_power: Any,
+    l2_shrinkage: Any,
+    multiply_linear_by_lr: bool,
+    look_at_power: bool,
+) -> None:
+    """Algorithm 1 of the paper; with ``multiply_linear_by_lr``, linear and l1 are scaled by lr.
+
+    ``look_at_power``: takes the square root where that is the power, which is quicker on a CPU. A
+    GPU would have to wait for the number.
+    """
+    a, b = scratch
+    scale = lr if multiply_linear_by_lr else lr * 0 + 1  # of what is linear
+    divisor = lr * 0 + 1 if multiply_linear_by_lr else lr
+    by_root = look_at_power and lr_power == -0.5
+
+    def power(x: Any, out: Any) -> None:
+        if by_root:
+            xp.sqrt(x, out=out)
+        else:
+            xp.power(x, 0 - lr_power, out=out)
+
+    power(accum, a)
+    xp.multiply(grad, grad, out=b)
+    xp.add(accum, b, out=accum)
+    power(accum, b)
+    xp.subtract(b, a, out=a)
+    xp.divide(a, divisor, out=a)
+    xp.multiply(a, var, out=a)
+    xp.subtract(linear, a, out=linear)
+    if l2_shrinkage is not None:
+        xp.multiply(var, 2 * l2_shrinkage, out=a)
+        xp.add(a, grad, out=a)
+        xp.multiply(a, scale, out=a)
+    else:
+        xp.multiply(grad, scale, out=a)
+    xp.add(linear, a, out=linear)
+    xp.divide(b, divisor, out=b)
+    xp.add(b, 2 * l2 * scale, out=b)  # the curvature
+    xp.abs(linear, out=a)
+    xp.subtract(a, l1 * scale, out=a)
+    xp.maximum(a, 0, out=a)
+    xp.divide(a, b, out=a)
+    xp.copysign(a, linear, out=var)
+    xp.subtract(0, var, out=var)  # unlike negation, 0 stays +0
