@@ -206,6 +206,8 @@ class Shapes:
             at = op.attrs["axis"] % (len(first) + 1)
             return (*first[:at], len(inputs), *first[at:])
         numbers = [_constant(t) for t in op.inputs[1:]]
+        if kind == "StridedSlice":
+            return _sliced(op, first, fresh)
         if op.op_def.is_reduction and numbers[0] is not None:
             gone = {a % len(first) for a in numbers[0]}
             if op.attrs["keep_dims"]:
@@ -277,6 +279,25 @@ def _along(
         return None
     at = axis[0] % len(symbols)
     return (*symbols[:at], fresh[at], *symbols[at + 1 :])
+
+
+def _sliced(op: Operation, first: Symbols, fresh: Symbols | None) -> Symbols | None:
+    """The symbols of a slice: an axis that is taken whole keeps its size."""
+    begins, strides = _constant(op.inputs[1]), _constant(op.inputs[3])
+    masks = [op.attrs[f"{name}_mask"] for name in ("begin", "end", "new_axis", "shrink_axis")]
+    if fresh is None or begins is None or strides is None or op.attrs["ellipsis_mask"]:
+        return None
+    rest, result = list(first), []
+    for i, (begin, stride) in enumerate(zip(begins, strides, strict=True)):
+        from_first, to_last, is_new, is_gone = (mask >> i & 1 for mask in masks)
+        if is_new:
+            result.append(1)
+            continue
+        size = rest.pop(0)
+        if not is_gone:
+            whole = to_last and (from_first or begin == 0) and stride == 1
+            result.append(size if whole else fresh[len(result)])
+    return (*result, *rest)
 
 
 def _split(before: Symbols | None, after: Symbols | None) -> Symbols | None:

@@ -261,3 +261,44 @@ def _ancestors(tensors: list[Any]) -> list[Any]:
     for tensor in tensors:
         visit(tensor.op)
     return list(found)
+
+
+@pytest.mark.parametrize(
+    ("part", "kept"),
+    [
+        (lambda t: t[:, :1], True),
+        (lambda t: t[0:, 1:3], True),
+        (lambda t: t[:, tf.newaxis, 0], True),
+        (lambda t: t[1:], False),
+        (lambda t: t[::2], False),
+        (lambda t: t[:4], False),
+    ],
+)
+def test_an_axis_that_a_slice_takes_whole_keeps_its_size(part: Any, kept: bool) -> None:
+    x = tf.placeholder(tf.float32, [None, 5])
+    sliced = part(x)
+    shapes = Shapes(tf.get_default_graph().get_operations(), [x])
+    assert shapes.of(sliced) is not None and shapes.of(x) is not None
+    assert (shapes.of(sliced)[0] == shapes.of(x)[0]) is kept
+    assert shapes.of(sliced)[1:] == tuple(sliced.shape.as_list()[1:])
+
+
+def test_a_decoder_that_is_fed_a_slice_sums_nothing() -> None:
+    """A loop whose state and input are slices of one array."""
+
+    class Cell(tf.nn.rnn_cell.RNNCell):
+        state_size = output_size = 3
+
+        def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+            new = tf.tanh(inputs) * state + inputs
+            return new, new
+
+    y = tf.placeholder(tf.float32, [None, None, 3])
+    given = tf.concat([tf.zeros_like(y[:, :1]), y[:, :-1]], 1)
+    outputs, _ = tf.nn.dynamic_rnn(Cell(), given, initial_state=y[:, 0])
+    fetched = [outputs, *tf.gradients(outputs, [y])]
+    rng = np.random.default_rng(0)
+    feeds = {y: rng.normal(size=(4, 6, 3)).astype("f")}
+    plan, got, wanted = both(fetched, feeds)
+    same(got, wanted)
+    assert "BroadcastGradientArgs" not in types(plan)
