@@ -159,8 +159,8 @@ def without_formulas(text: str, formulas: list[str]) -> str:
     return _CODE_OR_FORMULA.sub(marked, text)
 
 
-def to_html(notebook: Any, title: str, template: str = TEMPLATE) -> str:
-    """The page by ``template``. Nothing is loaded from elsewhere: the exporter's addresses are emptied."""
+def to_html(notebook: Any, title: str, folder: Path, template: str = TEMPLATE) -> str:
+    """The page by ``template``, with the pictures that its text names in ``folder``. Nothing is loaded from elsewhere: the exporter's addresses are emptied."""
     notebook = copy.deepcopy(notebook)
     formulas: list[str] = []
     for cell in notebook.cells:
@@ -181,7 +181,9 @@ def to_html(notebook: Any, title: str, template: str = TEMPLATE) -> str:
         widget_renderer_url="",
     )
     exporter.embed_images = True
-    body, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": title}})
+    body, _ = exporter.from_notebook_node(
+        notebook, {"metadata": {"name": title, "path": str(folder)}}
+    )
     body = re.sub(f"{_MARK}(\\d+){_MARK}", lambda found: formulas[int(found[1])], body)
     # What is left over: script elements whose address is empty now, and a module of Mermaid's.
     body = re.sub(r'<script[^>]*\bsrc=""[^>]*>\s*</script>', "", body)
@@ -254,7 +256,7 @@ def build(lessons: Path, site: Path) -> list[Path]:
         drop_widgets(notebook)
         page = site / f"{path.stem}.html"
         title = (headings(notebook) or [path.stem])[0]
-        text = to_html(notebook, title)
+        text = to_html(notebook, title, path.parent)
         page.write_text(text, encoding="utf-8")
         pages.append(page)
         entries.append(entry(page.name, title, text_of(notebook), sections(notebook, text)))

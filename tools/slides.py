@@ -141,7 +141,7 @@ def deck(path: Path) -> tuple[str, int]:
     drop_widgets(notebook)
     title = (headings(notebook) or [path.stem])[0]
     num_slides = cut(notebook)
-    return to_html(notebook, title, TEMPLATE), num_slides
+    return to_html(notebook, title, path.parent, TEMPLATE), num_slides
 
 
 def chosen(lessons: Path, numbers: list[int]) -> list[Path]:

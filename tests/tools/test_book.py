@@ -66,6 +66,19 @@ def test_pages_hold_outputs_and_pictures_and_load_nothing(checkout, tmp_path, le
     assert nbformat.read(lessons / "01_graphs.ipynb", 4).cells[1].outputs == []
 
 
+def test_a_picture_that_the_text_names_is_in_the_page(checkout, tmp_path, lessons):
+    (lessons / "images").mkdir()
+    (lessons / "images" / "line.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    write_lesson(
+        lessons, "01_graphs.ipynb", [v4.new_markdown_cell("# 1\n\n![A line](images/line.svg)")]
+    )
+    result = build(checkout, tmp_path)
+    assert result.returncode == 0, result.stderr
+    page = (tmp_path / "site" / "01_graphs.html").read_text()
+    assert re.search(r'<img alt="A line" src="data:image/svg\+xml;base64,', page)
+    assert "images/line.svg" not in page
+
+
 def test_sections_are_linked_solutions_wait_and_pages_lead_on(checkout, tmp_path, lessons):
     solution = v4.new_code_cell("print('the ' + 'answer')", metadata={"tags": ["solution"]})
     cells = [

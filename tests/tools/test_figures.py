@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.lessons.notebooks import LESSONS, ROOT
+from tests.lessons.notebooks import LESSONS, ROOT, read
 from tools.figures import FIGURES, FOLDER
 
 PAGE = (ROOT / "lessons" / "background.md").read_text(encoding="utf-8")
@@ -46,3 +46,15 @@ def test_nothing_is_drawn_that_no_page_shows() -> None:
 def test_lessons_that_the_page_names_exist() -> None:
     named = {int(n) for n in re.findall(r"lessons? (\d+)", PAGE)}
     assert named <= {int(path.name[:2]) for path in LESSONS}
+
+
+def test_pictures_that_lessons_show_are_there() -> None:
+    shown = {
+        name
+        for path in LESSONS
+        for cell in read(path).cells
+        if cell.cell_type == "markdown"
+        for name in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", cell.source)
+    }
+    assert {f"images/seeds/{n}.svg" for n in ("iris", "neuron", "kim", "lstm")} <= shown
+    assert [name for name in shown if not (ROOT / "lessons" / name).is_file()] == []
