@@ -206,6 +206,28 @@ _GROUPS = (
         "MultiEnumClassFlag MultiFlag WhitespaceSeparatedListParser override_value tf_decorator",
         "it was absl's own: use the DEFINE_ function of the flag's type, or absl.flags.",
     ),
+    (
+        "data.Dataset",
+        "bucket_by_sequence_length choose_from_datasets group_by_window rejection_resample "
+        "sample_from_datasets",
+        "it became a method in TensorFlow 2; the function of this name is in tf.data.experimental.",
+    ),
+    (
+        "data.Dataset",
+        "as_numpy_iterator get_single_element",
+        "it is of eager execution; run tf.data.make_one_shot_iterator(dataset).get_next() in a "
+        "tf.Session.",
+    ),
+    (
+        "data.Dataset",
+        "cardinality",
+        "it became a method in TensorFlow 2; use tf.data.experimental.cardinality(dataset).",
+    ),
+    (
+        "data.Dataset",
+        "counter random snapshot save load ragged_batch sparse_batch rebatch",
+        "it came with TensorFlow 2; see tf.data.experimental for what there is.",
+    ),
     ("", "user_ops", "it holds an example of a C++ op; write ops with tf.py_func."),
     ("", "wrap_function", "call the function: its nodes are added to the graph."),
     (

@@ -33,6 +33,7 @@ from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.namespaces import absent
 from dataflow.ops import dataset as ops
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import to_sparse
@@ -56,6 +57,12 @@ class Dataset:
         self._inputs = inputs
         self._graph = default_graph()
         self._own_options = Options()
+
+    def __getattr__(self, name: str) -> Any:
+        """Says of a method that came later what to write instead."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise absent("dataflow.data.Dataset", name, dir(type(self)))
 
     @property
     def structure(self) -> Structure:

@@ -56,6 +56,30 @@ class Callback:
     def on_train_end(self, logs: Any = None) -> None:
         """After the last epoch."""
 
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Before an `evaluate`, and before the validation of each epoch of `fit`."""
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """After an `evaluate` or a validation."""
+
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Before each batch of an `evaluate` or a validation."""
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        """After each such batch; ``logs`` holds its loss and metrics."""
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """Before a `predict`."""
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        """After a `predict`."""
+
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Before each batch of a `predict`."""
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        """After each batch of a `predict`; ``logs`` holds its ``outputs``."""
+
 
 class History(Callback):
     """A list for each loss and metric, with an entry for each epoch; what `fit` returns."""
@@ -116,18 +140,58 @@ class ProgressLine(Callback):
         sys.stdout.flush()
 
 
+def _given(callbacks: Any) -> list[Any]:
+    """The callbacks of an argument: one, a list, or None. Raises `TypeError` for anything else."""
+    given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+    given = [c for c in given if c is not None]
+    for callback in given:
+        if not hasattr(callback, "on_epoch_end"):
+            raise TypeError(f"callbacks: {callback!r} is no tf.keras.callbacks.Callback object.")
+    return given
+
+
+class StageCallbacks:
+    """The callbacks around an evaluation (``kind`` "test") or a prediction ("predict")."""
+
+    def __init__(self, kind: str, callbacks: Any, model: Any = None) -> None:
+        self._kind = kind
+        self._all = _given(callbacks)
+        for callback in self._all if model is not None else []:
+            callback.set_model(model)
+
+    def _tell(self, event: str, *arguments: Any) -> None:
+        for callback in self._all:
+            # A class of a program's own may know of no more than `fit`.
+            method = getattr(callback, f"on_{self._kind}_{event}", None)
+            if method is not None:
+                method(*arguments)
+
+    def on_begin(self) -> None:
+        """Before the first batch."""
+        self._tell("begin", {})
+
+    def on_end(self, logs: Any) -> None:
+        """After the last batch."""
+        self._tell("end", logs)
+
+    def on_batch_begin(self, batch: int, logs: Any) -> None:
+        """Before each batch."""
+        self._tell("batch_begin", batch, logs)
+
+    def on_batch_end(self, batch: int, logs: Any) -> None:
+        """After each batch."""
+        self._tell("batch_end", batch, logs)
+
+
 class CallbackList:
     """All callbacks of a `fit`, the history last; calls go to each in turn."""
 
     def __init__(self, callbacks: Any, model: Any, params: dict[str, Any]) -> None:
-        given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
         model.history = History()
-        self._all = [ProgressLine(), *(c for c in given if c is not None), model.history]
+        self._all = [ProgressLine(), *_given(callbacks), model.history]
+        #: Who is told of validations.
+        self.of_tests = StageCallbacks("test", self._all)
         for callback in self._all:
-            if not hasattr(callback, "on_epoch_end"):
-                raise TypeError(
-                    f"callbacks: {callback!r} is no tf.keras.callbacks.Callback object."
-                )
             callback.set_params(params)
             callback.set_model(model)
 

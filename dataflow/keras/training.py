@@ -468,9 +468,12 @@ class Training:
                 logs = self._run("train", stream, every)
                 if has_validation and data.is_due(epoch + 1, validation_freq):
                     if held is not None:
-                        found = self._run("test", data.batches(held, size), None, reset=True)
+                        batches = data.batches(held, size)
+                        found = self._test(batches, every.of_tests, reset=True)
                     else:
-                        found = self._evaluate(validation_data, size, validation_steps)
+                        found = self._evaluate(
+                            validation_data, size, validation_steps, every.of_tests
+                        )
                     logs.update({f"val_{k}": v for k, v in found.items()})
                 every.on_epoch_end(epoch, logs)
                 if self.stop_training:
@@ -513,27 +516,34 @@ class Training:
             if every is not None:
                 pairs = zip(self.metrics_names, last, strict=True)
                 every.on_batch_end(number, Logs(pairs) | {"batch": number, "size": size})
-                if self.stop_training:
+                if kind == "train" and self.stop_training:
                     break
         if sums is None:
             raise ValueError("There was no batch: the data is empty (or its iterator has ended).")
         means = [float(mean) for mean in sums / count]
         return Logs(zip(self.metrics_names, [*means, *last[self._num_losses :]], strict=True))
 
-    def _evaluate(self, pair: Any, batch_size: int, steps: int | None) -> Logs:
+    def _test(self, stream: Any, every: Any, reset: bool = False) -> Logs:
+        """`_run` over batches that are not trained on, with the callbacks around it."""
+        every.on_begin()
+        logs = self._run("test", stream, every, reset)
+        every.on_end(logs)
+        return logs
+
+    def _evaluate(self, pair: Any, batch_size: int, steps: int | None, every: Any) -> Logs:
         if data.is_dataset(pair) or data.is_generator(pair):
             key = ("source", id(pair))
             source: Any = self._functions.get(key)
             if source is None:
                 source = self._functions[key] = self._source(pair)
             self._reset_metrics()
-            return self._run("test", (self._batch(e) for e in source.epoch(steps)), None)
+            return self._test((self._batch(e) for e in source.epoch(steps)), every)
         if not isinstance(pair, (tuple, list)) or len(pair) not in (2, 3):
             raise ValueError(
                 "validation_data must be (x, y) or (x, y, sample_weights), or a dataset; got "
                 f"{type(pair).__name__}."
             )
-        return self._run("test", data.batches(self._standard(*pair), batch_size), None, reset=True)
+        return self._test(data.batches(self._standard(*pair), batch_size), every, reset=True)
 
     def evaluate(
         self,
@@ -552,13 +562,14 @@ class Training:
         """The loss, or [loss, metrics...] in the order of ``metrics_names``."""
         self._need_compiled()
         _refuse_unknown("evaluate", kwargs)
+        every = callbacks_module.StageCallbacks("test", callbacks, self)
         with self._graph.as_default():
             if data.is_dataset(x) or data.is_generator(x):
-                logs = self._evaluate(x, 32, steps)
+                logs = self._evaluate(x, 32, steps, every)
             else:
                 self._ready(x)
                 given = (x, y) if sample_weight is None else (x, y, sample_weight)
-                logs = self._evaluate(given, self._size(batch_size), steps)
+                logs = self._evaluate(given, self._size(batch_size), steps, every)
             values = [logs[name] for name in self.metrics_names]
             return values[0] if len(values) == 1 else values
 
@@ -576,6 +587,7 @@ class Training:
     ) -> Any:
         """The outputs as arrays, batch by batch."""
         _refuse_unknown("predict", kwargs)
+        every = callbacks_module.StageCallbacks("predict", callbacks, self)
         with self._graph.as_default():
             if data.is_dataset(x) or data.is_generator(x):
                 elements = self._source(x).epoch(steps)
@@ -589,9 +601,14 @@ class Training:
                 data.check_whole_batches(data.check_lengths(arrays), self.inputs)
                 stream = data.batches(arrays, self._size(batch_size))
             parts: list[list[Any]] = []
-            for batch in stream:
+            every.on_begin()
+            for number, batch in enumerate(stream):
                 self._ready(batch[0])
+                logs = {"batch": number, "size": len(batch[0])}
+                every.on_batch_begin(number, dict(logs))
                 parts.append(self._function("predict")(batch))
+                every.on_batch_end(number, {**logs, "outputs": parts[-1]})
+            every.on_end({})
             if not parts:
                 return np.zeros([0, *(d or 0 for d in self.outputs[0].dims[1:])], "float32")
             results = [np.concatenate(p) for p in zip(*parts, strict=True)]

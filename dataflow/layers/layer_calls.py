@@ -16,6 +16,10 @@ class LayerCalls:
     losses: Any
     updates: Any
 
+    #: Whether a layer runs only eagerly, or keeps states between batches: those that do say so.
+    dynamic = False
+    stateful = False
+
     def __init__(self) -> None:
         self._calls: list[tuple[Any, Any]] = []
 

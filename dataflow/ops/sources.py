@@ -129,10 +129,10 @@ def _scalar(value: int | float, dtype: DType | None) -> tuple[Any, DType] | None
 
 
 def _holds_numpy(value: Any) -> bool:
-    """True where every number in a list is NumPy's: its own dtype counts then, as in TensorFlow."""
+    """True for a list of arrays: their dtype counts. A list of single numbers is as Python's, as in TensorFlow."""
     if isinstance(value, (list, tuple)):
         return bool(value) and all(map(_holds_numpy, value))
-    return isinstance(value, (np.ndarray, np.generic))
+    return isinstance(value, np.ndarray)
 
 
 def _object_array(value: Any, array: Any) -> Any:

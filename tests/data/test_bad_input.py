@@ -198,3 +198,16 @@ def test_a_full_disk_names_the_file_and_leaves_what_was_there(tmp_path, monkeypa
         assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model-1")
         saver.restore(session, str(tmp_path / "model-1"))
         assert session.run(w) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("method", "instead"),
+    [
+        ("group_by_window", "the function of this name is in tf.data.experimental"),
+        ("as_numpy_iterator", "make_one_shot_iterator"),
+        ("shufle", r"Did you mean tf.data.Dataset.shuffle\?"),
+    ],
+)
+def test_a_method_that_there_is_not_says_what_to_write(method: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=rf"tf\.data\.Dataset\.{method} is not.*{instead}"):
+        getattr(tf.data.Dataset.range(3), method)

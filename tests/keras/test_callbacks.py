@@ -80,3 +80,55 @@ def test_verbose_two_prints_a_line_for_each_epoch(model, capsys):
     out = capsys.readouterr().out
     assert "Epoch 2/2" in out
     assert out.count("loss: ") == 2
+
+
+class _Stages(keras.callbacks.Callback):
+    """Notes what it is told of evaluations and predictions."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def on_test_begin(self, logs=None):
+        self.seen.append("test")
+
+    def on_test_batch_begin(self, batch, logs=None):
+        self.seen.append((batch, logs["size"]))
+
+    def on_test_batch_end(self, batch, logs=None):
+        assert logs["loss"] > 0
+
+    def on_test_end(self, logs=None):
+        self.seen.append("test ends")
+
+    def on_predict_begin(self, logs=None):
+        self.seen.append("predict")
+
+    def on_predict_batch_end(self, batch, logs=None):
+        self.seen.append(logs["outputs"][0].shape[0])
+
+    def on_predict_end(self, logs=None):
+        self.seen.append("predict ends")
+
+
+def test_callbacks_are_told_of_evaluations_and_predictions(model):
+    spy = _Stages()
+    size = len(X) // 2
+    model.evaluate(X, Y, batch_size=size, verbose=0, callbacks=[spy])
+    assert spy.model is model
+    assert spy.seen == ["test", (0, size), (1, size), "test ends"]
+    spy.seen.clear()
+    model.predict(X, batch_size=size, callbacks=spy)
+    assert spy.seen == ["predict", size, size, "predict ends"]
+
+
+def test_validations_of_a_fit_are_told_as_tests(model):
+    spy = _Stages()
+    model.fit(X, Y, epochs=2, verbose=0, callbacks=[spy], validation_data=(X, Y), batch_size=len(X))
+    assert spy.seen == ["test", (0, len(X)), "test ends"] * 2
+
+
+def test_what_is_no_callback_is_refused_everywhere(model):
+    for call in (model.evaluate, model.predict):
+        with pytest.raises(TypeError, match=r"'spy' is no tf\.keras\.callbacks\.Callback"):
+            call(X, callbacks=["spy"])

@@ -491,3 +491,16 @@ def test_negative_fill_values_wrap_around_in_unsigned_dtypes(dtype: str, top: in
     assert hot.tolist() == [[top - 1, top], [top, top - 1]]
     assert padded.tolist() == [top, 1]
     assert hot.dtype == padded.dtype == dtype
+
+
+def test_a_list_of_numpy_numbers_is_as_one_of_pythons() -> None:
+    def of(value: object) -> str:
+        return str(tf.constant(value).dtype.name)
+
+    assert of([np.int64(3), np.int64(4)]) == "int32"
+    assert of([np.float64(3)]) == "float32"
+    assert of((np.float64(0.5), 2)) == "float32"
+    assert of([np.int64(2**40)]) == "int64"
+    assert of([np.uint8(3)]) == "uint8"
+    assert of(np.int64(3)) == "int64"
+    assert of(np.zeros(2)) == "float64"
