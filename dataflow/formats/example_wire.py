@@ -6,7 +6,9 @@ For the kernels that parse them, and for where the protobuf package is not insta
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Container, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -77,6 +79,40 @@ def read_example(data: bytes, wanted: Container[bytes]) -> dict[bytes, Feature]:
 _Place = tuple[bytes | None, str, list[tuple[int, int]]]
 
 
+#: So many layouts of one length are tried before an Example is read as a new one.
+_MOST_LAYOUTS = 8
+
+
+class _Layout:
+    """Where the values of an Example are, and all its other bytes: it reads any Example like it."""
+
+    def __init__(self, data: bytes, places: list[_Place]) -> None:
+        bounds = [0]
+        self.features: list[tuple[bytes, str, int, int]] = []
+        for key, name, ranges in places:
+            first = len(bounds) // 2
+            for part in ranges:
+                bounds += part
+            if key is not None:
+                self.features.append((key, name, first, len(bounds) // 2))
+        bounds.append(len(data))
+        sizes = [end - start for start, end in pairwise(bounds)]
+        # What is fixed and what is a value take turns.
+        self.cut = struct.Struct("".join(f"{size}s" for size in sizes)).unpack
+        self.fixed = self.cut(data)[::2]
+
+    def read(self, data: bytes) -> dict[bytes, Feature] | None:
+        """The features of an Example of this length; ``None`` for one of another layout."""
+        parts = self.cut(data)
+        if parts[::2] != self.fixed:
+            return None
+        values = parts[1::2]
+        return {
+            key: (name, list(values[first:end]) if name == "string" else values[first])
+            for key, name, first, end in self.features
+        }
+
+
 def scan_examples(
     texts: list[bytes], wanted: Container[bytes]
 ) -> list[dict[bytes, Feature] | None]:
@@ -87,42 +123,23 @@ def scan_examples(
     again, but cut in the same places.
     """
     result: list[dict[bytes, Feature] | None] = []
-    known: dict[int, tuple[list[tuple[int, bytes]], list[_Place]]] = {}
+    known: dict[int, list[_Layout]] = {}
     for data in texts:
-        fixed, places = known.get(len(data), ([], None))
-        for at, part in fixed:
-            if not data.startswith(part, at):
-                places = None
+        layouts = known.setdefault(len(data), [])
+        found = None
+        for layout in layouts:
+            found = layout.read(data)
+            if found is not None:
                 break
-        if places is None:
-            places = _places(data, wanted)
-            if places is not None and len(texts) > 1:
-                known[len(data)] = _around(data, places), places
-        result.append(None if places is None else _cut(data, places))
-    return result
-
-
-def _cut(data: bytes, places: list[_Place]) -> dict[bytes, Feature]:
-    found: dict[bytes, Feature] = {}
-    for key, name, ranges in places:
-        if key is None:
-            continue
-        if name == "string":
-            found[key] = name, [data[start:end] for start, end in ranges]
         else:
-            ((start, end),) = ranges
-            found[key] = name, data[start:end]
-    return found
-
-
-def _around(data: bytes, places: list[_Place]) -> list[tuple[int, bytes]]:
-    """Everything but the values: where, and which bytes."""
-    parts, at = [], 0
-    for _, _, ranges in places:
-        for start, end in ranges:
-            parts.append((at, data[at:start]))
-            at = end
-    return [*parts, (at, data[at:])]
+            places = _places(data, wanted)
+            if places is not None:
+                layout = _Layout(data, places)
+                found = layout.read(data)
+                if len(layouts) < _MOST_LAYOUTS:
+                    layouts.append(layout)
+        result.append(found)
+    return result
 
 
 def _places(data: bytes, wanted: Container[bytes]) -> list[_Place] | None:
