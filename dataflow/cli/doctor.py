@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,12 @@ class Finding:
 
     Attributes:
         name: what was looked for.
-        status: "ok"; "missing" (a part that some of this needs); "optional" (not there, and no
-            lesson needs it); "broken" (there, but unusable).
+        status: "ok"; "optional" (not there, and everything else goes on); "problem" (there and
+            unusable, or not there and needed).
         found: what is there, in words.
         advice: what to do about it; empty when nothing is to be done.
         required: whether nothing at all works without it.
+        lessons: the numbers of the lessons that cannot be done without it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Finding:
     found: str
     advice: str = ""
     required: bool = False
+    lessons: tuple[int, ...] = ()
 
 
 def _version(distribution: str) -> str | None:
@@ -55,7 +57,7 @@ def check_python() -> Finding:
     found = f"{platform.python_version()} ({platform.python_implementation()}) {sys.executable}"
     if sys.version_info < MINIMUM_PYTHON:
         needed = ".".join(map(str, MINIMUM_PYTHON))
-        return Finding("Python", "broken", found, f"install Python {needed} or newer", True)
+        return Finding("Python", "problem", found, f"install Python {needed} or newer", True)
     return Finding("Python", "ok", found, required=True)
 
 
@@ -71,9 +73,9 @@ def check_numpy() -> Finding:
     try:
         import numpy
     except ImportError:
-        return Finding("NumPy", "missing", "not installed", advice, True)
+        return Finding("NumPy", "problem", "not installed", advice, True)
     except Exception as error:
-        return Finding("NumPy", "broken", f"import fails: {error}", advice, True)
+        return Finding("NumPy", "problem", f"import fails: {error}", advice, True)
     try:
         blas = _blas_of(numpy.show_config(mode="dicts"))
     except Exception:
@@ -108,7 +110,7 @@ def check_cupy() -> Finding:
             )
         return Finding(
             "CuPy and GPUs",
-            "missing",
+            "optional",
             "an NVIDIA driver, but no CuPy",
             INSTALL_CUPY,
         )
@@ -125,7 +127,7 @@ def check_cupy() -> Finding:
     except Exception as error:
         return Finding(
             "CuPy and GPUs",
-            "broken",
+            "problem",
             f"CuPy {_version_of_cupy()} sees no GPU: {reason_of(error)}",
             "check the driver with nvidia-smi, and that the extra (gpu, gpu13) fits its CUDA; "
             "until then everything runs on the CPU",
@@ -137,7 +139,7 @@ def check_cupy() -> Finding:
     except Exception as error:
         return Finding(
             "CuPy and GPUs",
-            "broken",
+            "problem",
             f"CuPy {cupy.__version__} sees {', '.join(names)} and cannot compute: "
             f"{reason_of(error)}",
             f"{INSTALL_CUPY}: they bring CUDA's libraries as well; until then everything runs on "
@@ -154,11 +156,13 @@ def _version_of_cupy() -> str:
     return "(version unknown)"
 
 
-def _check_distribution(name: str, distribution: str, advice: str) -> Finding:
+def _check_distribution(
+    name: str, distribution: str, advice: str, lessons: tuple[int, ...] = ()
+) -> Finding:
     version = _version(distribution)
     if version is None:
-        return Finding(name, "missing", "not installed", advice)
-    return Finding(name, "ok", version)
+        return Finding(name, "optional", "not installed", advice, lessons=lessons)
+    return Finding(name, "ok", version, lessons=lessons)
 
 
 def check_ray() -> Finding:
@@ -166,11 +170,12 @@ def check_ray() -> Finding:
     finding = _check_distribution(
         "Ray",
         "ray",
-        f"{install('cluster')}; clusters (tf.cluster.launch) need it",
+        f"{install('cluster')}; clusters of processes (tf.cluster.launch) need it",
+        (17, 18, 19, 20),
     )
     address = os.environ.get("RAY_ADDRESS")
     if finding.status == "ok" and address:
-        return Finding(finding.name, "ok", f"{finding.found}, RAY_ADDRESS={address}")
+        return replace(finding, found=f"{finding.found}, RAY_ADDRESS={address}")
     return finding
 
 
@@ -181,10 +186,10 @@ def check_jupyterlab() -> Finding:
     versions = {distribution: _version(distribution) for distribution in wanted}
     absent = [distribution for distribution, version in versions.items() if version is None]
     if versions["jupyterlab"] is None:
-        return Finding("JupyterLab", "missing", "not installed", advice)
+        return Finding("JupyterLab", "problem", "not installed", advice)
     found = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     if absent:
-        return Finding("JupyterLab", "broken", f"{found}; without {', '.join(absent)}", advice)
+        return Finding("JupyterLab", "problem", f"{found}; without {', '.join(absent)}", advice)
     return Finding("JupyterLab", "ok", found.removeprefix("jupyterlab "))
 
 
@@ -196,14 +201,14 @@ def check_graphviz() -> Finding:
             return Finding("Graphviz", "ok", f"inside pygraphviz {_version('pygraphviz') or ''}")
         return Finding(
             "Graphviz",
-            "missing",
+            "optional",
             "no dot; widgets bring their own, static pictures become plainer",
             "apt-get install graphviz, brew install graphviz, or pip install pygraphviz",
         )
     try:
         result = subprocess.run([path, "-V"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.SubprocessError) as error:
-        return Finding("Graphviz", "broken", f"{path}: {error}", "reinstall Graphviz")
+        return Finding("Graphviz", "problem", f"{path}: {error}", "reinstall Graphviz")
     said = (result.stderr or result.stdout).strip()
     return Finding("Graphviz", "ok", f"{said.removeprefix('dot - graphviz version ')} {path}")
 
@@ -230,8 +235,20 @@ def check_llvmlite() -> Finding:
 def check_ml_dtypes() -> Finding:
     """ml_dtypes, which holds the NumPy type of tf.bfloat16."""
     return _check_distribution(
-        "ml_dtypes", "ml-dtypes", f"{install('bfloat16')}; only tf.bfloat16 needs it"
+        "ml_dtypes", "ml-dtypes", f"{install('bfloat16')}; only tf.bfloat16 needs it", (25,)
     )
+
+
+def check_tables() -> Finding:
+    """pandas and scikit-learn, from which the small data sets of lessons come."""
+    absent = [name for name in ("pandas", "scikit-learn") if _version(name) is None]
+    lessons = (0, 5, 6, 7, 8, 9, 17, 18, 19, 23, 25, 26)
+    name = "Small data sets"
+    if absent:
+        advice = f"{install('data')}; digits, iris, wine and diabetes need it"
+        return Finding(name, "optional", f"without {', '.join(absent)}", advice, lessons=lessons)
+    found = f"pandas {_version('pandas')}, scikit-learn {_version('scikit-learn')}"
+    return Finding(name, "ok", found, lessons=lessons)
 
 
 def check_browser() -> Finding:
@@ -259,11 +276,11 @@ def check_data() -> Finding:
         return Finding("Data folder", "optional", "DATAFLOW_DATA is not set", advice)
     path = Path(folder)
     if not path.is_dir():
-        return Finding("Data folder", "broken", f"DATAFLOW_DATA={folder} is no folder", advice)
+        return Finding("Data folder", "problem", f"DATAFLOW_DATA={folder} is no folder", advice)
     try:
         names = sorted(child.name for child in path.iterdir() if child.is_dir())
     except OSError as error:
-        return Finding("Data folder", "broken", f"DATAFLOW_DATA={folder}: {error}", advice)
+        return Finding("Data folder", "problem", f"DATAFLOW_DATA={folder}: {error}", advice)
     return Finding("Data folder", "ok", f"{path.resolve()} ({', '.join(names) or 'empty'})")
 
 
@@ -277,6 +294,7 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     check_tensorboard,
     check_llvmlite,
     check_ml_dtypes,
+    check_tables,
     check_browser,
     check_data,
 )
@@ -298,7 +316,7 @@ def examine() -> list[Finding]:
                 finding = check()
             except Exception as error:
                 name = check.__name__.removeprefix("check_")
-                finding = Finding(name, "broken", f"{type(error).__name__}: {error}")
+                finding = Finding(name, "problem", f"{type(error).__name__}: {error}")
         findings.append(finding)
     return findings
 
@@ -311,7 +329,29 @@ def report_text(findings: list[Finding]) -> str:
         lines.append(f"{finding.status:<10}{finding.name:<{width + 2}}{finding.found}")
         if finding.advice:
             lines.append(" " * (10 + width + 2) + "-> " + finding.advice)
-    return "\n".join(lines)
+        if finding.lessons and finding.status != "ok":
+            lines.append(" " * (10 + width + 2) + f"   needed by {_lessons(finding.lessons)}")
+    return "\n".join([*lines, "", lessons_text(findings)])
+
+
+def lessons_text(findings: list[Finding]) -> str:
+    """Which lessons can be done here, in a sentence."""
+    if any(f.status == "problem" and (f.required or f.name == "JupyterLab") for f in findings):
+        return "No lesson can be done here before the problems above are solved."
+    without = {number for f in findings if f.status != "ok" for number in f.lessons}
+    if not without:
+        return "Every lesson can be done here."
+    needed = _lessons(tuple(sorted(without)))
+    verb = "needs" if len(without) == 1 else "need"
+    return (
+        f"{needed[0].upper()}{needed[1:]} {verb} what is not here; every other lesson can be done."
+    )
+
+
+def _lessons(numbers: tuple[int, ...]) -> str:
+    if len(numbers) == 1:
+        return f"lesson {numbers[0]}"
+    return f"lessons {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def run_doctor(*, as_json: bool = False) -> int:

@@ -27,6 +27,7 @@ NAMES = [
         "TensorBoard",
         "llvmlite",
         "ml_dtypes",
+        "Small data sets",
     ),
     *("Browser for tests", "Data folder"),
 ]
@@ -65,17 +66,49 @@ def test_what_is_required_is_here():
 
 def test_a_bare_machine_gets_advice_on_each_missing_part(bare_machine, capsys):
     findings = doctor.examine()
-    missing = [finding for finding in findings if finding.status in ("missing", "optional")]
+    missing = [finding for finding in findings if finding.status != "ok"]
     assert [finding.name for finding in missing] == NAMES[2:]
-    # What no lesson needs alarms nobody.
-    optional = [finding.name for finding in findings if finding.status == "optional"]
-    assert optional == ["CuPy and GPUs", "Browser for tests", "Data folder"]
+    # Only without JupyterLab can no lesson be opened.
+    assert [f.name for f in missing if f.status == "problem"] == ["JupyterLab"]
     assert all(finding.advice for finding in missing)
     # Nothing that is missing is required, so a script that asks goes on.
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
     for advice in ("dataflow-learn[lab]", "dataflow-learn[cluster]", "chromium", "graphviz"):
         assert advice in said
+
+
+def test_what_lessons_need_is_told(monkeypatch, capsys):
+    real = doctor._version
+    monkeypatch.setattr(doctor, "_version", lambda name: None if name == "ray" else real(name))
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert "needed by lessons 17, 18, 19 and 20" in said
+    assert said.rstrip().endswith("not here; every other lesson can be done.")
+    nothing = doctor.Finding("x", "ok", "", lessons=(3,))
+    assert doctor.lessons_text([nothing]) == "Every lesson can be done here."
+    one = doctor.Finding("x", "problem", "", lessons=(3,))
+    assert doctor.lessons_text([one]).startswith("Lesson 3 needs what is not here")
+    bad = doctor.Finding("NumPy", "problem", "", required=True)
+    assert doctor.lessons_text([bad]).startswith("No lesson")
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (doctor.check_ray, ["tf.cluster.launch("]),
+        (doctor.check_ml_dtypes, ["tf.bfloat16"]),
+        (doctor.check_tables, ["digits.load_data(", "diabetes.load", "iris.load_"]),
+    ],
+)
+def test_the_lessons_that_need_a_part_are_those_that_use_it(check, words, checkout):
+    using = []
+    for path in sorted((checkout / "lessons").glob("[0-9]*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        if any(word in source for word in words for source in code):
+            using.append(int(path.name[:2]))
+    assert tuple(using) == check().lessons
 
 
 def gpu_finding():
@@ -131,7 +164,7 @@ def test_cupy_without_a_gpu_is_no_obstacle(source, reason, tmp_path):
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
     found, devices, result = done.stdout.splitlines()
-    assert found.startswith("broken") and reason in found
+    assert found.startswith("problem") and reason in found
     # A GPU that is there and is not used is spoken of, once.
     assert done.stderr.count("A GPU is not used: CuPy does not find") == ("A GPU" in reason)
     assert (devices, result) == ("['/device:CPU:0'] False", "2.0")
@@ -141,7 +174,14 @@ def test_json(capsys):
     assert main(["doctor", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [finding["name"] for finding in report["findings"]] == NAMES
-    assert set(report["findings"][0]) == {"name", "status", "found", "advice", "required"}
+    assert set(report["findings"][0]) == {
+        "name",
+        "status",
+        "found",
+        "advice",
+        "required",
+        "lessons",
+    }
 
 
 def test_a_check_that_fails_is_a_finding(monkeypatch):
@@ -151,21 +191,21 @@ def test_a_check_that_fails_is_a_finding(monkeypatch):
 
     monkeypatch.setattr(doctor, "CHECKS", (check_gremlins,))
     (finding,) = doctor.examine()
-    assert (finding.name, finding.status) == ("gremlins", "broken")
+    assert (finding.name, finding.status) == ("gremlins", "problem")
     assert "no gremlins" in finding.found
 
 
-def test_something_required_that_is_broken_sets_the_status(monkeypatch, capsys):
-    broken = doctor.Finding("NumPy", "broken", "import fails", "pip install numpy", required=True)
+def test_something_required_with_a_problem_sets_the_status(monkeypatch, capsys):
+    broken = doctor.Finding("NumPy", "problem", "import fails", "pip install numpy", required=True)
     monkeypatch.setattr(doctor, "CHECKS", (lambda: broken,))
     assert main(["doctor"]) == 1
     assert "-> pip install numpy" in capsys.readouterr().out
 
 
-def test_an_old_python_is_broken(monkeypatch):
+def test_an_old_python_is_a_problem(monkeypatch):
     monkeypatch.setattr(doctor, "MINIMUM_PYTHON", (99, 0))
     finding = doctor.check_python()
-    assert finding.status == "broken"
+    assert finding.status == "problem"
     assert "99.0" in finding.advice
 
 
@@ -175,7 +215,7 @@ def test_the_data_folder(monkeypatch, tmp_path):
     assert doctor.check_data().status == "ok"
     assert "iris" in doctor.check_data().found
     monkeypatch.setenv("DATAFLOW_DATA", str(tmp_path / "nothing"))
-    assert doctor.check_data().status == "broken"
+    assert doctor.check_data().status == "problem"
 
 
 def test_the_browser_that_is_named_wins(tmp_path):
