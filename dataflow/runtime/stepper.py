@@ -83,6 +83,24 @@ class Message(NamedTuple):
         return sum(self.sizes)
 
 
+class Hop(NamedTuple):
+    """One end of an array's way from ``source`` to ``target`` in a collective exchange, which has a
+    number; ``number`` is that of the array on this way.
+
+    ``is_sent``: it left at ``seconds`` since the run began; else it arrived then. The other end is in
+    the recorded run of the other member, if they run sessions of their own.
+    """
+
+    exchange: int
+    number: int
+    source: str
+    target: str
+    name: str
+    num_bytes: int
+    seconds: float
+    is_sent: bool
+
+
 class Trace(NamedTuple):
     """A recorded run, by names. ``result`` is what `Session.run` returns.
 
@@ -105,6 +123,7 @@ class Trace(NamedTuple):
     inputs: dict[str, list[str]] = {}
     messages: tuple[Message, ...] = ()
     started: float = 0.0
+    hops: tuple[Hop, ...] = ()
 
 
 def record(

@@ -13,6 +13,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.cluster.management.processes import is_running
+from dataflow.ops.collective import all_reduce
 from dataflow_widgets import ClusterView
 from dataflow_widgets.cluster_panel.demo import digits_training
 from tests.browser.axe import serious_findings
@@ -349,3 +350,39 @@ def test_a_ring_of_workers_is_drawn_with_its_chunks_and_bytes(
             page.close()
             view.close()
             training.stop()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_recorded_ring_is_played(chromium: Browser, dark: bool) -> None:
+    """Chunks travel around the ring as moments go by, and its middle says what was sent."""
+    recording = tf.cluster.Recording()
+    with tf.cluster.launch(ps=0, workers=5, backend="threads", logs=False) as cluster:
+
+        def work(index: int) -> None:
+            task = f"/job:worker/task:{index}"
+            graph = tf.Graph()
+            with graph.as_default(), tf.device(task):
+                mean = all_reduce(tf.ones([30_000]), 5, 5, 1, "Add", "Div")
+                with tf.Session(cluster.targets[task], graph=graph) as session:
+                    for _ in range(3):
+                        recording.run(session, mean)
+
+        threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    page = shown(chromium, ClusterView(recording), dark=dark)
+    root = page.page.locator(".df-cluster-view")
+    assert root.locator(".df-cv-arrow").count() == 5
+    assert "1.60 of it" in (root.locator(".df-cv-middle").text_content() or "")
+    forward = page.page.get_by_role("button", name="One moment forward")
+    for _ in range(200):
+        if root.locator(".df-cv-dot").count() > 1:
+            break
+        forward.click()
+    assert "chunk" in root.locator(".df-cv-telling").inner_text()
+    page.page.screenshot(path=str(screenshot_folder() / f"ring_played_{dark}.png"))
+    assert serious_findings(page.page, ".df-cluster-view") == []
+    assert page.failures() == [] and page.outside == []
+    page.close()

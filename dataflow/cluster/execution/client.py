@@ -220,6 +220,7 @@ class RemoteSession:
             merged.inputs,
             merged.messages,
             started,
+            merged.hops,
         )
 
     def explain(self, fetches: Any, feeds: list[Tensor]) -> dict[str, Any]:

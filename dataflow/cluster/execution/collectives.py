@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dataflow.cluster.execution.compiled_partition import current_step
 from dataflow.cluster.execution.partition_run import run_in_thread
 from dataflow.cluster.execution.ring_link import RANK_SHIFT, Joined, Mailbox, TaskLink, Told
 from dataflow.cluster.transport.connection import Connection, wait_readable
@@ -87,6 +88,7 @@ class Collectives:
         link = None
         try:
             link = TaskLink(self, joined, request, mailbox, deadline, session.load.traffic)
+            link.tracer = current_step.tracer
             return _exchange(link, request, value, joined.source)
         except BaseException as error:
             raise self._failed(error, member, joined) from None

@@ -50,6 +50,8 @@ class _CurrentStep(threading.local):
     cancellation: Cancellation | None = None
     #: The number of the segment.
     segment: int = 0
+    #: What notes the step, if it is recorded.
+    tracer: StepTracer | None = None
 
 
 current_step = _CurrentStep()

@@ -259,10 +259,11 @@ class PartitionRun:
             if self.cancellation is not None:
                 current_step.cancellation = self.cancellation
                 current_step.segment = number
+                current_step.tracer = self.tracer
                 try:
                     self.partition.run_segment(number, slots, self.tracer)
                 finally:
-                    current_step.cancellation = None
+                    current_step.cancellation = current_step.tracer = None
             else:
                 self.partition.run_segment(number, slots, self.tracer)
             if self.partition.updates[number]:

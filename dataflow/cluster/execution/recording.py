@@ -16,7 +16,7 @@ import numpy as np
 from dataflow.graph.display import mimebundle
 from dataflow.graph.operation import Operation
 from dataflow.placement.groups import reference_inputs
-from dataflow.runtime.stepper import Trace, record
+from dataflow.runtime.stepper import Hop, Trace, record
 
 if TYPE_CHECKING:
     from dataflow.runtime.session import BaseSession
@@ -68,6 +68,10 @@ class RecordedStep(NamedTuple):
 _ROW = np.dtype([("task", "u4"), ("to", "u4"), ("name", "u4"), ("bytes", "u8"), ("from", "f8"), ("until", "f8")])  # fmt: skip
 
 
+#: Arrays of collective ops of which one end is known, at most.
+_MOST_OPEN = 4096
+
+
 class _Kept(NamedTuple):
     number: int
     worker: str
@@ -101,6 +105,13 @@ class Recording:
         #: Names of the tensors that each op on each task has read, by (task, op).
         self.inputs: dict[tuple[str, str], list[str]] = {}
         self.num_steps = 0
+        #: The member that each one sends to in a ring of collective ops, and the bytes of the arrays
+        #: that are reduced in a step.
+        self.next_in_ring: dict[str, str] = {}
+        self.reduced_bytes = 0
+        #: By hop: the rows of what has left, and when what nobody has sent yet arrived.
+        self._open_hops: dict[tuple[Any, ...], tuple[np.ndarray, int]] = {}
+        self._early_hops: dict[tuple[Any, ...], float] = {}
         self._kept: deque[_Kept] = deque(maxlen=max_steps)
         self._names: list[str] = []
         self._number_of: dict[str, int] = {}
@@ -179,7 +190,63 @@ class Recording:
             last = max([row[5] for row in (*spans, *messages)], default=base)
             self._task(worker)
             outcome = "applied" if update is not None else ""
+            hops = self._add_hops(trace, base, messages)
             self._keep(worker, first, last, read, update, outcome, token, version, spans, messages)
+            rows = self._kept[-1].messages
+            self._open_hops |= {key: (rows, row) for key, row in hops.items()}
+            self._land(trace, base)
+            while len(self._open_hops) > _MOST_OPEN:
+                del self._open_hops[next(iter(self._open_hops))]
+
+    def _add_hops(self, trace: Trace, base: float, messages: list[Any]) -> dict[Any, int]:
+        """Add rows of the arrays that left in collective ops; return those that are under way."""
+        found = {}
+        reduced = 0
+        for step in trace.steps:
+            op = trace.graph.op_by_name.get(step.op_name)
+            if op is not None and op.type == "CollectiveReduce":
+                tensor = op.inputs[0]
+                reduced += (tensor.shape.num_elements() or 0) * tensor.dtype.base_dtype.size
+        self.reduced_bytes = max(self.reduced_bytes, reduced)
+        for hop in trace.hops:
+            if not hop.is_sent:
+                continue
+            self.next_in_ring[hop.source] = hop.target
+            sent = base + hop.seconds
+            key = _key(hop)
+            arrived = self._early_hops.pop(key, None)
+            ends = self._number(self._task(hop.source)), self._number(self._task(hop.target))
+            if arrived is None:
+                found[key] = len(messages)
+            until = max(sent, sent if arrived is None else arrived)
+            messages.append((*ends, self._number(hop.name), hop.num_bytes, sent, until))
+        return found
+
+    def _land(self, trace: Trace, base: float) -> None:
+        """Note when arrays of collective ops arrived here."""
+        for hop in trace.hops:
+            if hop.is_sent:
+                continue
+            arrived, key = base + hop.seconds, _key(hop)
+            under_way = self._open_hops.pop(key, None)
+            if under_way is None:
+                self._early_hops[key] = arrived
+            else:
+                rows, row = under_way
+                rows["until"][row] = max(rows["from"][row], arrived)
+        while len(self._early_hops) > _MOST_OPEN:
+            del self._early_hops[next(iter(self._early_hops))]
+
+    @property
+    def ring(self) -> list[str]:
+        """The members of the ring of collective ops in their order; empty where there is none."""
+        following = self.next_in_ring
+        found: list[str] = []
+        task: str | None = min(following, default=None)
+        while task is not None and task not in found:
+            found.append(task)
+            task = following.get(task)
+        return found if task is not None and task == found[0] else []
 
     def add_rows(
         self,
@@ -303,6 +370,10 @@ def _is_update(op: Operation) -> bool:
         return True
     refs = [] if op.op_def.is_alias or op.op_def.is_variable else reference_inputs(op)
     return any(t.dtype.is_ref and t.dtype.base_dtype.kind != "x" for t in refs)
+
+
+def _key(hop: Hop) -> tuple[Any, ...]:
+    return hop.exchange, hop.number, hop.source, hop.target
 
 
 def _task_of(device: str) -> str:

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow.capabilities import SOCKETS
+from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.traffic import Traffic
 from dataflow.cluster.transport.connection import Connection, TooLong
 from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
 from dataflow.errors import DeadlineExceededError, OpError, UnavailableError
 from dataflow.kernels.collective_groups import Request
+from dataflow.runtime.stepper import Hop
 
 if TYPE_CHECKING:
     from dataflow.cluster.execution.collectives import Collectives
@@ -116,6 +118,8 @@ class TaskLink:
         self.deadline = deadline
         self._joined, self._request, self._mailbox = joined, request, mailbox
         self._owner, self._traffic = owner, traffic
+        #: What notes the step, if it is recorded.
+        self.tracer: StepTracer | None = None
         self._next_rank = (self.rank + 1) % self.size
         self._right = joined.members[self._next_rank][0]
         self._left = joined.members[self.rank - 1][0]
@@ -144,6 +148,9 @@ class TaskLink:
             self._traffic.sent(
                 id, self._right, _FIRST_CHANNEL - count, lambda: [self._name(count)], [array]
             )
+        if self.tracer is not None:
+            ends = self._owner.task, self._right, self._name(count)
+            self.tracer.hops.append(Hop(id, count, *ends, array.nbytes, time.time(), True))
         self._connection.send(Kind.COLLECTIVE, tag, id, (array,))
 
     def _name(self, count: int) -> str:
@@ -166,6 +173,10 @@ class TaskLink:
         self._num_received += 1
         if not self._joined.id & self._traffic.mask and self._left != self._owner.task:
             self._traffic.received(self._joined.id, self._left, _FIRST_CHANNEL - count)
+        if self.tracer is not None and self._left != self._owner.task:
+            ends = self._left, self._owner.task, ""
+            hop = Hop(self._joined.id, count, *ends, array.nbytes, time.time(), False)
+            self.tracer.hops.append(hop)
         return array
 
     def _take(self) -> np.ndarray:

@@ -14,6 +14,7 @@ from dataflow.ops.transfer import COPIES
 from dataflow.placement.transfers import Placed
 from dataflow.runtime.stepper import (
     CopyNode,
+    Hop,
     Message,
     Step,
     copy_node,
@@ -66,6 +67,8 @@ class StepTracer:
         self.events: list[Event] = []
         self.sent: list[Sent] = []
         self.received: dict[int, float] = {}
+        #: Arrays of collective exchanges; their seconds are since 1970.
+        self.hops: list[Hop] = []
         self._names: dict[tuple[str, int], list[str]] = {}
         self._clocks: list[DeviceClocks] = []
         self._lock = threading.Lock()
@@ -137,7 +140,8 @@ class StepTracer:
                     arrays.append(value)
             events.append(event._replace(outputs=places))
         received = [[channel, moment] for channel, moment in self.received.items()]
-        return {"trace": events, "sent": self.sent, "received": received}, arrays
+        head = {"trace": events, "sent": self.sent, "received": received, "hops": self.hops}
+        return head, arrays
 
     def decode(self, head: dict[str, Any], arrays: Sequence[Any]) -> None:
         """Add the events of another task."""
@@ -148,6 +152,7 @@ class StepTracer:
             self.events.append(event._replace(outputs=outputs, copy=copy))
         self.sent += [Sent(*fields) for fields in head["sent"]]
         self.received |= dict(head["received"])
+        self.hops += [Hop(*fields) for fields in head["hops"]]
 
 
 def _node(op: Operation, on_gpu: bool) -> tuple[Any, ...]:
@@ -164,6 +169,7 @@ class Merged(NamedTuple):
     copies: tuple[CopyNode, ...]
     inputs: dict[str, list[str]]
     messages: tuple[Message, ...]
+    hops: tuple[Hop, ...]
 
 
 def merge(tracers: dict[str, StepTracer], graph: Graph, started: float) -> Merged:
@@ -212,7 +218,12 @@ def merge(tracers: dict[str, StepTracer], graph: Graph, started: float) -> Merge
             for copy in copies
         ]
     ordered = sorted(steps.values(), key=lambda step: step.start_seconds)
-    return Merged(ordered, tuple(copies), inputs, tuple(m.message for m in messages))
+    hops = [
+        hop._replace(seconds=hop.seconds - started)
+        for tracer in tracers.values()
+        for hop in tracer.hops
+    ]
+    return Merged(ordered, tuple(copies), inputs, tuple(m.message for m in messages), tuple(hops))
 
 
 class _Transfer(NamedTuple):

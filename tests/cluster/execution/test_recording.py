@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.ops.collective import all_reduce
+from dataflow_widgets import ClusterView
+from tests.cluster.conftest import LocalCluster
 
 pytestmark = pytest.mark.usefixtures("no_gpus")
 PS, FIRST, SECOND = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
@@ -107,3 +110,40 @@ def test_a_simulation_is_recorded_with_its_tokens_and_what_was_dropped():
     assert [step.staleness for step in steps] == asynchronous.staleness.tolist()
     assert all(step.token is None for step in steps)
     assert tf.cluster.simulate(2, steps=3).recording is None
+
+
+def test_the_hops_of_a_ring_are_recorded_from_both_ends(make_spec):
+    """Each worker records its own session; when a chunk left is in the one run, when it arrived in the other."""
+    cluster = LocalCluster(make_spec(worker=3))
+    recording = tf.cluster.Recording()
+
+    def work(index):
+        graph = tf.Graph()
+        with graph.as_default(), tf.device(f"/job:worker/task:{index}"):
+            mean = all_reduce(tf.ones([300]), 3, 5, 1, "Add", "Div")
+            with tf.Session(cluster[f"worker:{index}"].target, graph=graph) as session:
+                for _ in range(4):
+                    recording.run(session, mean)
+
+    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(3)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+    finally:
+        cluster.stop()
+    tasks = [f"/job:worker/task:{i}" for i in range(3)]
+    assert recording.ring == tasks and recording.reduced_bytes == 1200
+    hops = [m for m in recording.messages() if "CollectiveReduce" in m.name]
+    assert len(hops) == 4 * 3 * 4  # steps, workers, 2 (n - 1)
+    assert sum(m.num_bytes for m in hops) == 4 * 3 * 1600  # 2 (n - 1) / n of the array
+    assert all(0 < m.received - m.sent < 30 for m in hops), "both ends are known"
+    assert not recording._open_hops and not recording._early_hops
+    view = ClusterView(recording)
+    assert view._scene["ring"] and "measured: 1.6 KB, 1.33 of it" in view.describe()
+    play = view._payload()["play"]
+    arcs = {n for n, link in enumerate(view._scene["links"]) if "arrow" in link}
+    assert len(play["messages"]) == len(hops) and {row[0] for row in play["messages"]} == arcs
+    assert "in theory" in view.to_svg()

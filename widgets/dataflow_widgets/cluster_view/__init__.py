@@ -109,13 +109,16 @@ class ClusterView(Widget):
 
     def _make_scene(self, subject: Any = None) -> dict[str, Any]:
         if self._recording is not None:
-            pairs = {(m.source, m.target) for m in self._recording.messages()}
+            ring = self._recording.ring
+            hops = set(self._recording.next_in_ring.items())
+            pairs = {(m.source, m.target) for m in self._recording.messages()} - hops
             return scene_of(
                 self._recording.tasks,
                 self._recording.ops,
                 self._recording.inputs,
-                sorted(pairs) or None,
+                sorted(pairs) or (() if ring else None),
                 with_client=self._subject == "recorded",
+                ring=ring,
             )
         if self._cluster is None:
             return scene_of(list(subject.addresses()), details=self._details)
@@ -188,6 +191,7 @@ class ClusterView(Widget):
         }
         if self._recording is not None:
             payload["play"] = played(self._recording, self._scene)
+            payload["ringWords"] = ring_words(self._recorded_ring())
         if self._cluster is not None:
             payload["traveling"] = self._traveling
             payload["reducedBytes"] = self._reduced_bytes
@@ -206,7 +210,7 @@ class ClusterView(Widget):
         for link in self._scene["links"][:60]:
             lines.append(f"  {names[link['a']]} and {names[link['b']]} are linked")
         if self._recording is not None:
-            lines += describe_recording(self._recording)
+            lines += ring_words(self._recorded_ring()) + describe_recording(self._recording)
         if self._cluster is not None:
             state = cluster_state(self._cluster, "cluster", self._rates)
             lines += describe_cluster(state)
@@ -219,12 +223,13 @@ class ClusterView(Widget):
 
     def _draw(self) -> str:
         busy: Any = ()
+        middle: list[str] = []
         words = self.describe().partition("\n")[0]
         if self._recording is not None:
             busy = played(self._recording, self._scene)["busy"]
             words += " " + describe_recording(self._recording)[0]
+            middle = ring_words(self._recorded_ring())
         states: dict[str, str] = {}
-        middle: list[str] = []
         if self._cluster is not None and not self._cluster.stopped:
             rows = cluster_state(self._cluster, "cluster", self._rates)["tasks"]
             states = {row["task"]: row["state"] for row in rows}
@@ -288,6 +293,14 @@ class ClusterView(Widget):
             self._reduced_bytes,
             sent_in_a_step(workers[1:]),  # 0 also leaves copies
         )
+
+    def _recorded_ring(self) -> RingBytes | None:
+        ring = self._recording.ring
+        if not ring or not self._recording.reduced_bytes:
+            return None
+        hops = set(self._recording.next_in_ring.items())
+        sent = sum(m.num_bytes for m in self._recording.messages() if (m.source, m.target) in hops)
+        return RingBytes(len(ring), self._recording.reduced_bytes, sent / len(self._recording))
 
     def _page_changed(self) -> None:
         if self._cluster is None:

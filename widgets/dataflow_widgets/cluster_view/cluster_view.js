@@ -51,6 +51,7 @@ class ClusterScene {
     this.moments = this.play ? momentsOf(this.play) : [0];
     this.hasBarrier = this.play ? this.play.sync : waitsAtBarrier(this.state?.trainings ?? []);
     this.picture = new ClusterPicture(scene, { hasBarrier: this.hasBarrier, select: (i) => this.select(this.selected === i ? -1 : i) });
+    this.picture.paintMiddle(this.store.extra.ringWords ?? []);
     const links = new Map(scene.links.flatMap(({ a, b, oneWay }, i) => [[`${a} ${b}`, i], ...(oneWay ? [] : [[`${b} ${a}`, i]])]));
     this.flight = new Flight((a, b) => links.get(`${a} ${b}`));
   }

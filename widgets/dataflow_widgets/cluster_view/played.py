@@ -22,7 +22,10 @@ def played(recording: Any, scene: dict[str, Any]) -> dict[str, Any]:
         for number, part in enumerate(card["parts"])
         for name in part["ops"]
     }
-    link_of = {frozenset((link["a"], link["b"])): n for n, link in enumerate(scene["links"])}
+    link_of = {(link["a"], link["b"]): n for n, link in enumerate(scene["links"])}
+    for n, link in enumerate(scene["links"]):
+        if not link.get("oneWay"):
+            link_of.setdefault((link["b"], link["a"]), n)
     steps = recording.steps()[-MOST_STEPS:]
     numbers = {step.number for step in steps}
     origin = min((step.begin for step in steps), default=0.0)
@@ -48,7 +51,7 @@ def played(recording: Any, scene: dict[str, Any]) -> dict[str, Any]:
         for card in (a, b):
             if scene["tasks"][card]["job"] == "ps":
                 busy.setdefault(card, []).append((start, end))
-        link = link_of.get(frozenset((a, b)))
+        link = link_of.get((a, b))
         number = names.setdefault(sent.name or "done", len(names))
         if link is not None:
             messages.append([link, a, b, number, sent.num_bytes, _short(start), _short(end), sent.step])  # fmt: skip

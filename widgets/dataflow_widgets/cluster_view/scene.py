@@ -76,7 +76,8 @@ def scene_of(
         lanes.append({"label": _lane_words(job, len(members)), "y": y, "h": height})
         y += height + (44 if job == "ps" else 26)
     for card in cards:
-        card["edges"] = _edges(card, parts.get(card["task"], []), inputs)
+        drawn = parts.get(card["task"], []) if card["parts"] else []  # a ring's cards have none
+        card["edges"] = _edges(card, drawn, inputs)
     by_task = {card["task"]: i for i, card in enumerate(cards)}
     pairs = links if links is not None else _usual_links(jobs)
     pairs = [*pairs, *zip(in_rows, [*in_rows[1:], *in_rows[:1]], strict=True)]
