@@ -253,6 +253,11 @@ class TestCase(unittest.TestCase):
 
         ``rtol`` and ``atol`` are numbers, or arrays that broadcast to the shape.
         """
+        if isinstance(a, dict) != isinstance(b, dict):
+            kinds = f"a {type(a).__name__} and a {type(b).__name__}"
+            raise ValueError(
+                f"a dict is compared with a dict only; got {kinds}. {msg or ''}".strip()
+            )
         if isinstance(a, dict):
             self.assertEqual(set(a), set(b), msg)
             for key in a:

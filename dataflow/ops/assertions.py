@@ -46,10 +46,10 @@ def _binary(
     from dataflow.ops.reduce import reduce_all
 
     with default_graph().name_scope(name or op_name):
+        if x is y and symbol == "==":  # one tensor, or one Python value
+            return no_op(name=name)
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, name="y")
-        if x is y and symbol == "==":
-            return no_op(name=name)
         if data is None:
             data = [
                 f"Condition x {symbol} y did not hold element-wise:",

@@ -244,9 +244,11 @@ def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = 
     from dataflow.ops.array import identity
 
     graph = default_graph()
+    sparse = isinstance(output_tensor, IndexedSlices)
     with graph.name_scope(name or "control_dependency") as scope:
-        with graph.colocate_with(output_tensor), graph.control_dependencies(dependencies):
-            if isinstance(output_tensor, IndexedSlices):
+        beside = output_tensor.values if sparse else output_tensor
+        with graph.colocate_with(beside), graph.control_dependencies(dependencies):
+            if sparse:
                 return IndexedSlices(
                     identity(output_tensor.values, name=scope),
                     output_tensor.indices,

@@ -23,7 +23,7 @@ from dataflow.ops.array_basics import (
 )
 from dataflow.ops.casts import cast, modulo_unsigned
 from dataflow.ops.concat_split import concat, stack
-from dataflow.ops.fills import zeros_like
+from dataflow.ops.fills import ones_like, zeros_like
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.permute import transpose
 from dataflow.ops.ragged_dispatch import maps_ragged, takes_ragged
@@ -245,8 +245,11 @@ def gather_nd(
         batch = product_of(whole[:batch_dims])
         flat_params = reshape(params, concat([[batch], whole[batch_dims:]], 0))
         flat = reshape(indices, concat([[batch], asked[batch_dims:]], 0))
-        inner = len(indices.dims) - batch_dims - 1
-        numbers = reshape(range_(batch), [-1] + [1] * (inner + 1))
+        if indices.dims is None:
+            single = reshape(ones_like(asked[batch_dims:]), [-1])
+        else:
+            single = [1] * (len(indices.dims) - batch_dims)
+        numbers = reshape(range_(batch), concat([[-1], single], 0))
         ones = concat([[batch], asked[batch_dims:-1], [1]], 0)
         column = cast(broadcast_to(numbers, ones), indices.dtype)
         result = gather_nd_op(flat_params, concat([column, flat], -1))

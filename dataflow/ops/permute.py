@@ -309,7 +309,10 @@ def batch_to_space_nd(input: Tensor, block_shape: Tensor, crops: Tensor) -> Dims
         batch = input.dims[0] // product
     out: list[int | None] = [batch]
     for d, b, c in zip(input.dims[1:], blocks, cuts, strict=False):
-        out.append(None if d is None or b is None or c is None else d * b - sum(c))
+        size = None if d is None or b is None or c is None else d * b - sum(c)
+        if size is not None and size < 0:
+            raise ValueError(f"crops {list(c)} are more than the {d * b} elements of their axis")
+        out.append(size)
     return (*out, *input.dims[len(blocks) + 1 :])
 
 

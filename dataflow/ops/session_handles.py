@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op, not_differentiable
@@ -54,6 +56,10 @@ class TensorHandle:
 
     def __str__(self) -> str:
         return self.handle
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """The value, for a placeholder that is fed the handle itself."""
+        return np.asarray(self.eval(), dtype)
 
 
 def get_session_handle(data: Any, name: str | None = None) -> Tensor:

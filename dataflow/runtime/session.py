@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dataflow.errors import UnimplementedError
+from dataflow.errors import InvalidArgumentError, UnimplementedError
 from dataflow.graph.default_stacks import (
     default_graph,
     pop_graph,
@@ -357,6 +357,12 @@ class BaseSession:
         self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
     ) -> Any:
         """Continues a computation prepared by `partial_run_setup`."""
+        if not hasattr(handle, "run"):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{handle!r} is no handle of a partial run: give what partial_run_setup returned.",
+            )
         return handle.run(fetches, feed_dict or {})
 
     def list_devices(self) -> Any:

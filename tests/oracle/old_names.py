@@ -7,6 +7,7 @@ today's terms what the old function did, so that the comparison still has a seco
 from __future__ import annotations
 
 import contextlib
+import numbers
 import types
 from typing import Any
 
@@ -105,10 +106,21 @@ def _slim(tf: Any) -> Any:
 
 
 def _contrib_layers(tf: Any) -> Any:
+    def checked(scale: Any) -> float:
+        if isinstance(scale, numbers.Integral):
+            raise ValueError(f"scale cannot be an integer: {scale}")
+        if isinstance(scale, numbers.Real) and scale < 0.0:
+            raise ValueError(f"Setting a scale less than 0 on a regularizer: {scale}")
+        return scale
+
     def l2_regularizer(scale: float, scope: str | None = None) -> Any:
+        if checked(scale) == 0.0:
+            return lambda weights: None
         return lambda weights: scale * tf.nn.l2_loss(weights)
 
     def l1_regularizer(scale: float, scope: str | None = None) -> Any:
+        if checked(scale) == 0.0:
+            return lambda weights: None
         return lambda weights: scale * tf.reduce_sum(tf.abs(weights))
 
     def fully_connected(

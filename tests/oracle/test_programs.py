@@ -5,6 +5,8 @@ Skipped where TensorFlow's environment is not installed; `make oracle` sets it u
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from tests.oracle import comparison
@@ -37,3 +39,15 @@ def test_no_known_difference_is_stale(outcomes):
         and not any(row.covers(name, key) for name, o in outcomes.items() for key in o.known)
     ]
     assert not stale, f"remove these rows: {stale}"
+
+
+def test_each_group_of_differences_has_its_program():
+    """TensorFlow 1.15's own tests showed 37 groups of differences; one program each, by its number."""
+    found = {}
+    for path in PATHS:
+        if path.stem.startswith("group_"):
+            docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
+            number = int(path.stem.split("_")[1])
+            assert docstring.startswith(f"Group {number}: "), path.name
+            found[number] = path.name
+    assert sorted(found) == list(range(1, 38))

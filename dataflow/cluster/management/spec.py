@@ -39,6 +39,8 @@ class ClusterSpec:
         """Two tasks cannot listen at one address; port 0 becomes a free one for each of them."""
         task_at: dict[tuple[str, int], str] = {}
         for task, address in self.addresses().items():
+            if ":" not in address:
+                continue  # a host alone, as in programs that only place their nodes
             host, port = split_address(address)
             other = task_at.setdefault((host.lower(), port), task)
             if port and other != task:
@@ -195,7 +197,8 @@ def _tasks_of(job: str, tasks: Any) -> dict[int, str]:
                 f"got {address!r}."
             )
         try:
-            split_address(address)
+            if ":" in address:
+                split_address(address)
         except ValueError as error:
             raise ValueError(f"ClusterSpec: /job:{job}/task:{index}: {error}") from None
         result[index] = address.removeprefix("grpc://")

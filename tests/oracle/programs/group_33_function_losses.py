@@ -1,4 +1,6 @@
 # issue 16: optimizers that are given a function for the loss
+"""Group 33: Optimizer.minimize of a function."""
+
 v = tf.get_variable("v", initializer=3.0, use_resource=True)
 opt = tf.train.GradientDescentOptimizer(0.1)
 step = opt.minimize(lambda: v * v, var_list=[v])

@@ -1,4 +1,5 @@
 # issue 16: sparse tensors as components of datasets
+"""Group 6: sparse tensors in tf.data."""
 
 
 def example(values):
@@ -79,3 +80,33 @@ with tf.Session() as sess:
     result["by_handle"] = plain(sess.run(chosen, {handle: sess.run(one_shot.string_handle())}))
     sess.run(start)
     result["by_structure"] = plain(sess.run(following))
+
+unknown_rows = tf.data.Dataset.from_generator(lambda: iter([[1], [2, 3]]), tf.int64, [None])
+more = {
+    "wide": examples.map(lambda e: tf.parse_single_example(e, features)["v"]),
+    "dense_to_sparse_unknown": unknown_rows.apply(
+        tf.data.experimental.dense_to_sparse_batch(2, [None])
+    ),
+    "parsed_and_label": tf.data.Dataset.zip((parsed, tf.data.Dataset.range(3))).batch(3),
+    "map_add": rows.map(lambda s: tf.sparse_add(s, s)),
+    "map_twice": rows.map(lambda s: (s, s)),
+    "map_parallel": rows.map(lambda s: s, num_parallel_calls=2).batch(2, drop_remainder=True),
+    "text": tf.data.Dataset.from_tensors(tf.SparseTensor([[1]], ["a"], [3])),
+    "ranks": tf.data.Dataset.from_tensor_slices(
+        tf.SparseTensor([[0, 1, 0], [1, 0, 1]], [1.5, 2.5], [2, 2, 2])
+    ).batch(2),
+}
+for name, dataset in more.items():
+    result[name] = elements(dataset)
+    result[f"{name}_shapes"] = [
+        shape_of(s) for s in tf.nest.flatten(tf.data.get_output_shapes(dataset))
+    ]
+second_run = rows.batch(3).make_initializable_iterator()
+total = tf.sparse_reduce_sum(second_run.get_next())
+with tf.Session() as sess:
+    for _ in range(2):
+        sess.run(second_run.initializer)
+        result[f"again {_}"] = sess.run(total)
+result["vector_batches"] = error_of(
+    lambda: tf.data.Dataset.from_tensor_slices(tf.SparseTensor([[0]], [1], [2])).batch(2)
+)

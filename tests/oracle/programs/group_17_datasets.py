@@ -1,4 +1,5 @@
 # issue 16: datasets that go on after an error, assign, nest, and take tensors as arguments
+"""Group 17: datasets that go on after an error, assign, nest."""
 
 
 def elements(dataset, count=12):

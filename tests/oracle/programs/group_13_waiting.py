@@ -1,4 +1,6 @@
 # issue 16: one step whose ops wait for each other, or fail beside one that waits; time-outs
+"""Group 13: one run whose ops wait for each other; time-outs."""
+
 import threading
 
 queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])

@@ -1,4 +1,7 @@
 # issue 16: control flow that came with a meta graph
+"""Group 23: gradients of control flow that was imported."""
+
+
 def roundtrip(build):
     with tf.Graph().as_default():
         build()
@@ -100,3 +103,74 @@ with tf.Graph().as_default() as g:
     grad = tf.gradients(y, x)
     with tf.Session() as sess:
         result["nested_loops"] = sess.run([y, grad[0]], {x: 2.0})
+
+
+with tf.Graph().as_default() as g:
+    loop()
+    branch_of = tf.cond(tf.constant(True), lambda: tf.constant(1), lambda: tf.constant(2))
+    meta = tf.train.export_meta_graph()
+    result["collections"] = sorted(meta.collection_def)
+    contexts = [
+        tf.get_collection(k) for k in (tf.GraphKeys.COND_CONTEXT, tf.GraphKeys.WHILE_CONTEXT)
+    ]
+    result["counts"] = [len(c) for c in contexts]
+    kinds = [meta.collection_def[k].WhichOneof("kind") for k in ("cond_context", "while_context")]
+    result["kinds"] = kinds
+with tf.Graph().as_default() as g:
+    tf.train.import_meta_graph(meta)
+    again = tf.train.export_meta_graph()
+    result["again"] = [
+        len(again.collection_def[k].bytes_list.value) for k in ("cond_context", "while_context")
+    ]
+with tf.Graph().as_default() as g:
+    tf.train.import_meta_graph(again, import_scope="twice")
+    x, y = g.get_tensor_by_name("twice/x:0"), g.get_tensor_by_name("twice/y:0")
+    with tf.Session() as sess:
+        result["twice"] = sess.run([y, tf.gradients(y, x)[0]], {x: 2.0})
+
+
+def arrays():
+    x = tf.placeholder(tf.float32, [None], name="x")
+    y = tf.scan(lambda a, v: a * v, x)
+    tf.reduce_sum(tf.map_fn(lambda v: v * v, y), name="y")
+
+
+def captured():
+    x = tf.placeholder(tf.float32, [], name="x")
+    w = tf.get_variable("w", initializer=3.0)
+    body = lambda i, a: (i + 1, a * w + x)
+    tf.identity(tf.while_loop(lambda i, a: a < 50.0, body, (0, x))[1], name="y")
+
+
+def cond_in_cond():
+    x = tf.placeholder(tf.float32, [], name="x")
+    inner = lambda: tf.cond(x > 2.0, lambda: x * x, lambda: -x)
+    tf.identity(tf.cond(x > 1.0, inner, lambda: 3.0 * x), name="y")
+
+
+for build, fed in (
+    (arrays, [[1.0, 2.0, 3.0], [2.0]]),
+    (captured, [1.0, 30.0, 60.0]),
+    (cond_in_cond, [3.0, 1.5, 0.5]),
+):
+    name = build.__name__
+    with tf.Graph().as_default():
+        build()
+        tf.gradients("y:0", "x:0") if False else None
+        meta = tf.train.export_meta_graph()
+    with tf.Graph().as_default() as g:
+        tf.train.import_meta_graph(meta)
+        x, y = g.get_tensor_by_name("x:0"), g.get_tensor_by_name("y:0")
+        grads = tf.gradients(y, [x, *tf.trainable_variables()])
+        further = tf.gradients(tf.cond(y > 0, lambda: y * 2.0, lambda: y), x)[0]
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            for i, value in enumerate(fed):
+                result[f"{name} {i}"] = sess.run([y, *grads, further], {x: value})
+with tf.Graph().as_default():
+    loop()
+    definition = tf.get_default_graph().as_graph_def()
+with tf.Graph().as_default() as g:
+    tf.import_graph_def(definition, name="")
+    with tf.Session() as sess:
+        result["plain_import"] = sess.run("y:0", {"x:0": 2.0})

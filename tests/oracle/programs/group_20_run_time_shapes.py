@@ -1,21 +1,12 @@
-# issue 16: ranks and sizes known only at run time; sparse values as labels; variables in custom_gradient
+# issue 16: ranks and sizes known only at run time
+"""Group 20: ranks and sizes known only at run time."""
+
 a, b = (tf.placeholder(tf.float64) for _ in range(2))
 axes = tf.placeholder(tf.int32)
 A, B = np.arange(24.0).reshape(2, 3, 4), np.arange(12.0).reshape(4, 3)
 tall = np.arange(6.0).reshape(3, 2) + np.eye(3, 2)
-labels = tf.SparseTensorValue(
-    np.array([[0, 0], [1, 0], [1, 1]], np.int64),
-    np.array([1, 0, 2], np.int64),
-    np.array([2, 2], np.int64),
-)
-scores = tf.constant([[0.1, 0.5, 0.4], [0.3, 0.1, 0.6]])
-ranked = {
-    name: getattr(tf.metrics, name)(labels, scores, 2)[1]
-    for name in ("recall_at_k", "precision_at_k", "average_precision_at_k")
-}
 largest = tf.norm(a, ord=2, axis=[0, 1])
 with tf.Session() as sess:
-    sess.run(tf.local_variables_initializer())
     given = {a: A, b: B}
     result["dot_number"] = sess.run(tf.tensordot(a, b, 1), given)
     result["dot_none"] = sess.run(tf.tensordot(a, b, 0), {a: [1.0, 2.0], b: [3.0]})
@@ -39,30 +30,19 @@ with tf.Session() as sess:
         result[f"wide_{fast}"] = sess.run(solution, {a: tall.T, b: np.ones([2, 1])})
     regular = tf.matrix_solve_ls(a, b, l2_regularizer=0.5)
     result["regular"] = sess.run(regular, {a: tall, b: np.ones([3, 1])})
-    for name, update in ranked.items():
-        result[name] = sess.run(update)
-    result["sparse_value"] = sess.run([tf.shape(labels), tf.size(labels), tf.rank(labels)])
-
-
-@tf.custom_gradient
-def scaled(x):
-    v = tf.get_variable("v", initializer=3.0, use_resource=True)
-
-    def grad(dy, variables=None):
-        return dy * 7.0, [dy * 5.0 for _ in variables]
-
-    return x * x * v, grad
-
-
-@tf.custom_gradient
-def careless(x):
-    return x * tf.get_variable("w", initializer=3.0, use_resource=True), lambda dy: dy
-
-
-x = tf.constant(2.0)
-y = scaled(x)
-grads = tf.gradients(y, [x, *tf.global_variables()])
-with tf.Session() as sess:
-    sess.run(tf.global_variables_initializer())
-    result["custom_gradient"] = sess.run([y, *grads])
-result["careless"] = error_of(lambda: careless(x))
+    result["dot_error"] = error_of(lambda: sess.run(tf.tensordot(a, b, 1), {a: A, b: A}))
+    result["norm_vector"] = sess.run(tf.norm(a), {a: A})
+    result["norm_axis"] = sess.run(tf.norm(a, ord=1, axis=1), {a: A})
+    result["norm_fro"] = sess.run(tf.norm(a, ord="fro", axis=[-2, -1]), {a: A})
+    singular = tf.svd(a, compute_uv=False)
+    result["svd"] = sess.run(singular, {a: tall})
+    result["rank_batch"] = sess.run(tf.linalg.matrix_rank(a), {a: A})
+half_known = tf.placeholder(tf.float64, [None, 3, None])
+result["dot_shape"] = shape_of(tf.tensordot(half_known, tf.constant(B), 1))
+result["dot_shapes"] = [
+    shape_of(tf.tensordot(half_known, tf.placeholder(tf.float64, [3, 5]), [[1], [0]])),
+    shape_of(tf.tensordot(a, b, 1)),
+    shape_of(tf.norm(half_known, axis=1)),
+    shape_of(tf.linalg.pinv(half_known)),
+    shape_of(tf.matrix_solve_ls(half_known, half_known)),
+]

@@ -1,4 +1,5 @@
 # issue 16: values that were silently wrong
+"""Group 9: values that were silently wrong."""
 
 
 def value(fetches, feeds=None):

@@ -1,4 +1,6 @@
 # issue 16: images
+"""Group 34: tf.image."""
+
 unknown = tf.placeholder(tf.uint8)
 g = tf.image.grayscale_to_rgb(unknown)
 result["gray_shape"] = shape_of(g)

@@ -1,4 +1,5 @@
 # issue 16: monitored sessions and their coordinator
+"""Group 32: monitored sessions."""
 
 
 class Keep(tf.train.SessionRunHook):

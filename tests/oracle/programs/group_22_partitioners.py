@@ -1,4 +1,6 @@
 # issue 16: partitioned variables
+"""Group 22: partitioned variables."""
+
 two = tf.fixed_size_partitioner(2)
 with tf.variable_scope("a", partitioner=two):
     s = tf.get_variable("scalar", [])

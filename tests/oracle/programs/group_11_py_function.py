@@ -1,4 +1,5 @@
 # issue 16: ops inside py_function, gradients of it and of crop_and_resize, complex Jacobians
+"""Group 11: ops inside py_function, and gradients of it."""
 
 
 def run(fetches, feeds=None):

@@ -1,4 +1,6 @@
 # issue 16: tf.layers
+"""Group 24: tf.layers."""
+
 dense = tf.layers.Dense(4)
 for shape in ((), (3,), None, (None, 3), [2, 3, 5], (3, None)):
     result[f"dense_{shape}"] = error_of(lambda: dense.compute_output_shape(tf.TensorShape(shape)))

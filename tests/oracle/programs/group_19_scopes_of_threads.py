@@ -1,0 +1,87 @@
+# issue 16: name and variable scopes of one thread do not change the names that another makes
+"""Group 19: scopes are those of a thread."""
+
+import threading
+
+graph = tf.get_default_graph()
+entered, done = threading.Event(), threading.Event()
+names = []
+
+
+def work():
+    with graph.as_default(), tf.name_scope("foo"), tf.variable_scope("bar"):
+        entered.set()
+        done.wait()
+        names.append(tf.constant(1.0, name="inside").name)
+        names.append(tf.get_variable("v", []).name)
+
+
+with tf.name_scope("outer"):
+    thread = threading.Thread(target=work)
+    thread.start()
+    entered.wait()
+    names += [tf.constant(2.0, name="outside").name, tf.get_variable("w", []).name]
+    done.set()
+    thread.join()
+result["names"] = names
+
+
+def in_threads(count, body):
+    """What ``body(i, step)`` gives in threads that wait for each other at each ``step()``."""
+    found = [None] * count
+    barrier = threading.Barrier(count, timeout=20)
+
+    def run(i):
+        found[i] = body(i, barrier.wait)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return found
+
+
+def named(i, step):
+    with graph.as_default(), tf.name_scope(f"t{i}"):
+        step()
+        first = tf.constant(1.0, name="c").name
+        with tf.name_scope("inner"):
+            step()
+            return [first, tf.constant(1.0, name="c").name]
+
+
+result["interleaved"] = in_threads(2, named)
+
+
+def sessions(i, step):
+    with tf.Session(graph=graph) as sess:
+        step()
+        return [tf.get_default_session() is sess, tf.get_default_graph() is graph]
+
+
+result["sessions"] = in_threads(2, sessions)
+
+
+def own_graph(i, step):
+    with tf.Graph().as_default() as mine:
+        step()
+        return [tf.get_default_graph() is mine, tf.constant(1, name="c").name]
+
+
+result["graphs"] = in_threads(2, own_graph)
+
+
+with tf.variable_scope("shared"):
+    tf.get_variable("s", [1])
+
+
+def reusing(i, step):
+    with graph.as_default(), tf.variable_scope("shared", reuse=tf.AUTO_REUSE) as scope:
+        step()
+        return [tf.get_variable("s", [1]).name, tf.get_default_graph() is graph]
+
+
+result["reusing"] = in_threads(3, reusing)
+with graph.as_default():
+    result["after"] = [tf.get_variable_scope().name, tf.constant(1, name="last").name]
