@@ -155,14 +155,13 @@ def upper_bound_kernel(xp: Any, rows: Any, values: Any, *, out_type: DType) -> A
 _LARGEST_TABLE = 1 << 22
 
 
-def _unique_by_table(x: Any) -> tuple[Any, Any, Any]:
-    """`unique_in_order` without sorting, for numbers that do not lie far apart.
+def _unique_by_table(x: Any, low: int, num_places: int) -> tuple[Any, Any, Any]:
+    """`unique_in_order` without sorting, for numbers from ``low`` on that do not lie far apart.
 
     The table is not initialized: it is read only where it was written.
     """
-    low = x.min()
-    at = x - low if x.dtype.kind == "u" else x.astype(np.int64) - int(low)
-    table = np.empty(int(x.max()) - int(low) + 1, np.int64)
+    at = x - x.dtype.type(low) if x.dtype.kind == "u" else x.astype(np.int64) - low
+    table = np.empty(num_places, np.int64)
     places = np.arange(x.size)
     table[at[::-1]] = places[::-1]  # of several the first, written last, stays
     first = table[at]
@@ -181,8 +180,10 @@ def unique_in_order(x: Any) -> tuple[Any, Any, Any]:
         values = np.empty(len(numbers), object)
         values[:] = list(numbers)
         return values, which, np.bincount(as_intp(which), minlength=len(numbers))
-    if x.size and x.dtype.kind in "iu" and int(x.max()) - int(x.min()) < _LARGEST_TABLE:
-        return _unique_by_table(x)
+    if x.size and x.dtype.kind in "iu":
+        low, high = int(x.min()), int(x.max())
+        if high - low < _LARGEST_TABLE:
+            return _unique_by_table(x, low, high - low + 1)
     values, first, which, counts = np.unique(
         x, return_index=True, return_inverse=True, return_counts=True
     )
