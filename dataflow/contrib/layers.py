@@ -43,6 +43,7 @@ from dataflow.ops import (
     initializers,
     normalization as normalization_ops,
 )
+from dataflow.ops.depthwise_functions import depthwise_conv2d
 from dataflow.ops.embedding import (
     safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
 )
@@ -195,7 +196,12 @@ def _finish(outputs: Any, normalizer_fn: Any, normalizer_params: Any, activation
 class _Renamed:
     """A variable getter that calls ``kernel`` ``weights`` and ``bias`` ``biases``."""
 
-    names = {"kernel": "weights", "bias": "biases"}
+    names = {
+        "kernel": "weights",
+        "bias": "biases",
+        "depthwise_kernel": "depthwise_weights",
+        "pointwise_kernel": "pointwise_weights",
+    }
 
     def __call__(self, getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         prefix, _, last = name.rpartition("/")
@@ -351,6 +357,102 @@ def convolution2d_transpose(
 
 
 conv2d_transpose = convolution2d_transpose
+
+
+class _DepthwiseOnly(convolutional.SeparableConv2D):
+    """A separable convolution without the second part, which mixes channels."""
+
+    def build(self, input_shape: Any) -> None:
+        channels = self._channels(input_shape)
+        self.filters = channels * self.depth_multiplier
+        self.depthwise_kernel = self.add_variable(
+            "depthwise_kernel",
+            [*self.kernel_size, channels, self.depth_multiplier],
+            initializer=self.depthwise_initializer,
+            regularizer=self.depthwise_regularizer,
+        )
+        self.bias = self._add_bias()
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        channels_first = self.data_format == "channels_first"
+        outputs = depthwise_conv2d(
+            inputs,
+            self.depthwise_kernel,
+            [1, 1, *self.strides] if channels_first else [1, *self.strides, 1],
+            self.padding.upper(),
+            rate=list(self.dilation_rate),
+            data_format="NCHW" if channels_first else "NHWC",
+        )
+        return self._finish(outputs)
+
+
+@add_arg_scope
+def separable_convolution2d(
+    inputs: Any,
+    num_outputs: int | None,
+    kernel_size: Any,
+    depth_multiplier: int = 1,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str = "NHWC",
+    rate: Any = 1,
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    pointwise_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """A convolution of each channel, then one of size 1 over them (MobileNet's); ReLU by default.
+
+    Variables ``depthwise_weights``, ``pointwise_weights`` and ``biases``. ``num_outputs=None`` leaves
+    the second convolution out: there are ``depth_multiplier`` outputs for each channel.
+    """
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError(f"Invalid data_format: {data_format!r}")
+    shared: dict[str, Any] = {
+        "strides": stride,
+        "padding": padding.lower(),
+        "data_format": "channels_first" if data_format == "NCHW" else "channels_last",
+        "dilation_rate": rate,
+        "depth_multiplier": depth_multiplier,
+        "use_bias": normalizer_fn is None and biases_initializer is not None,
+        "depthwise_initializer": weights_initializer,
+        "depthwise_regularizer": weights_regularizer,
+        "bias_initializer": biases_initializer,
+        "bias_regularizer": biases_regularizer,
+        "trainable": trainable,
+    }
+    with variable_scope(
+        scope, "SeparableConv2d", [inputs], reuse=reuse, custom_getter=_Renamed()
+    ) as captured:
+        shared |= {"name": captured.name, "_scope": captured, "_reuse": reuse}
+        layer: Any
+        if num_outputs is None:
+            layer = _DepthwiseOnly(1, kernel_size, **shared)
+        else:
+            layer = convolutional.SeparableConv2D(
+                num_outputs,
+                kernel_size,
+                pointwise_initializer=pointwise_initializer or weights_initializer,
+                pointwise_regularizer=weights_regularizer,
+                **shared,
+            )
+        outputs = layer(convert_to_tensor(inputs))
+        _collect_variables(layer, variables_collections)
+        outputs = _finish(outputs, normalizer_fn, normalizer_params, activation_fn)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
+
+
+separable_conv2d = separable_convolution2d
 
 
 def _pool(layer_class: Any, name: str) -> Any:

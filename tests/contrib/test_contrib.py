@@ -310,3 +310,44 @@ def test_optimize_loss_refuses(given, match) -> None:
         w = tf.get_variable("w", [])
         with pytest.raises(ValueError, match=match):
             layers.optimize_loss(w * w, None, optimizer="SGD", **arguments)
+
+
+@pytest.mark.parametrize("num_outputs", [5, None])
+def test_a_separable_convolution_is_its_two_parts(num_outputs: int | None) -> None:
+    images = np.random.RandomState(0).rand(2, 6, 6, 3).astype(np.float32)
+    found = tf.contrib.slim.separable_conv2d(
+        tf.constant(images), num_outputs, [3, 3], 2, stride=2, scope="conv"
+    )
+    made = {v.op.name: v for v in tf.contrib.slim.get_model_variables()}
+    wanted = tf.nn.depthwise_conv2d(images, made["conv/depthwise_weights"], [1, 2, 2, 1], "SAME")
+    if num_outputs is None:
+        assert list(made) == ["conv/depthwise_weights", "conv/biases"]
+    else:
+        assert list(made) == ["conv/depthwise_weights", "conv/pointwise_weights", "conv/biases"]
+        wanted = tf.nn.conv2d(wanted, made["conv/pointwise_weights"], [1, 1, 1, 1], "SAME")
+    assert found.shape.as_list() == [2, 3, 3, num_outputs or 6]
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        one, other = s.run([found, tf.nn.relu(wanted)])
+    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_a_separable_convolution_takes_scopes_and_normalizers() -> None:
+    slim = tf.contrib.slim
+    with slim.arg_scope(
+        [slim.separable_conv2d, slim.conv2d],
+        normalizer_fn=slim.batch_norm,
+        weights_regularizer=slim.l2_regularizer(0.1),
+        weights_initializer=slim.initializers.xavier_initializer(),
+    ):
+        slim.separable_convolution2d(tf.zeros([1, 4, 4, 2]), 3, 3, scope="conv")
+    assert names() == [
+        "conv/depthwise_weights",
+        "conv/pointwise_weights",
+        "conv/BatchNorm/beta",
+        "conv/BatchNorm/moving_mean",
+        "conv/BatchNorm/moving_variance",
+    ]
+    assert len(tf.losses.get_regularization_losses()) == 2
+    with pytest.raises(ValueError, match="Invalid data_format: 'HW'"):
+        slim.separable_conv2d(tf.zeros([1, 4, 4, 2]), 3, 3, data_format="HW")
