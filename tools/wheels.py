@@ -16,6 +16,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterable
+from importlib import resources
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -126,6 +127,10 @@ def _without_lessons(wheel: Path) -> Path:
         names = [n for n in archive.namelist() if not n.startswith("dataflow/_lessons/")]
         contents = {name: archive.read(name) for name in names}
     name, version = wheel.name.split("-")[:2]
+    # In a browser there is not always scikit-learn, from which the digits come elsewhere.
+    contents["dataflow_datasets/digits.csv.gz"] = (
+        resources.files("sklearn.datasets.data").joinpath("digits.csv.gz").read_bytes()
+    )
     return pack(canonical(name), version, contents, wheel.parent)
 
 
