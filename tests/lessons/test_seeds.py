@@ -80,6 +80,7 @@ def test_every_listing_runs_and_says_what_its_slide_says(
     assert "/device:CPU:1 /device:GPU:0" in said["d3-shown"]
     assert "GPU:0" in said["e1"] and "12.0" in said["e4-shown"]
     assert "machine-b.example.com:2222" in said["e5-shown"]
+    assert "MatMul" in said["c2-shown"] or "operations" in said["c2-shown"]
 
 
 def test_the_listings_are_as_they_were_printed() -> None:
