@@ -12,7 +12,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from dataflow.errors import AbortedError, InvalidArgumentError, OpError, UnavailableError
@@ -195,12 +195,13 @@ class Rendezvous:
         with self._lock:
             return any(task in group.sessions for group in self._groups.values())
 
-    def lost(self, task: str, why: str) -> None:
-        """A task is gone: all who wait with it fail, and those of its groups that come later."""
+    def lost(self, task: str, why: str, sessions: Collection[str]) -> None:
+        """A task is gone, and ``sessions`` that it took part with: all who wait with it fail, and those
+        of its groups that come later. Groups that it has joined again since then go on."""
         failed = []
         with self._lock:
             for group in self._groups.values():
-                if task in group.sessions:
+                if group.sessions.get(task) in sessions:
                     failed += group.end_sessions(f"{task} {why}")
         for ticket in failed:
             _answer(ticket, _ended(ticket.member, f"{task} {why}"))

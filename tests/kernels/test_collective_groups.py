@@ -89,11 +89,23 @@ def test_a_lost_task_ends_the_sessions_of_its_group():
     for task in (0, 1):
         meeting.join(task)
     waiting = meeting.join(0)
-    meeting.rendezvous.lost("/job:worker/task:1", "is gone")
+    meeting.rendezvous.lost("/job:worker/task:1", "is gone", {"a1"})
     assert isinstance(meeting.answers[waiting], UnavailableError)
     assert "/job:worker/task:1 is gone" in meeting.answers[waiting].message
     again = meeting.join(0)  # the same session: what it holds may differ from what others hold
     assert isinstance(meeting.answers[again], UnavailableError)
+    meeting.join(0, session="b")
+    new = meeting.join(1, session="b")
+    assert isinstance(meeting.answers[new], Complete)
+
+
+def test_news_of_a_task_that_has_come_back_since_ends_nothing():
+    """That the old process is gone is found out after the new one has joined."""
+    meeting = Meeting()
+    for session in "ab":
+        for task in (0, 1):
+            meeting.join(task, session=session)
+    meeting.rendezvous.lost("/job:worker/task:1", "is gone", {"a1"})
     meeting.join(0, session="b")
     new = meeting.join(1, session="b")
     assert isinstance(meeting.answers[new], Complete)

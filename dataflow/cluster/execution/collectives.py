@@ -61,8 +61,9 @@ class Collectives:
         self._rendezvous = Rendezvous()
         self._mailboxes: OrderedDict[tuple[int, int], Mailbox] = OrderedDict()
         self._over: OrderedDict[tuple[int, int], None] = OrderedDict()
-        #: By connection: the tasks that have joined on it, and their tickets that wait.
-        self._joined_on: dict[Connection, tuple[str, str]] = {}
+        #: By connection: the task that has joined on it, its incarnation, and its sessions; and the
+        #: tickets that wait.
+        self._joined_on: dict[Connection, tuple[str, str, set[str]]] = {}
         self._tickets: dict[Connection, Ticket] = {}
         self._lock = threading.Lock()
 
@@ -287,7 +288,8 @@ class Collectives:
                     connection.send(Kind.REPLY, head=vars(_joined(outcome)))
 
         with self._lock:
-            self._joined_on[connection] = member.task, str(head["incarnation"])
+            new = (member.task, str(head["incarnation"]), set[str]())
+            self._joined_on.setdefault(connection, new)[2].add(member.session)
         ticket = self._rendezvous.join(member, answer)
         with self._lock:
             if ticket.is_open:
@@ -335,7 +337,7 @@ class Collectives:
         if joined is not None and self._rendezvous.has_member(joined[0]):
             run_in_thread(lambda: self._look_for(*joined))
 
-    def _look_for(self, task: str, incarnation: str) -> None:
+    def _look_for(self, task: str, incarnation: str, sessions: set[str]) -> None:
         """Find out whether a task lives on, and let its groups begin anew if not."""
         why = "is gone: it died or was stopped"
         try:
@@ -347,7 +349,7 @@ class Collectives:
         except OpError:
             pass
         if why:
-            self._rendezvous.lost(task, why)
+            self._rendezvous.lost(task, why, sessions)
 
 
 def _exchange(link: TaskLink, request: Request, value: np.ndarray, source: int) -> Any:

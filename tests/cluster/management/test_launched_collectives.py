@@ -55,5 +55,11 @@ def test_a_ring_of_launched_workers_and_what_a_dead_one_does_to_it(cluster):
         assert results[i][1].tolist() == [0.0, 1.0, 2.0]
     # One that is started again is found at its new place, and the ring begins anew with it.
     cluster.restart("/job:worker/task:1")
-    results = together(cluster, values)
-    assert all(results[i][1].tolist() == [0.0, 1.0, 2.0] for i in range(3)), results
+    for _ in range(5):  # a connection that was used a moment ago may turn out to be dead
+        results = together(cluster, values)
+        if not any(isinstance(result, Exception) for result in results.values()):
+            break
+        assert all(isinstance(r, tf.errors.UnavailableError) for r in results.values()), results
+    for i in range(3):
+        assert not isinstance(results[i], Exception), results[i].message
+        assert results[i][1].tolist() == [0.0, 1.0, 2.0]
