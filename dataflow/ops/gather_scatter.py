@@ -245,10 +245,7 @@ def gather_nd(
         batch = product_of(whole[:batch_dims])
         flat_params = reshape(params, concat([[batch], whole[batch_dims:]], 0))
         flat = reshape(indices, concat([[batch], asked[batch_dims:]], 0))
-        if indices.dims is None:
-            single = reshape(ones_like(asked[batch_dims:]), [-1])
-        else:
-            single = [1] * (len(indices.dims) - batch_dims)
+        single = ones_like(asked[batch_dims:])  # as many as indices has axes after the batch
         numbers = reshape(range_(batch), concat([[-1], single], 0))
         ones = concat([[batch], asked[batch_dims:-1], [1]], 0)
         column = cast(broadcast_to(numbers, ones), indices.dtype)

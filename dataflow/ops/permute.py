@@ -309,10 +309,12 @@ def batch_to_space_nd(input: Tensor, block_shape: Tensor, crops: Tensor) -> Dims
         batch = input.dims[0] // product
     out: list[int | None] = [batch]
     for d, b, c in zip(input.dims[1:], blocks, cuts, strict=False):
-        size = None if d is None or b is None or c is None else d * b - sum(c)
-        if size is not None and size < 0:
+        if d is None or b is None or c is None:
+            out.append(None)
+            continue
+        if d * b < sum(c):
             raise ValueError(f"crops {list(c)} are more than the {d * b} elements of their axis")
-        out.append(size)
+        out.append(d * b - sum(c))
     return (*out, *input.dims[len(blocks) + 1 :])
 
 

@@ -12,6 +12,8 @@ from dataflow.graph.display import mimebundle
 class ClusterSpec:
     """The jobs of a cluster, each a set of tasks with an address ``host:port``.
 
+    A host without a port names a task, too, for programs that only place nodes; no server starts there.
+
     ``cluster`` is one of
 
     - a mapping from a job's name to a list of addresses, or to ``{task index: address}`` where only

@@ -52,7 +52,7 @@ def test_equality_copies_and_truth():
         ({"ps": "a:1"}, TypeError, "tasks of job 'ps'.*got str"),
         ({"ps": [3]}, TypeError, "/job:ps/task:0 must be text"),
         ({"ps": {"0": "a:1"}}, TypeError, "index of job 'ps'.*'0'"),
-        ({"ps": ["a"]}, ValueError, "/job:ps/task:0: 'a' is no address"),
+        ({"ps": ["a:b"]}, ValueError, "/job:ps/task:0: 'a:b' is no address"),
         ({"ps": ["a:99999"]}, ValueError, "'a:99999' is no address"),
         ({"p s": ["a:1"]}, ValueError, "job name 'p s'"),
         ({3: ["a:1"]}, TypeError, "name must be text, got 3"),
