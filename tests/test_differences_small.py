@@ -67,3 +67,31 @@ def test_what_does_not_fit_is_refused():
         session.partial_run("nothing", tf.constant(1))
     with pytest.raises(ValueError, match="a dict is compared with a dict only"):
         tf.test.TestCase().assertAllClose({"a": 1.0}, [1.0])
+
+
+def test_a_session_is_not_entered_twice():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        with pytest.raises(RuntimeError, match="not re-entrant"), sess:
+            pass
+        assert sess.run(tf.constant(1)) == 1  # the outer block goes on
+
+
+def test_scopes_of_variables_and_of_names_are_counted_apart():
+    with tf.Graph().as_default():
+        template = tf.make_template("shared", lambda x: x * tf.get_variable("w", []))
+        assert [template(1.0).name, template(1.0).name] == ["shared/mul:0", "shared_1/mul:0"]
+        with tf.variable_scope(None, "shared") as scope:
+            assert tf.constant(1, name="c").name == "shared_2/c:0"
+        assert scope.name == "shared_1"
+
+
+def test_a_getter_may_keep_a_cell_from_training():
+    def untrained(getter, *args, **kwargs):
+        return getter(*args, **{**kwargs, "trainable": False})
+
+    with tf.Graph().as_default():
+        with tf.variable_scope("untrained", custom_getter=untrained):
+            cell = tf.nn.rnn_cell.GRUCell(2)
+            cell(tf.ones([1, 2]), tf.zeros([1, 2]))
+        assert cell.trainable_variables == tf.trainable_variables() == []
+        assert cell.non_trainable_variables == cell.variables == tf.global_variables()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import subprocess
 import sys
@@ -89,3 +90,41 @@ def test_what_stars_import() -> None:
     names: dict[str, object] = {}
     exec("from dataflow.bitwise import *", names)
     assert names["invert"] is tf.bitwise.invert
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "nn.relu",
+            "nn.relu6",
+            "nn.elu",
+            "nn.softplus",
+            "tanh",
+            "sigmoid",
+            "exp",
+            "maximum",
+            "less",
+        ),
+        *(
+            "logical_and",
+            "reduce_sum",
+            "reduce_mean",
+            "reduce_all",
+            "scatter_add",
+            "scatter_nd_update",
+        ),
+        *(
+            "segment_max",
+            "unsorted_segment_sum",
+            "sparse_segment_sqrt_n",
+            "signal.fft2d",
+            "to_float",
+        ),
+        *("fake_quant_with_min_max_vars", "nn.l2_loss", "squared_difference", "matmul"),
+    ],
+)
+def test_functions_are_called_what_they_are(name):
+    """Programs name layers after ``activation.__name__``."""
+    function = functools.reduce(getattr, name.split("."), tf)
+    assert function.__name__ == name.split(".")[-1]

@@ -17,6 +17,7 @@ from dataflow.graph.op_signature import (
     ArgSpec,
     AttrSpec,
     Defaulted,
+    function_name,
     normalize_attr,
     parse_attrs,
     parse_signature,
@@ -66,7 +67,10 @@ class OpDef(OpTraits):
         self.gradient_function: Callable[..., Any] | None = None
         self.differentiable = True
         self.__doc__ = shape_rule.__doc__
-        self.__name__ = self.__qualname__ = shape_rule.__name__
+        # A rule that was made for several types has the type's name; one beside a public function, `_op`.
+        name = shape_rule.__name__
+        own = name != op_type and not name.endswith("_op")
+        self.__name__ = self.__qualname__ = name if own else function_name(op_type)
         self.__module__ = shape_rule.__module__
         self.__wrapped__ = shape_rule
         code = shape_rule.__code__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any, NamedTuple
 
 from dataflow import dtypes, shapes
@@ -14,6 +15,12 @@ REQUIRED = object()
 #: is what a ``GraphDef`` holds (`dataflow.graph.attr_kinds`).
 Array = Any
 Function = Any
+
+
+def function_name(op_type: str) -> str:
+    """TensorFlow's name of the function that adds an op: ``"segment_max"`` of ``"SegmentMax"``."""
+    words = r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])"
+    return re.sub(words, "_", op_type).lower()
 
 
 class ArgSpec(NamedTuple):

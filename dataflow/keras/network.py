@@ -232,7 +232,7 @@ class Model(Training, Layer):
         return [u for layer in self._layers for u in getattr(layer, "state_updates", [])]
 
     @property
-    def stateful(self) -> bool:
+    def stateful(self) -> bool:  # type: ignore[override]
         """Whether a layer keeps its state from batch to batch."""
         return any(getattr(layer, "stateful", False) for layer in self._layers)
 

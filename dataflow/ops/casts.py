@@ -99,7 +99,7 @@ def _to(dtype: DType, name: str) -> Callable[..., Any]:
     def convert(x: Any, name: str = name) -> Any:
         return cast(x, dtype, name=name)
 
-    convert.__name__ = f"to_{dtype.name}"
+    convert.__name__ = convert.__qualname__ = f"to_{name[2:].lower()}"
     convert.__doc__ = (
         f"``x`` as {dtype.name}; the older spelling of ``tf.cast(x, tf.{dtype.name})``."
     )

@@ -276,6 +276,7 @@ def _reduce_function(op: OpDef, what: str) -> Callable[..., Tensor]:
         axes = reduction_axes(input_tensor, axis)
         return op(input_tensor, axes, keep_dims=bool(keepdims), name=name)  # type: ignore[no-any-return]
 
+    reduce.__name__ = reduce.__qualname__ = f"reduce_{op.__name__}"
     reduce.__doc__ = (
         f"{what} of the elements along ``axis`` (a number or a list; all axes when not given).\n\n"
         "``keepdims=True`` leaves the axes in the shape, with size 1. ``reduction_indices`` and\n"

@@ -7,6 +7,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.op_signature import function_name
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
@@ -127,6 +128,7 @@ def _function(kind: str) -> Any:
             data, indices, segment_ids, num_segments, sparse_gradient=sparse_gradient, name=name
         )
 
+    sparse_segment.__name__ = sparse_segment.__qualname__ = function_name(f"SparseSegment{kind}")
     sparse_segment.__doc__ = (
         f"{_KINDS[kind][0]} of the rows ``data[indices]`` of each segment.\n\n"
         "``num_segments`` gives the number of segments, else the last id does.\n"

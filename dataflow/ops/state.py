@@ -263,6 +263,7 @@ def _scatter(op: Any, default_locking: bool) -> Any:
     ) -> Tensor:
         return op(_reference(ref), indices, updates, use_locking=use_locking, name=name)  # type: ignore[no-any-return]
 
+    scatter.__name__ = scatter.__qualname__ = op.__name__
     scatter.__doc__ = op.__doc__
     return scatter
 

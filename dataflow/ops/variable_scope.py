@@ -412,15 +412,17 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
                         new._name_scope = name.original_name_scope
                     counts = dict(store.scope_counts)
                 else:
+                    scope_name = name
                     if name is None:
-                        name = _unique_scope_name(self._default_name or "")
+                        scope_name = self._default_name or ""  # its number is counted by itself
+                        name = _unique_scope_name(scope_name)
                         if self._reuse:
                             raise ValueError("reuse=True cannot be used without a name_or_scope")
                     full = f"{old.name}/{name}" if old.name else name
                     new = self._copy(old, full, self._reuse or old.reuse)
                     if self._auxiliary_name_scope:
                         new._name_scope = stack.enter_context(
-                            graph.name_scope(name if name else None)
+                            graph.name_scope(scope_name if scope_name else None)
                         )
                     counts = None
                     _open_scope(full)

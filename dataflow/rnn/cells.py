@@ -66,6 +66,16 @@ class RNNCell(Layer):
                 return Layer.__call__(self, inputs, state, *args, scope=captured, **kwargs)
         return Layer.__call__(self, inputs, state, *args, **kwargs)
 
+    def add_variable(self, *args: Any, **kwargs: Any) -> Any:
+        """A variable of this cell, trained unless a ``custom_getter`` of its scope said otherwise."""
+        variable = Layer.add_variable(self, *args, **kwargs)
+        trained = self._trainable_weights
+        if not variable.trainable and trained and trained[-1] is variable:
+            self._non_trainable_weights.append(trained.pop())
+        return variable
+
+    add_weight = add_variable
+
     @property
     def state_size(self) -> Any:
         """The size of the state: an int, a TensorShape, or a nesting of them."""

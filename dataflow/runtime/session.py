@@ -468,6 +468,11 @@ class Session(BaseSession):
 
     def __enter__(self) -> Session:
         self.check_open()
+        if self._entered:
+            raise RuntimeError(
+                "Session context managers are not re-entrant: the inner block would close the session. "
+                "Use `with session.as_default():` to enter it again."
+            )
         push_graph(self._graph)
         push_session(self)
         self._entered.append(self)

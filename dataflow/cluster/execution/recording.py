@@ -15,6 +15,7 @@ import numpy as np
 
 from dataflow.graph.display import mimebundle
 from dataflow.graph.operation import Operation
+from dataflow.ops.collective import collective_reduce_op
 from dataflow.placement.groups import reference_inputs
 from dataflow.runtime.stepper import Hop, Trace, record
 
@@ -204,7 +205,7 @@ class Recording:
         reduced = 0
         for step in trace.steps:
             op = trace.graph.op_by_name.get(step.op_name)
-            if op is not None and op.type == "CollectiveReduce":
+            if op is not None and op.op_def is collective_reduce_op:
                 tensor = op.inputs[0]
                 reduced += (tensor.shape.num_elements() or 0) * tensor.dtype.base_dtype.size
         self.reduced_bytes = max(self.reduced_bytes, reduced)

@@ -86,7 +86,7 @@ class Bidirectional(Wrapper):
         return [self.forward_layer, self.backward_layer]
 
     @property
-    def stateful(self) -> bool:
+    def stateful(self) -> bool:  # type: ignore[override]
         """Whether the two layers keep their states."""
         return bool(self.forward_layer.stateful)
 
