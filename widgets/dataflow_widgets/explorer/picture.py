@@ -31,6 +31,7 @@ def panels_svg(panels: Sequence[kinds.Panel], title: str) -> str:
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height}' "
         f"viewBox='0 0 {width} {height}'><style>text{{font:11px -apple-system,'Segoe UI',Roboto,"
         "Helvetica,Arial,sans-serif;fill:#1f2328}.t{font-weight:600}.n{font-size:18px}"
+        ".over{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}"
         ".l{fill:none;stroke-width:1.6}</style>"
         f"<rect width='{width}' height='{height}' fill='#fff'/>"
         f"<text class='t' x='{_GAP}' y='19'>{_escaped(title)}</text>"
@@ -100,7 +101,7 @@ def _frame(x: _Axis, y: _Axis, panel: Any) -> str:
         f"<text x='37' y='13' text-anchor='end'>{d:.3g}</text>"
         f"<text x='{_BOX_WIDTH / 2 + 20}' y='{bottom + 26}' text-anchor='middle'>"
         f"{_escaped(panel.x_label)}</text>"
-        f"<text x='44' y='13'>{_escaped(panel.y_label)}</text>"
+        f"<text class='over' x='44' y='13'>{_escaped(panel.y_label)}</text>"
     )
 
 
@@ -108,13 +109,14 @@ def _plot(panel: kinds.Plot) -> str:
     series = [*panel.lines.values(), *panel.dots.values()]
     x = _Axis([s[0] for s in series], panel.x_range, panel.log_x, 40, _BOX_WIDTH - 6)
     y = _Axis([s[1] for s in series], panel.y_range, panel.log_y, _BOX_HEIGHT - 30, 4)
-    out = [_frame(x, y, panel)]
+    out, names = [_frame(x, y, panel)], []
     for i, (name, (xs, ys)) in enumerate(panel.lines.items()):
         color = COLORS[i % len(COLORS)]
         clipped = np.clip(y(ys), -50, _BOX_HEIGHT + 50)
         out.append(f"<path class='l' d='{_path(x(xs), clipped)}' stroke='{color}'/>")
-        out.append(f"<text x='{_BOX_WIDTH - 8}' y='{26 + 13 * i}' text-anchor='end' "
-                   f"style='fill:{color}'>{_escaped(name)}</text>")  # fmt: skip
+        names.append(f"<text class='over' x='{_BOX_WIDTH - 8}' y='{26 + 13 * i}' text-anchor='end' "
+                     f"style='fill:{color}'>{_escaped(name)}</text>")  # fmt: skip
+    out += names  # over all of the lines
     for i, (xs, ys) in enumerate(panel.dots.values()):
         color = COLORS[(len(panel.lines) + i) % len(COLORS)]
         for a, b in list(zip(x(xs), y(ys), strict=True))[:_MAX_POINTS]:
