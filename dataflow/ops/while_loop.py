@@ -15,6 +15,7 @@ from dataflow.ops import control_flow
 from dataflow.ops.composites import Leaves
 from dataflow.ops.control_flow_context import WhileContext, entered
 from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import TensorShape
 
 
@@ -163,8 +164,26 @@ def _invariant_dims(leaves: Leaves, invariants: Any) -> list[shapes.Dims]:
             if count == 3:
                 result.append((None if dims is None else len(dims),))
         else:  # a SparseTensor: the invariant is its dense shape
-            rank = None if dims is None else len(dims)
-            result.extend([(None, rank), (None,), (rank,)])
+            result.extend(_sparse_dims(None if dims is None else len(dims)))
+    return result
+
+
+def _sparse_dims(rank: int | None) -> list[shapes.Dims]:
+    return [(None, rank), (None,), (rank,)]
+
+
+def _growing_dims(leaves: Leaves) -> list[shapes.Dims]:
+    """The dims without ``shape_invariants``: a sparse tensor may get more values, and another shape."""
+    result: list[shapes.Dims] = []
+    start = 0
+    for leaf, count in zip(leaves.leaves, leaves.counts, strict=True):
+        parts = leaves.tensors[start : start + count]
+        start += count
+        if isinstance(leaf, SparseTensor):
+            rank = parts[2].dims
+            result.extend(_sparse_dims(rank[0] if rank else None))
+        else:
+            result.extend(part.dims for part in parts)
     return result
 
 
@@ -195,10 +214,10 @@ def _build(
     outer = context.outer
     starts = [t if outer is None else outer.add_value(t) for t in leaves.tensors]
     enters = []
-    dims = None if invariants is None else _invariant_dims(leaves, invariants)
+    dims = _growing_dims(leaves) if invariants is None else _invariant_dims(leaves, invariants)
     for i, start in enumerate(starts):
         enter = context.enter(start)
-        if dims is not None:
+        if dims[i] != start.dims:
             if not _less_or_equal(start.dims, dims[i]):
                 raise ValueError(
                     f"The shape invariant specified for {start.name} is not compatible with the "

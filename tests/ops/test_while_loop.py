@@ -244,3 +244,16 @@ def test_branches_that_are_no_sequence_of_numbers_are_refused() -> None:
         with tf.Session() as sess:
             chosen = tf.switch_case(tf.constant(1), {1: two, 0: one})
             assert sess.run(chosen) == sess.run(chosen.name.encode()) == 2
+
+
+def test_a_sparse_tensor_grows_without_invariants():
+    start = tf.SparseTensor([[0, 0]], [1.0], [1, 2])
+    _, grown = tf.while_loop(
+        lambda i, s: i < 3, lambda i, s: (i + 1, tf.sparse_concat(0, [s, start])), [0, start]
+    )
+    assert grown.indices.shape.as_list() == [None, 2]
+    assert grown.values.shape.as_list() == [None]
+    with tf.Session() as sess:
+        value = sess.run(grown)
+    assert value.indices.tolist() == [[0, 0], [1, 0], [2, 0], [3, 0]]
+    assert value.dense_shape.tolist() == [4, 2]
