@@ -123,9 +123,12 @@ class KMeans(Estimator):
             ).training_graph()
             loss = reduce_sum(scores[0])
             scalar("loss/raw", loss)
+            with control_dependencies([init_op]):
+                # Choosing takes a batch: it counts as a step, or a training of one batch would save nothing.
+                choose = assign_add(get_global_step(), 1).op
             with control_dependencies([step, assign_add(get_global_step(), 1)]):
                 train_op = identity(loss)
-            hooks: list[Any] = [_ChooseCenters(init_op, initialized, config.is_chief)]
+            hooks: list[Any] = [_ChooseCenters(choose, initialized, config.is_chief)]
             if relative_tolerance is not None:
                 hooks.append(_StopAtSmallChange(loss, relative_tolerance))
             found = {self.ALL_DISTANCES: distances[0], self.CLUSTER_INDEX: nearest[0]}

@@ -145,7 +145,7 @@ def test_the_estimator(tmp_path: Path) -> None:
     )
     model.train(lambda: all_points(5))  # the first chooses the centers
     centers = model.cluster_centers()
-    assert model.get_variable_value("global_step") == 4
+    assert model.get_variable_value("global_step") == 5
     order = [int(np.argmin(((centers - c) ** 2).sum(1))) for c in CENTERS]
     np.testing.assert_allclose(centers[order], CENTERS, atol=0.15)
     data = points()
@@ -155,6 +155,18 @@ def test_the_estimator(tmp_path: Path) -> None:
         list(model.predict_cluster_index(all_points)), distances.argmin(1)
     )
     np.testing.assert_allclose(model.score(all_points), (distances.min(1) ** 2).sum(), rtol=1e-3)
+
+
+def test_trainings_of_one_batch_each(tmp_path: Path) -> None:
+    """The program of TensorFlow's documentation: the first training has a batch to choose from only."""
+    model = KMeansClustering(4, str(tmp_path), random_seed=2, use_mini_batch=False)
+    scores = []
+    for _ in range(6):
+        model.train(all_points)
+        scores.append(model.score(all_points))
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] < scores[0]
+    assert model.get_variable_value("global_step") == 6
 
 
 def test_a_training_ends_when_the_loss_stands_still(tmp_path: Path) -> None:
