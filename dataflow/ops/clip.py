@@ -133,6 +133,8 @@ def clip_by_global_norm(
             if t is None:
                 clipped.append(None)
                 continue
+            if not isinstance(t, IndexedSlices):
+                t = convert_to_tensor(t, name=f"t_{i}")
             with default_graph().colocate_with(t.values if isinstance(t, IndexedSlices) else t):
                 scaled = array_ops.identity(_values(t) * scale, name=f"{scope}_{i}")
             clipped.append(_like(t, scaled))

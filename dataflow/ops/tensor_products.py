@@ -431,11 +431,15 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     if not isinstance(t_list, Sequence) or isinstance(t_list, str):
         raise TypeError("`t_list` should be a sequence of tensors.")
     with default_graph().name_scope(name or "global_norm"):
-        parts = [t.values if isinstance(t, IndexedSlices) else t for t in t_list if t is not None]
+        parts = [
+            convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name=f"t_{i}")
+            for i, t in enumerate(t_list)
+            if t is not None
+        ]
         halves = []
         for tensor in parts:
             with default_graph().colocate_with(tensor):  # one number travels, and not the tensor
-                halves.append(l2_loss(convert_to_tensor(tensor)))
+                halves.append(l2_loss(tensor))
         if not halves:
             return constant(0.0)
         half = reduce_sum(array_ops.stack(halves))

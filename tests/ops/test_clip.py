@@ -57,3 +57,11 @@ def test_mistakes() -> None:
             tf.global_norm(tf.zeros([2]))
         with pytest.raises(ValueError, match="clip_value_min"):
             tf.clip_by_value(tf.zeros([2]), tf.zeros([3, 2]), 1.0)
+
+
+def test_numbers_are_converted() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        clipped, norm = tf.clip_by_global_norm([[3.0], None, [4.0]], 1.0)
+        assert clipped[1] is None
+        np.testing.assert_allclose(sess.run([clipped[0], clipped[2]]), [[0.6], [0.8]], rtol=1e-6)
+        assert sess.run([norm, tf.linalg.global_norm([[3.0], [4.0]])]) == [5.0, 5.0]

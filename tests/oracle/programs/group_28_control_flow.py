@@ -33,6 +33,7 @@ grown = tf.while_loop(
     lambda i, s: i < 3,
     lambda i, s: (i + 1, tf.sparse_concat(0, [s, start])),
     [0, start],
+    [tf.TensorShape([]), tf.TensorShape([None])],  # without, TensorFlow keeps a wrong dense shape
 )[1]
 result["grown"] = [np.asarray(part) for part in run(grown)]
 result["map_types"] = error_of(lambda: tf.map_fn(lambda x: (x, x), tf.constant([1, 2])))
