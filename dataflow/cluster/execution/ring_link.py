@@ -1,7 +1,7 @@
 """A member's place in a ring between tasks: it sends to the next task, and receives from the one before.
 
 The first array of the member before is taken in by the thread of the connection that it came on; that
-thread then lends the connection to the member, which reads the others by itself: handing each
+thread then hands the connection to the member, which reads the others by itself: handing each
 over from thread to thread cost as much as the array of 50 KB that it carried.
 """
 
@@ -52,10 +52,10 @@ class Told(Exception):
 
 
 class Mailbox:
-    """What came for one member of one exchange: arrays, a connection lent to it, perhaps an error.
+    """What came for one member of one exchange: arrays, a connection handed to it, perhaps an error.
 
     Invariant: after a connection has been put into ``items``, arrays are read from it alone, and the
-    thread that lent it touches it no more until `close`.
+    thread that handed it over touches it no more until `close`.
     """
 
     def __init__(self) -> None:
@@ -65,21 +65,21 @@ class Mailbox:
         #: The error that ends the exchange.
         self.error: Exception | None = None
         self._is_read = False
-        self._lent: Connection | None = None
+        self._handed: Connection | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
 
     def put_first(self, array: np.ndarray, connection: Connection) -> None:
-        """Take an array in, and lend the connection that it came on, on that connection's thread."""
+        """Take an array in, and hand over the connection that it came on, on that connection's thread."""
         self.connection = connection
         self.items.put(array)
         with self._lock:
-            # Lent to a member that reads only: one that never comes would keep the thread for ever.
-            lends = self._is_read and SOCKETS and self.error is None
-            if lends:
-                self._lent = connection
+            # Handed to a member that reads only: one that never comes would keep the thread for ever.
+            hands_over = self._is_read and SOCKETS and self.error is None
+            if hands_over:
+                self._handed = connection
                 self.items.put(connection)
-        if lends:
+        if hands_over:
             self._over.wait()
 
     def open(self) -> None:
@@ -92,13 +92,13 @@ class Mailbox:
             if self.error is None:
                 self.error = error
             self.items.put(error)
-            if self._lent is not None:
-                self._lent.wake()  # its reader may wait
+            if self._handed is not None:
+                self._handed.wake()  # its reader may wait
 
     def close(self) -> None:
-        """Give a lent connection back to its thread."""
+        """Give the connection back to its thread."""
         with self._lock:
-            self._is_read, self._lent = False, None
+            self._is_read, self._handed = False, None
         self._over.set()
 
 
@@ -199,7 +199,7 @@ class TaskLink:
             return item
 
     def _read(self) -> np.ndarray:
-        """The next array from the lent connection."""
+        """The next array from the connection that was handed over."""
         source = self._source
         assert source is not None
         try:
