@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dataflow as tf
 from dataflow.formats import example_protos, summary_protos
 from dataflow.formats.checkpoint_state import (
     CheckpointState,
@@ -132,11 +133,13 @@ def test_tensorflow_reads_events(read_by_tensorflow: dict[str, Any]) -> None:
 
 def test_summaries_are_tensorflows(read_by_tensorflow: dict[str, Any], program: Any) -> None:
     inputs = program.summary_inputs()
+    with tf.Graph().as_default(), tf.Session() as session:
+        text = session.run(tf.summary.text("text", tf.constant([["a", "b"]])))
     ours = {
         "scalar": summary_protos.scalar_summary("loss", 0.25),
         "histogram": summary_protos.histogram_summary("histogram", inputs["histogram"]),
         "audio": summary_protos.audio_summary("audio", inputs["audio"], 8000.0),
-        "text": summary_protos.text_summary("text", [["a", "b"]]),
+        "text": summary_protos.parse_summary(text),
     }
     for name in ("positive", "signed", "byte", "bad"):
         key = f"{name} image"
