@@ -1,11 +1,13 @@
-"""Matrix products that are *added* to an array: BLAS's ``beta = 1``, which NumPy does not offer.
+"""What BLAS and LAPACK can do and NumPy does not offer, by ctypes where NumPy brings OpenBLAS.
 
-Where NumPy brings OpenBLAS, its ``cblas_?gemm`` is called by ctypes, which saves a pass over memory
-and a temporary array for each product; elsewhere the product is made by NumPy and then added.
+Products that are *added* to an array (``beta = 1``), which saves a pass over memory and a temporary
+array; triangles; and inverses by ``?getri``, where NumPy solves for the identity. Elsewhere NumPy does
+the work: then these functions return ``None``, or compute by it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import threading
@@ -159,6 +161,52 @@ def solve_triangle(matrix: Any, rhs: Any, lower: bool, transposed: bool) -> Any:
     with single_threaded():
         for one, part in zip(matrices, out.reshape(-1, size, columns), strict=True):
             function(*how, one.ctypes.data, size, part.ctypes.data, columns)
+    return out
+
+
+#: A smaller matrix is inverted by NumPy, whose one call does a whole batch.
+_LEAST_INVERTED = 24
+#: From this size on the threads of BLAS share a matrix.
+_LEAST_SHARED = 512
+_COLUMN_MAJOR = 102
+
+
+@functools.cache
+def _lapack_inversion(letter: str) -> tuple[Callable[..., int], Callable[..., int]] | None:
+    """LAPACK's ``?getrf`` and ``?getri`` with 64-bit sizes, or ``None``."""
+    library = _library()
+    factor = getattr(library, f"scipy_LAPACKE_{letter}getrf_work64_", None)
+    invert = getattr(library, f"scipy_LAPACKE_{letter}getri_work64_", None)
+    if factor is None or invert is None:
+        return None
+    size, pointer = ctypes.c_int64, ctypes.c_void_p
+    factor.argtypes = [ctypes.c_int, size, size, pointer, size, pointer]
+    invert.argtypes = [ctypes.c_int, size, pointer, size, pointer, pointer, size]
+    factor.restype = invert.restype = size
+    return factor, invert
+
+
+def inverse(matrix: Any) -> Any:
+    """The inverse of each of ``matrix`` [..., n, n], of float32, float64 or complex numbers.
+
+    Raises `numpy.linalg.LinAlgError` for a singular one.
+    """
+    size = matrix.shape[-1]
+    letter = {"f": "s", "d": "d", "F": "c", "D": "z"}.get(matrix.dtype.char)
+    functions = _lapack_inversion(letter) if letter is not None else None
+    if functions is None or size < _LEAST_INVERTED or matrix.shape[-2] != size:
+        return np.linalg.inv(matrix)
+    factor, invert = functions
+    out = np.array(matrix, order="C")
+    pivots, work = np.empty(size, np.int64), np.empty(64 * size, out.dtype)
+    threads = single_threaded() if size < _LEAST_SHARED else contextlib.nullcontext()
+    with threads:
+        for part in out.reshape(-1, size, size):
+            # Rows taken for columns: the inverse of the transposed is the transposed inverse.
+            there = (_COLUMN_MAJOR, size, part.ctypes.data, size, pivots.ctypes.data)
+            failed = factor(*there[:2], *there[1:]) or invert(*there, work.ctypes.data, work.size)
+            if failed:
+                raise np.linalg.LinAlgError("Singular matrix")
     return out
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.batched_linalg import by_batch
-from dataflow.kernels.blas import solve_triangle
+from dataflow.kernels.blas import inverse, solve_triangle
 from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.registry import kernel
 
@@ -76,7 +76,7 @@ def _singular(e: Exception) -> ValueError:
 def matrix_inverse_kernel(xp: Any, x: Any, *, adjoint: bool) -> Any:
     try:
         given = _lapack(_adjoint(xp, x) if adjoint else x)
-        return _same(x, by_batch(xp, xp.linalg.inv, 2, given))
+        return _same(x, by_batch(xp, inverse if xp is np else xp.linalg.inv, 2, given))
     except np.linalg.LinAlgError as e:
         raise _singular(e) from e
 

@@ -76,3 +76,34 @@ def test_a_large_product_in_parts(m: int, k: int, n: int) -> None:
     np.testing.assert_allclose(matrix_product(b.T, a.T), b.T @ a.T)
     with pytest.raises(ValueError, match="do not fit"):
         matrix_product(a[:, 1:], b)
+
+
+@pytest.mark.parametrize("with_lapack", [True, False], ids=["LAPACK", "NumPy"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(3, 3), (40, 40), (2, 3, 31, 31), (0, 30, 30), (0, 0)], ids=str)
+def test_inverse(
+    shape: tuple[int, ...], dtype: str, with_lapack: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not with_lapack:
+        monkeypatch.setattr(blas, "_lapack_inversion", lambda letter: None)
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal(shape).astype(dtype)
+    if dtype.startswith("complex"):
+        matrix += (1j * rng.standard_normal(shape)).astype(dtype)
+    before = matrix.copy()
+    # Also of a view whose rows are not beside each other.
+    for given in (matrix, matrix.swapaxes(-1, -2)):
+        got = blas.inverse(given)
+        assert got.dtype == matrix.dtype and got.shape == given.shape
+        identity = np.broadcast_to(np.eye(shape[-1]), shape)
+        tolerance = 2e-4 if dtype in ("float32", "complex64") else 1e-12
+        np.testing.assert_allclose(given @ got, identity, atol=tolerance)
+    np.testing.assert_array_equal(matrix, before)
+
+
+@pytest.mark.parametrize("size", [3, 40])
+def test_a_singular_matrix_of_a_batch_has_no_inverse(size: int) -> None:
+    batch = np.stack([np.eye(size), np.ones((size, size))]).astype(np.float32)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        blas.inverse(batch)
+    assert np.isnan(blas.inverse(np.full((size, size), np.nan, np.float32))).all()
