@@ -15,7 +15,7 @@ from typing import Any
 
 import dataflow as tf
 from dataflow_widgets import ClusterView
-from dataflow_widgets.cluster_panel.demo import digits_training
+from dataflow_widgets.cluster_view.demo import digits_training
 
 GOAL = 0.03
 

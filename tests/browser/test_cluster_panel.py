@@ -66,8 +66,8 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
     panel.get_by_role("button", name="Train a demo").click()
     step = "Number(document.querySelector('.df-cluster-training')?.dataset.step)"
     lab_page.wait_for(f"() => {step} > 10", timeout_seconds=60)
-    panel.locator(".df-cluster-graph[data-drawn]").wait_for()
-    assert panel.locator(".df-node").count() > 10
+    panel.locator(".df-cv-part").first.wait_for()
+    assert panel.locator(".df-cv-part").count() > 10
     panel.get_by_role("button", name="worker:1", exact=True).click()
     panel.get_by_role("region", name="log of worker:1").get_by_text("loss").wait_for()
     panel.get_by_label("Slow down worker:1").select_option("0.2")
@@ -208,15 +208,14 @@ def test_clusters_made_in_code_appear_and_their_runs_are_drawn(
 ) -> None:
     widget = made_in_code
     lab_page.run_code("for _ in range(20): sess.run(y)")
-    widget.locator(".df-cluster-graph[data-drawn]").wait_for()
+    widget.locator(".df-cv-part").first.wait_for()
     assert "1 value travels" in widget.locator(".df-cluster-graph-words").text_content()
-    legend = widget.locator(".df-legend").text_content()
-    assert "ps:0" in legend and "worker:0" in legend
-    tags = widget.locator(".df-tag").all_text_contents()
-    assert any("ps:0" in tag for tag in tags)
-    assert any(tag == "worker:0" for tag in tags), tags
-    labels = widget.locator(".df-edge-label").all_text_contents()
-    assert any("352 KB a run" in label for label in labels), labels
+    server = widget.locator(".df-cv-ps").text_content()
+    assert (
+        "ps:0" in server and "w" in widget.locator(".df-cv-ps .df-cv-part text").all_text_contents()
+    )
+    widget.get_by_text("What travels, as a list").click()
+    assert "352 KB" in widget.locator(".df-cluster-transfers").text_content()
     lab_page.screenshot("cluster_panel_in_code", widget)
     # What cannot be done is said in the widget: these servers live in the kernel itself.
     widget.get_by_role("button", name="Kill worker:0").click()
@@ -281,7 +280,7 @@ def test_hostile_names_and_four_hundred_percent(lab_page: LabPage, made_in_code:
 
 
 def test_looked_at_only_while_in_sight(lab_page: LabPage, made_in_code: Locator) -> None:
-    lab_page.run_code("assert panel._thread is not None")
+    lab_page.run_code("assert panel._follower.thread is not None")
     lab_page.run_code(
         "from IPython.display import HTML\nHTML('<div style=\"height:4000px\"></div>')"
     )
@@ -290,8 +289,8 @@ def test_looked_at_only_while_in_sight(lab_page: LabPage, made_in_code: Locator)
         ".scrollIntoView({block: 'end'})"
     )
     index = lab_page.run_code(
-        "import time\nfor _ in range(60):\n    if panel._num_open == 0 and panel._thread is None:"
-        " break\n    time.sleep(0.1)\nprint(panel._num_open, panel._thread)"
+        "import time\nfor _ in range(60):\n    if panel._num_open == 0 and panel._follower.thread is None:"
+        " break\n    time.sleep(0.1)\nprint(panel._num_open, panel._follower.thread)"
     )
     assert lab_page.output_text(index).strip() == "0 None"
 

@@ -15,7 +15,7 @@ import dataflow as tf
 from dataflow.cluster.management.processes import is_running
 from dataflow.ops.collective import all_reduce
 from dataflow_widgets import ClusterView
-from dataflow_widgets.cluster_panel.demo import digits_training
+from dataflow_widgets.cluster_view.demo import digits_training
 from tests.browser.axe import serious_findings
 from tests.browser.bare_page import BarePage
 from tests.browser.lab_page import screenshot_folder
@@ -178,7 +178,7 @@ def hurt(page: LivePage, view: ClusterView, cluster: tf.cluster.Cluster) -> None
     )
     root.get_by_role("button", name="Train a demo").click()
     page.until(f"() => ({STEP})() > 5")
-    page.until("() => Number(document.querySelector('.df-cluster-view').dataset.dots) > 0")
+    page.until("() => Number(document.querySelector('.df-cv-live').dataset.dots) > 0")
     page.until(
         "() => /weights|gradients|biases/.test(document.querySelector('.df-cv-telling').textContent)"
     )
@@ -279,7 +279,7 @@ def test_a_real_process_is_killed_with_a_key(chromium: Browser) -> None:
         page = LivePage(chromium)
         page.show_widget(view)
         page.until(f"() => ({STEP})() > 5")
-        page.until("() => Number(document.querySelector('.df-cluster-view').dataset.dots) > 0")
+        page.until("() => Number(document.querySelector('.df-cv-live').dataset.dots) > 0")
         pids = [row["pid"] for row in cluster.status()]
         page.page.get_by_role("button", name="worker:1,").focus()
         page.page.keyboard.press("c")
@@ -330,7 +330,7 @@ def test_a_ring_of_workers_is_drawn_with_its_chunks_and_bytes(
         try:
             page.until("() => document.querySelectorAll('.df-cv-arrow').length === 4")
             page.until(f"() => ({STEP})() > 5")
-            page.until("() => Number(document.querySelector('.df-cluster-view').dataset.dots) > 0")
+            page.until("() => Number(document.querySelector('.df-cv-live').dataset.dots) > 0")
             page.until(
                 "() => /chunk [1-4] of 4, (sum of|reduced)/.test("
                 "document.querySelector('.df-cv-telling').textContent)"

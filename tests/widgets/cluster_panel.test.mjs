@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { chartOf } from "../../widgets/dataflow_widgets/cluster_panel/loss_chart.js";
-import { History, allowed, cells, colorOf, heard, lineWidth, rate, sparkline, stateOf, summary, traffic, traveled } from "../../widgets/dataflow_widgets/cluster_panel/state.js";
+import { History, allowed, cells, heard, rate, sparkline, stateOf, summary, traveled } from "../../widgets/dataflow_widgets/cluster_panel/state.js";
 
 const task = (name, state = "running", more = {}) => ({ name, state, stepsPerSecond: null, staleness: null, received: 0, sent: 0, receivedPerSecond: null, sentPerSecond: null, variables: 0, variableBytes: 0, memory: null, ...more });
 const cluster = (tasks, more = {}) => ({ id: "cluster 1", words: "1 ps and 1 worker", state: "running", tasks, ...more });
@@ -67,21 +67,6 @@ test("the line under the panel", () => {
   assert.equal(summary(state([], { pending: ["launching 1 ps and 2 workers…"] })), "launching 1 ps and 2 workers…");
   assert.equal(summary(state([cluster([task("ps:0"), task("worker:0", "dead")])])), "cluster 1: 1 ps and 1 worker; 1 running, 1 dead.");
   assert.equal(summary(state([cluster([], { state: "stopped" })])), "cluster 1 is stopped.");
-});
-
-test("what a Recv carries", () => {
-  assert.equal(traffic({ bytes: null }, 5), "size known at run time");
-  assert.equal(traffic({ bytes: 2048 }, null), "2.0 KB a run");
-  assert.equal(traffic({ bytes: 2048 }, 10), "2.0 KB a run, 20 KB/s");
-  assert.equal(lineWidth(0), 1);
-  assert.ok(lineWidth(1e6) > lineWidth(1e3) && lineWidth(1e12) <= 8);
-});
-
-test("a task keeps its color, whatever is drawn", () => {
-  const tasks = ["ps:0", "worker:0", "worker:1"];
-  assert.equal(new Set(tasks.map((name) => colorOf(name, tasks))).size, 3);
-  assert.equal(colorOf("ps:0", tasks), colorOf("ps:0", [...tasks, "worker:2"]));
-  assert.notEqual(colorOf("gone:0", tasks), colorOf("ps:0", tasks));
 });
 
 test("the loss is drawn against steps and against time, with round numbers at the axes", () => {

@@ -17,8 +17,8 @@ import dataflow.cluster
 from dataflow.cluster.management.running_cluster import Event
 from dataflow_widgets import ClusterPanel
 from dataflow_widgets.base import Delivery
-from dataflow_widgets.cluster_panel.placed import placed_graph
-from dataflow_widgets.cluster_panel.snapshot import (
+from dataflow_widgets.cluster_view.placed import placed_graph
+from dataflow_widgets.cluster_view.snapshot import (
     Rates,
     cluster_state,
     describe_cluster,
@@ -61,7 +61,7 @@ def panel(found: list[Any], sent: list[Any]) -> Iterator[Any]:
     made = ClusterPanel()
     yield made
     made.close()
-    wait_until(lambda: made._thread is None)
+    wait_until(lambda: made._follower.thread is None)
 
 
 def act(panel: Any, **request: Any) -> str:
@@ -293,11 +293,11 @@ def test_tasks_are_looked_at_while_a_page_shows_them(
 ) -> None:
     cluster = FakeCluster()
     found.append(cluster)
-    assert panel._thread is None and sent == []
+    assert panel._follower.thread is None and sent == []
     panel._receive(panel, {"kind": "opened"}, [])
     wait_until(lambda: sum(m["kind"] == "state" for m in sent) >= 3)
     panel._receive(panel, {"kind": "closed"}, [])
-    wait_until(lambda: panel._thread is None)
+    wait_until(lambda: panel._follower.thread is None)
     count = len(sent)
     found.append(FakeCluster())
     panel._changed()

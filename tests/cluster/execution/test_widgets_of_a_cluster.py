@@ -114,7 +114,7 @@ def test_the_panel_draws_a_run_by_task_with_what_travels(total, cluster):
     panel = ClusterPanel()
     words = panel.show_graph(session, result)
     assert "nodes on ps:0, worker:0; 2 values travel, 320,000 bytes a run." in words
-    assert {(t["tensor"], t["from"], t["to"]) for t in panel._graph["transfers"]} == {
+    assert {(t["tensor"], t["from"], t["to"]) for t in panel._live.drawn["transfers"]} == {
         ("weights/read:0", "ps:0", "worker:0"),
         ("product:0", "worker:0", "ps:0"),
     }
@@ -131,14 +131,14 @@ def test_the_panel_follows_runs_and_finds_clusters_made_in_code(total, cluster, 
     panel._receive(panel, {"kind": "opened"}, [])
     for _ in range(5):
         session.run(result)
-    assert panel._graph_runs == 5
-    assert panel._graph["what"] == "session.run(total:0)"
-    version = panel._graph_version
+    assert panel._num_runs == 5
+    assert panel._live.drawn["what"] == "session.run(total:0)"
+    version = panel._live.version
     session.run("weights:0")  # one variable is looked at: the picture stays
-    assert panel._graph_version == version
+    assert panel._live.version == version
     panel.close()
     session.run(result)
-    assert panel._graph_runs == 5, "a closed panel costs a run nothing"
+    assert panel._num_runs == 5, "a closed panel costs a run nothing"
     assert session.remote.tasks_of_run(["nothing:0"], []) == {}
 
 

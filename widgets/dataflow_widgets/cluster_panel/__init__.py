@@ -10,10 +10,13 @@ import weakref
 from typing import Any
 
 from dataflow_widgets.base import Widget, refuse_unknown
-from dataflow_widgets.cluster_panel.actions import Actions
+from dataflow_widgets.cluster_view.actions import Actions
 from dataflow_widgets.cluster_panel.picture import panel_svg
-from dataflow_widgets.cluster_panel.placed import placed_graph
-from dataflow_widgets.cluster_panel.snapshot import (
+from dataflow_widgets.cluster_view.follower import Follower
+from dataflow_widgets.cluster_view.live_scene import LiveScene
+from dataflow_widgets.cluster_view.placed import placed_graph
+from dataflow_widgets.cluster_view.ring import ring_words
+from dataflow_widgets.cluster_view.snapshot import (
     Rates,
     cluster_state,
     describe_cluster,
@@ -21,8 +24,6 @@ from dataflow_widgets.cluster_panel.snapshot import (
 )
 from dataflow_widgets.words import plural
 
-_POLL_SECONDS = 0.5
-_SHORTEST_SECONDS = 0.1  # at most ten updates a second
 _SECONDS_BETWEEN_PICTURES = 5.0
 _MOST_LOSSES = 400
 
@@ -37,14 +38,14 @@ class ClusterPanel(Widget):
         ClusterPanel(cluster)
 
     Every task shows its state, device, variables, steps a second, staleness, bytes and log, and can
-    be paused, slowed down, killed and started again. Sessions of this process that run on the
-    cluster are drawn by task, with what travels; `show_graph` does so for one run. Trainings of
-    `tf.cluster.Training`, and what `follow` is given, can be switched between asynchronous,
-    synchronous and backup workers while they run; the training of a session of your own cannot: its
-    graph is built for one mode.
+    be paused, slowed down, killed and started again. Its picture is `ClusterView`'s: the machines with
+    what a training's steps, or the last run of this process, need on each, and messages as they travel;
+    `show_graph` draws one run. A machine that is pressed can also be cut off, and its messages delayed.
+    Trainings of `tf.cluster.Training`, and what `follow` is given, can be switched to another mode while
+    they run; the training of a session of your own cannot: its graph is built for one mode.
 
     What is asked for in the page runs in a thread; the page says so at once. Tasks are looked at
-    twice a second, and only while the panel is in sight.
+    twice a second, their messages ten times, and only while the panel is in sight.
     """
 
     _options = {"title", "height"}
@@ -70,19 +71,16 @@ class ClusterPanel(Widget):
         self._actions = Actions(self)
         self._log_task = ""
         self._lock = threading.RLock()
-        self._wake = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._follower = Follower(self, "dataflow cluster panel")
         self._unsubscribe: Any = None
-        self._graph: dict[str, Any] | None = None
-        self._graph_of: Any = None  # the training or session that is drawn
-        self._graph_key: Any = None
-        self._graph_version = 0
-        self._graph_runs = 0
+        self._live: LiveScene | None = None
+        self._sent_scene: int | None = None
+        self._run_key: Any = None  # of the run that is drawn, where one is
+        self._num_runs = 0
         self._runs_seen: tuple[float, int] = (0.0, 0)
         self._runs_per_second: float | None = None
-        self._sent_version = -1
         self._kept_at = float("-inf")
-        super().__init__(kind="cluster_panel", **({"height": 240} | options))
+        super().__init__(kind="cluster_panel", **({"height": 440} | options))
 
     # ---- for code -----------------------------------------------------------------------------
 
@@ -124,7 +122,7 @@ class ClusterPanel(Widget):
         self._changed()
 
     def show_graph(self, session: Any, fetches: Any, feed_dict: Any = None) -> str:
-        """Draws what a run of ``fetches`` needs, colored by task, with its Sends and Recvs.
+        """Draws what a run of ``fetches`` needs of each task, and lists what travels.
 
         Nothing is run. Returns the same in words. Raises ValueError for a session that is on no
         cluster, and for more than 600 nodes.
@@ -132,13 +130,19 @@ class ClusterPanel(Widget):
         remote = getattr(session, "remote", None)
         if remote is None:
             raise ValueError("This session runs in this process alone; show_graph needs a target.")
+        cluster = next(
+            (c for c in self.clusters if session.sess_str in c.targets.values()), self.cluster
+        )
+        if cluster is None:
+            raise ValueError("The session's cluster is not among those of this panel.")
+        self._selected = cluster
         task_of = remote.tasks(fetches, feed_dict)
         feeds = frozenset(getattr(key, "name", str(key)) for key in feed_dict or {})
-        self._draw_graph(
-            session, placed_graph(session.graph, task_of, feeds), "a run of this session"
-        )
-        self._changed()
-        return str((self._graph or {})["words"])
+        live = self._live_scene()
+        if live is None:
+            raise ValueError("The session's cluster has ended.")
+        self._show_run(live, placed_graph(session.graph, task_of, feeds), "a run of this session")
+        return str((live.drawn or {})["words"])
 
     def describe(self) -> str:
         """Every cluster in words: tasks, what needs attention, what has happened, trainings."""
@@ -150,8 +154,9 @@ class ClusterPanel(Widget):
             lines += describe_cluster(state)
         for training in self._trainings():
             lines.append(_training_words(training.status()))
-        if self._graph is not None:
-            lines.append(self._graph["words"])
+        live = self._live_scene()
+        if live is not None and live.drawn is not None:
+            lines.append(live.drawn["words"])
         return "\n".join(lines)
 
     # ---- what is looked at --------------------------------------------------------------------
@@ -199,7 +204,7 @@ class ClusterPanel(Widget):
                 }
                 for i, t in enumerate(self._trainings())
             ],
-            "graphVersion": self._graph_version,
+            "ringWords": self._ring_words(states),
             "runsPerSecond": self._rate_of_graph(states),
             **self._actions.state(),
         }
@@ -216,78 +221,82 @@ class ClusterPanel(Widget):
                 del rows[1::2]
             return list(rows)
 
+    def _ring_words(self, states: list[dict[str, Any]]) -> list[str]:
+        live = self._live
+        if live is None:
+            return []
+        name = self._name_of(live.cluster)
+        rows = [task for state in states if state["id"] == name for task in state["tasks"]]
+        return ring_words(live.ring_bytes(rows))
+
     def _rate_of_graph(self, states: list[dict[str, Any]]) -> float | None:
         """How often the run that is drawn is made: counted here, or by the worker that makes it."""
-        if self._graph is None:
+        drawn = self._live.drawn if self._live is not None else None
+        if drawn is None:
             return None
-        if self._graph.get("worker"):
-            for state in states:
-                for task in state["tasks"]:
-                    if task["name"] == self._graph["worker"]:
-                        rate: float | None = task["stepsPerSecond"]
-                        return rate
-            return None
+        if drawn["worker"]:
+            rows = [task for state in states for task in state["tasks"]]
+            return next(
+                (row["stepsPerSecond"] for row in rows if row["name"] == drawn["worker"]), None
+            )
         now = time.monotonic()
         since, runs = self._runs_seen
         if now - since >= 1.0:
             if since:
-                self._runs_per_second = (self._graph_runs - runs) / (now - since)
-            self._runs_seen = (now, self._graph_runs)
+                self._runs_per_second = (self._num_runs - runs) / (now - since)
+            self._runs_seen = (now, self._num_runs)
         return self._runs_per_second
 
-    # ---- the graph by task --------------------------------------------------------------------
+    # ---- the picture --------------------------------------------------------------------------
 
-    def _draw_graph(self, owner: Any, graph: dict[str, Any], what: str, worker: str = "") -> None:
-        tasks = sorted({node["device"] for node in graph["nodes"]})
-        words = (
-            f"Graph of {what}: {plural(len(graph['nodes']), 'node')} on {', '.join(tasks)}; "
-            f"{plural(len(graph['transfers']), 'value travels', 'values travel')}, "
-            f"{graph['bytes']:,} bytes a run"
-        )
-        if graph["unknown"]:
-            words += f" and {graph['unknown']} of a size known only when it runs"
+    def _live_scene(self) -> LiveScene | None:
+        """The picture of the chosen cluster; another one for another cluster."""
+        chosen = self.cluster
         with self._lock:
-            self._graph = graph | {"words": f"{words}.", "what": what, "worker": worker}
-            self._graph_of = owner
-            self._graph_runs = 0
-            self._runs_seen, self._runs_per_second = (0.0, 0), None
-            self._graph_version += 1
+            if chosen is None or chosen.stopped:
+                self._live = None
+            elif self._live is None or self._live.cluster is not chosen:
+                self._live = LiveScene(chosen, with_client=False)
+                self._sent_scene = None
+                self._run_key = None
+            return self._live
 
     def _draw_training(self, training: Any) -> None:
-        """The graph that worker 0 runs in the present mode; nothing is run."""
-        if not hasattr(training, "graph"):
-            return
-        from dataflow.runtime.session import Session
+        """The next look at the cluster finds it."""
+        self._changed()
 
-        graph, fetches = training.graph()
-        task = "/job:worker/task:0"
-        with Session(training.cluster.targets[task], graph=graph) as session:
-            task_of = session.remote.tasks(fetches)
-        what = f"{training.name}, {training.mode}, as worker:0 runs it"
-        self._draw_graph(training, placed_graph(graph, task_of), what, "worker:0")
+    def _show_run(self, live: LiveScene, placed: dict[str, Any], what: str) -> None:
+        with self._lock:
+            live.show_run(placed, what)
+            self._num_runs = 0
+            self._runs_seen, self._runs_per_second = (0.0, 0), None
+        self._changed()
 
     def _after_run(self, event: Any) -> None:
         """Draws runs of this process on the chosen cluster; called after every `Session.run`."""
         remote = getattr(event.session, "remote", None)
-        if remote is None or self._selected is None or self._selected.stopped:
+        if remote is None or self._selected is None:
             return
-        if event.session.sess_str not in self._selected.targets.values():
+        live = self._live or self._live_scene()
+        if live is None or live.cluster.stopped:
+            return
+        if event.session.sess_str not in live.cluster.targets.values():
             return
         key = (id(event.graph), tuple(event.fetches), tuple(event.feeds), len(event.needed))
-        if key == self._graph_key and self._graph_of is event.session:
-            self._graph_runs += 1
+        if key == self._run_key:
+            self._num_runs += 1
             return
+        if live.training() is not None:
+            return  # its steps say more
         placed = remote.tasks_of_run(event.fetches, event.feeds)
-        if len(set(placed.values())) < 2 and self._graph is not None:
+        if len(set(placed.values())) < 2 and live.drawn is not None:
             return  # an initializer or a look at one variable: what is drawn says more
-        self._graph_key = key
         try:
             graph = placed_graph(event.graph, placed, frozenset(event.feeds))
         except ValueError:
             return
-        self._draw_graph(event.session, graph, f"session.run({', '.join(event.fetches)[:80]})")
-        self._graph_runs = 1
-        self._changed()
+        self._show_run(live, graph, f"session.run({', '.join(event.fetches)[:80]})")
+        self._run_key, self._num_runs = key, 1
 
     # ---- to and from the page -----------------------------------------------------------------
 
@@ -295,7 +304,7 @@ class ClusterPanel(Widget):
         """The state says how it ended."""
 
     def _changed(self) -> None:
-        self._wake.set()
+        self._follower.wake()
 
     def _page_changed(self) -> None:
         """Looks at the tasks only while a page shows them."""
@@ -307,60 +316,49 @@ class ClusterPanel(Widget):
             if not self._num_open and self._unsubscribe is not None:
                 self._unsubscribe()
                 self._unsubscribe = None
-            if self._num_open and (self._thread is None or not self._thread.is_alive()):
-                self._thread = threading.Thread(
-                    target=self._poll, name="dataflow cluster panel", daemon=True
-                )
-                self._thread.start()
-        self._wake.set()
+        self._follower.page_changed()
 
-    def _poll(self) -> None:
-        while True:
-            self._wake.clear()
-            with self._lock:
-                if not self._num_open:
-                    self._thread = None
-                    return
-            try:
-                self._send_state()
-                if self.failure:
-                    self.failure = ""
-            except Exception as e:
-                self.failure = f"The clusters could not be looked at: {type(e).__name__}: {e}"
-            time.sleep(_SHORTEST_SECONDS)
-            self._wake.wait(_POLL_SECONDS - _SHORTEST_SECONDS)
+    def _send_messages(self) -> None:
+        """Show what has traveled since the last time; nothing where nothing has."""
+        live = self._live_scene()
+        message = live.messages() if live is not None else None
+        if message is not None:
+            self.send(message)
 
     def _send_state(self) -> None:
-        with self._lock:
-            if self._graph is not None and self._sent_version != self._graph_version:
-                self._sent_version = self._graph_version
-                self.send(self._graph_message())
+        live = self._live_scene()
+        if live is not None:
+            live.refresh()
+            if self._sent_scene != live.version:
+                self._sent_scene = live.version
+                self.send(self._scene_message(live))
         self.send(self._state())
         now = time.monotonic()
         if now - self._kept_at >= _SECONDS_BETWEEN_PICTURES:
             self._kept_at = now
             self._keep_picture()
 
-    def _graph_message(self) -> dict[str, Any]:
-        return {"kind": "placed", "version": self._graph_version, **(self._graph or {})}
+    def _scene_message(self, live: LiveScene) -> dict[str, Any]:
+        words = live.drawn["words"] if live.drawn else ""
+        return {"kind": "scene", "words": words, **live.payload()}
 
     def _greet(self, version: int, num_runs: int) -> None:
-        self._sent_version = -1
-        self._wake.set()
+        self._sent_scene = None
+        self._follower.wake()
 
     def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
         kind = question.get("kind")
         if kind == "act":
             words = self._actions.begin(question.get("act") or {})
-            self._wake.set()
+            self._follower.wake()
             return {"words": words}
         if kind == "choose":
             self._selected = self._cluster_called(str(question.get("cluster")))
-            self._wake.set()
+            self._follower.wake()
             return {}
         if kind == "log":
             self._log_task = str(question.get("task") or "")
-            self._wake.set()
+            self._follower.wake()
             return {}
         return super()._answer(question)
 
@@ -384,7 +382,7 @@ class ClusterPanel(Widget):
             if self._unsubscribe is not None:
                 self._unsubscribe()
                 self._unsubscribe = None
-            self._wake.set()
+            self._follower.wake()
         super().close()
 
 

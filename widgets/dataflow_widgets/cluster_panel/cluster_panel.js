@@ -4,8 +4,8 @@ import { QUIET, button, h } from "../shared/dom.js";
 import { keptPicture } from "../shared/kept.js";
 import { guarded, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
-import { GraphBox } from "./graph_box.js";
-import { History, colorOf, heard, summary } from "./state.js";
+import { PictureBox } from "./picture_box.js";
+import { History, heard, summary } from "./state.js";
 import { TaskRow } from "./task_row.js";
 import { TrainingBox } from "./training_box.js";
 
@@ -13,7 +13,7 @@ function initialize({ model }) {
   const store = storeOf(model);
   store.on((event, detail) => {
     if (event === "state") store.panelState = detail;
-    if (event === "placed") store.placedGraph = detail;
+    if (event === "scene") store.clusterScene = detail;
   });
   return () => dropStore(model);
 }
@@ -39,7 +39,8 @@ class PanelView {
     this.build();
     this.forget = store.on((event, detail) => {
       if (event === "state") this.take(detail);
-      if (event === "placed") this.graph.take(detail);
+      if (event === "scene") guarded(frame, () => this.picture.take(detail))();
+      if (event === "messages") this.picture.view.travel(detail);
       if (event === "error") frame.fail(detail);
     });
     this.failed = () => frame.fail(model.get("failure"));
@@ -51,7 +52,7 @@ class PanelView {
     this.seen.observe(frame.element);
     this.hidden = () => this.show(this.inSight);
     document.addEventListener("visibilitychange", this.hidden);
-    if (store.placedGraph) this.graph.take(store.placedGraph);
+    if (store.clusterScene) this.picture.take(store.clusterScene);
     if (store.panelState) this.take(store.panelState);
     else this.frame.note(summary(null));
   }
@@ -70,7 +71,7 @@ class PanelView {
     document.removeEventListener("visibilitychange", this.hidden);
     this.forget();
     this.drop();
-    this.graph.dispose();
+    this.picture.dispose();
     this.model.off("change:failure", this.failed);
   }
 
@@ -80,21 +81,21 @@ class PanelView {
     this.opener = button("New cluster…", "Show or hide the form that launches a cluster", () => this.showForm(this.form.hidden), { "aria-expanded": "false" });
     this.stopper = button("Stop cluster", "Stop all tasks of this cluster", () => this.act({ do: "stop" }), { hidden: true });
     this.trainer = button("Train a demo", "Softmax regression on 1,797 handwritten digits, on all workers", () => this.act({ do: "train" }), { hidden: true });
-    frame.toolbar.append(this.picker, this.opener, this.stopper, this.trainer);
-    this.form = this.buildForm();
-    this.busy = h("div", { class: "df-cluster-pending", hidden: true });
-    this.notices = h("ul", { class: "df-cluster-notices", "aria-label": "what needs attention", hidden: true });
     this.sizes = h("form", { class: "df-cluster-sizes", "aria-label": "size of the cluster", hidden: true, onsubmit: (event) => {
       event.preventDefault();
       this.act({ do: "resize", jobs: Object.fromEntries([...this.sizes.querySelectorAll("input")].map((input) => [input.dataset.job, input.value])) });
     } });
+    frame.toolbar.append(this.picker, this.opener, this.stopper, this.trainer, this.sizes);
+    this.form = this.buildForm();
+    this.busy = h("div", { class: "df-cluster-pending", hidden: true });
+    this.notices = h("ul", { class: "df-cluster-notices", "aria-label": "what needs attention", hidden: true });
     this.body = h("tbody");
     this.table = h("div", { class: "df-cluster-tablebox", hidden: true }, h("table", { class: "df-cluster-table" }, h("caption", {}, "Tasks of the cluster"), h("thead", {}, h("tr", {}, COLUMNS.map((text) => h("th", { scope: "col" }, text)))), this.body));
     this.trainings = h("div");
-    this.graph = new GraphBox(this.store, frame, this.model.get("height"));
+    this.picture = new PictureBox((act) => guarded(frame, () => this.act(act))(), this.model.get("height"));
     this.events = h("ol", { class: "df-cluster-events" });
     this.eventBox = h("details", { class: "df-cluster-eventbox", hidden: true }, h("summary", { ...QUIET }, "What has happened"), this.events);
-    frame.body.append(h("div", { class: "df-cluster" }, this.form, this.busy, this.notices, this.table, this.sizes, this.trainings, this.graph.element, this.eventBox));
+    frame.body.append(h("div", { class: "df-cluster" }, this.form, this.busy, this.notices, this.picture.element, this.table, this.trainings, this.eventBox));
   }
 
   buildForm() {
@@ -173,7 +174,7 @@ class PanelView {
     this.drawTasks(chosen, state);
     this.drawSizes(live && chosen.launched ? chosen : null);
     this.drawTrainings(state, chosen);
-    this.graph.follow(state.runsPerSecond, (chosen?.tasks ?? []).map((task) => task.name));
+    this.picture.live(live ? chosen : null, state);
     this.drawEvents(chosen);
     Object.assign(this.frame.element.dataset, { state: chosen?.state ?? "none", clusters: state.clusters.length, pending: state.pending.length });
   }
@@ -217,7 +218,7 @@ class PanelView {
         this.rows.set(key, row);
       }
       if (row.row.parentNode !== this.body) this.body.append(row.row, row.more);
-      row.update(task, chosen.launched, this.history.series.get(key), colorOf(task.name, tasks.map((t) => t.name)));
+      row.update(task, chosen.launched, this.history.series.get(key));
       row.setOpen(this.opened === task.name, state.log?.task === task.name ? state.log.lines : null, chosen.launched);
     }
   }

@@ -2,7 +2,7 @@
 import { QUIET, h, s } from "../shared/dom.js";
 import { duration, short, ticks } from "../shared/numbers.js";
 
-const [WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM] = [560, 150, 52, 8, 10, 24];
+const [WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM] = [560, 132, 52, 8, 10, 24];
 
 /** Places of [seconds, step, loss] rows in the chart, and of its ticks; `by` is "steps" or "time". */
 export function chartOf(rows, by) {

@@ -1,6 +1,5 @@
 // What the panel says and how: pure functions on what the kernel sent.  Runs under node.
 import { short } from "../shared/numbers.js";
-import { HUES } from "../shared/palette.js";
 import { bytes } from "../shared/values.js";
 
 export const STATES = {
@@ -110,20 +109,4 @@ export function summary(state) {
   const by = new Map();
   for (const task of chosen.tasks) by.set(task.state, (by.get(task.state) ?? 0) + 1);
   return `${chosen.id}: ${chosen.words}; ${[...by].map(([name, count]) => `${count} ${stateOf(name).word}`).join(", ")}.`;
-}
-
-/** What a Recv of the graph carries, a run and a second. */
-export function traffic(transfer, runsPerSecond) {
-  if (transfer.bytes === null) return "size known at run time";
-  const each = `${bytes(transfer.bytes)} a run`;
-  return runsPerSecond ? `${each}, ${bytes(Math.round(transfer.bytes * runsPerSecond))}/s` : each;
-}
-
-/** Width of an edge that carries so many bytes, in px. */
-export const lineWidth = (count) => (count ? Math.min(8, 1 + Math.log2(count + 1) / 3) : 1);
-
-/** The color of a task, by its place among the tasks of its cluster. */
-export function colorOf(task, tasks) {
-  const at = tasks.indexOf(task);
-  return at < 0 ? "#e8e8e8" : HUES[at % HUES.length];
 }

@@ -15,8 +15,7 @@ export class TaskRow {
     this.say = say;
     const press = (label, request) => h("button", { type: "button", class: "df-button df-small", "aria-label": `${label} ${task.name}`, onclick: () => this.press(request), ...QUIET }, label);
     const detail = unique("task");
-    this.swatch = h("i", { class: "df-cluster-swatch", "aria-hidden": "true" });
-    this.opener = h("button", { type: "button", class: "df-cluster-name", "aria-expanded": "false", "aria-controls": detail, title: `Address, variables and log of ${task.name}`, onclick: () => open(this.isOpen ? "" : this.name), ...QUIET }, h("span", { class: "df-cluster-arrow", "aria-hidden": "true" }, "▸"), this.swatch, task.name);
+    this.opener = h("button", { type: "button", class: "df-cluster-name", "aria-expanded": "false", "aria-controls": detail, title: `Address, variables and log of ${task.name}`, onclick: () => open(this.isOpen ? "" : this.name), ...QUIET }, h("span", { class: "df-cluster-arrow", "aria-hidden": "true" }, "▸"), task.name);
     this.state = h("span", { class: "df-cluster-state" });
     this.spark = s("path", { class: "df-cluster-spark" });
     this.texts = Object.fromEntries(["device", "steps", "staleness", "received", "sent", "variables", "memory"].map((key) => [key, h("span")]));
@@ -66,8 +65,7 @@ export class TaskRow {
     if (atEnd) this.log.scrollTop = this.log.scrollHeight;
   }
 
-  update(task, launched, history, color) {
-    this.swatch.style.background = color;
+  update(task, launched, history) {
     const look = stateOf(task.state);
     this.row.dataset.state = task.state;
     this.row.dataset.pid = task.pid ?? "";

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import importlib
-import threading
-import time
 from typing import Any
 
 from dataflow_widgets.base import Widget, refuse_unknown
-from dataflow_widgets.cluster_panel.actions import Actions
-from dataflow_widgets.cluster_panel.placed import placed_graph
-from dataflow_widgets.cluster_panel.snapshot import Rates, cluster_state, describe_cluster, short
+from dataflow_widgets.cluster_view.actions import Actions
+from dataflow_widgets.cluster_view.follower import Follower
+from dataflow_widgets.cluster_view.live_scene import LiveScene
 from dataflow_widgets.cluster_view.picture import cluster_svg
 from dataflow_widgets.cluster_view.played import describe_recording, played
-from dataflow_widgets.cluster_view.ring import (
-    RingBytes,
-    reduced_bytes,
-    ring_words,
-    sent_in_a_step,
-)
+from dataflow_widgets.cluster_view.ring import RingBytes, ring_words
 from dataflow_widgets.cluster_view.scene import scene_of
+from dataflow_widgets.cluster_view.snapshot import Rates, cluster_state, describe_cluster
 from dataflow_widgets.cluster_view.telling import Telling
 from dataflow_widgets.words import plural
 
-_POLL_SECONDS = 0.5
-_FRAME_SECONDS = 0.1
-_MOST_MESSAGES = 40  # of a frame
 _SHOWN = (
     *("name", "state", "mode", "modes", "num_backups", "batch_size", "global_step", "loss"),
     *("workers", "errors", "trouble"),
@@ -58,15 +49,14 @@ class ClusterView(Widget):
     _options = {"title", "height", "auto_restart"}
 
     def __init__(self, subject: Any, **options: Any) -> None:
-        self._wake = threading.Event()
+        self._follower = Follower(self, "dataflow cluster view")
         auto_restart = options.pop("auto_restart", None)
         refuse_unknown(ClusterView, self._options, options)
         # Now, so that no two threads of this view are the first to import them.
         importlib.import_module("dataflow.cluster.management.training")
         self._cluster: Any = None
         self._recording: Any = None
-        self._states: dict[str, str] = {}
-        self._details: dict[str, str] = {}
+        self._live: Any = None  # the LiveScene of a running cluster
         if hasattr(subject, "gradients_dropped"):  # a simulation
             if subject.recording is None:
                 raise ValueError(
@@ -80,14 +70,10 @@ class ClusterView(Widget):
             self._subject, self._cluster = "live", subject
             if auto_restart is not None:
                 subject.auto_restart = bool(auto_restart)
-            from dataflow.cluster.management.message_watch import MessageWatch
-
-            self._watch = MessageWatch(subject)
+            self._live = LiveScene(subject)
             self._telling = Telling(subject)
-            self._quiet: Any = None
         elif hasattr(subject, "task_address"):
             self._subject = "spec"
-            self._details = dict(subject.addresses())
         else:
             raise TypeError(
                 "ClusterView shows a ClusterSpec, a running cluster, a tf.cluster.Recording or a "
@@ -95,10 +81,6 @@ class ClusterView(Widget):
             )
         self._rates = Rates()
         self._actions = Actions(self)
-        self._thread: threading.Thread | None = None
-        self._lock = threading.RLock()
-        self._drawn_key: Any = None
-        self._version = 0
         self._scene = self._make_scene(subject)
         super().__init__(
             kind="cluster_view", payload=self._payload(), **({"height": 560} | options)
@@ -107,95 +89,30 @@ class ClusterView(Widget):
 
     # ---- what is drawn ------------------------------------------------------------------------
 
-    def _make_scene(self, subject: Any = None) -> dict[str, Any]:
-        if self._recording is not None:
-            ring = self._recording.ring
-            hops = set(self._recording.next_in_ring.items())
-            pairs = {(m.source, m.target) for m in self._recording.messages()} - hops
-            return scene_of(
-                self._recording.tasks,
-                self._recording.ops,
-                self._recording.inputs,
-                sorted(pairs) or (() if ring else None),
-                with_client=self._subject == "recorded",
-                ring=ring,
-            )
-        if self._cluster is None:
-            return scene_of(list(subject.addresses()), details=self._details)
-        return self._live_scene()
-
-    def _live_scene(self) -> dict[str, Any]:
-        """The tasks of a running cluster; those that train, with what the training's steps need."""
-        cluster = self._cluster
-        training = next(iter(self._trainings()), None)
-        addresses = cluster.spec.addresses()
-        key = (tuple(addresses), None if training is None else (id(training), training.mode))
-        if key == self._drawn_key:
-            return self._scene
-        self._drawn_key = key
-        self._version += 1
-        ops: dict[str, dict[str, str]] = {}
-        inputs: dict[tuple[str, str], list[str]] = {}
-        links: set[tuple[str, str]] | None = None
-        self._traveling: list[dict[str, Any]] = []
-        self._reduced_bytes = 0
-        if training is not None and training.mode == "all-reduce":
-            return self._ring_scene(training, addresses)
-        if training is not None and hasattr(training, "graph"):
-            ops, inputs, links = self._placed_training(training)
+    def _make_scene(self, subject: Any) -> dict[str, Any]:
+        if self._live is not None:
+            scene: dict[str, Any] = self._live.scene
+            return scene
+        if self._recording is None:
+            return scene_of(list(subject.addresses()), details=dict(subject.addresses()))
+        ring = self._recording.ring
+        hops = set(self._recording.next_in_ring.items())
+        pairs = {(m.source, m.target) for m in self._recording.messages()} - hops
         return scene_of(
-            list(addresses), ops, inputs, None if links is None else sorted(links), addresses
+            self._recording.tasks,
+            self._recording.ops,
+            self._recording.inputs,
+            sorted(pairs) or (() if ring else None),
+            with_client=self._subject == "recorded",
+            ring=ring,
         )
 
-    def _ring_scene(self, training: Any, addresses: dict[str, str]) -> dict[str, Any]:
-        """The workers in a circle; worker 0 leaves a copy of the variables at the servers."""
-        graph, _ = training.graph()
-        self._reduced_bytes = reduced_bytes(graph)
-        workers = [task for task in addresses if "/job:worker/" in task]
-        links = [(task, workers[0]) for task in addresses if "/job:ps/" in task]
-        return scene_of(list(addresses), links=links, details=addresses, ring=workers)
-
-    def _placed_training(self, training: Any) -> Any:
-        from dataflow.runtime.session import Session
-
-        ops: dict[str, dict[str, str]] = {}
-        inputs: dict[tuple[str, str], list[str]] = {}
-        links: set[tuple[str, str]] = set()
-        graph, fetches = training.graph()
-        with Session(self._cluster.targets["/job:worker/task:0"], graph=graph) as session:
-            placed = placed_graph(graph, session.remote.tasks(fetches))
-        tasks = list(self._cluster.spec.addresses())
-        full = {short(task): task for task in tasks}
-        workers = [task for task in tasks if "/job:worker/" in task]
-        for node in placed["nodes"]:
-            here = full.get(node["device"], "")
-            # Each worker builds the same part for itself.
-            for task in workers if "/job:worker/" in here else [here]:
-                ops.setdefault(task, {})[node["name"]] = node["op"]
-                inputs[task, node["name"]] = node["inputs"]
-        for transfer in placed["transfers"]:
-            self._traveling.append(
-                {key: transfer[key] for key in ("tensor", "from", "to", "bytes")}
-            )
-            ends = full[transfer["from"]], full[transfer["to"]]
-            servers = [task for task in ends if "/job:worker/" not in task]
-            links |= {(server, worker) for server in servers for worker in workers}
-        return ops, inputs, links
-
     def _payload(self) -> dict[str, Any]:
-        payload: dict[str, Any] = {
-            "nodes": [],
-            "scene": self._scene,
-            "subject": self._subject,
-            "version": self._version,
-        }
+        payload: dict[str, Any] = {"nodes": [], "scene": self._scene, "subject": self._subject}
         if self._recording is not None:
             payload["play"] = played(self._recording, self._scene)
             payload["ringWords"] = ring_words(self._recorded_ring())
-        if self._cluster is not None:
-            payload["traveling"] = self._traveling
-            payload["reducedBytes"] = self._reduced_bytes
-        return payload
+        return payload | (self._live.payload() if self._live is not None else {})
 
     def describe(self) -> str:
         """The machines, their links and what happened, in words."""
@@ -214,7 +131,7 @@ class ClusterView(Widget):
         if self._cluster is not None:
             state = cluster_state(self._cluster, "cluster", self._rates)
             lines += describe_cluster(state)
-            lines += ring_words(self._ring_bytes(state["tasks"]))
+            lines += ring_words(self._live.ring_bytes(state["tasks"]))
         return "\n".join(lines)
 
     def to_svg(self) -> str:
@@ -233,7 +150,7 @@ class ClusterView(Widget):
         if self._cluster is not None and not self._cluster.stopped:
             rows = cluster_state(self._cluster, "cluster", self._rates)["tasks"]
             states = {row["task"]: row["state"] for row in rows}
-            middle = ring_words(self._ring_bytes(rows))
+            middle = ring_words(self._live.ring_bytes(rows))
         return cluster_svg(self._scene, states, words, busy, middle)
 
     # ---- of a running cluster -----------------------------------------------------------------
@@ -256,7 +173,7 @@ class ClusterView(Widget):
         self._changed()
 
     def _changed(self) -> None:
-        self._wake.set()
+        self._follower.wake()
 
     def _acted(self, act: dict[str, Any], done: str) -> None:
         if not act.get("task"):  # what is done to a task is an event of the cluster
@@ -275,24 +192,13 @@ class ClusterView(Widget):
             "launched": state["launched"],
             "autoRestart": self._cluster.auto_restart,
             "stopped": self._cluster.stopped,
-            "ringWords": ring_words(self._ring_bytes(state["tasks"])),
+            "ringWords": ring_words(self._live.ring_bytes(state["tasks"])),
             "trainings": [
                 {key: value for key, value in training.items() if key in _SHOWN}
                 for training in trainings
             ],
             **self._actions.state(),
         }
-
-    def _ring_bytes(self, tasks: list[dict[str, Any]]) -> RingBytes | None:
-        """What a worker of the ring sends in a step; ``None`` where no ring is drawn."""
-        if not self._reduced_bytes or not self._scene["ring"]:
-            return None
-        workers = [task for task in tasks if "/job:worker/" in task["task"]]
-        return RingBytes(
-            len(workers),
-            self._reduced_bytes,
-            sent_in_a_step(workers[1:]),  # 0 also leaves copies
-        )
 
     def _recorded_ring(self) -> RingBytes | None:
         ring = self._recording.ring
@@ -303,87 +209,24 @@ class ClusterView(Widget):
         return RingBytes(len(ring), self._recording.reduced_bytes, sent / len(self._recording))
 
     def _page_changed(self) -> None:
-        if self._cluster is None:
-            return
-        with self._lock:
-            if self._num_open and (self._thread is None or not self._thread.is_alive()):
-                self._thread = threading.Thread(
-                    target=self._poll, name="dataflow cluster view", daemon=True
-                )
-                self._thread.start()
-        self._wake.set()
-
-    def _poll(self) -> None:
-        while True:
-            self._wake.clear()
-            with self._lock:
-                if not self._num_open:
-                    self._thread = None
-                    return
-            try:
-                self._send_state()
-                if self.failure:
-                    self.failure = ""
-            except Exception as e:
-                self.failure = f"The cluster could not be looked at: {type(e).__name__}: {e}"
-            until = time.monotonic() + _POLL_SECONDS
-            time.sleep(_FRAME_SECONDS)
-            while not self._wake.is_set() and time.monotonic() < until and self._num_open:
-                began = time.monotonic()
-                self._send_messages()
-                # On a machine that is too busy for ten frames a second there are fewer.
-                took = time.monotonic() - began
-                self._wake.wait(max(_FRAME_SECONDS - took, 2 * took, 0.01))
+        if self._cluster is not None:
+            self._follower.page_changed()
 
     def _send_messages(self) -> None:
         """Show what has traveled since the last time; nothing where nothing has."""
-        if self._cluster.stopped:
-            return
-        try:
-            message = self._messages()
-        except Exception as e:
-            self.failure = f"Its messages could not be looked at: {type(e).__name__}: {e}"
-            return
-        still = {k: v for k, v in message.items() if k != "messages"}
-        if message["messages"] or still != self._quiet:
-            self._quiet = still
+        message = self._live.messages() if self._live is not None else None
+        if message is not None:
             self.send(message)
 
-    def _messages(self) -> dict[str, Any]:
-        seen = self._watch.read()
-        card_of = {card["task"]: i for i, card in enumerate(self._scene["tasks"])}
-        lags: dict[int, int] = {}
-        for server, versions in seen.versions.items():
-            for task, version in versions.items():
-                if task in card_of and task != server:
-                    behind = seen.updates[server] - version
-                    lags[card_of[task]] = max(behind, lags.get(card_of[task], 0))
-        rows = [
-            [m.number, card_of[m.source], card_of[m.target], _label(m.names), m.num_bytes,
-             round(m.sent, 4), None if m.received is None else round(m.received, 4)]
-            for m in seen.messages
-            if m.source in card_of and m.target in card_of
-        ]  # fmt: skip
-        return {
-            "kind": "messages",
-            "messages": rows[-_MOST_MESSAGES:],
-            "lags": lags,
-            "versions": {card_of[t]: n for t, n in seen.updates.items() if t in card_of},
-            "waiting": [card_of[task] for task in seen.waiting if task in card_of],
-            "tokens": seen.tokens,
-        }
-
     def _send_state(self) -> None:
-        if not self._cluster.stopped:
-            before = self._version
-            self._scene = self._live_scene()
-            if self._version != before:
-                self.payload = self._payload() | {"replace": True}
+        if not self._cluster.stopped and self._live.refresh():
+            self._scene = self._live.scene
+            self.payload = self._payload() | {"replace": True}
         self.send(self._state())
 
     def _greet(self, version: int, num_runs: int) -> None:
         self.payload = self._payload()
-        self._wake.set()
+        self._follower.wake()
 
     def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
         if question.get("kind") == "dismiss" and self._cluster is not None:
@@ -391,21 +234,12 @@ class ClusterView(Widget):
             return {}
         if question.get("kind") == "act" and self._cluster is not None:
             words = self._actions.begin(question.get("act") or {})
-            self._wake.set()
+            self._follower.wake()
             return {"words": words}
         return super()._answer(question)
 
     def close(self) -> None:
         """Ends the view; the cluster goes on."""
         self._num_open = 0
-        self._wake.set()
+        self._follower.wake()
         super().close()
-
-
-def _label(names: list[str]) -> str:
-    """The name that says most about a message: of a gradient, or of the first tensor."""
-    if not names:
-        return "values"
-    name = next((n for n in names if n.startswith("gradients")), names[0])
-    name = name.removesuffix(":0").removesuffix("/read")
-    return name if len(names) == 1 else f"{name} and {len(names) - 1} more"

@@ -8,9 +8,8 @@ import { Playback } from "../shared/playback.js";
 import { menu } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 import { bytes, number, seconds } from "../shared/values.js";
-import { TaskTools, TrainingTools, keyAct } from "./controls.js";
-import { Flight } from "./flight.js";
-import { ClusterPicture } from "./picture.js";
+import { TrainingTools } from "./controls.js";
+import { LivePicture, waitsAtBarrier } from "./live.js";
 import { behind, momentsOf, positionOf, sceneAt, widths } from "./play.js";
 
 function initialize({ model }) {
@@ -19,7 +18,6 @@ function initialize({ model }) {
 }
 
 const MOST_DOTS = 60;
-const waitsAtBarrier = (trainings) => trainings.some(({ mode }) => mode === "synchronous" || mode === "backup workers");
 
 const render = openWhenSent({
   kind: "cluster-view",
@@ -31,14 +29,16 @@ const render = openWhenSent({
 
 class ClusterScene {
   constructor(model, store, frame) {
-    Object.assign(this, { model, store, frame, at: 0, selected: -1, seenProblem: 0, dismissed: new Set() });
+    Object.assign(this, { model, store, frame, at: 0, seenProblem: 0, dismissed: new Set() });
+    const act = (request) => this.act(request);
+    this.view = new LivePicture({ act, keys: (event) => this.key(event) });
     this.keep = pictureKeeper(model, store, () => this.picture.root);
     this.take();
-    this.build();
+    this.build(act);
     this.forget = store.on((event, detail) => {
       if (event === "graph" && store.extra.scene !== this.scene) this.rebuild();
       if (event === "state") this.live(detail);
-      if (event === "messages") this.travel(detail);
+      if (event === "messages") this.view.travel(detail);
     });
     this.failed = () => frame.fail(model.get("failure"));
     model.on("change:failure", this.failed);
@@ -46,38 +46,24 @@ class ClusterScene {
   }
 
   take() {
-    const { scene, play, subject, traveling } = this.store.extra;
-    Object.assign(this, { scene, play: play ?? null, subject, traveling: traveling ?? [] });
+    const { scene, play, subject, ringWords } = this.store.extra;
+    Object.assign(this, { scene, play: play ?? null, subject });
     this.moments = this.play ? momentsOf(this.play) : [0];
-    this.hasBarrier = this.play ? this.play.sync : waitsAtBarrier(this.state?.trainings ?? []);
-    this.picture = new ClusterPicture(scene, { hasBarrier: this.hasBarrier, select: (i) => this.select(this.selected === i ? -1 : i) });
-    this.picture.paintMiddle(this.store.extra.ringWords ?? []);
-    const links = new Map(scene.links.flatMap(({ a, b, oneWay }, i) => [[`${a} ${b}`, i], ...(oneWay ? [] : [[`${b} ${a}`, i]])]));
-    this.flight = new Flight((a, b) => links.get(`${a} ${b}`));
+    const hasBarrier = this.play ? this.play.sync : waitsAtBarrier(this.state?.trainings ?? []);
+    this.view.take(this.store.extra, hasBarrier, ringWords);
   }
 
-  /** Another picture of the same cluster: the machine that had the focus keeps it. */
+  get picture() {
+    return this.view.picture;
+  }
+
+  /** Another picture of the same cluster. */
   rebuild() {
-    const focused = this.focused();
-    const [task, chosen] = [focused, this.selected].map((i) => this.scene.tasks[i]?.task);
     this.take();
-    this.scroller.replaceChildren(this.picture.root);
-    const find = (name) => this.scene.tasks.findIndex((card) => card.task === name);
-    this.select(chosen ? find(chosen) : -1);
-    if (focused >= 0) this.picture.cards[find(task)]?.element.focus();
-    if (this.state) {
-      this.picture.live(this.state, this.traveling);
-      this.picture.paintMiddle(this.state.ringWords);
-    }
     this.paint();
   }
 
-  focused() {
-    const active = this.frame.element.getRootNode().activeElement;
-    return this.picture.cards.findIndex((card) => card.element === active);
-  }
-
-  build() {
+  build(act) {
     const { frame, model, store } = this;
     if (this.play) {
       this.playback = new Playback({ unit: "moment", at: () => this.at, length: () => this.moments.length - 1, go: (to) => this.go(to) });
@@ -93,20 +79,15 @@ class ClusterScene {
       ["Web page (HTML)", () => standaloneHtml(model, state(), "cluster").then((page) => download("cluster.html", page, "text/html"))],
     ]));
     this.news = h("ul", { class: "df-cv-news", "aria-label": "what happened", "aria-live": "polite", hidden: true });
-    this.scroller = h("div", { class: "df-scroller df-cv-picture", tabindex: -1, ...QUIET }, this.picture.root);
-    this.scroller.addEventListener("keydown", (event) => this.key(event));
-    const act = (request) => this.act(request);
-    this.tools = new TaskTools(act);
     this.trainingTools = new TrainingTools(act);
-    this.telling = h("div", { class: "df-cv-telling" });
-    frame.body.append(h("div", { class: "df-cv" }, this.news, this.trainingTools.element, this.scroller, this.tools.element, this.telling));
+    frame.body.append(h("div", { class: "df-cv" }, this.news, this.trainingTools.element, this.view.element));
   }
 
   dispose() {
     this.forget();
     this.keep.stop();
     this.playback?.pause();
-    cancelAnimationFrame(this.frameRequest);
+    this.view.dispose();
     this.model.off("change:failure", this.failed);
   }
 
@@ -161,7 +142,7 @@ class ClusterScene {
     const sentence = this.momentWords(now);
     this.frame.say(sentence);
     this.playback.paint(sentence);
-    write(this.telling, now.flying.length ? `On its way: ${now.flying.slice(0, 4).map((m) => this.messageWords(m)).join("; ")}${now.flying.length > 4 ? `; and ${now.flying.length - 4} more` : ""}.` : "Nothing is on its way.");
+    write(this.view.telling, now.flying.length ? `On its way: ${now.flying.slice(0, 4).map((m) => this.messageWords(m)).join("; ")}${now.flying.length > 4 ? `; and ${now.flying.length - 4} more` : ""}.` : "Nothing is on its way.");
     this.frame.element.dataset.drawn = String(scene.tasks.length);
     this.frame.element.dataset.moment = String(this.at);
     this.keep();
@@ -200,9 +181,7 @@ class ClusterScene {
 
   live(state) {
     this.state = state;
-    if (waitsAtBarrier(state.trainings) !== this.hasBarrier) this.rebuild();
-    this.picture.live(state, this.traveling);
-    this.picture.paintMiddle(state.ringWords);
+    this.view.live(state);
     const training = state.trainings[0];
     const progress = training ? ` ${training.name}: ${training.mode}, step ${training.global_step}${training.loss == null ? "" : `, loss ${number(training.loss)}`}.` : "";
     this.frame.say(state.stopped ? "The cluster is stopped." : `${this.sentence()}${progress}`);
@@ -214,36 +193,10 @@ class ClusterScene {
     }
     this.paintNews(state.lines);
     this.trainingTools.paint(state);
-    this.paintTools();
     this.frame.element.dataset.state = state.tasks.map((task) => task.state).join(" ");
     this.frame.element.dataset.mode = training?.mode ?? "";
     this.frame.element.dataset.step = String(training?.global_step ?? 0);
     this.keep();
-  }
-
-  /** What has traveled since the last time, how far each worker is behind, and who waits. */
-  travel({ messages, lags, versions, waiting, tokens }) {
-    this.flight.take(messages);
-    const { scene, picture } = this;
-    picture.versions = Object.fromEntries(Object.entries(versions).filter(([i]) => scene.tasks[i].job === "ps"));
-    const at = new Set(waiting);
-    picture.cards.forEach((card, i) => {
-      const place = scene.tasks[i];
-      const runs = this.state?.tasks.find((task) => task.task === place.task)?.state === "running";
-      if (place.job !== "ps" && place.job !== "client") picture.drawLag(card, place, runs && !this.hasBarrier ? (lags[i] ?? 0) : 0);
-      card.element.classList.toggle("df-cv-busy", runs && messages.some(([, from, to]) => from === i || to === i));
-      if (versions[i] !== undefined && runs && place.job === "ps" && !place.small) write(card.badge, `version ${versions[i]}`);
-    });
-    picture.paintBarrier((i) => at.has(i), tokens);
-    write(this.telling, this.flight.words((i) => scene.tasks[i].name));
-    if (!this.frameRequest) this.fly();
-  }
-
-  fly() {
-    const flying = this.flight.flying();
-    this.picture.paintDots(flying);
-    this.frame.element.dataset.dots = String(flying.length);
-    this.frameRequest = flying.length ? requestAnimationFrame(() => this.fly()) : 0;
   }
 
   /** Lines that stay until they are dismissed. */
@@ -260,20 +213,6 @@ class ClusterScene {
     }, { class: "df-button df-small" }))));
   }
 
-  select(i) {
-    this.selected = i;
-    this.picture.cards.forEach((card, k) => {
-      card.element.classList.toggle("df-cv-selected", k === i);
-      card.element.setAttribute("aria-pressed", String(k === i));
-    });
-    this.paintTools();
-  }
-
-  paintTools() {
-    const card = this.scene.tasks[this.selected];
-    this.tools.paint(this.state?.tasks.find((each) => each.task === card?.task), this.state?.launched);
-  }
-
   async act(act) {
     this.frame.fail("");
     const answer = await this.store.question({ kind: "act", act });
@@ -281,20 +220,10 @@ class ClusterScene {
     else if (answer.words) this.frame.note(answer.words);
   }
 
-  // Keys
-
-  key(event) {
-    const i = this.focused();
-    const task = this.state?.tasks.find((each) => each.task === this.scene.tasks[i]?.task);
-    const { key } = event;
-    const asked = task && keyAct(key, task, this.state.launched);
-    if (key.startsWith("Arrow") && i >= 0) this.picture.move(i, key);
-    else if ((key === "Enter" || key === " ") && i >= 0) this.select(this.selected === i ? -1 : i);
-    else if (key === "n" && this.play) this.go(this.at + 1);
-    else if (key === "p" && this.play) this.go(this.at - 1);
-    else if (asked) this.act(asked);
-    else return;
-    event.preventDefault();
+  key({ key }) {
+    if (!this.play || (key !== "n" && key !== "p")) return false;
+    this.go(this.at + (key === "n" ? 1 : -1));
+    return true;
   }
 }
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dataflow_widgets.cluster_panel.snapshot import short
 from dataflow_widgets.cluster_view.ring import MOST_IN_RING, place_ring, ring_links
+from dataflow_widgets.cluster_view.snapshot import short
 
 WIDTH = 960
 _LEFT, _RIGHT = 112, 948  # of the lanes' contents

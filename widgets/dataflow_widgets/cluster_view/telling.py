@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dataflow_widgets.cluster_panel.snapshot import short
+from dataflow_widgets.cluster_view.snapshot import short
 from dataflow_widgets.words import plural
 
 _MOST_LINES = 5

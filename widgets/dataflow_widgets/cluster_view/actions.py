@@ -8,8 +8,8 @@ import threading
 import time
 from typing import Any
 
-from dataflow_widgets.cluster_panel.demo import digits_training
-from dataflow_widgets.cluster_panel.snapshot import counts_of, size_words
+from dataflow_widgets.cluster_view.demo import digits_training
+from dataflow_widgets.cluster_view.snapshot import counts_of, size_words
 
 _MOST_TASKS = 64
 _SHOWN_SECONDS = 8.0

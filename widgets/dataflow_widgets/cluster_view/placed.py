@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dataflow_widgets.cluster_panel.snapshot import short
+from dataflow_widgets.cluster_view.snapshot import short
 
 _MOST_NODES = 600
 
