@@ -480,7 +480,7 @@ THEIR_OWN_NAMES = {
 #: there, so the files of each share names with an underscore among themselves.
 SHARE_PRIVATE_NAMES = (
     *("dataflow.keras", "dataflow.estimator", "dataflow.train", "dataflow.distributions"),
-    *("dataflow_widgets.training_monitor", "dataflow_widgets.cluster_panel"),
+    *("dataflow_widgets.training_monitor", "dataflow_widgets.cluster_"),
 )
 
 
