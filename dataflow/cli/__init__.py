@@ -1,15 +1,16 @@
-"""The `dataflow` command: `dataflow lab`, `run`, `doctor` and `course`."""
+"""The `dataflow` command: `dataflow lab`, `run`, `doctor`, `course` and `class`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 __all__ = ["COMMANDS", "main"]
 
 #: What the first word of the command line may be.
-COMMANDS = ("lab", "run", "doctor", "course", "-h", "--help")
+COMMANDS = ("lab", "run", "doctor", "course", "class", "-h", "--help")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -83,11 +84,17 @@ def build_parser() -> argparse.ArgumentParser:
         "report",
         help="list exercises and questions: right, not yet, not tried",
         description="List what each learner did, from the saved notebooks under FOLDER: one "
-        "folder for each learner, or one notebook for each.",
+        "folder for each learner, or one notebook for each. FOLDER may be that of `dataflow class`.",
     )
     report.add_argument("folder", metavar="FOLDER", help="where the notebooks are")
     forms = report.add_mutually_exclusive_group()
     forms.add_argument("--csv", action="store_true", help="print a line per task as CSV")
+    forms.add_argument(
+        "--nbgrader", action="store_true", help="print CSV as `nbgrader export` writes it"
+    )
+    forms.add_argument(
+        "--moodle", action="store_true", help="print CSV for Moodle's import of grades, in percent"
+    )
     forms.add_argument(
         "--by-task",
         action="store_true",
@@ -101,7 +108,45 @@ def build_parser() -> argparse.ArgumentParser:
     )
     strip.add_argument("folder", metavar="FOLDER", help="where the lessons are")
     strip.add_argument("to", metavar="TO", help="the folder to be made")
+    _add_class(commands)
     return parser
+
+
+def _add_class(commands: Any) -> None:
+    room = commands.add_parser(
+        "class",
+        help="for teachers: show on the projector how a class answers, live, and collect notebooks",
+        description="Start the server of a class: learners join with a code, "
+        '`dataflow.course.join("http://HOST:PORT", "CODE")` in a lesson, and a page for the projector shows how '
+        "many answered what. Ctrl+C ends it. Started again on the same DIR it goes on, with the same code; "
+        "nothing that was acknowledged is lost.",
+        epilog="It listens on this machine only unless --host says otherwise: --host 0.0.0.0 lets a room's "
+        "machines join. It speaks HTTP without encryption, so do that in a network that you trust. Notebooks "
+        "that are handed in are read and kept, and never run. `dataflow course report DIR` prints the report.",
+    )
+    room.add_argument(
+        "--port", type=int, default=8899, help="port to listen on (default: 8899; 0: any)"
+    )
+    room.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)"
+    )
+    room.add_argument(
+        "--data",
+        metavar="DIR",
+        default="dataflow-class",
+        help="where the class is kept (default: ./dataflow-class)",
+    )
+    room.add_argument(
+        "--lessons",
+        metavar="FOLDER",
+        help="the lessons whose questions may be answered (default: the course's)",
+    )
+    room.add_argument(
+        "--site",
+        metavar="FOLDER",
+        help="a built site (`make site`) to serve at /site/: nothing to install",
+    )
+    room.add_argument("--no-browser", action="store_true", help="print the addresses, open nothing")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,7 +182,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "course":
         if options.action == "strip":
             return _run_strip(options.folder, options.to)
-        return _run_report(options.folder, as_csv=options.csv, by_task=options.by_task)
+        forms = [f for f in ("csv", "by_task", "nbgrader", "moodle") if getattr(options, f)]
+        return _run_report(options.folder, forms[0] if forms else "")
+    if options.command == "class":
+        from dataflow.cli.classroom import run_class
+
+        return run_class(
+            port=options.port,
+            host=options.host,
+            data=options.data,
+            lessons=options.lessons,
+            site=options.site,
+            no_browser=options.no_browser,
+        )
     from dataflow.cli.doctor import run_doctor
 
     return run_doctor(as_json=options.json)
@@ -157,16 +214,23 @@ def _run_strip(folder: str, to: str) -> int:
     return 0
 
 
-def _run_report(folder: str, *, as_csv: bool, by_task: bool) -> int:
-    from dataflow.course import report
+def _run_report(folder: str, form: str) -> int:
+    from dataflow.course import gradebooks, report
 
     try:
         found = report(folder)
-    except NotADirectoryError as e:
+    except (NotADirectoryError, ValueError) as e:
         print(f"dataflow course report: {e}", file=sys.stderr)
         return 2
-    if by_task:
+    if form == "by_task":
         print("\n".join(map(str, found.by_task())) or "Nothing was tried yet.")
+    elif form:
+        written = {
+            "csv": found.to_csv,
+            "nbgrader": lambda: gradebooks.to_nbgrader(found),
+            "moodle": lambda: gradebooks.to_moodle(found),
+        }
+        print(written[form](), end="")
     else:
-        print(found.to_csv() if as_csv else found, end="" if as_csv else "\n")
+        print(found)
     return 0

@@ -66,8 +66,13 @@ def read_notebook(path: Path) -> dict[str, Any]:
     """The notebook's JSON. Raises `ValueError` for what is not one, and `OSError`."""
     if path.stat().st_size > _MAX_NOTEBOOK_BYTES:
         raise ValueError(f"larger than {_MAX_NOTEBOOK_BYTES // 1_000_000} MB")
+    return notebook_of(path.read_text(encoding="utf-8"))
+
+
+def notebook_of(text: str) -> dict[str, Any]:
+    """The notebook whose file holds ``text``. Raises `ValueError` for what is not one."""
     try:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook = json.loads(text)
     except RecursionError as e:
         raise ValueError("nested too deeply") from e
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -17,6 +17,8 @@ from dataflow.course.attempts import Attempt, of_notebook, read_notebook
 _CHECK_CALL = re.compile(r"\bcheck\.((?:lesson|capstone)\d+\.\w+)\s*\(")
 _QUESTION_NAME = re.compile(r"""\bname\s*=\s*["']((?:lesson|capstone)\d+\.\w+)["']""")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+#: What a class's server keeps; a folder with it is a class.
+CLASS_FILE = "class.sqlite"
 COLUMNS = ("learner", "notebook", "task", "state", "tries", "wrong", "last words")
 
 
@@ -54,12 +56,16 @@ class TaskRecord:
 
 @dataclass(frozen=True)
 class NotebookRecord:
-    """What one notebook holds; ``problem`` says why it could not be read, if so."""
+    """What one notebook holds; ``problem`` says why it could not be read, if so.
+
+    ``at`` are seconds since 1970, when it was saved or handed in; None where nobody knows.
+    """
 
     learner: str
     notebook: str
     tasks: list[TaskRecord] = field(default_factory=list)
     problem: str = ""
+    at: float | None = None
 
 
 @dataclass(frozen=True)
@@ -116,11 +122,26 @@ class ClassReport:
 
     def to_csv(self) -> str:
         """The rows as CSV, with a head; text that a spreadsheet would take for a formula is quoted."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([_no_formula(cell) for cell in row] for row in self.rows())
-        return out.getvalue()
+        return csv_of(COLUMNS, self.rows())
+
+    def by_task_csv(self) -> str:
+        """`by_task` as CSV, with a head."""
+        head = ("task", "tried", "wrong at first", "right", "shown", "most said", "said by")
+        return csv_of(
+            head,
+            [
+                (
+                    t.name,
+                    t.num_tried,
+                    t.num_wrong_at_first,
+                    t.num_right,
+                    t.num_shown,
+                    t.most_said,
+                    t.num_said,
+                )
+                for t in self.by_task()
+            ],
+        )
 
     def _summary(self) -> list[tuple[str, str, str, str]]:
         lines = []
@@ -157,9 +178,14 @@ def read_folder(folder: Any) -> ClassReport:
 
     A learner is the first folder below ``folder``; for notebooks that lie in it directly, the
     file's own name. Notebooks without exercises are left out; damaged ones are named. Notebooks are
-    read, never run. Raises `NotADirectoryError`.
+    read, never run. The folder of ``dataflow class`` is read, too. Raises `NotADirectoryError`, and
+    `ValueError` for a damaged class.
     """
     root = Path(folder)
+    if (root / CLASS_FILE).is_file():
+        from dataflow.course.classroom.reports import read_class
+
+        return read_class(root)
     if not root.is_dir():
         raise NotADirectoryError(f"no such folder: {root}")
     found = []
@@ -171,12 +197,12 @@ def read_folder(folder: Any) -> ClassReport:
         learner = _plain(relative.parts[0] if deep else path.stem)
         name = _plain("/".join(relative.parts[1:]) if deep else path.name)
         try:
-            tasks = _tasks(read_notebook(path))
+            tasks, saved = tasks_of(read_notebook(path)), path.stat().st_mtime
         except (OSError, ValueError) as e:
             found.append(NotebookRecord(learner, name, problem=_plain(str(e))))
             continue
         if tasks:
-            found.append(NotebookRecord(learner, name, tasks))
+            found.append(NotebookRecord(learner, name, tasks, at=saved))
     return ClassReport(found)
 
 
@@ -193,7 +219,7 @@ def task_names(notebook: Mapping[str, Any]) -> list[str]:
     return list(names)
 
 
-def _tasks(notebook: Mapping[str, Any]) -> list[TaskRecord]:
+def tasks_of(notebook: Mapping[str, Any]) -> list[TaskRecord]:
     """The tasks that the cells name, then others that were attempted."""
     attempts = of_notebook(notebook)
     names = dict.fromkeys([*task_names(notebook), *attempts])
@@ -229,5 +255,15 @@ def _plain(text: str) -> str:
     return _CONTROL.sub(" ", text).strip()
 
 
+def csv_of(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table as CSV; text that a spreadsheet would take for a formula is quoted."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows([_no_formula(cell) for cell in row] for row in rows)
+    return out.getvalue()
+
+
 def _no_formula(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell
+    begins_one = isinstance(cell, str) and cell != "-" and cell[:1] in ("=", "+", "-", "@")
+    return f"'{cell}" if begins_one else cell
