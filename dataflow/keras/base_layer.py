@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any
 
@@ -10,7 +11,11 @@ from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K, constraints, initializers, regularizers
+from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.layers import base
+from dataflow.ops import array
+from dataflow.ops.math import cast
+from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
 
@@ -49,10 +54,15 @@ class Node:
         layer.remember_call(inputs, outputs)
         for index, tensor in enumerate(nest.flatten(outputs)):
             tag(tensor, "history", (layer, self, index))
+        for tensor in nest.flatten(inputs):
+            tag(tensor, "takers", [*(tag_of(tensor, "takers") or ()), self])
 
 
-class Layer(base.Layer):
+class Layer(LayerTree, base.Layer):
     """A part of a network. Write ``build(input_shape)``, ``call(inputs)``, or both.
+
+    Layers and variables that are assigned to attributes are parts of it: their weights, losses,
+    updates and metrics are the layer's too.
 
     Arguments of every layer: ``name``, ``trainable``, ``dtype``, and, for the first one of a
     `Sequential`, ``input_shape`` (without the batch) or ``batch_input_shape``, ``input_dim``;
@@ -75,6 +85,7 @@ class Layer(base.Layer):
         self._batch_input_shape = None if shape is None else tuple(shape)
         self._initial_weights = common.get("weights")
         self._nodes: list[Node] = []
+        self._added_metrics: list[tuple[Any, Any]] = []
         super().__init__(*args, **kwargs)
         self._layer_name = self._given_name or K.unique_name(self._base_name)
 
@@ -89,9 +100,17 @@ class Layer(base.Layer):
         regularizer: Any = None,
         trainable: bool | None = None,
         constraint: Any = None,
+        partitioner: Any = None,
+        use_resource: bool | None = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """A variable of this layer. Without an initializer: Glorot's uniform one, zeros for ints."""
+        """A variable of this layer. Without an initializer: Glorot's uniform one, zeros for ints.
+
+        ``partitioner`` is for `tf.layers`; ``use_resource``, ``synchronization`` and
+        ``aggregation`` change nothing here.
+        """
         wanted = as_dtype(dtype or self._dtype or K.floatx())
         initializer = initializers.get(initializer)
         if initializer is None:
@@ -122,8 +141,34 @@ class Layer(base.Layer):
         self._updates.extend(updates if isinstance(updates, (list, tuple)) else [updates])
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
-        """Scalars that `compile` adds to the loss."""
-        self._losses.extend(losses if isinstance(losses, (list, tuple)) else [losses])
+        """Scalars that `compile` adds to the loss; other tensors are averaged first."""
+        for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
+            loss = loss() if callable(loss) else convert_to_tensor(loss)
+            self._losses.append(loss if loss.shape.ndims == 0 else reduce_mean(loss))
+
+    def add_metric(
+        self, value: Any, aggregation: str | None = None, name: str | None = None
+    ) -> None:
+        """A value that `fit` and `evaluate` report, as ``name``: the mean over the batches.
+
+        ``value`` is a tensor, with ``aggregation="mean"``, or what a metric returned
+        (``metric(values)``), which is then reported. Raises `ValueError` for anything else.
+        """
+        from dataflow.keras.base_metric import Mean
+
+        metric = tag_of(value, "metric")
+        if metric is None:
+            if aggregation != "mean":
+                raise ValueError(
+                    f"add_metric: aggregation must be 'mean' for a tensor, got {aggregation!r}; or "
+                    "give what a tf.keras.metrics object returned."
+                )
+            if name is None:
+                raise ValueError("add_metric: a tensor needs a name: add_metric(x, 'mean', name).")
+            known = [m for m, _ in self._added_metrics if m.name == name]
+            metric = known[0] if known else Mean(name)
+            value = metric(value)
+        self._added_metrics.append((metric, value))
 
     # ---- calling --------------------------------------------------------------------------
 
@@ -137,7 +182,8 @@ class Layer(base.Layer):
             outputs = self.call(inputs, *args, **kwargs)
             if self.activity_regularizer is not None:
                 for output in nest.flatten(outputs):
-                    self.add_loss(self.activity_regularizer(output))
+                    examples = cast(array.shape(output)[0], output.dtype.base_dtype)
+                    self.add_loss(self.activity_regularizer(output) / examples)
         outputs = self._distinct(inputs, outputs)
         mask = self.compute_mask(inputs, kwargs.get("mask", self._mask_of(inputs)))
         if mask is not None:
@@ -151,10 +197,8 @@ class Layer(base.Layer):
 
     def _distinct(self, inputs: Any, outputs: Any) -> Any:
         """Outputs that are no input: a layer that does nothing still makes a tensor of its own."""
-        from dataflow.ops.array import identity
-
         seen = {id(t) for t in nest.flatten(inputs)}
-        return nest.map_structure(lambda t: identity(t) if id(t) in seen else t, outputs)
+        return nest.map_structure(lambda t: array.identity(t) if id(t) in seen else t, outputs)
 
     def _fill_in(self, inputs: Any, kwargs: dict[str, Any]) -> None:
         accepted = self._call_arguments()
@@ -205,9 +249,106 @@ class Layer(base.Layer):
         return self._nodes
 
     @property
+    def outbound_nodes(self) -> list[Node]:
+        """The calls of other layers that take what this one returned."""
+        made = (t for node in self._nodes for t in nest.flatten(node.outputs))
+        return distinct(node for t in made for node in tag_of(t, "takers") or ())
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """Variables that training changes, those of the layers within too."""
+        if not self.trainable:
+            return []
+        own = [*self._trainable_weights, *self.own_variables(trainable=True)]
+        return distinct([*own, *self.gathered("trainable_weights")])
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """Variables that training leaves alone; all of them where the layer is frozen."""
+        own = [*self._non_trainable_weights, *self.own_variables(trainable=False)]
+        if self.trainable:
+            return distinct([*own, *self.gathered("non_trainable_weights")])
+        frozen = [*self._trainable_weights, *self.own_variables(trainable=True)]
+        return distinct([*frozen, *own, *self.gathered("weights")])
+
+    @property
+    def weights(self) -> list[Any]:
+        """All variables: those that training changes first."""
+        return [*self.trainable_weights, *self.non_trainable_weights]
+
+    variables = weights
+    trainable_variables = trainable_weights
+    non_trainable_variables = non_trainable_weights
+
+    @property
+    def losses(self) -> list[Any]:
+        """Penalties of this layer and of those within."""
+        return distinct([*self._losses, *self.gathered("losses")])
+
+    @property
     def updates(self) -> list[Any]:
         """Ops that `fit` runs with each training step; none while the layer is frozen."""
-        return list(self._updates) if self.trainable else []
+        return distinct([*self._updates, *self.gathered("updates")]) if self.trainable else []
+
+    @property
+    def metrics(self) -> list[Any]:
+        """Metrics of this layer and of those within."""
+        added = [metric for metric, _ in self._added_metrics]
+        nested = (m for x in self.sublayers() for m in getattr(x, "metrics", ()))
+        return distinct([*self.own_metrics(), *added, *nested])
+
+    def metric_values(self) -> list[tuple[Any, Any]]:
+        """What `add_metric` was given here and in the layers within: (metric, its value)."""
+        nested = (x.metric_values() for x in self.sublayers() if isinstance(x, Layer))
+        return [*self._added_metrics, *(pair for pairs in nested for pair in pairs)]
+
+    # ---- masks, scopes, shapes ------------------------------------------------------------
+
+    def _masks(self, tensors: Any) -> Any:
+        return nest.map_structure(lambda t: tag_of(t, "mask"), tensors)
+
+    def get_input_mask_at(self, node_index: int) -> Any:
+        """The mask of what call ``node_index`` was given, None where there is none."""
+        return self._masks(self.get_input_at(node_index))
+
+    def get_output_mask_at(self, node_index: int) -> Any:
+        """The mask of what call ``node_index`` returned, None where there is none."""
+        return self._masks(self.get_output_at(node_index))
+
+    @property
+    def input_mask(self) -> Any:
+        """The mask of `input`."""
+        return self._masks(self.input)
+
+    @property
+    def output_mask(self) -> Any:
+        """The mask of `output`."""
+        return self._masks(self.output)
+
+    @property
+    def name_scope(self) -> Any:
+        """A context manager: nodes made in it carry the layer's name."""
+        return default_graph().name_scope(self._layer_name)
+
+    @classmethod
+    def with_name_scope(cls, method: Any) -> Any:
+        """``method``, run inside the layer's `name_scope`."""
+
+        @functools.wraps(method)
+        def inside(self: Any, *args: Any, **kwargs: Any) -> Any:
+            with self.name_scope:
+                return method(self, *args, **kwargs)
+
+        return inside
+
+    def compute_output_signature(self, input_signature: Any) -> Any:
+        """The `TensorSpec` of what the layer returns for inputs of the given `TensorSpec`."""
+        from dataflow.ops.type_specs import TensorSpec
+
+        shapes = nest.map_structure(lambda s: s.shape, input_signature)
+        found = self.compute_output_shape(shapes)
+        kind = self.dtype or nest.flatten(input_signature)[0].dtype
+        return nest.map_structure(lambda one: TensorSpec(one, kind), found)
 
     # ---- config ---------------------------------------------------------------------------
 

@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.dtypes import as_dtype, resource
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.keras import backend as K
-from dataflow.layers.base import snake_case
+from dataflow.keras import backend as K, initializers
+from dataflow.keras.base_layer import Layer, tag
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast, div_no_nan
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.state import assign_add
 from dataflow.ops.variables import Variable
+from dataflow.shapes import TensorShape
 
 
 def weights_like(weights: Any, values: Any) -> Any:
@@ -35,36 +37,45 @@ def weights_like(weights: Any, values: Any) -> Any:
     return weights
 
 
-class Metric:
+class Metric(Layer):
     """A value that is counted over batches, in variables.
 
-    Subclasses define ``update_state(y_true, y_pred, sample_weight=None)``, which returns an op,
-    and ``result()``, a tensor. Each call of `add_weight` makes a variable.
+    Subclasses define ``update_state(y_true, y_pred, sample_weight=None)``, which may return an op
+    (the assignments that it makes run with it in any case), and ``result()``, a tensor. Each call
+    of `add_weight` makes a variable.
     """
 
     def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
-        self.name = name or K.unique_name(snake_case(type(self).__name__))
-        self.dtype = dtype or K.floatx()
-        self.weights: list[Any] = []
+        super().__init__(name=name, dtype=dtype or K.floatx(), **kwargs)
+        self.stateful = True
+        self.built = True
 
-    def add_weight(
-        self, name: str, shape: Any = (), initializer: Any = "zeros", dtype: Any = None
+    def add_weight(  # type: ignore[override]
+        self,
+        name: str,
+        shape: Any = (),
+        aggregation: Any = None,
+        synchronization: Any = None,
+        initializer: Any = "zeros",
+        dtype: Any = None,
     ) -> Any:
-        """A variable that starts (and is reset) at 0."""
-        with default_graph().name_scope(self.name), default_graph().control_dependencies(None):
+        """A variable that starts at what ``initializer`` says, and is reset to 0.
+
+        ``aggregation`` and ``synchronization`` change nothing here.
+        """
+        wanted = as_dtype(dtype or self.dtype)
+        start = initializers.get(initializer or "zeros")
+        dims = TensorShape(shape).as_list()
+        with default_graph().control_dependencies(None):
             variable = Variable(
-                array.zeros(list(shape), dtype or self.dtype),
+                lambda: start(dims, dtype=wanted),
                 trainable=False,
                 collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+                dtype=wanted,
                 name=name,
             )
-        self.weights.append(variable)
+        self._non_trainable_weights.append(variable)
         return variable
-
-    @property
-    def variables(self) -> list[Any]:
-        """The variables."""
-        return self.weights
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
         """An op that counts a batch."""
@@ -80,9 +91,28 @@ class Metric:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value after counting this batch too."""
+        graph = default_graph()
+        start = len(graph.get_operations())
         update = self.update_state(*args, **kwargs)
-        with default_graph().control_dependencies([update]):
-            return array.identity(self.result())
+        updates = self._changes_since(start) if update is None else [update]
+        with graph.control_dependencies(updates):
+            value = array.identity(self.result())
+        tag(value, "metric", self)
+        return value
+
+    def _changes_since(self, start: int) -> list[Any]:
+        """The ops after number ``start`` that change a variable, where an update returned none.
+
+        An ``update_state`` that was written for eager execution assigns, and returns nothing.
+        """
+        initial = {variable.initializer for variable in self.weights}
+        return [
+            op
+            for op in default_graph().get_operations()[start:]
+            if op not in initial
+            and not op.op_def.is_alias
+            and any(tensor.dtype.is_ref or tensor.dtype == resource for tensor in op.inputs)
+        ]
 
     def get_config(self) -> dict[str, Any]:
         """The arguments."""

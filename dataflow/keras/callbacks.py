@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.keras import backend as K
+from dataflow.keras.logs import Logs
 
 
 class Callback:
@@ -85,8 +86,6 @@ class History(Callback):
     """A list for each loss and metric, with an entry for each epoch; what `fit` returns."""
 
     def on_train_begin(self, logs: Any = None) -> None:
-        from dataflow.keras.training import Logs
-
         self.epoch: list[int] = []
         self.history: dict[str, list[Any]] = Logs()
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.conversion import convert_to_tensor
-from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K
 from dataflow.keras.base_metric import Metric, weights_like
 from dataflow.metrics.thresholds import interpolated_area
@@ -40,7 +39,7 @@ def _checked(thresholds: Any, default: float) -> list[float]:
 class ConfusionMetric(Metric):
     """Counts, at each threshold, of true and false positives and negatives."""
 
-    _kinds: tuple[str, ...] = ("tp", "fp", "tn", "fn")
+    _kinds: tuple[str, ...] = ("tp", "tn", "fp", "fn")
     _names = {
         "tp": "true_positives",
         "fp": "false_positives",
@@ -63,6 +62,8 @@ class ConfusionMetric(Metric):
         self._counts = {
             kind: self.add_weight(self._names[kind], (len(cuts),)) for kind in self._kinds
         }
+        for kind, variable in self._counts.items():
+            setattr(self, self._names[kind], variable)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         y_pred = cast(convert_to_tensor(y_pred), self.dtype)
@@ -192,7 +193,7 @@ class _AtBest(ConfusionMetric):
         super().__init__(cuts, name, dtype)
 
     def _rates(self) -> tuple[Any, Any]:
-        tp, fp, tn, fn = (self._now(kind) for kind in self._kinds)
+        tp, tn, fp, fn = (self._now(kind) for kind in self._kinds)
         return div_no_nan(tp, tp + fn), div_no_nan(tn, tn + fp)
 
     def get_config(self) -> dict[str, Any]:
@@ -275,7 +276,7 @@ class AUC(ConfusionMetric):
         super().__init__([-K.epsilon(), *inner, 1.0 + K.epsilon()], name, dtype)
 
     def result(self) -> Any:
-        tp, fp, tn, fn = (self._now(kind) for kind in self._kinds)
+        tp, tn, fp, fn = (self._now(kind) for kind in self._kinds)
         if self.curve == "PR" and self.summation_method == "interpolation":
             return interpolated_area(tp, fp, fn, "interpolate_pr_auc")
         recall = div_no_nan(tp, tp + fn)
@@ -352,5 +353,4 @@ class MeanTensor(Metric):
     def result(self) -> Any:
         if self.total is None:
             raise ValueError("MeanTensor has no result before the first update_state(values).")
-        with default_graph().name_scope(self.name):
-            return div_no_nan(self.total.read_value(), self.count.read_value())
+        return div_no_nan(self.total.read_value(), self.count.read_value())

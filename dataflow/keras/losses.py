@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K
-from dataflow.keras.serialization import lookup
+from dataflow.keras.serialization import custom_object_scope, lookup, serialize as write
+from dataflow.layers.base import snake_case
 from dataflow.ops import array
 from dataflow.ops.activation import softplus
 from dataflow.ops.clip import clip_by_value
@@ -16,7 +20,7 @@ from dataflow.ops.loss import (
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
 )
-from dataflow.ops.math import cast, maximum
+from dataflow.ops.math import cast, maximum, minimum
 from dataflow.ops.moments import l2_normalize
 from dataflow.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_sum
 
@@ -182,26 +186,62 @@ def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
     return -reduce_sum(l2_normalize(y_true, axis) * l2_normalize(y_pred, axis), axis=axis)
 
 
+def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Any:
+    """``0.5 d**2`` where the difference d is at most ``delta``, else ``delta |d| - 0.5 delta**2``."""
+    y_true, y_pred = _same(y_true, y_pred)
+    distance = abs_(y_pred - y_true)
+    near = minimum(distance, delta)
+    return 0.5 * square(near) + delta * (distance - near)
+
+
+#: How the losses of the examples become one number; "auto" is "sum_over_batch_size".
+REDUCTIONS = ("auto", "none", "sum", "sum_over_batch_size")
+
+
+def weighted(values: Any, weights: Any, reduction: str) -> Any:
+    """``values`` times ``weights``, which are given axes of 1 until they fit, reduced.
+
+    "none": as they are; "sum": their sum; "sum_over_batch_size" (and "auto"): their mean.
+    """
+    from dataflow.keras.base_metric import weights_like
+
+    if weights is not None:
+        fitting = cast(weights, values.dtype.base_dtype)
+        values = values * (fitting if values.shape.ndims == 0 else weights_like(fitting, values))
+    if reduction == "none":
+        return values
+    return reduce_sum(values) if reduction == "sum" else reduce_mean(values)
+
+
 class Loss:
-    """A loss function with its settings; called with (y_true, y_pred, sample_weight) it averages."""
+    """A loss function with its settings; called with (y_true, y_pred, sample_weight).
+
+    Subclasses define ``call(y_true, y_pred)``, the loss of each example. ``reduction``: "none"
+    gives those, "sum" their sum, "sum_over_batch_size" (and "auto") their mean. Raises
+    `ValueError` for another one.
+    """
 
     def __init__(self, reduction: Any = "auto", name: str | None = None) -> None:
+        if reduction not in REDUCTIONS:
+            raise ValueError(
+                f"Invalid Reduction Key {reduction!r}: it is one of {', '.join(REDUCTIONS)}."
+            )
         self.reduction = reduction
-        self.name = name or type(self).__name__
+        self.name = name or snake_case(type(self).__name__)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """The loss of each example."""
         raise NotImplementedError
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        values = self.call(y_true, y_pred)
-        if sample_weight is not None:
-            values = values * cast(sample_weight, values.dtype.base_dtype)
-        return reduce_mean(values)
+        with default_graph().name_scope(self.name):
+            y_pred = convert_to_tensor(y_pred)
+            y_true = convert_to_tensor(y_true)
+            return weighted(self.call(y_true, y_pred), sample_weight, self.reduction)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments."""
-        return {"name": self.name}
+        return {"reduction": self.reduction, "name": self.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Loss:
@@ -209,25 +249,37 @@ class Loss:
         return cls(**config)
 
 
-def _class(name: str, function: Any) -> type[Loss]:
-    def initialize(
-        self: Any, *, reduction: Any = "auto", name: Any = None, **settings: Any
-    ) -> None:
-        Loss.__init__(self, reduction, name or function.__name__)
-        allowed = function.__code__.co_varnames[2 : function.__code__.co_argcount]
-        for key in settings:
-            if key not in allowed:
-                raise TypeError(f"{type(self).__name__}: unexpected argument {key!r}.")
+def _class(class_name: str, function: Any) -> type[Loss]:
+    """The class of a loss function: its settings are arguments, before ``reduction`` and ``name``."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    own = list(inspect.signature(function).parameters.values())[2:]
+    if function is sparse_categorical_crossentropy or function is categorical_crossentropy:
+        own = [p for p in own if p.name != "axis"]  # classes take no axis
+    extra = [
+        inspect.Parameter("reduction", kind, default="auto"),
+        inspect.Parameter("name", kind, default=function.__name__),
+    ]
+    signature = inspect.Signature([*own, *extra])
+
+    def initialize(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        settings = dict(bound.arguments)
+        Loss.__init__(self, settings.pop("reduction"), settings.pop("name") or function.__name__)
+        self.fn = function
         self._settings = settings
 
     def call(self: Any, y_true: Any, y_pred: Any) -> Any:
         return function(y_true, y_pred, **self._settings)
 
     def get_config(self: Any) -> dict[str, Any]:
-        return {"name": self.name, **self._settings}
+        return {**Loss.get_config(self), **self._settings}
 
+    parameter = inspect.Parameter("self", kind)
+    initialize.__signature__ = inspect.Signature([parameter, *own, *extra])  # type: ignore[attr-defined]
     members = {"__init__": initialize, "call": call, "get_config": get_config}
-    return type(name, (Loss,), {**members, "__doc__": f"`{function.__name__}` as an object."})
+    doc = f"`{function.__name__}` as an object; see `Loss` for ``reduction``."
+    return type(class_name, (Loss,), {**members, "__doc__": doc, "__module__": __name__})
 
 
 MeanSquaredError = _class("MeanSquaredError", mean_squared_error)
@@ -246,6 +298,7 @@ Poisson = _class("Poisson", poisson)
 LogCosh = _class("LogCosh", logcosh)
 CategoricalHinge = _class("CategoricalHinge", categorical_hinge)
 CosineSimilarity = _class("CosineSimilarity", cosine_proximity)
+Huber = _class("Huber", huber_loss)
 mse = MSE = mean_squared_error
 mae = MAE = mean_absolute_error
 mape = MAPE = mean_absolute_percentage_error
@@ -257,7 +310,7 @@ _FUNCTIONS = (
     *(mean_squared_error, mean_absolute_error, mean_absolute_percentage_error),
     *(mean_squared_logarithmic_error, hinge, squared_hinge, categorical_hinge, logcosh),
     *(categorical_crossentropy, sparse_categorical_crossentropy, binary_crossentropy),
-    *(kullback_leibler_divergence, poisson, cosine_proximity),
+    *(kullback_leibler_divergence, poisson, cosine_proximity, huber_loss),
 )
 BY_NAME: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
 BY_NAME.update(mse=mse, MSE=mse, mae=mae, MAE=mae, mape=mape, MAPE=mape, msle=msle, MSLE=msle)
@@ -286,4 +339,12 @@ def get(identifier: Any) -> Any:
     raise ValueError(f"Could not interpret loss function identifier: {identifier!r}")
 
 
-deserialize = get
+def serialize(loss: Any) -> Any:
+    """The name of a function, or the class and config of an object."""
+    return write(loss)
+
+
+def deserialize(name: Any, custom_objects: Any = None) -> Any:
+    """The loss of a name or config, among ``custom_objects`` first."""
+    with custom_object_scope(custom_objects or {}):
+        return get(name)

@@ -11,6 +11,7 @@ from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer, Node, tag_of
+from dataflow.keras.layer_tree import distinct
 from dataflow.keras.serialization import serialize
 from dataflow.keras.training import Training
 from dataflow.layers.layer_calls import shapes_of
@@ -37,7 +38,7 @@ class Model(Training, Layer):
     ) -> None:
         if (inputs is None) != (outputs is None):
             raise ValueError("Model(inputs, outputs): give both, or neither in a subclass.")
-        self.__dict__.setdefault("_layers", [])
+        self._layers: list[Layer] = []
         super().__init__(name=name, **kwargs)
         self._init_training()
         self._graph = default_graph()
@@ -47,15 +48,11 @@ class Model(Training, Layer):
         if inputs is not None:
             self._set_network(inputs, outputs)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        # Layers that a subclass puts into attributes, or lists of them, are its layers.
-        if not name.startswith("_"):
-            found = value if isinstance(value, (list, tuple)) else [value]
-            known = self.__dict__.setdefault("_layers", [])
-            for item in found:
-                if isinstance(item, Layer) and not any(item is k for k in known):
-                    known.append(item)
-        super().__setattr__(name, value)
+    not_parts = Layer.not_parts | Training.not_parts | {"_layers", "_network_nodes"}
+
+    def sublayers(self) -> list[Any]:
+        """The layers of the network, then those that attributes hold."""
+        return distinct([*self._layers, *super().sublayers()])
 
     # ---- structure ------------------------------------------------------------------------
 
@@ -88,7 +85,7 @@ class Model(Training, Layer):
     @property
     def layers(self) -> list[Layer]:
         """The layers, inputs first."""
-        return list(self._layers)
+        return self.sublayers()
 
     @property
     def inputs(self) -> list[Any]:  # type: ignore[override]
@@ -179,68 +176,62 @@ class Model(Training, Layer):
         """Makes nothing of its own: the layers' weights are made when they are called."""
         self.built = True
 
+    @property
+    def network_nodes(self) -> list[Node]:
+        """The calls of layers between the inputs and the outputs; none of a class of your own."""
+        return list(self._network_nodes)
+
     def _is_network(self) -> bool:
         return bool(self._network_nodes)
 
     # ---- weights --------------------------------------------------------------------------
-
-    def _collect(self, what: str) -> list[Any]:
-        found: list[Any] = []
-        for layer in self._layers:
-            found.extend(w for w in getattr(layer, what) if not any(w is f for f in found))
-        return found
 
     @property
     def trainable_weights(self) -> list[Any]:
         """Variables that `fit` changes."""
         if not self.trainable:
             return []
-        return self._trainable_weights + self._collect("trainable_weights")
+        own = [*self._trainable_weights, *self.own_variables(trainable=True)]
+        return distinct([*self.gathered("trainable_weights"), *own])
 
     @property
     def non_trainable_weights(self) -> list[Any]:
         """The other variables."""
-        trainable = self.trainable_weights
-        return [w for w in self.weights if not any(w is t for t in trainable)]
+        trainable = {id(w) for w in self.trainable_weights}
+        return [w for w in self.weights if id(w) not in trainable]
 
     @property
     def weights(self) -> list[Any]:
         """All variables, layer by layer."""
-        return [
-            *self._trainable_weights,
-            *self._non_trainable_weights,
-            *self._collect("weights"),
-        ]
+        kinds = (True, False)
+        own = [*self._trainable_weights, *self._non_trainable_weights]
+        own += [v for kind in kinds for v in self.own_variables(kind)]
+        return distinct([*self.gathered("weights"), *own])
 
     variables = weights
     trainable_variables = trainable_weights
     non_trainable_variables = non_trainable_weights
 
     @property
-    def losses(self) -> list[Any]:
-        """Penalties of all layers."""
-        return list(self._losses) + self._collect("losses")
-
-    @property
-    def updates(self) -> list[Any]:
-        """Ops that `fit` runs, such as those of moving averages."""
-        return (list(self._updates) + self._collect("updates")) if self.trainable else []
+    def metrics(self) -> list[Any]:
+        """The metrics of `compile`, then those of the layers; the loss is none."""
+        return distinct([*self._compiled_metrics, *super().metrics])
 
     @property
     def state_updates(self) -> list[Any]:
         """Ops that keep the states of stateful layers."""
-        return [u for layer in self._layers for u in getattr(layer, "state_updates", [])]
+        return [u for layer in self.sublayers() for u in getattr(layer, "state_updates", [])]
 
     @property
     def stateful(self) -> bool:  # type: ignore[override]
         """Whether a layer keeps its state from batch to batch."""
-        return any(getattr(layer, "stateful", False) for layer in self._layers)
+        return any(getattr(layer, "stateful", False) for layer in self.sublayers())
 
     def reset_states(self) -> None:
         """Sets the states of all stateful layers to 0."""
-        for layer in self._layers:
+        for layer in self.sublayers():
             if getattr(layer, "stateful", False):
-                layer.reset_states()  # type: ignore[attr-defined]
+                layer.reset_states()
 
     def count_params(self) -> int:
         """The number of values in all weights."""
@@ -251,10 +242,14 @@ class Model(Training, Layer):
     def summary(
         self, line_length: int | None = None, positions: Any = None, print_fn: Any = None
     ) -> None:
-        """Prints the layers with their output shapes and numbers of parameters."""
+        """Prints the layers with their output shapes and numbers of parameters.
+
+        Where layers are not in one row, with those that each is connected to. ``positions``: where
+        the columns end, as shares of the line.
+        """
         from dataflow.keras.model_summary import summary_lines
 
-        for line in summary_lines(self, line_length or 65):
+        for line in summary_lines(self, line_length, positions):
             (print_fn or print)(line)
 
     def get_config(self) -> dict[str, Any]:

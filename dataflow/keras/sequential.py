@@ -114,7 +114,7 @@ class Sequential(Model):
     @property
     def layers(self) -> list[Layer]:
         """The layers; the input is not counted."""
-        return [x for x in self._layers if not isinstance(x, InputLayer)]
+        return [x for x in self.sublayers() if not isinstance(x, InputLayer)]
 
     def predict_classes(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
         """The number of the most probable class of each example."""

@@ -1,4 +1,4 @@
-"""`compile`, `fit`, `evaluate`, `predict`."""
+"""`fit`, `evaluate`, `predict`."""
 
 from __future__ import annotations
 
@@ -7,254 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.graph import nest
 from dataflow.graph.tensor import Tensor
-from dataflow.keras import (
-    backend as K,
-    callbacks as callbacks_module,
-    losses as losses_module,
-    metrics as metrics_module,
-    optimizers,
-    training_data as data,
-)
-from dataflow.keras.base_metric import MeanMetricWrapper, Metric, weights_like
-from dataflow.ops import array
-from dataflow.ops.math import cast
-from dataflow.ops.reduce import reduce_mean
-from dataflow.ops.sources import placeholder
+from dataflow.keras import backend as K, callbacks as callbacks_module, training_data as data
+from dataflow.keras.compiling import Compiling, reached_from
+from dataflow.keras.logs import Logs
 
 
-class Logs(dict[str, Any]):
-    """Values by name; ``accuracy`` and ``acc`` are the same one, as both spellings are in use."""
-
-    def __missing__(self, key: str) -> Any:
-        for long, short in (("accuracy", "acc"), ("acc", "accuracy")):
-            if key.endswith(long):
-                other = key[: -len(long)] + short
-                if dict.__contains__(self, other):
-                    return dict.__getitem__(self, other)
-        raise KeyError(key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        try:
-            return self[key]
-        except KeyError:
-            return default
-
-
-class Training:
+class Training(Compiling):
     """The part of `Model` that trains."""
-
-    _graph: Any
-    inputs: list[Any]
-    outputs: list[Any]
-
-    def _init_training(self) -> None:
-        self.optimizer: Any = None
-        self.stop_training = False
-        self.history: Any = None
-        self.metrics_names: list[str] = []
-        self._compile_arguments: dict[str, Any] = {}
-        self._stale()
-
-    def _stale(self) -> None:
-        self._trained: Any = None
-        self._functions: dict[Any, Callable[..., Any]] = {}
-
-    # ---- compile --------------------------------------------------------------------------
-
-    def compile(
-        self,
-        optimizer: Any = "rmsprop",
-        loss: Any = None,
-        metrics: Any = None,
-        loss_weights: Any = None,
-        sample_weight_mode: Any = None,
-        weighted_metrics: Any = None,
-        target_tensors: Any = None,
-        distribute: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        """Says how to train: an optimizer, a loss, and metrics to watch, by name or object.
-
-        ``metrics=["accuracy"]`` is the accuracy that fits the loss. For several outputs, lists or
-        dicts by output name. ``weighted_metrics`` count sample weights, ``metrics`` do not;
-        ``sample_weight_mode="temporal"`` takes a weight for each step. ``target_tensors`` are
-        tensors to compare with, in place of placeholders for ``y``; the inputs must be tensors too
-        (`Input(tensor=...)`).
-
-        Raises `ValueError` for unknown names.
-        """
-        if distribute is not None:
-            raise NotImplementedError("compile(distribute=...) is not supported.")
-        if kwargs:
-            raise TypeError(f"compile: unexpected argument {next(iter(kwargs))!r}.")
-        with self._graph.as_default():
-            self.optimizer = optimizers.get(optimizer)
-        self.loss = loss
-        self._metrics, self._weighted_metrics = metrics or [], weighted_metrics or []
-        self.loss_weights = loss_weights
-        self.sample_weight_mode = sample_weight_mode
-        self._target_tensors = target_tensors
-        self._compile_arguments = {
-            "loss": loss,
-            "metrics": metrics,
-            "loss_weights": loss_weights,
-            "sample_weight_mode": sample_weight_mode,
-            "weighted_metrics": weighted_metrics,
-        }
-        for one in nest.flatten(loss) if isinstance(loss, (list, tuple, dict)) else [loss]:
-            losses_module.get(one)
-        self._stale()
-        if self.outputs:
-            with self._graph.as_default():
-                self._make_training()
-
-    def _per_output(self, value: Any, what: str) -> list[Any]:
-        names = self.output_names  # type: ignore[attr-defined]
-        if isinstance(value, dict):
-            unknown = [k for k in value if k not in names]
-            if unknown:
-                raise ValueError(
-                    f"Unknown entries in {what} dictionary: {unknown}. Only expected: {names}"
-                )
-            return [value.get(n) for n in names]
-        if isinstance(value, (list, tuple)):
-            if len(value) != len(names):
-                raise ValueError(
-                    f"When passing a list as {what}, it should have one entry per model output. "
-                    f"The model has {len(names)} outputs, but you passed {what}={value}"
-                )
-            return list(value)
-        return [value] * len(names)
-
-    def _make_training(self) -> None:
-        names = self.output_names  # type: ignore[attr-defined]
-        functions = [losses_module.get(x) for x in self._per_output(self.loss, "loss")]
-        weights = self._per_output(self.loss_weights, "loss_weights")
-        given = self._per_output(self._target_tensors, "target_tensors")
-        modes = self._per_output(self.sample_weight_mode, "sample_weight_mode")
-        watched = self._watched(self._metrics, "metrics")
-        weighted = self._watched(self._weighted_metrics, "weighted_metrics")
-        targets, sample_weights, terms, each, values, titles = [], [], [], [], [], []
-        objects: list[Any] = []
-        trained: list[str] = []
-        fed: list[str] = []
-        for number, (name, output, function, weight) in enumerate(
-            zip(names, self.outputs, functions, weights, strict=True)
-        ):
-            if function is None:
-                continue
-            trained.append(name)
-            kind = getattr(function, "__name__", getattr(function, "name", ""))
-            if given[number] is None:
-                target, sample_weight = self._placeholders(name, output, kind, modes[number])
-                targets.append(target)
-                sample_weights.append(sample_weight)
-                fed.append(name)
-            else:
-                target, sample_weight = given[number], None
-                if target.shape.ndims == 1 and output.shape.ndims == 2 and "sparse" not in kind:
-                    target = array.expand_dims(target, -1)
-            with self._graph.name_scope(f"loss/{name}_loss"):
-                raw = function.call if isinstance(function, losses_module.Loss) else function
-                term = _weighted_mean(raw(target, output), sample_weight, _mask(output))
-            each.append(term)
-            terms.append(term if weight is None else float(weight) * term)
-            mask = _mask(output)
-            for metric, counted, prefix in (
-                *((m, mask, "") for m in watched[number]),
-                *((m, _masked(sample_weight, mask), "weighted_") for m in weighted[number]),
-            ):
-                title, value, made = self._metric(metric, function, target, output, counted)
-                title = prefix + title
-                titles.append(title if len(names) == 1 else f"{name}_{title}")
-                values.append(value)
-                objects.append(made)
-        if not terms:
-            raise RuntimeError("The model has no loss to train with: compile(optimizer, loss=...).")
-        inputs = {t.op for t in self.inputs} | {t.op for t in [*targets, *sample_weights]}
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        for penalty in self.losses:  # type: ignore[attr-defined]
-            if _reached_from(penalty, inputs):
-                total = total + penalty
-        self.total_loss = total
-        named = [f"{n}_loss" for n in trained] if len(each) > 1 else []
-        self.metrics_names = ["loss", *named, *titles]
-        self.targets, self.sample_weights, self._target_names = targets, sample_weights, fed
-        self._reported = [total, *(each if named else []), *values]
-        self._metric_objects = objects
-        self._num_losses = 1 + len(named)
-        self._trained = "compiled"
-        self._train_ops: Any = None
-
-    def _placeholders(self, name: str, output: Any, kind: str, mode: Any) -> tuple[Any, Any]:
-        """What an output is compared with, and the weights of its examples (or steps)."""
-        dims = None if output.dims is None else list(output.dims)
-        if "sparse" in kind and dims is not None:
-            dims = [*dims[:-1], 1]
-        elif kind not in losses_module.BY_NAME and dims is not None:
-            dims = [None] * len(dims) if len(dims) else dims
-        if mode not in (None, "temporal"):
-            raise ValueError(f"sample_weight_mode is None or 'temporal', got {mode!r}.")
-        dtype = "int64" if "sparse" in kind else output.dtype.base_dtype
-        rank = 2 if mode == "temporal" else 1
-        return (
-            placeholder(dtype, dims, name=f"{name}_target"),
-            placeholder(K.floatx(), [None] * rank, name=f"{name}_sample_weights"),
-        )
-
-    def _watched(self, metrics: Any, what: str) -> list[list[Any]]:
-        """The metrics of each output; a flat list is for all of them."""
-        names = self.output_names  # type: ignore[attr-defined]
-        if isinstance(metrics, dict) or any(isinstance(m, (list, tuple)) for m in metrics):
-            wanted = self._per_output(metrics, what)
-            return [list(w) if isinstance(w, (list, tuple)) else [w] if w else [] for w in wanted]
-        return [list(metrics) for _ in names]
-
-    def _metric(
-        self, metric: Any, loss: Any, target: Any, output: Any, sample_weight: Any
-    ) -> tuple[str, Any, Any]:
-        """A metric's title, its value after a batch, and the object that counts it."""
-        if metric in ("acc", "accuracy", "ce", "crossentropy"):
-            title = "acc" if metric in ("acc", "accuracy") else "ce"
-            made = MeanMetricWrapper(metrics_module.of_name(metric, loss, output), title)
-        else:
-            made = metrics_module.get(metric)
-            if not isinstance(made, Metric):
-                title = getattr(made, "__name__", getattr(made, "name", "metric"))
-                function = made.call if isinstance(made, losses_module.Loss) else made
-                made = MeanMetricWrapper(function, title)
-        with self._graph.name_scope(f"metrics/{made.name}"):
-            value = made(target, output, sample_weight=sample_weight)
-        return made.name, value, made
-
-    def _make_train_operations(self) -> Any:
-        """The ops of one step, made once."""
-        if self._train_ops is None:
-            with self._graph.as_default(), self._graph.name_scope("training"):
-                weights = self.trainable_weights  # type: ignore[attr-defined]
-                if not weights:
-                    raise ValueError("Nothing to train: the model has no trainable weights.")
-                fed = {t.op for t in [*self.inputs, *self.targets, *self.sample_weights]}
-                updates = [u for u in self.updates if _reached_from(u, fed)]  # type: ignore[attr-defined]
-                steps = self.optimizer.get_updates(self.total_loss, weights)
-                self._train_ops = [*steps, *updates]
-        return self._train_ops
 
     # ---- one batch ------------------------------------------------------------------------
 
     def _function(self, kind: str) -> Callable[..., Any]:
         """A callable of arrays for this session; "train", "test" or "predict"."""
-        frozen = tuple(w.name for w in self.trainable_weights) if kind == "train" else ()  # type: ignore[attr-defined]
-        if kind == "train" and frozen != getattr(self, "_trained_names", frozen):
-            self._train_ops = None  # layers were frozen or freed since
-            self._functions.clear()
         train_ops = self._make_train_operations() if kind == "train" else []
-        if kind == "train":
-            self._trained_names = frozen
         session = K.get_session()
         found = self._functions.get((kind, id(session)))
         if found is not None:
@@ -282,7 +48,7 @@ class Training:
     def _state_operations(self) -> list[Any]:
         """What keeps the states of stateful layers, of the calls on this model's own inputs."""
         fed = {tensor.op for tensor in self.inputs}
-        return [u for u in self.state_updates if _reached_from(u, fed)]  # type: ignore[attr-defined]
+        return [u for u in self.state_updates if reached_from(u, fed)]  # type: ignore[attr-defined]
 
     def _size(self, batch_size: int | None) -> int:
         """The batch size, which the inputs' shape may fix; raises `ValueError` for another one."""
@@ -312,7 +78,7 @@ class Training:
                 Input(shape=a.shape[1:], dtype=k) for a, k in zip(arrays, kinds, strict=True)
             ]
             self._build_from_inputs(tensors if len(tensors) > 1 else tensors[0])  # type: ignore[attr-defined]
-        if self.optimizer is not None and self._trained is None and self.loss is not None:
+        if self.optimizer is not None and self._trained is None:
             self._make_training()
 
     def _standard(
@@ -452,6 +218,7 @@ class Training:
                     "samples": None if arrays is None else len(arrays[0]),
                     "batch_size": size,
                     "do_validation": has_validation,
+                    "metrics": self._reported_names(has_validation),
                 },
             )
             self.stop_training = False
@@ -481,9 +248,41 @@ class Training:
             every.on_train_end()
             return self.history
 
-    def fit_generator(self, generator: Any, steps_per_epoch: int | None = None, epochs: int = 1, **kwargs: Any) -> Any:  # fmt: skip
+    def fit_generator(
+        self,
+        generator: Any,
+        steps_per_epoch: int | None = None,
+        epochs: int = 1,
+        verbose: int = 1,
+        callbacks: Any = None,
+        validation_data: Any = None,
+        validation_steps: int | None = None,
+        validation_freq: Any = 1,
+        class_weight: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        shuffle: bool = True,
+        initial_epoch: int = 0,
+    ) -> Any:
         """As `fit` with a generator."""
-        return self.fit(generator, steps_per_epoch=steps_per_epoch, epochs=epochs, **kwargs)
+        return self.fit(
+            generator,
+            epochs=epochs,
+            verbose=verbose,
+            callbacks=callbacks,
+            validation_data=validation_data,
+            shuffle=shuffle,
+            class_weight=class_weight,
+            initial_epoch=initial_epoch,
+            steps_per_epoch=steps_per_epoch,
+            validation_steps=validation_steps,
+            validation_freq=validation_freq,
+        )
+
+    def _reported_names(self, has_validation: bool) -> list[str]:
+        names = self.metrics_names
+        return [*names, *(f"val_{name}" for name in names)] if has_validation else list(names)
 
     def _source(self, x: Any) -> Any:
         if data.is_dataset(x):
@@ -495,7 +294,7 @@ class Training:
         self._reset_metrics()
 
     def _reset_metrics(self, wanted: bool = True) -> None:
-        for metric in getattr(self, "_metric_objects", []) if wanted else []:
+        for metric in self._metric_objects if wanted else []:
             metric.reset_states()
 
     def _run(self, kind: str, stream: Any, every: Any, reset: bool = False) -> Logs:
@@ -614,8 +413,31 @@ class Training:
             results = [np.concatenate(p) for p in zip(*parts, strict=True)]
             return results[0] if len(results) == 1 else results
 
-    evaluate_generator = evaluate
-    predict_generator = predict
+    def evaluate_generator(
+        self,
+        generator: Any,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        verbose: int = 0,
+    ) -> Any:
+        """As `evaluate` with a generator."""
+        return self.evaluate(generator, steps=steps, callbacks=callbacks, verbose=verbose)
+
+    def predict_generator(
+        self,
+        generator: Any,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        verbose: int = 0,
+    ) -> Any:
+        """As `predict` with a generator."""
+        return self.predict(generator, steps=steps, callbacks=callbacks, verbose=verbose)
 
 
 def _refuse_unknown(what: str, kwargs: dict[str, Any]) -> None:
@@ -639,43 +461,3 @@ def _embeds(model: Any) -> bool:
     from dataflow.keras.layers.embeddings import Embedding
 
     return any(isinstance(layer, Embedding) for layer in model.layers)
-
-
-def _mask(output: Any) -> Any:
-    return (getattr(output, "extras", None) or {}).get("mask")
-
-
-def _masked(weights: Any, mask: Any) -> Any:
-    """Weights that are 0 where the mask is not set."""
-    if mask is None or weights is None:
-        return weights if mask is None else mask
-    return weights_like(weights, mask) * cast(mask, K.floatx())
-
-
-def _weighted_mean(values: Any, weights: Any, mask: Any) -> Any:
-    """The mean over the values that the mask leaves, each times its weight."""
-    values = cast(values, K.floatx())
-    if values.shape.ndims == 0:
-        return values
-    if mask is not None and mask.shape.ndims == values.shape.ndims:
-        kept = cast(mask, K.floatx())
-        values = values * kept / reduce_mean(kept)
-    if weights is None:
-        return reduce_mean(values)
-    return reduce_mean(values * weights_like(weights, values))
-
-
-def _reached_from(target: Any, fed: set[Any]) -> bool:
-    """Whether ``target`` needs no placeholder beyond ``fed``: it belongs to this model's graph."""
-    start = target.op if isinstance(target, Tensor) else getattr(target, "op", target)
-    stack, seen = [start], set()
-    while stack:
-        op = stack.pop()
-        if op in seen or op in fed:
-            continue
-        seen.add(op)
-        if op.type == "Placeholder":
-            return False
-        stack.extend(t.op for t in op.inputs)
-        stack.extend(op.control_inputs)
-    return True

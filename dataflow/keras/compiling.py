@@ -1,0 +1,334 @@
+"""`compile`: losses, metrics and the ops of a training step, as nodes of a model's graph."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.graph import nest
+from dataflow.graph.tensor import Tensor
+from dataflow.keras import (
+    backend as K,
+    losses as losses_module,
+    metrics as metrics_module,
+    optimizers,
+)
+from dataflow.keras.base_layer import tag_of
+from dataflow.keras.base_metric import MeanMetricWrapper, Metric, weights_like
+from dataflow.ops import array
+from dataflow.ops.math import cast
+from dataflow.ops.sources import placeholder
+
+
+@dataclasses.dataclass
+class _Trained:
+    """An output that has a loss: what it is compared with, and the loss."""
+
+    number: int
+    name: str
+    output: Any
+    function: Any
+    target: Any
+    #: None where the target is a tensor of the program's own.
+    sample_weight: Any
+    term: Any
+    #: What the loss counts among those of the other outputs.
+    share: Any
+
+    @property
+    def mask(self) -> Any:
+        return tag_of(self.output, "mask")
+
+
+class Compiling:
+    """The part of `Model` that says how to train."""
+
+    _graph: Any
+    inputs: list[Any]
+    outputs: list[Any]
+
+    #: Attributes that hold metrics and variables, and make them no parts of the model.
+    not_parts = frozenset(
+        {"_metrics", "_weighted_metrics", "_metric_objects", "_compile_arguments"}
+        | {"_collected_weights", "_compiled_metrics", "optimizer"}
+    )
+
+    def _init_training(self) -> None:
+        self.optimizer: Any = None
+        self.stop_training = False
+        self.history: Any = None
+        self.metrics_names: list[str] = []
+        self._compile_arguments: dict[str, Any] = {}
+        self._compiled_metrics: list[Any] = []
+        self._metric_objects: list[Any] = []
+        self._stale()
+
+    def _stale(self) -> None:
+        self._trained: Any = None
+        self._functions: dict[Any, Callable[..., Any]] = {}
+
+    @property
+    def run_eagerly(self) -> bool:
+        """False: models run as graphs. Setting it raises `NotImplementedError`."""
+        return False
+
+    @run_eagerly.setter
+    def run_eagerly(self, value: bool) -> None:
+        if value:
+            raise NotImplementedError(
+                "run_eagerly=True: dataflow builds graphs, as TensorFlow 1 does by default; "
+                "look at values with session.run, or print them with tf.Print."
+            )
+
+    def compile(
+        self,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
+        metrics: Any = None,
+        loss_weights: Any = None,
+        sample_weight_mode: Any = None,
+        weighted_metrics: Any = None,
+        target_tensors: Any = None,
+        distribute: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Says how to train: an optimizer, a loss, and metrics to watch, by name or object.
+
+        ``metrics=["accuracy"]`` is the accuracy that fits the loss. For several outputs, lists or
+        dicts by output name. ``weighted_metrics`` count sample weights, ``metrics`` do not;
+        ``sample_weight_mode="temporal"`` takes a weight for each step. ``target_tensors`` are
+        tensors to compare with, in place of placeholders for ``y``; the inputs must be tensors too
+        (`Input(tensor=...)`). Without a ``loss``, what `add_loss` was given is minimized, and
+        `fit` needs no ``y``.
+
+        The weights that are trained are those that are ``trainable`` now: a layer that is frozen
+        later is trained until `compile` is called again.
+
+        Raises `ValueError` for unknown names, `RuntimeError` where there is nothing to minimize.
+        """
+        if distribute is not None:
+            raise NotImplementedError("compile(distribute=...) is not supported.")
+        if kwargs.pop("run_eagerly", None):
+            self.run_eagerly = True
+        if kwargs:
+            raise TypeError(f"compile: unexpected argument {next(iter(kwargs))!r}.")
+        with self._graph.as_default():
+            self.optimizer = optimizers.get(optimizer)
+        self.loss = loss
+        self._metrics, self._weighted_metrics = metrics or [], weighted_metrics or []
+        self.loss_weights = loss_weights
+        self.sample_weight_mode = sample_weight_mode
+        self._target_tensors = target_tensors
+        self._compile_arguments = {
+            "loss": loss,
+            "metrics": metrics,
+            "loss_weights": loss_weights,
+            "sample_weight_mode": sample_weight_mode,
+            "weighted_metrics": weighted_metrics,
+        }
+        for one in nest.flatten(loss) if isinstance(loss, (list, tuple, dict)) else [loss]:
+            losses_module.get(one)
+        self._stale()
+        if self.outputs:
+            with self._graph.as_default():
+                self._make_training()
+
+    def _per_output(self, value: Any, what: str) -> list[Any]:
+        names = self.output_names  # type: ignore[attr-defined]
+        if isinstance(value, dict):
+            unknown = [k for k in value if k not in names]
+            if unknown:
+                raise ValueError(
+                    f"Unknown entries in {what} dictionary: {unknown}. Only expected: {names}"
+                )
+            return [value.get(n) for n in names]
+        if isinstance(value, (list, tuple)):
+            if len(value) != len(names):
+                raise ValueError(
+                    f"When passing a list as {what}, it should have one entry per model output. "
+                    f"The model has {len(names)} outputs, but you passed {what}={value}"
+                )
+            return list(value)
+        return [value] * len(names)
+
+    # ---- losses ---------------------------------------------------------------------------
+
+    def _make_training(self) -> None:
+        trained = self._trained_outputs()
+        fed = [t for t in trained if t.sample_weight is not None]
+        self.targets = [t.target for t in fed]
+        self.sample_weights = [t.sample_weight for t in fed]
+        self._target_names = [t.name for t in fed]
+        terms = [t.term if t.share is None else float(t.share) * t.term for t in trained]
+        sources = {t.op for t in [*self.inputs, *self.targets, *self.sample_weights]}
+        terms += [p for p in self.losses if reached_from(p, sources)]  # type: ignore[attr-defined]
+        if not terms:
+            raise RuntimeError(
+                "The model has no loss to train with: compile(optimizer, loss=...), or add_loss."
+            )
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        self.total_loss = total
+        each = [t.term for t in trained] if len(trained) > 1 else []
+        titles, values, objects = self._metrics_of(trained)
+        for metric, value in self.metric_values():  # type: ignore[attr-defined]
+            if reached_from(value, sources):
+                titles.append(metric.name)
+                values.append(value)
+                objects.append(metric)
+        named = [f"{t.name}_loss" for t in trained] if each else []
+        self.metrics_names = ["loss", *named, *titles]
+        self._reported = [total, *each, *values]
+        self._metric_objects = objects
+        self._num_losses = 1 + len(each)
+        self._collected_weights = self.trainable_weights  # type: ignore[attr-defined]
+        self._trained = "compiled"
+        self._train_ops: Any = None
+
+    def _trained_outputs(self) -> list[_Trained]:
+        """The outputs that have a loss, with new placeholders for what they are compared with."""
+        names = self.output_names  # type: ignore[attr-defined]
+        functions = [losses_module.get(x) for x in self._per_output(self.loss, "loss")]
+        shares = self._per_output(self.loss_weights, "loss_weights")
+        given = self._per_output(self._target_tensors, "target_tensors")
+        modes = self._per_output(self.sample_weight_mode, "sample_weight_mode")
+        found = []
+        for number, (name, output, function) in enumerate(
+            zip(names, self.outputs, functions, strict=True)
+        ):
+            if function is None:
+                continue
+            kind = getattr(function, "__name__", getattr(function, "name", ""))
+            target, sample_weight = given[number], None
+            if target is None:
+                target, sample_weight = self._placeholders(name, output, kind, modes[number])
+            elif target.shape.ndims == 1 and output.shape.ndims == 2 and "sparse" not in kind:
+                target = array.expand_dims(target, -1)
+            one = _Trained(
+                number, name, output, function, target, sample_weight, None, shares[number]
+            )
+            with self._graph.name_scope(f"loss/{name}_loss"):
+                one.term = _loss_of(one)
+            found.append(one)
+        return found
+
+    def _placeholders(self, name: str, output: Any, kind: str, mode: Any) -> tuple[Any, Any]:
+        """What an output is compared with, and the weights of its examples (or steps)."""
+        dims = None if output.dims is None else list(output.dims)
+        if "sparse" in kind and dims is not None:
+            dims = [*dims[:-1], 1]
+        elif kind not in losses_module.BY_NAME and dims is not None:
+            dims = [None] * len(dims) if len(dims) else dims
+        if mode not in (None, "temporal"):
+            raise ValueError(f"sample_weight_mode is None or 'temporal', got {mode!r}.")
+        dtype = "int64" if "sparse" in kind else output.dtype.base_dtype
+        rank = 2 if mode == "temporal" else 1
+        return (
+            placeholder(dtype, dims, name=f"{name}_target"),
+            placeholder(K.floatx(), [None] * rank, name=f"{name}_sample_weights"),
+        )
+
+    # ---- metrics --------------------------------------------------------------------------
+
+    def _metrics_of(self, trained: list[_Trained]) -> tuple[list[str], list[Any], list[Any]]:
+        """Titles, values after a batch, and objects of the metrics that `compile` was given."""
+        alone = len(self.outputs) == 1
+        watched = self._watched(self._metrics, "metrics")
+        weighted = self._watched(self._weighted_metrics, "weighted_metrics")
+        titles, values, objects = [], [], []
+        for one in trained:
+            for metric, counted, prefix in (
+                *((m, one.mask, "") for m in watched[one.number]),
+                *((m, _masked(one), "weighted_") for m in weighted[one.number]),
+            ):
+                title, value, made = self._metric(metric, one, counted)
+                title = prefix + title
+                titles.append(title if alone else f"{one.name}_{title}")
+                values.append(value)
+                objects.append(made)
+        self._compiled_metrics = list(objects)
+        return titles, values, objects
+
+    def _watched(self, metrics: Any, what: str) -> list[list[Any]]:
+        """The metrics of each output; a flat list is for all of them."""
+        names = self.output_names  # type: ignore[attr-defined]
+        if isinstance(metrics, dict) or any(isinstance(m, (list, tuple)) for m in metrics):
+            wanted = self._per_output(metrics, what)
+            return [list(w) if isinstance(w, (list, tuple)) else [w] if w else [] for w in wanted]
+        return [list(metrics) for _ in names]
+
+    def _metric(self, metric: Any, of: _Trained, sample_weight: Any) -> tuple[str, Any, Any]:
+        """A metric's title, its value after a batch, and the object that counts it."""
+        if metric in ("acc", "accuracy", "ce", "crossentropy"):
+            title = "acc" if metric in ("acc", "accuracy") else "ce"
+            function = metrics_module.of_name(metric, of.function, of.output)
+            made = MeanMetricWrapper(function, title)
+        else:
+            made = metrics_module.get(metric)
+            if not isinstance(made, Metric):
+                title = getattr(made, "__name__", getattr(made, "name", "metric"))
+                function = made.call if isinstance(made, losses_module.Loss) else made
+                made = MeanMetricWrapper(function, title)
+        with self._graph.name_scope(f"metrics/{made.name}"):
+            value = made(of.target, of.output, sample_weight=sample_weight)
+        return made.name, value, made
+
+    # ---- one step -------------------------------------------------------------------------
+
+    def _make_train_operations(self) -> Any:
+        """The ops of one step, made once, on the weights that could be trained at `compile`."""
+        now = {id(w) for w in self.trainable_weights}  # type: ignore[attr-defined]
+        if now != {id(w) for w in self._collected_weights} and not self._functions:
+            warnings.warn(
+                "Discrepancy between trainable weights and those at compile: `trainable` was "
+                "changed since, which takes effect when `compile` is called again.",
+                stacklevel=4,
+            )
+        if self._train_ops is None:
+            with self._graph.as_default(), self._graph.name_scope("training"):
+                if not self._collected_weights:
+                    raise ValueError("Nothing to train: the model has no trainable weights.")
+                fed = {t.op for t in [*self.inputs, *self.targets, *self.sample_weights]}
+                updates = [u for u in self.updates if reached_from(u, fed)]  # type: ignore[attr-defined]
+                steps = self.optimizer.get_updates(self.total_loss, self._collected_weights)
+                self._train_ops = [*steps, *updates]
+        return self._train_ops
+
+
+def _loss_of(one: _Trained) -> Any:
+    """The loss of an output, a scalar: weighted, without what the mask leaves out."""
+    is_object = isinstance(one.function, losses_module.Loss)
+    values = (one.function.call if is_object else one.function)(one.target, one.output)
+    weights = one.sample_weight
+    if one.mask is not None and one.mask.shape.ndims == values.shape.ndims:
+        weights = _masked(one)
+    reduction = one.function.reduction if is_object else "auto"
+    reduction = "auto" if reduction == "none" else reduction
+    return losses_module.weighted(cast(values, K.floatx()), weights, reduction)
+
+
+def _masked(one: _Trained) -> Any:
+    """The sample weights, 0 where the mask is not set."""
+    if one.mask is None:
+        return one.sample_weight
+    kept = cast(one.mask, K.floatx())
+    return kept if one.sample_weight is None else weights_like(one.sample_weight, kept) * kept
+
+
+def reached_from(target: Any, fed: set[Any]) -> bool:
+    """Whether ``target`` needs no placeholder beyond ``fed``: it belongs to this model's graph."""
+    start = target.op if isinstance(target, Tensor) else getattr(target, "op", target)
+    stack, seen = [start], set()
+    while stack:
+        op = stack.pop()
+        if op in seen or op in fed:
+            continue
+        seen.add(op)
+        if op.type == "Placeholder":
+            return False
+        stack.extend(t.op for t in op.inputs)
+        stack.extend(op.control_inputs)
+    return True
