@@ -1,11 +1,14 @@
-"""`tf.gfile`: files and folders, with TensorFlow's names and error classes."""
+"""`tf.gfile`: files and folders, with TensorFlow's names and error classes.
+
+A path is a str, bytes or `os.PathLike`; ``file:///tmp/a`` is ``/tmp/a``.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import glob as _glob
 import os
 import shutil
+import stat as stat_module
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +20,7 @@ from dataflow.errors import (
     PermissionDeniedError,
     UnknownError,
 )
+from dataflow.formats.local_paths import local_path, matching_paths
 
 _CLASSES: list[tuple[type[OSError], type[OpError]]] = [
     (FileNotFoundError, NotFoundError),
@@ -46,9 +50,8 @@ class GFile:
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
-        self._name = os.fspath(name)
-        if isinstance(self._name, bytes):
-            self._name = self._name.decode()
+        self._name = os.fsdecode(name)
+        self._path = local_path(name)
         self._mode = mode
         if mode.replace("b", "") not in ("r", "w", "a", "r+", "w+", "a+"):
             raise ValueError(f"mode is not 'r' or 'w' or 'a': {mode!r}")
@@ -57,7 +60,7 @@ class GFile:
     @property
     def name(self) -> str:
         """The path."""
-        return self._name  # type: ignore[no-any-return]
+        return self._name
 
     @property
     def mode(self) -> str:
@@ -71,7 +74,7 @@ class GFile:
                 # As in TensorFlow, line breaks are read and written as they are.
                 newline = None if encoding is None else "\n"
                 self._file = open(  # noqa: SIM115
-                    self._name, self._mode, encoding=encoding, newline=newline
+                    self._path, self._mode, encoding=encoding, newline=newline
                 )
         return self._file
 
@@ -104,7 +107,7 @@ class GFile:
     def size(self) -> int:
         """The file's size in bytes."""
         with _translated(self._name):
-            return os.path.getsize(self._name)
+            return os.path.getsize(self._path)
 
     def flush(self) -> None:
         """Writes out what is buffered."""
@@ -133,6 +136,10 @@ class GFile:
     def __next__(self) -> Any:
         return next(self._open())
 
+    def next(self) -> Any:
+        """The next line, as ``next(file)`` gives it."""
+        return next(self)
+
 
 class FastGFile(GFile):
     """The same as `GFile`; TensorFlow's variant skips locks."""
@@ -143,73 +150,79 @@ Open = GFile
 
 def Exists(filename: Any) -> bool:
     """Whether a file or folder exists."""
-    return os.path.exists(filename)
+    return os.path.exists(local_path(filename))
 
 
 def IsDirectory(dirname: Any) -> bool:
     """Whether a path is a folder."""
-    return os.path.isdir(dirname)
+    return os.path.isdir(local_path(dirname))
 
 
 def MkDir(dirname: Any) -> None:
     """Makes one folder."""
     with _translated(dirname):
-        os.mkdir(dirname)
+        os.mkdir(local_path(dirname))
 
 
 def MakeDirs(dirname: Any) -> None:
     """Makes a folder and those above it; fine when it exists."""
     with _translated(dirname):
-        os.makedirs(dirname, exist_ok=True)
+        os.makedirs(local_path(dirname), exist_ok=True)
 
 
 def Remove(filename: Any) -> None:
     """Removes a file."""
     with _translated(filename):
-        os.remove(filename)
+        os.remove(local_path(filename))
 
 
 def DeleteRecursively(dirname: Any) -> None:
     """Removes a folder and everything in it."""
     with _translated(dirname):
-        if not os.path.isdir(dirname):
-            os.stat(dirname)
-            os.remove(dirname)
+        path = local_path(dirname)
+        if not os.path.isdir(path):
+            os.stat(path)
+            os.remove(path)
         else:
-            shutil.rmtree(dirname)
+            shutil.rmtree(path)
 
 
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     """Renames; an existing target is an `AlreadyExistsError` unless ``overwrite``."""
     with _translated(newname):
-        if not overwrite and os.path.exists(newname):
+        target = local_path(newname)
+        if not overwrite and os.path.exists(target):
             raise FileExistsError(17, "file already exists", newname)
-        os.replace(oldname, newname)
+        os.replace(local_path(oldname), target)
 
 
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copies a file; an existing target is an `AlreadyExistsError` unless ``overwrite``."""
     with _translated(newpath):
-        if not overwrite and os.path.exists(newpath):
+        target = local_path(newpath)
+        if not overwrite and os.path.exists(target):
             raise FileExistsError(17, "file already exists", newpath)
-        shutil.copyfile(oldpath, newpath)
+        shutil.copyfile(local_path(oldpath), target)
 
 
 def ListDirectory(dirname: Any) -> list[str]:
     """Names in a folder."""
     with _translated(dirname):
-        return os.listdir(dirname)
+        return os.listdir(local_path(dirname))
 
 
 def Glob(filename: Any) -> list[str]:
     """Paths that match a pattern, or any of a list of patterns."""
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
-    return [path for pattern in patterns for path in sorted(_glob.glob(os.fspath(pattern)))]
+    return [path for pattern in patterns for path in matching_paths(pattern)]
 
 
 def Walk(top: Any, in_order: bool = True) -> Iterator[Any]:
     """(folder, folders in it, files in it) of everything below ``top``."""
-    return os.walk(top, topdown=in_order)
+    plain = local_path(top)
+    url = os.fsdecode(top).removesuffix(plain)
+    for folder, folders, files in os.walk(plain, topdown=in_order):
+        yield url + folder, folders, files
 
 
 class FileStatistics:
@@ -224,8 +237,8 @@ class FileStatistics:
 def Stat(filename: Any) -> FileStatistics:
     """Size and time of a file."""
     with _translated(filename):
-        found = os.stat(filename)
-        return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))
+        found = os.stat(local_path(filename))
+        return FileStatistics(found.st_size, found.st_mtime_ns, stat_module.S_ISDIR(found.st_mode))
 
 
 # The names that tf.io.gfile uses.

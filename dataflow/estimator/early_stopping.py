@@ -12,6 +12,7 @@ from dataflow import logging
 from dataflow.dtypes import bool_
 from dataflow.estimator.estimator import Estimator
 from dataflow.formats.event_files import read_events
+from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.ops.state import assign
 from dataflow.ops.variable_scope import AUTO_REUSE, get_variable, variable_scope
@@ -28,7 +29,7 @@ from dataflow.train.session_run_hook import (
 
 def read_eval_metrics(eval_dir: Any) -> dict[int, dict[str, float]]:
     """The scalars of the event files in ``eval_dir``: step -> metric -> value, in the order of the steps."""
-    folder = os.fspath(eval_dir)
+    folder = local_path(eval_dir)
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     found: dict[int, dict[str, float]] = {}
     for name in names:

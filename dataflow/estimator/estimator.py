@@ -18,6 +18,7 @@ from dataflow import errors, logging
 from dataflow.data.dataset import Dataset
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
 from dataflow.estimator.run_config import RunConfig
+from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.graph import Graph
 from dataflow.metrics.means import mean
@@ -71,7 +72,7 @@ class Estimator:
         if config is not None and not isinstance(config, RunConfig):
             raise ValueError(f"config must be an instance of RunConfig, but provided {config}.")
         config = config or RunConfig()
-        folder = None if model_dir is None else os.fspath(model_dir)
+        folder = None if model_dir is None else local_path(model_dir)
         if folder and config.model_dir and folder != config.model_dir:
             raise ValueError(
                 "`model_dir` are set both in constructor and `RunConfig`, but with different "
@@ -86,7 +87,7 @@ class Estimator:
         self._model_fn = model_fn
         self._params = dict(params) if isinstance(params, dict) else (params or {})
         if warm_start_from is not None and not isinstance(warm_start_from, WarmStartSettings):
-            warm_start_from = WarmStartSettings(os.fspath(warm_start_from))
+            warm_start_from = WarmStartSettings(local_path(warm_start_from))
         self._warm_start = warm_start_from
 
     # ---- reading --------------------------------------------------------------------------

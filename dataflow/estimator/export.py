@@ -18,6 +18,7 @@ from dataflow.estimator.export_outputs import (
     TrainOutput,
 )
 from dataflow.estimator.model_fn import ModeKeys
+from dataflow.formats.local_paths import local_path
 from dataflow.ops.parsing import parse_example
 from dataflow.ops.sources import placeholder
 
@@ -174,7 +175,7 @@ def export_estimator(
             f"No valid modes for exporting found. Got {sorted(receiver_fns)}, needed are keys of "
             f"tf.estimator.ModeKeys: {sorted(_TAGS)}."
         )
-    folder = _timestamped(os.fspath(export_dir_base))
+    folder = _timestamped(local_path(export_dir_base))
     builder = SavedModelBuilder(folder)
     for i, mode in enumerate(mode for mode in _TAGS if mode in receiver_fns):
         _add_mode(builder, estimator, mode, receiver_fns[mode], checkpoint, is_first=i == 0)

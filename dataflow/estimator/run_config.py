@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import os
 from typing import Any
 
 from dataflow.estimator.cluster_task import task_from_environment
+from dataflow.formats.local_paths import local_path
 from dataflow.runtime.config import ConfigProto
 
 _UNSET = object()
@@ -69,7 +69,7 @@ class RunConfig:
                 "RunConfig: distribution strategies belong to TensorFlow 2; use a cluster with "
                 "tf.train.replica_device_setter instead."
             )
-        self.model_dir = None if model_dir is None else os.fspath(model_dir)
+        self.model_dir = None if model_dir is None else local_path(model_dir)
         self.tf_random_seed = tf_random_seed
         self.save_summary_steps = save_summary_steps
         self.session_config = session_config

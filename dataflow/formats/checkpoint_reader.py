@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
+from dataflow.formats.local_paths import local_path
 from dataflow.formats.safetensors_store import list_arrays, read_arrays, write_arrays
 from dataflow.formats.tensor_bundle import TensorBundleReader, is_tensor_bundle
 
@@ -26,7 +27,7 @@ Path = str | os.PathLike[str]
 
 def arrays_path(prefix: Path) -> str:
     """The file with the arrays of our checkpoint ``prefix``."""
-    text = os.fspath(prefix)
+    text = local_path(prefix)
     return text if text.endswith(SUFFIX) else text + SUFFIX
 
 
@@ -37,9 +38,9 @@ def checkpoint_files(prefix: Path) -> list[str]:
         return [path]
     if not is_tensor_bundle(prefix):
         return []
-    folder, name = os.path.split(os.path.abspath(os.fspath(prefix)))
+    folder, name = os.path.split(os.path.abspath(local_path(prefix)))
     shards = [f for f in os.listdir(folder) if f.startswith(name + ".data-")]
-    return [os.fspath(prefix) + ".index", *sorted(os.path.join(folder, f) for f in shards)]
+    return [local_path(prefix) + ".index", *sorted(os.path.join(folder, f) for f in shards)]
 
 
 class Part:
@@ -113,7 +114,7 @@ class CheckpointReader:
     """
 
     def __init__(self, prefix: Path) -> None:
-        self._prefix = os.fspath(prefix)
+        self._prefix = local_path(prefix)
         self._bundle: TensorBundleReader | None = None
         self._path = arrays_path(prefix)
         if os.path.isfile(self._path):

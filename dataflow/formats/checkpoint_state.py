@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from dataflow.errors import DataLossError
 from dataflow.formats.atomic_files import write_atomically
+from dataflow.formats.local_paths import local_path
 
 DEFAULT_FILENAME = "checkpoint"
 
@@ -48,7 +49,7 @@ def write_checkpoint_state(
     moved; TensorFlow reads both. Relative paths always are, as a reader of the file takes them so.
     The latest path is added to all paths if it is missing there.
     """
-    directory = os.fspath(directory)
+    directory = local_path(directory)
 
     def stored(path: str) -> str:
         if not os.path.isabs(path):
@@ -86,7 +87,7 @@ def read_checkpoint_state(
     Raises `DataLossError`, naming file and line, for a file that is no CheckpointState, and
     `ValueError` for one that names no checkpoint.
     """
-    directory = os.fspath(directory)
+    directory = local_path(directory)
     path = os.path.join(directory, latest_filename or DEFAULT_FILENAME)
     try:
         with open(path, encoding="utf-8") as opened:

@@ -15,6 +15,7 @@ import threading
 import time
 from typing import Any
 
+from dataflow.formats.local_paths import local_path
 from dataflow.formats.record_files import TFRecordWriter
 from dataflow.formats.summary_protos import parse_summary
 
@@ -38,7 +39,7 @@ class EventFileWriter:
         flush_secs: float = 120,
         filename_suffix: str | None = None,
     ) -> None:
-        self._logdir = os.fspath(logdir)
+        self._logdir = local_path(logdir)
         self._max_queue = max_queue
         self._flush_secs = flush_secs
         self._suffix = filename_suffix or ""

@@ -22,6 +22,7 @@ from dataflow.errors import (
 )
 from dataflow.formats.compression import max_unpacked_bytes, too_large, unpacked_file
 from dataflow.formats.crc32c import masked_crc32c
+from dataflow.formats.local_paths import local_path
 
 _LENGTH = struct.Struct("<Q")
 _CRC = struct.Struct("<I")
@@ -49,15 +50,38 @@ class TFRecordOptions:
     """How a TFRecord file is compressed.
 
     ``compression_type`` is a `TFRecordCompressionType`, or one of ``""``, ``"ZLIB"``, ``"GZIP"``;
-    ``compression_level`` is 0 to 9, or -1 for the library's choice. TensorFlow's other settings of
-    zlib only change speed and size, and are not taken.
+    ``compression_level`` is 0 to 9, or -1 for the library's choice. ``window_bits`` (9 to 15),
+    ``mem_level`` (1 to 9) and ``compression_strategy`` are zlib's, and count for ``"ZLIB"``. The sizes of
+    buffers, ``flush_mode`` and ``compression_method`` (deflate is the only one) change no file.
+
+    Raises `ValueError` for a compression that there is not.
     """
 
     def __init__(
-        self, compression_type: int | str | None = None, compression_level: int | None = None
+        self,
+        compression_type: Any = None,
+        flush_mode: int | None = None,
+        input_buffer_size: int | None = None,
+        output_buffer_size: int | None = None,
+        window_bits: int | None = None,
+        compression_level: int | None = None,
+        compression_method: int | None = None,
+        mem_level: int | None = None,
+        compression_strategy: int | None = None,
     ) -> None:
-        self.compression_type = compression_name(compression_type)
-        self.compression_level = -1 if compression_level is None else compression_level
+        try:
+            compression_name(compression_type)
+        except InvalidArgumentError as error:
+            raise ValueError(error.message) from error
+        self.compression_type = compression_type
+        self.flush_mode = flush_mode
+        self.input_buffer_size = input_buffer_size
+        self.output_buffer_size = output_buffer_size
+        self.window_bits = window_bits
+        self.compression_level = compression_level
+        self.compression_method = compression_method
+        self.mem_level = mem_level
+        self.compression_strategy = compression_strategy
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
@@ -68,7 +92,7 @@ class TFRecordOptions:
 def compression_name(compression: Any) -> str:
     """``""``, ``"ZLIB"`` or ``"GZIP"``; raises `InvalidArgumentError` for anything else."""
     if isinstance(compression, TFRecordOptions):
-        return compression.compression_type
+        compression = compression.compression_type
     if compression is None:
         return ""
     if compression in _NAMES:
@@ -90,8 +114,9 @@ class TFRecordWriter:
     """
 
     def __init__(self, path: Path, options: Any = None) -> None:
-        self._path = os.fspath(path)
-        level = options.compression_level if isinstance(options, TFRecordOptions) else -1
+        self._path = local_path(path)
+        settings = options if isinstance(options, TFRecordOptions) else TFRecordOptions()
+        level = -1 if settings.compression_level is None else settings.compression_level
         name = compression_name(options)
         try:
             raw = open(self._path, "wb")  # noqa: SIM115  (closed by close)
@@ -101,7 +126,7 @@ class TFRecordWriter:
         if name == "GZIP":
             self._files.insert(0, gzip.GzipFile("", "wb", 9 if level < 0 else level, raw, 0))
         elif name == "ZLIB":
-            self._files.insert(0, _ZlibWriter(raw, level))
+            self._files.insert(0, _ZlibWriter(raw, level, settings))
 
     def write(self, record: bytes) -> None:
         """Append a record; `TypeError` for anything but bytes."""
@@ -139,9 +164,15 @@ class TFRecordWriter:
 
 
 class _ZlibWriter:
-    def __init__(self, file: IO[bytes], level: int) -> None:
+    def __init__(self, file: IO[bytes], level: int, settings: TFRecordOptions) -> None:
         self._file = file
-        self._compress = zlib.compressobj(level)
+        self._compress = zlib.compressobj(
+            level,
+            zlib.DEFLATED,
+            settings.window_bits or zlib.MAX_WBITS,
+            settings.mem_level or zlib.DEF_MEM_LEVEL,
+            settings.compression_strategy or zlib.Z_DEFAULT_STRATEGY,
+        )
 
     def write(self, data: bytes) -> None:
         self._file.write(self._compress.compress(data))
@@ -167,7 +198,7 @@ def tf_record_iterator(path: Path, options: Any = None) -> Iterator[bytes]:
             have been given out.
     """
     name = compression_name(options)
-    return _records(os.fspath(path), name)
+    return _records(local_path(path), name)
 
 
 def _records(path: str, compression: str) -> Iterator[bytes]:

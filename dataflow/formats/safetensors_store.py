@@ -28,6 +28,7 @@ from dataflow.errors import (
     UnimplementedError,
 )
 from dataflow.formats.atomic_files import replace_with
+from dataflow.formats.local_paths import local_path
 
 _METADATA = "__metadata__"
 _OURS = "dataflow"
@@ -123,7 +124,7 @@ def write_arrays(
     text += b" " * (-len(text) % 8)
     if len(text) > _MAX_HEADER_BYTES:
         raise InvalidArgumentError(
-            message=f"{os.fspath(path)}: the names and shapes of {len(stored)} arrays take {len(text):,} bytes; "
+            message=f"{local_path(path)}: the names and shapes of {len(stored)} arrays take {len(text):,} bytes; "
             f"a safetensors file has room for {_MAX_HEADER_BYTES:,}. Save them in several files."
         )
 
@@ -133,7 +134,7 @@ def write_arrays(
             for name in order:
                 opened.write(_raw(stored[name]))
 
-    replace_with(os.fspath(path), write)
+    replace_with(local_path(path), write)
 
 
 def _raw(array: _Array) -> Any:
@@ -174,13 +175,13 @@ def _encode(name: str, array: _Array, kind: str) -> _Array:
 def list_arrays(path: Path) -> dict[str, ArrayInfo]:
     """Names, dtypes and shapes of the arrays in a file, without reading them; raises as
     `read_arrays`."""
-    header = _Header.read(os.fspath(path))
+    header = _Header.read(local_path(path))
     return {name: header.info(name) for name in header.places}
 
 
 def read_metadata(path: Path) -> dict[str, str]:
     """The text that `write_arrays` was given as metadata, or another writer's."""
-    metadata = dict(_Header.read(os.fspath(path)).metadata)
+    metadata = dict(_Header.read(local_path(path)).metadata)
     metadata.pop(_OURS, None)
     return metadata
 
@@ -195,7 +196,7 @@ def read_arrays(path: Path, names: Iterable[str] | None = None) -> dict[str, _Ar
         DataLossError: the file is truncated, damaged, or no safetensors file.
         UnimplementedError: an array has a dtype that NumPy cannot hold.
     """
-    path = os.fspath(path)
+    path = local_path(path)
     header = _Header.read(path)
     wanted = list(header.places) if names is None else list(names)
     missing = [name for name in wanted if name not in header.places]

@@ -18,6 +18,7 @@ import numpy as np
 
 from dataflow.errors import DataLossError, NotFoundError, UnimplementedError
 from dataflow.formats.crc32c import crc32c, mask
+from dataflow.formats.local_paths import local_path
 from dataflow.formats.protobuf_wire import BYTES, VARINT, WireError, fields, read_varint, signed
 from dataflow.formats.sstable import read_table
 
@@ -70,7 +71,7 @@ class _Entry:
 
 def is_tensor_bundle(prefix: str | os.PathLike[str]) -> bool:
     """Whether TensorFlow's Saver wrote a checkpoint under this prefix."""
-    return os.path.isfile(os.fspath(prefix) + ".index")
+    return os.path.isfile(local_path(prefix) + ".index")
 
 
 class TensorBundleReader:
@@ -85,7 +86,7 @@ class TensorBundleReader:
     """
 
     def __init__(self, prefix: str | os.PathLike[str]) -> None:
-        self._prefix = os.fspath(prefix).removesuffix(".index")
+        self._prefix = local_path(prefix).removesuffix(".index")
         path = self._prefix + ".index"
         if not os.path.isfile(path):
             raise NotFoundError(

@@ -15,6 +15,8 @@ class _Stacks(threading.local):
     def __init__(self) -> None:
         self.graphs: list[Graph] = []
         self.sessions: list[Any] = []
+        #: False once an InteractiveSession was made, which may be closed in any order.
+        self.sessions_nest = True
 
 
 _stacks = _Stacks()
@@ -68,14 +70,25 @@ def default_session() -> Any:
     return sessions[-1] if sessions else None
 
 
-def push_session(session: Any) -> None:
-    """Makes ``session`` the default of this thread until `pop_session`."""
+def push_session(session: Any, nests: bool = True) -> None:
+    """Makes ``session`` the default of this thread until `pop_session`.
+
+    One that does not nest (an InteractiveSession) lets all of this thread go in any order.
+    """
+    if not nests:
+        _stacks.sessions_nest = False
     _stacks.sessions.append(session)
 
 
 def pop_session(session: Any) -> None:
-    """Takes ``session`` off the stack, wherever it stands (an InteractiveSession may be below)."""
-    _remove_last(_stacks.sessions, session)
+    """Takes ``session`` off the stack; raises `AssertionError` where one entered later is on it."""
+    sessions = _stacks.sessions
+    if _stacks.sessions_nest and session in sessions and sessions[-1] is not session:
+        raise AssertionError(
+            f"Nesting violated for default stack of {type(session)} objects: the block of a session "
+            "that became the default later is still open. Leave the inner one first; `with` does."
+        )
+    _remove_last(sessions, session)
 
 
 def push_graph(graph: Graph) -> None:

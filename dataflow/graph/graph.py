@@ -420,7 +420,8 @@ class Graph:
         """Pins nodes made inside the block; inner blocks complete and override outer ones.
 
         Takes a device name, a `DeviceSpec`, a function from `Operation` to a device name, or
-        ``None``, which drops all outer devices. Raises `ValueError` for a name it cannot read.
+        ``None``, which drops all outer devices. Raises `ValueError` for a name it cannot read, and
+        `RuntimeError` where a block is left before one inside it.
         """
         spec = device_name_or_function
         if isinstance(spec, DeviceSpec):
@@ -434,11 +435,16 @@ class Graph:
                 f"tf.device takes a device name, a function or None, got {type(spec).__name__}."
             )
         saved = (self.device_stack, self.current_device, self._device_is_dynamic)
-        self.device_stack = [*self.device_stack, spec]
+        self.device_stack = mine = [*self.device_stack, spec]
         self._refresh_device()
         try:
             yield
         finally:
+            if self.device_stack is not mine:
+                raise RuntimeError(
+                    "Exiting device scope without proper scope nesting: a tf.device block that was "
+                    "entered later is still open. Leave the inner one first; `with` does."
+                )
             self.device_stack, self.current_device, self._device_is_dynamic = saved
 
     def _refresh_device(self) -> None:

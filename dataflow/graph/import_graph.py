@@ -19,7 +19,7 @@ from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import normalize_attr
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import all_ops, get_op
-from dataflow.graph.serialize import attr_value
+from dataflow.graph.serialize import PRODUCER, attr_value
 from dataflow.graph.tensor import Tensor
 
 _BACK_EDGES = frozenset({"NextIteration", "RefNextIteration"})
@@ -82,6 +82,7 @@ def import_graph_def(
         raise TypeError(
             f"Argument `graph_def` must be a GraphDef proto. Got {type(graph_def).__name__}."
         )
+    _check_versions(graph_def.versions)
     mapped = {_split(k): v for k, v in (input_map or {}).items() if not k.startswith("^")}
     nodes: dict[str, _Node] = {}
     for proto in graph_def.node:
@@ -108,6 +109,19 @@ def import_graph_def(
         graph.remove_from(before)
         raise
     return _returned(return_elements, made, mapped)
+
+
+def _check_versions(versions: Any) -> None:
+    if versions.min_consumer > PRODUCER:
+        raise ValueError(
+            f"GraphDef min consumer version {versions.min_consumer} above current version {PRODUCER} "
+            "for TensorFlow 1.15, whose graphs this engine reads. Write the graph for an older version."
+        )
+    if PRODUCER in versions.bad_consumers:
+        raise ValueError(
+            f"GraphDef disallows consumer version {PRODUCER}. Please upgrade its program: the graph "
+            "says that this version reads it wrongly."
+        )
 
 
 def _add_all(

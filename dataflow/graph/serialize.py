@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow.dtypes import DType, as_dtype
+from dataflow.formats.local_paths import local_path
 from dataflow.graph.function_def import LibraryFunction, add_library, is_function, library_name
 from dataflow.graph.tensor_proto import array_to_proto, proto_to_array, shape_to_proto
 from dataflow.shapes import as_dims
@@ -138,12 +139,13 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
         data = text_format.MessageToString(proto).encode()
     else:
         data = proto.SerializeToString()
-    os.makedirs(logdir or ".", exist_ok=True)
-    path = os.path.join(logdir, name)
+    folder = local_path(logdir)
+    os.makedirs(folder or ".", exist_ok=True)
+    path = os.path.join(folder, name)
     from dataflow.formats.atomic_files import write_atomically
 
     write_atomically(path, data)
-    return path
+    return os.path.join(logdir, name)
 
 
 def attr_value(proto: Any, library: dict[str, Any] | None = None) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.formats.local_paths import local_path
 from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.philox import Stream, stream_of, uniform
 from dataflow.kernels.registry import kernel
@@ -257,7 +258,7 @@ def learned_unigram_sampler_kernel(
 def _counts_of_file(path: str) -> list[float]:
     """The last column of a CSV file, one line for each class."""
     try:
-        with open(path, encoding="utf-8") as lines:
+        with open(local_path(path), encoding="utf-8") as lines:
             return [float(line.strip().rsplit(",", 1)[-1]) for line in lines if line.strip()]
     except OSError as e:
         raise _bad(f"cannot read the vocabulary file {path!r}: {e}") from e

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.formats.local_paths import local_path
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text, texts
@@ -28,7 +29,7 @@ def save_v2_kernel(
 ) -> None:
     from dataflow.formats.checkpoint_reader import write_checkpoint
 
-    path = text(prefix)
+    path = local_path(text(prefix))
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder) and os.path.isdir(os.path.dirname(folder)):
         os.makedirs(folder, exist_ok=True)

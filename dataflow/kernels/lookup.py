@@ -11,6 +11,7 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.errors import FailedPreconditionError, NotFoundError
+from dataflow.formats.local_paths import local_path
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, parse_number, strings, text_array
 
@@ -198,7 +199,7 @@ def initialize_table_from_text_file_kernel(
 ) -> None:
     path = one(filename).decode()
     try:
-        with open(path, "rb") as file:
+        with open(local_path(path), "rb") as file:
             lines = file.read().split(b"\n")
     except OSError as e:
         raise NotFoundError(None, None, f"{path}: {e.strerror}") from e

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import threading
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from dataflow.errors import (
     PermissionDeniedError,
 )
 from dataflow.formats.compression import unpack
+from dataflow.formats.local_paths import local_path, matching_paths
 from dataflow.formats.record_files import compression_name, tf_record_iterator
 from dataflow.kernels.located_lines import text_lines
 from dataflow.kernels.registry import kernel
@@ -39,7 +39,7 @@ def _scalar(data: bytes) -> Any:
 def read_bytes(path: str) -> bytes:
     """The contents of a file; errors as TensorFlow's classes."""
     try:
-        with open(path, "rb") as file:
+        with open(local_path(path), "rb") as file:
             return file.read()
     except FileNotFoundError as e:
         raise NotFoundError(None, None, f"{path}; No such file or directory") from e
@@ -115,7 +115,7 @@ class Lines(Reader):
 
     def open(self, path: str) -> Iterator[tuple[str, bytes]]:
         try:
-            file = open(path, "rb")  # noqa: SIM115  (closed below, when the generator ends)
+            file = open(local_path(path), "rb")  # noqa: SIM115  (closed below, when the generator ends)
         except OSError:
             read_bytes(path)  # raises the right error
             raise
@@ -233,7 +233,7 @@ def read_file_kernel(xp: Any, filename: Any) -> Any:
 
 @kernel("WriteFile", cpu_only=_REASON)
 def write_file_kernel(xp: Any, filename: Any, contents: Any) -> tuple[()]:
-    path = _text(filename)
+    path = local_path(_text(filename))
     folder = os.path.dirname(path)
     if folder:
         os.makedirs(folder, exist_ok=True)
@@ -248,7 +248,7 @@ def matching_files_kernel(xp: Any, pattern: Any) -> Any:
     found: set[str] = set()
     for item in np.asarray(pattern, object).reshape(-1):
         text = item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)
-        found.update(glob.glob(text))
+        found.update(matching_paths(text))
     names = sorted(found)
     out = np.empty(len(names), object)
     out[:] = [n.encode("utf-8", "surrogateescape") for n in names]

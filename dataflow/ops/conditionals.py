@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import assert_same_structure, flatten, pack_like
@@ -15,6 +16,10 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import control_flow
 from dataflow.ops.composites import expand
 from dataflow.ops.control_flow_context import CondContext, entered
+from dataflow.ops.indexed_slices import IndexedSlices
+
+#: Slices whose indices have both in the branches of a conditional get the wider one.
+_INDEX_TYPES = {dtypes.int32, dtypes.int64}
 
 
 def cond(
@@ -67,6 +72,7 @@ def cond(
 
 def _build_cond(graph: Any, pred: Tensor, true_fn: Any, false_fn: Any, strict: bool) -> Any:
     from dataflow.ops.array import identity
+    from dataflow.ops.casts import cast
 
     on_false, on_true = control_flow.switch(pred, pred)
     pivot_true = identity(on_true, name="switch_t")
@@ -77,6 +83,10 @@ def _build_cond(graph: Any, pred: Tensor, true_fn: Any, false_fn: Any, strict: b
     context_true = CondContext(graph, pred_id, pivot_true, 1)
     context_false = CondContext(graph, pred_id, pivot_false, 0)
     context_true.sibling, context_false.sibling = context_false, context_true
+    for context in (context_true, context_false):
+        context.name = graph.unique_name("cond_text")
+        if context.outer is None:  # nested ones are written with it
+            graph.add_to_collection(GraphKeys.COND_CONTEXT, context)
     true_original, true_leaves = _build_branch(graph, context_true, true_fn, strict, "true_fn")
     false_original, false_leaves = _build_branch(graph, context_false, false_fn, strict, "false_fn")
     if true_original is None and false_original is None:
@@ -98,7 +108,9 @@ def _build_cond(graph: Any, pred: Tensor, true_fn: Any, false_fn: Any, strict: b
             f"Incompatible return types of true_fn and false_fn in {graph.get_name_scope()!r}: {e}"
         ) from e
     results = []
-    for leaf_true, leaf_false in zip(true_leaves, false_leaves, strict=True):
+    for leaf_true, leaf_false, flat_true in zip(
+        true_leaves, false_leaves, flatten(true_original), strict=True
+    ):
         tensors_true, rebuild = leaf_true
         tensors_false, _ = leaf_false
         if len(tensors_true) != len(tensors_false):
@@ -108,6 +120,8 @@ def _build_cond(graph: Any, pred: Tensor, true_fn: Any, false_fn: Any, strict: b
             )
         merged = []
         for a, b in zip(tensors_true, tensors_false, strict=True):
+            if isinstance(flat_true, IndexedSlices) and {a.dtype, b.dtype} == _INDEX_TYPES:
+                a, b = cast(a, dtypes.int64), cast(b, dtypes.int64)
             if a.dtype.base_dtype is not b.dtype.base_dtype:
                 raise ValueError(
                     "Outputs of true_fn and false_fn must have the same type(s). "

@@ -125,6 +125,15 @@ class Context:
         self.values: set[Tensor] = set()
         self.external: dict[Tensor, Tensor] = {}
         self.name = ""
+        self.nested: list[Context] = []
+        if self.outer is not None:
+            self.outer.nested.append(self)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """A ``CondContextDef`` or ``WhileContextDef``; None for one outside ``export_scope``."""
+        from dataflow.ops.control_flow_defs import context_def
+
+        return context_def(self, export_scope)
 
     @property
     def while_context(self) -> WhileContext | None:
@@ -228,8 +237,8 @@ class CondContext(Context):
         self.pivot = pivot
         self.branch = branch
         self.sibling: CondContext | None = None
-        self.name = pivot.op.name
         self.values.update((pred, pivot))
+        self.external[pred] = pred
 
     def pivot_op(self) -> Operation:
         """The ``switch_t`` or ``switch_f`` node."""
@@ -243,6 +252,7 @@ class CondContext(Context):
         if self.outer is not None:
             result = self.outer.add_value(tensor)
             self.values.add(result)
+            self.external[result] = result
         with in_context(self.graph, None):
             result = control_flow.switch_beside(result, self.pred)[self.branch]
         op = result.op
@@ -269,7 +279,10 @@ class CondContext(Context):
 
 
 class WhileContext(Context):
-    """A loop. ``pivot`` is its LoopCond; ``grad_state`` is set when it is a gradient's loop."""
+    """A loop. ``pivot`` is its LoopCond; ``grad_state`` is set when it is a gradient's loop.
+
+    ``frame_name``: the frame of a loop that is in the graph already; by default a new, unique one.
+    """
 
     is_while = True
 
@@ -282,9 +295,10 @@ class WhileContext(Context):
         swap_memory: bool = False,
         maximum_iterations: Tensor | None = None,
         grad_state: Any = None,
+        frame_name: str | None = None,
     ) -> None:
         super().__init__(graph)
-        self.name = graph.unique_name(name)
+        self.name = graph.unique_name(name) if frame_name is None else frame_name
         self.parallel_iterations = parallel_iterations
         self.back_prop = back_prop
         self.swap_memory = swap_memory

@@ -95,9 +95,10 @@ def _restore(graph: Any, frame: Frame, outer: Context | None) -> None:
 def _context_of(graph: Any, frame: Frame, outer: Context | None) -> WhileContext:
     with in_context(graph, outer):
         context = WhileContext(
-            graph, parallel_iterations=frame.enters[0].attrs["parallel_iterations"]
+            graph,
+            parallel_iterations=frame.enters[0].attrs["parallel_iterations"],
+            frame_name=frame.name,
         )
-    context.name = frame.name
     for op in frame.nodes:
         op.control_flow_context = context
         kind = op.op_def.control_flow

@@ -452,13 +452,29 @@ def _padded_dims(input: Tensor, paddings: Tensor) -> Dims:
         )
     known = static_value(paddings)
     if known is None:
-        return (None,) * len(input.dims)
-    if (known < 0).any():
+        added = _added_sizes(paddings) or (None,) * len(input.dims)
+    elif (known < 0).any():
         raise ValueError(f"paddings must not be negative, got {known.tolist()}")
+    else:
+        added = [int(b) + int(a) for b, a in known]
     return tuple(
-        None if d is None else d + int(b) + int(a)
-        for d, (b, a) in zip(input.dims, known, strict=True)
+        None if d is None or more is None else d + more
+        for d, more in zip(input.dims, added, strict=True)
     )
+
+
+def _added_sizes(paddings: Tensor) -> list[int | None] | None:
+    """What each row of ``paddings`` adds, for a stack of rows of which some are known."""
+    if paddings.op.type != "Pack" or paddings.op.attrs["axis"] != 0:
+        return None
+    added: list[int | None] = []
+    for row in paddings.op.inputs:
+        pair = static_value(row)
+        if pair is None and row.op.type == "Pack":
+            pair = [static_value(size) for size in row.op.inputs]
+        unknown = pair is None or any(size is None for size in pair)
+        added.append(None if unknown else int(sum(pair)))
+    return added
 
 
 @define_op("Pad", "input: T, paddings: Tpaddings -> output: T", Tpaddings=INDEX)

@@ -430,6 +430,11 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
                 try:
                     yield new
                 finally:
+                    if _current_scope(graph).scope is not new:
+                        raise RuntimeError(
+                            "Improper nesting of variable_scope: a scope that was entered later than "
+                            f"{new.name!r} is still open. Leave the inner one first; `with` does."
+                        )
                     _current_scope(graph).scope = old
                     if counts is not None:
                         store.scope_counts.clear()

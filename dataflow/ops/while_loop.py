@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow import shapes
 from dataflow.errors import DTypeError
+from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import assert_same_structure, flatten, is_nested
@@ -72,6 +73,8 @@ def while_loop(
             swap_memory=swap_memory,
             maximum_iterations=maximum,
         )
+        if context.outer is None:  # nested ones are written with it
+            graph.add_to_collection(GraphKeys.WHILE_CONTEXT, context)
         result = _build(graph, context, cond, body, loop_vars, shape_invariants)
         if maximum is not None:
             return result[1]

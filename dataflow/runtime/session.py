@@ -505,7 +505,7 @@ class InteractiveSession(BaseSession):
         self._explicit_graph = graph
         if graph is not None:
             push_graph(graph)
-        push_session(self)
+        push_session(self, nests=False)
 
     def close(self) -> None:
         """Closes the session and stops it from being the default."""

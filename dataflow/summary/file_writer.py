@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 from dataflow.formats.event_files import EventFileWriter, new_event
+from dataflow.formats.local_paths import local_path
 from dataflow.formats.summary_protos import parse_summary
 from dataflow.graph.default_stacks import default_graph
 
@@ -136,9 +137,8 @@ class FileWriterCache:
     @classmethod
     def get(cls, logdir: Any) -> FileWriter:
         """The writer of a folder, made if need be, with the default graph in it."""
-        import os
 
-        key = os.fspath(logdir)
+        key = local_path(logdir)
         with cls._lock:
             if key not in cls._cache:
                 cls._cache[key] = FileWriter(key, graph=default_graph())

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.formats.atomic_files import write_atomically
+from dataflow.formats.local_paths import local_path
 
 CONFIG_FILENAME = "projector_config.pbtxt"
 
@@ -38,7 +39,7 @@ def visualize_embeddings(logdir: Any, config: Any) -> None:
     folder = logdir.get_logdir() if hasattr(logdir, "get_logdir") else logdir
     if folder is None:
         raise ValueError("Expected logdir to be a path, but got None")
-    folder = os.fspath(folder)
+    folder = local_path(folder)
     stored = type(config)()
     stored.CopyFrom(config)
     for embedding in stored.embeddings:

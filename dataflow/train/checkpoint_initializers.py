@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.formats.local_paths import local_path
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.array import gather, transpose, where
 from dataflow.ops.checkpoint import restore_v2
@@ -40,7 +40,7 @@ class VocabInfo(NamedTuple):
 
 def _words(path: Any, size: int) -> list[bytes]:
     """The first ``size`` lines of a file (-1: all of them)."""
-    with open(os.fspath(path), "rb") as file:
+    with open(local_path(path), "rb") as file:
         words = file.read().splitlines()
     if size > len(words):
         raise ValueError(f"{path} has {len(words)} words, fewer than {size}")

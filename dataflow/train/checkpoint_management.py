@@ -14,12 +14,13 @@ from dataflow.formats.checkpoint_state import (
     read_checkpoint_state,
     write_checkpoint_state,
 )
+from dataflow.formats.local_paths import local_path
 
 Path = str | os.PathLike[str]
 
 
 def _text(path: Any) -> str:
-    return os.fsdecode(path)
+    return local_path(path)
 
 
 def get_checkpoint_state(

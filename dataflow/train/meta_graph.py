@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from dataflow.formats.atomic_files import write_atomically
+from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.import_graph import import_graph_def
 from dataflow.graph.op_signature import normalize_attr
 from dataflow.graph.registry import get_op
 from dataflow.graph.serialize import set_attr
+from dataflow.ops.control_flow_defs import COLLECTIONS as CONTEXT_COLLECTIONS
 from dataflow.ops.variables import Variable
 
 #: Collections whose items are variables, written as ``VariableDef``.
@@ -84,10 +86,11 @@ def export_meta_graph(
             data = text_format.MessageToString(meta).encode()
         else:
             data = meta.SerializeToString()
-        folder = os.path.dirname(os.fspath(filename))
+        path = local_path(filename)
+        folder = os.path.dirname(path)
         if folder:
             os.makedirs(folder, exist_ok=True)
-        write_atomically(os.fspath(filename), data)
+        write_atomically(path, data)
     return meta
 
 
@@ -166,7 +169,7 @@ def _write_collection(meta: Any, key: str, items: list[Any], scope: str | None) 
                 names = [n[len(prefix) :] for n in names if n.startswith(prefix)]
             target.node_list.value.extend(names)
     except (AttributeError, TypeError, ValueError, NotImplementedError):
-        # Python objects (contexts of loops, functions): they mean nothing in another process.
+        # Python objects, such as functions: they mean nothing in another process.
         del meta.collection_def[key]
 
 
@@ -182,7 +185,7 @@ def _registered() -> dict[str, Any]:
     from dataflow.train.saver import Saver
 
     registered[GraphKeys.SAVERS] = Saver
-    return registered
+    return {**registered, **CONTEXT_COLLECTIONS}
 
 
 def read_meta_graph_file(path: str) -> Any:
@@ -194,6 +197,7 @@ def read_meta_graph_file(path: str) -> Any:
     from google.protobuf.message import DecodeError
     from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 
+    path = local_path(path)
     if not os.path.isfile(path):
         raise OSError(f"File {path} does not exist.")
     with open(path, "rb") as opened:
@@ -288,11 +292,16 @@ def _read_collection(
     elif kind == "bytes_list" and key in _registered():
         rebuild = _registered()[key]
         for value in values:
-            graph.add_to_collection(key, rebuild.from_proto(value, import_scope=scope))
+            item = rebuild.from_proto(value, import_scope=scope)
+            if item is not None:
+                graph.add_to_collection(key, item)
     elif kind == "node_list":
         for value in values:
             name = f"{scope}/{value}" if scope else value
             graph.add_to_collection(key, graph.as_graph_element(name))
     else:
         for value in values:
+            if scope and isinstance(value, bytes):  # texts count as names, as in TensorFlow
+                with contextlib.suppress(UnicodeDecodeError):
+                    value = f"{scope}/{value.decode()}"
             graph.add_to_collection(key, value)

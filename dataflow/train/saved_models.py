@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dataflow.formats.atomic_files import write_atomically
+from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.static_value import static_value
@@ -156,7 +157,7 @@ class SavedModelBuilder:
     """
 
     def __init__(self, export_dir: Any) -> None:
-        self._export_dir = os.fspath(export_dir)
+        self._export_dir = local_path(export_dir)
         if os.path.isdir(self._export_dir) and os.listdir(self._export_dir):
             raise AssertionError(
                 f"Export directory {self._export_dir} already exists, and isn't empty. Please choose "
@@ -258,7 +259,7 @@ class SavedModelBuilder:
         value = static_value(tensor)
         if value is None:
             raise TypeError(f"Asset filepath tensor {tensor.name!r} must be a constant string.")
-        source = os.fsdecode(value.reshape(-1)[0])
+        source = local_path(value.reshape(-1)[0])
         folder = os.path.join(self._export_dir, ASSETS_FOLDER)
         os.makedirs(folder, exist_ok=True)
         name = os.path.basename(source)
@@ -306,7 +307,7 @@ def simple_save(
 
 def maybe_saved_model_directory(export_dir: Any) -> bool:
     """Whether the folder holds a SavedModel."""
-    folder = os.fspath(export_dir)
+    folder = local_path(export_dir)
     names = (MODEL_FILENAME, MODEL_FILENAME_TEXT)
     return any(os.path.isfile(os.path.join(folder, name)) for name in names)
 
@@ -319,7 +320,7 @@ def read_saved_model(export_dir: Any) -> list[Any]:
     from google.protobuf.message import DecodeError
     from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 
-    path = os.path.join(os.fsdecode(export_dir), MODEL_FILENAME)
+    path = os.path.join(local_path(export_dir), MODEL_FILENAME)
     if not os.path.isfile(path):
         raise OSError(f"SavedModel file does not exist at: {path}")
     with open(path, "rb") as opened:
@@ -341,16 +342,16 @@ def load(
     these tags, `OSError` where there is no SavedModel.
     """
     wanted = {tags} if isinstance(tags, str) else set(tags)
-    export_dir = os.fsdecode(export_dir)  # Estimator.export_savedmodel gives bytes
+    export_dir = local_path(export_dir)  # Estimator.export_savedmodel gives bytes
     graphs = read_saved_model(export_dir)
     found = [m for m in graphs if set(m.meta_info_def.tags) == wanted]
     if not found:
         available = [sorted(m.meta_info_def.tags) for m in graphs]
         raise RuntimeError(
             f"MetaGraphDef associated with tags {sorted(wanted)} could not be found in SavedModel "
-            f"{os.fspath(export_dir)}; there is: {available}"
+            f"{local_path(export_dir)}; there is: {available}"
         )
-    folder = os.fspath(export_dir)
+    folder = local_path(export_dir)
     with sess.graph.as_default(), naming(folder):
         meta, _ = import_scoped_meta_graph(found[0], import_scope=import_scope, **saver_kwargs)
         prefix = os.path.join(folder, VARIABLES_FOLDER, VARIABLES_NAME)

@@ -10,6 +10,7 @@ from typing import Any
 from dataflow.errors import FailedPreconditionError, NotFoundError
 from dataflow.formats.atomic_files import write_atomically
 from dataflow.formats.checkpoint_reader import CheckpointReader
+from dataflow.formats.local_paths import local_path
 from dataflow.train.checkpoint_management import (
     checkpoint_exists,
     get_checkpoint_mtimes,
@@ -224,14 +225,15 @@ class Saver:
         if not hasattr(sess, "run") or not hasattr(sess, "graph"):
             raise TypeError(f"'sess' must be a Session; {sess!r}")
         latest_filename = latest_filename or "checkpoint"
-        save_path = os.fspath(save_path)
+        given = os.fsdecode(save_path)
+        save_path = local_path(given)
         if os.path.split(latest_filename)[0]:
             raise ValueError("'latest_filename' must not contain path components")
         if global_step is None and os.path.basename(save_path) == latest_filename:
             raise ValueError(f"'latest_filename' collides with 'save_path': {latest_filename!r}")
         # One at a time, so that the latest in the state is the one that was saved last.
         with self._lock:
-            return self._save(
+            saved = self._save(
                 sess,
                 save_path,
                 global_step,
@@ -241,6 +243,7 @@ class Saver:
                 write_state,
                 strip_default_attrs,
             )
+        return None if saved is None else given.removesuffix(save_path) + saved
 
     def _save(
         self,
@@ -351,7 +354,7 @@ class Saver:
             raise ValueError("Can't load save_path when it is None.")
         if self.saver_def is None:
             raise RuntimeError("`build()` should be called before restore if defer_build==True")
-        prefix = os.fsdecode(save_path)
+        prefix = local_path(save_path)
         if not checkpoint_exists(prefix):
             folder = os.path.dirname(prefix) or "."
             there = f"checkpoints in {folder}: {', '.join(_checkpoints_in(folder)) or 'none'}"

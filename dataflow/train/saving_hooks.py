@@ -6,6 +6,7 @@ import logging
 import os
 from typing import Any
 
+from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.serialize import write_graph
@@ -58,7 +59,7 @@ class CheckpointSaverHook(SessionRunHook):
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
         self._saver = saver
-        self._checkpoint_dir = os.fspath(checkpoint_dir)
+        self._checkpoint_dir = local_path(checkpoint_dir)
         self._save_path = os.path.join(self._checkpoint_dir, checkpoint_basename)
         self._scaffold = scaffold
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
@@ -269,7 +270,7 @@ class ProfilerHook(SessionRunHook):
         show_dataflow: bool = True,
         show_memory: bool = False,
     ) -> None:
-        self._output_dir = os.fspath(output_dir)
+        self._output_dir = local_path(output_dir)
         self._show_dataflow = show_dataflow
         self._show_memory = show_memory
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)

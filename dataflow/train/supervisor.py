@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from dataflow.formats.local_paths import local_path
 from dataflow.formats.summary_protos import scalar_summary
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
@@ -74,7 +75,7 @@ class Supervisor:
         self._init_fn = init_fn
         self._init_feed_dict = init_feed_dict
         self._local_init_run_options = local_init_run_options
-        self._logdir = None if logdir is None else os.fspath(logdir)
+        self._logdir = None if logdir is None else local_path(logdir)
         self._save_summaries_secs = save_summaries_secs
         self._save_model_secs = save_model_secs
         self._graph_added_to_summary = False

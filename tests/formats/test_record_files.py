@@ -82,14 +82,19 @@ def test_options() -> None:
         assert compression_name(value) == name
         assert TFRecordOptions.get_compression_type_string(value) == name
     with pytest.raises(InvalidArgumentError, match="'', 'ZLIB' or 'GZIP'.*'gzip'"):
+        compression_name("gzip")
+    with pytest.raises(ValueError, match="got 'gzip'"):
         TFRecordOptions("gzip")
+    assert TFRecordOptions(TFRecordCompressionType.ZLIB).compression_type == 1
 
 
 def test_compression_level(tmp_path: Path) -> None:
     records = [bytes(10_000)]
     for name in ("GZIP", "ZLIB"):
         none, best = (
-            write(tmp_path / f"{name}{level}", records, TFRecordOptions(name, level))
+            write(
+                tmp_path / f"{name}{level}", records, TFRecordOptions(name, compression_level=level)
+            )
             for level in (0, 9)
         )
         assert best.stat().st_size < 200 < 10_000 < none.stat().st_size
@@ -171,3 +176,16 @@ def test_text_is_refused(tmp_path: Path) -> None:
             writer.write("text")  # type: ignore[arg-type]
         writer.write(b"bytes")
     assert list(tf_record_iterator(tmp_path / "records")) == [b"bytes"]
+
+
+def test_settings_of_zlib(tmp_path: Path) -> None:
+    records = [bytes(range(256)) * 40] * 20
+    sizes = {}
+    for bits, memory, strategy in ((None, None, None), (9, 1, 0), (15, 9, 2)):
+        options = TFRecordOptions(
+            "ZLIB", window_bits=bits, mem_level=memory, compression_strategy=strategy
+        )
+        path = write(tmp_path / f"{bits}", records, options)
+        assert list(tf_record_iterator(path, "ZLIB")) == records
+        sizes[bits] = path.stat().st_size
+    assert sizes[None] < min(sizes[9], sizes[15])  # a shorter memory; Huffman codes only

@@ -302,3 +302,59 @@ def test_devices_around_colocate_with_do_not_reach_into_it(graph: tf.Graph) -> N
             assert tf.constant(1.0).device == "/device:CPU:2"
     with pytest.raises(ValueError, match="ignore_existing=True"), graph.colocate_with(None):
         pass
+
+
+def _crossed(first, second):
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+
+
+def _in_a_thread(function):
+    """Each thread has stacks of its own: what a wrong order leaves behind ends with it."""
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_scopes_left_in_the_wrong_order_are_errors():
+    """As in TensorFlow: what the outer block restores would be undone by the inner one."""
+    found = []
+
+    def cross(first, second):
+        with tf.Graph().as_default():
+            try:
+                _crossed(first, second)
+            except RuntimeError as error:
+                found.append(str(error).split(":")[0])
+
+    def both():
+        cross(tf.device("/cpu:0"), tf.device("/cpu:1"))
+        cross(tf.variable_scope("a"), tf.variable_scope("b"))
+
+    _in_a_thread(both)
+    assert found == [
+        "Exiting device scope without proper scope nesting",
+        "Improper nesting of variable_scope",
+    ]
+
+
+def test_sessions_left_in_the_wrong_order_are_errors():
+    found = []
+
+    def here():
+        one, two = tf.Session(), tf.Session()
+        try:
+            _crossed(one.as_default(), two.as_default())
+        except AssertionError as error:
+            found.append(str(error))
+        interactive = tf.InteractiveSession()
+        three = tf.Session()
+        with three.as_default():
+            interactive.close()
+            found.append(tf.get_default_session() is three)
+
+    _in_a_thread(here)
+    assert found[0].startswith("Nesting violated for default stack")
+    assert found[1:] == [True]

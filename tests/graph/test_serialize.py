@@ -153,3 +153,14 @@ def test_tensor_protos() -> None:
             np.testing.assert_allclose(array, expected)
     filled = tf.make_tensor_proto(7.0, shape=[2, 2])
     assert tf.make_ndarray(filled).tolist() == [[7, 7], [7, 7]]
+
+
+def test_graphs_for_later_versions_are_refused():
+    graph_def = tf.Graph().as_graph_def()
+    graph_def.versions.min_consumer = 135
+    with pytest.raises(ValueError, match="min consumer version 135 above current version 134"):
+        tf.import_graph_def(graph_def)
+    graph_def.versions.min_consumer = 134
+    graph_def.versions.bad_consumers.append(134)
+    with pytest.raises(ValueError, match="disallows consumer version 134"):
+        tf.import_graph_def(graph_def)

@@ -148,3 +148,9 @@ def test_a_mask_picks_elements(mask: Any, expected: Any) -> None:
         np.testing.assert_array_equal(session.run(x[mask(x)]), expected)
         with pytest.raises(ValueError, match="mask must have the tensor's sizes"):
             x[np.array([True, False, True])]
+
+
+def test_partly_known_paddings():
+    free = tf.placeholder(tf.int32, [])
+    rows = tf.stack([[1, free], [2, 3], tf.constant([0, 1])])
+    assert tf.pad(tf.ones([2, 3, 4]), rows).shape.as_list() == [None, 8, 5]

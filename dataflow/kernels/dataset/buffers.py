@@ -14,6 +14,7 @@ import numpy as np
 
 from dataflow.capabilities import THREADS
 from dataflow.errors import InvalidArgumentError
+from dataflow.formats.local_paths import local_path
 from dataflow.kernels.dataset.elements import END, Element, FromFunction, pulled, same_kind
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
@@ -78,7 +79,7 @@ def shuffle_dataset_kernel(
 
 @kernel("CacheDataset", stateful=True, cpu_only="datasets live on the host")
 def cache_dataset_kernel(ctx: Any, input_dataset: Any, filename: Any) -> Any:
-    path = text(filename)
+    path = local_path(text(filename))
     lock = threading.Lock()
     kept: list[Element] = []
     is_full = False

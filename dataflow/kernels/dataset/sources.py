@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError, NotFoundError
+from dataflow.formats.local_paths import local_path
 from dataflow.kernels.dataset.elements import INFINITE, Element, FromFunction, Rows
 from dataflow.kernels.located_lines import text_lines
 from dataflow.kernels.registry import kernel
@@ -52,7 +53,7 @@ def _open(path: str, compression: str = "") -> Any:
     from dataflow.formats.compression import unpacked_file
 
     try:
-        return unpacked_file(open(path, "rb"), compression)
+        return unpacked_file(open(local_path(path), "rb"), compression)
     except FileNotFoundError as e:
         raise NotFoundError(None, None, f"{path}; No such file or directory") from e
 
@@ -85,7 +86,7 @@ def tf_record_dataset_kernel(
 
     def start() -> Iterator[Element]:
         for path in paths:
-            if not os.path.exists(path):
+            if not os.path.exists(local_path(path)):
                 raise NotFoundError(None, None, f"{path}; No such file or directory")
             for record in tf_record_iterator(path, TFRecordOptions(compression)):
                 yield (np.array(record, dtype=object),)

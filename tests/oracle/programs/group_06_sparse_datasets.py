@@ -89,6 +89,8 @@ more = {
     ),
     "parsed_and_label": tf.data.Dataset.zip((parsed, tf.data.Dataset.range(3))).batch(3),
     "map_add": rows.map(lambda s: tf.sparse_add(s, s)),
+    "map_values": rows.map(lambda s: s.values),
+    "map_parts": rows.map(lambda s: (s.indices, s.dense_shape)),
     "map_twice": rows.map(lambda s: (s, s)),
     "map_parallel": rows.map(lambda s: s, num_parallel_calls=2).batch(2, drop_remainder=True),
     "text": tf.data.Dataset.from_tensors(tf.SparseTensor([[1]], ["a"], [3])),
@@ -110,3 +112,6 @@ with tf.Session() as sess:
 result["vector_batches"] = error_of(
     lambda: tf.data.Dataset.from_tensor_slices(tf.SparseTensor([[0]], [1], [2])).batch(2)
 )
+ragged = tf.ragged.constant([[1, 2], [3]])
+tripled = tf.ragged.map_flat_values(lambda v: v * 3, ragged)
+result["flat_values_shape"] = [shape_of(tripled), shape_of(tripled.flat_values)]

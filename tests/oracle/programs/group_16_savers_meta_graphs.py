@@ -112,3 +112,66 @@ result["reader"] = [
     reader.has_tensor("scope/w"),
     reader.get_tensor("scope/w"),
 ]
+
+url = f"file://{tmp_dir}"
+plain = lambda path: path.replace(tmp_dir, "DIR")
+with tf.Graph().as_default(), tf.Session() as sess:
+    v = tf.Variable(3.0, name="v")
+    saver = tf.train.Saver()
+    sess.run(v.initializer)
+    tf.gfile.MakeDirs(f"{url}/urls/deep")
+    result["url_saved"] = plain(saver.save(sess, f"{url}/urls/model", global_step=4))
+    saver.restore(sess, f"{url}/urls/model-4")
+    result["url_latest"] = os.path.basename(tf.train.latest_checkpoint(f"{url}/urls"))
+    result["url_exists"] = tf.train.checkpoint_exists(f"{url}/urls/model-4")
+    result["url_values"] = tf.train.load_variable(f"{url}/urls/model-4", "v")
+    tf.train.import_meta_graph(f"{url}/urls/model-4.meta", import_scope="more")
+    result["url_graph"] = plain(tf.train.write_graph(sess.graph, f"{url}/urls", "g.pb", False))
+with tf.gfile.GFile(f"{url}/urls/a.txt", "w") as file:
+    file.write("one\ntwo\n")
+result["url_name"] = plain(file.name)
+with tf.python_io.TFRecordWriter(f"{url}/urls/a.records") as writer:
+    writer.write(b"record")
+result["url_records"] = list(tf.python_io.tf_record_iterator(f"{url}/urls/a.records"))
+result["url_glob"] = [plain(p) for p in tf.gfile.Glob(f"{url}/urls/a.*")]
+result["url_listed"] = sorted(f for f in tf.gfile.ListDirectory(f"{url}/urls") if f[0] in "ad")
+result["url_is"] = [
+    tf.gfile.Exists(f"{url}/urls/a.txt"),
+    tf.gfile.IsDirectory(f"{url}/urls"),
+    tf.gfile.Stat(f"{url}/urls/a.txt").length,
+]
+tf.gfile.Copy(f"{url}/urls/a.txt", f"{url}/urls/b.txt")
+tf.gfile.Rename(f"{url}/urls/b.txt", f"{url}/urls/c.txt")
+tf.gfile.Remove(f"{url}/urls/c.txt")
+result["url_gone"] = tf.gfile.Exists(f"{url}/urls/c.txt")
+lines = tf.data.TextLineDataset(f"{url}/urls/a.txt").make_one_shot_iterator().get_next()
+records = tf.data.TFRecordDataset(f"{url}/urls/a.records").make_one_shot_iterator().get_next()
+with tf.Session() as sess:
+    result["url_read"] = sess.run([tf.read_file(f"{url}/urls/a.txt"), lines, records])
+    matching = sess.run(tf.matching_files(f"{url}/urls/a.*"))
+    result["url_matching"] = sorted(plain(p.decode()) for p in matching)
+result["other_schemes"] = [
+    error_of(lambda: tf.gfile.GFile("nowhere://bucket/file").read()),
+    error_of(lambda: tf.gfile.MakeDirs("nowhere://bucket")),
+]
+options = tf.python_io.TFRecordOptions
+kinds = tf.python_io.TFRecordCompressionType
+result["compressions"] = [kinds.NONE, kinds.ZLIB, kinds.GZIP]
+for kind in (kinds.NONE, kinds.ZLIB, kinds.GZIP, "ZLIB", "", None):
+    result[f"compression {kind}"] = [
+        options(kind).compression_type,
+        options.get_compression_type_string(options(kind)),
+        options.get_compression_type_string(kind),
+    ]
+result["no_compression"] = error_of(lambda: options("LZ4"))
+with tf.Graph().as_default():
+    tf.add_to_collection("words", "a word")
+    tf.add_to_collection("words", b"bytes")
+    tf.add_to_collection("numbers", 1.5)
+    tf.constant(1.0, name="c")
+    meta = tf.train.export_meta_graph()
+with tf.Graph().as_default():
+    tf.train.import_meta_graph(meta, import_scope="deep")
+    result["words"] = tf.get_collection("words")
+    result["scoped_words"] = tf.get_collection("words", "deep")
+    result["floats"] = tf.get_collection("numbers")
