@@ -3,16 +3,17 @@
 A check's output carries them under `MIME`; a Predict widget carries them in its saved state. An
 attempt is ``{"right": bool, "words": str}``, with ``"given"`` where a widget keeps the answer and
 ``"shown": True`` where the learner asked to see it. Nothing is written to any other file, and
-nothing is sent anywhere.
+nothing is sent anywhere, unless the learner joins a class: then what is answered is told to the one
+`Listener`, too.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 MIME = "application/vnd.dataflow.attempts+json"
 WIDGET_STATE_MIME = "application/vnd.jupyter.widget-state+json"
@@ -21,7 +22,47 @@ _MAX_NOTEBOOK_BYTES = 50_000_000
 _MAX_ATTEMPTS = 50  # of one exercise: an endless "Run all" must not make the notebook fat
 
 Attempt = dict[str, Any]
+#: What a widget asks, JSON-safe: ``question`` (its form, text and parts, and a graph's nodes) and ``told``, the
+#: explanation with the nodes that are right; None while the learner has not been told. True: in any case.
+Asking = Callable[[bool], dict[str, Any]]
 _of_this_kernel: dict[str, list[Attempt]] = {}
+_asked: dict[str, Asking] = {}
+
+
+class Listener(Protocol):
+    """Who is told of questions and attempts: a class that was joined."""
+
+    def asked(self, name: str) -> None:
+        """A question was asked."""
+
+    def answered(self, name: str, attempt: Attempt) -> None:
+        """An attempt was made."""
+
+
+_listener: Listener | None = None
+
+
+def listen(listener: Listener | None) -> None:
+    """Has ``listener`` told from now on, in place of any other; None for nobody."""
+    global _listener
+    _listener = listener
+
+
+def introduce(name: str, asking: Asking) -> None:
+    """Says what a question asks."""
+    _asked[name] = asking
+    if _listener is not None:
+        _listener.asked(name)
+
+
+def asked_in(name: str, answer: bool = False) -> dict[str, Any] | None:
+    """What a question asks; None for an exercise. With ``answer`` what is right, too."""
+    return _asked[name](answer) if name in _asked else None
+
+
+def tasks_so_far() -> list[str]:
+    """The questions that this kernel asked, and the exercises that were tried in it."""
+    return list(dict.fromkeys([*_asked, *_of_this_kernel]))
 
 
 def earlier(name: str) -> list[Attempt]:
@@ -38,6 +79,9 @@ def add(name: str, attempt: Attempt) -> list[Attempt]:
     known = earlier(name)
     if not (known and known[-1].get("right") and known[-1] == attempt):
         known = [*known, attempt][-_MAX_ATTEMPTS:]
+        _of_this_kernel[name] = known
+        if _listener is not None:
+            _listener.answered(name, attempt)
     _of_this_kernel[name] = known
     return list(known)
 

@@ -31,6 +31,8 @@ class Predict(Widget):
     _options = {"name", "text", "hints", "explain", "title", "height"}
 
     def __init__(self, question: Question, **options: Any) -> None:
+        from dataflow.course import attempts
+
         refuse_unknown(Predict, self._options, options)
         self._question = question
         text = str(options.pop("text", "") or question.text)
@@ -55,6 +57,22 @@ class Predict(Widget):
         )
         self.answers = self._given_before()
         self._reveal_if_done()
+        attempts.introduce(name, self._asking)
+
+    def _asking(self, answer: bool) -> dict[str, Any]:
+        """The question and, where it may be told, the answer, for a class (`dataflow.course.join`)."""
+        question: dict[str, Any] = dict(self.question)
+        if question["form"] == "nodes":
+            question["nodes"] = self._question.nodes
+        explanation = self.explanation or (self._explained() if answer else "")
+        if not explanation:
+            return {"question": question, "told": None}
+        marks = (self._question.marks() or {}).get("solution", [])
+        solution = [self._question.nodes[i]["name"] for i in marks]
+        return {"question": question, "told": {"explanation": explanation, "solution": solution}}
+
+    def _explained(self) -> str:
+        return f"{self._question.explanation()} {self._explain}".strip()
 
     def _payload(self) -> dict[str, Any]:
         return {"version": len(self._question.nodes), "nodes": self._question.nodes}
@@ -118,14 +136,14 @@ class Predict(Widget):
     def _keep(self, graded: dict[str, Any]) -> None:
         from dataflow.course import attempts
 
-        attempts.add(self.name, graded)
         with self.hold_sync():
             self.answers = [*self.answers, graded]
             self._reveal_if_done()
+        attempts.add(self.name, graded)
 
     def _reveal_if_done(self) -> None:
         if any(a["right"] or a.get("shown") for a in self.answers):
-            self.explanation = f"{self._question.explanation()} {self._explain}".strip()
+            self.explanation = self._explained()
             self.marks = self._question.marks() or {}
         self._reword()
 
