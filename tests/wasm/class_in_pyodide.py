@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import types
 from pathlib import Path
 
 # Widgets need Jupyter; what a question asks is said here as a widget says it.
@@ -44,4 +43,4 @@ async def scene() -> None:
     Path("/out/class_report.json").write_text(json.dumps(report))
 
 
-await scene()  # type: ignore[top-level-await]  # noqa: F704, PLE1142
+await scene()  # type: ignore[top-level-await]  # noqa: F704
