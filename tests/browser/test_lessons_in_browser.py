@@ -1,5 +1,5 @@
-"""Every lesson, opened in JupyterLab and run from top to bottom, as a learner would:
-one after the other, in the same page.
+"""Every lesson and capstone, opened in JupyterLab and run from top to bottom, as a learner would:
+one after the other, in the same page. axe-core then looks at what the notebook shows.
 """
 
 from __future__ import annotations
@@ -9,10 +9,16 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.browser.axe import serious_findings
 from tests.browser.jupyter_server import ROOT
 from tools.lesson import role_of
 
-LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
+LESSONS = [
+    *sorted((ROOT / "lessons").glob("[0-9]*.ipynb")),
+    *sorted((ROOT / "lessons").glob("capstone_*.ipynb")),
+]
+# What is ours in a page of JupyterLab: texts, outputs and widgets. Its own editors and prompts are not.
+OURS = ".jp-RenderedMarkdown, .jp-OutputArea-output .jp-RenderedHTMLCommon, .df-widget"
 # The manager says so in place of a widget that it cannot make.
 BROKEN_WIDGET_WORDS = ["Error displaying widget", "Error creating widget", "Loading widget..."]
 
@@ -62,6 +68,8 @@ def test_lesson_runs_in_jupyterlab(path: Path, lab_page, jupyter_server):
     for index in hidden:  # collapsed: the learner opens it
         assert not lab_page.cell(index).locator(".cm-content").is_visible()
     lab_page.screenshot(f"lesson-{path.stem}")
+    assert lab_page.page.locator(OURS).count() >= len(widgets)
+    assert serious_findings(lab_page.page, OURS) == []
 
 
 def test_there_are_lessons():

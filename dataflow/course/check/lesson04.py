@@ -26,26 +26,27 @@ def _initialized(graph: Any) -> Any:
 
 
 @exercise(
-    "level.assign(...) makes an operation that writes. What is to be written?",
-    "A run of step reads level, doubles it, and writes the result back into level.",
-    "level = tf.Variable(10.0), and step assigns level * 2.0 to it.",
+    "m4 reads m3. Into which graph do new nodes go?",
+    "Outside of the block, the default graph is another one than that of m3. Which block makes it "
+    "the graph of the starter program?",
+    "with graph.as_default(): and in it the sum of m3 and m3, assigned to m4.",
 )
-def ex1(level: Any, step: Any) -> str:
-    """A variable that doubles."""
-    _is_variable("level", level)
-    with tf.Session(graph=level.graph) as session:
-        session.run(level.initializer)
-        seen = [float(session.run(level))]
-        for _ in range(3):
-            session.run(step)
-            seen.append(float(session.run(level)))
-        still = float(session.run(level))
-    told = ", ".join(f"{value:g}" for value in seen)
-    expect(seen[0] == 10, f"level begins at {seen[0]:g}, needed 10")
-    expect(seen[1] != 10, "a run of step leaves level as it was")
-    expect(seen == [10, 20, 40, 80], f"level goes {told}; needed 10, 20, 40, 80")
-    expect(still == 80, "reading level changes it")
-    return f"Right: {told}, one doubling a run."
+def ex1(m3: Any, m4: Any) -> str:
+    """The starter program's last node."""
+    expect_type(isinstance(m4, tf.Tensor), f"m4 is {type(m4).__name__}, needed a tensor")
+    expect(m4.graph is m3.graph, "m4 is in another graph than m3, so no run can compute both")
+    expect(m4.shape.as_list() == [4, 3], f"m4 has the shape {m4.shape}, needed (4, 3)")
+    (fed,) = (op.outputs[0] for op in m3.graph.get_operations() if op.type == "Placeholder")
+    with _initialized(m3.graph) as session:
+        for scale in (1.0, -2.0):
+            given = scale * np.arange(1.0, 9.0).reshape(4, 2)
+            one, two = session.run([m3, m4], {fed: given})
+            expect(
+                np.allclose(two, 2 * one, atol=1e-5),
+                f"where m3 begins with {one[0, 0]:.3f}, m4 begins with {two[0, 0]:.3f}, needed "
+                f"{2 * one[0, 0]:.3f}",
+            )
+    return "Right: m4 is m3 added to itself, whatever is fed."
 
 
 @exercise(

@@ -2,9 +2,10 @@
 
 MISTAKES = {
     "ex1": [
-        "level = tf.Variable(10.0)\nstep = level * 2.0",
-        "level = tf.Variable(10.0)\nstep = level.assign_add(10.0)",
-        "level = tf.constant(10.0)\nstep = level * 2.0",
+        "with graph.as_default():\n    m4 = m3 * m3",
+        "m4 = tf.zeros([4, 3])",
+        "with graph.as_default():\n    m4 = m3 + 1.0",
+        "m4 = both[0] + both[0]",
     ],
     "ex2": [
         "a = tf.Variable(tf.random_normal([3]))\nb = tf.Variable(a * 2.0)",
