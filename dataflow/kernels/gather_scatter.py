@@ -8,14 +8,14 @@ import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.cuda import gather_scatter
-from dataflow.kernels.index_arrays import as_intp
+from dataflow.kernels.index_arrays import all_below, as_intp
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 
 
 def check_indices(indices: Any, size: int) -> None:
     """Raises `ValueError` for an index outside of [0, size); NumPy would wrap negative ones."""
-    if not indices.size:
+    if not indices.size or all_below(indices, size):
         return
     if int(indices.min()) < 0 or int(indices.max()) >= size:
         flat = np.asarray(indices).reshape(-1)
@@ -75,7 +75,9 @@ def _coordinates(xp: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
         raise ValueError(f"coordinates of {depth} numbers for a tensor of rank {len(shape)}")
     parts = tuple(indices[..., i] for i in range(depth))
     for axis, part in enumerate(parts):
-        if part.size and (int(part.min()) < 0 or int(part.max()) >= shape[axis]):
+        if not part.size or all_below(part, shape[axis]):
+            continue
+        if int(part.min()) < 0 or int(part.max()) >= shape[axis]:
             flat = np.asarray(indices).reshape(-1, depth)
             bad = int(np.flatnonzero((flat[:, axis] < 0) | (flat[:, axis] >= shape[axis]))[0])
             raise ValueError(

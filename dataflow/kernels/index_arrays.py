@@ -6,6 +6,20 @@ from typing import Any
 
 import numpy as np
 
+#: Signed dtypes as the unsigned ones of their size, in which a negative number is a very large one.
+_UNSIGNED = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
+
+
+def all_below(numbers: Any, limit: int) -> bool:
+    """Whether all of one or more whole numbers lie in [0, limit), found in one pass.
+
+    ``False`` for arrays of a GPU, for which the host would wait.
+    """
+    unsigned = _UNSIGNED.get(numbers.dtype)
+    if unsigned is None or not isinstance(numbers, (np.ndarray, np.generic)):
+        return False
+    return bool(np.maximum.reduce(numbers.view(unsigned), axis=None) < limit)
+
 
 def as_intp(array: Any) -> Any:
     """``array`` as `numpy.intp`, itself where it is so already.

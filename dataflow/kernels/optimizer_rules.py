@@ -256,17 +256,15 @@ def ftrl(
     lr_power: Any,
     l2_shrinkage: Any,
     multiply_linear_by_lr: bool,
-    look_at_power: bool,
+    by_root: bool,
 ) -> None:
     """Algorithm 1 of the paper; with ``multiply_linear_by_lr``, linear and l1 are scaled by lr.
 
-    ``look_at_power``: takes the square root where that is the power, which is quicker on a CPU. A
-    GPU would have to wait for the number.
+    ``by_root``: the power is known to be -0.5, so square roots do.
     """
     a, b = scratch
     scale = lr if multiply_linear_by_lr else lr * 0 + 1  # of what is linear
     divisor = lr * 0 + 1 if multiply_linear_by_lr else lr
-    by_root = look_at_power and lr_power == -0.5
 
     def power(x: Any, out: Any) -> None:
         if by_root:

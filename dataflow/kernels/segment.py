@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.cuda import gather_scatter
-from dataflow.kernels.index_arrays import as_intp
+from dataflow.kernels.index_arrays import all_below, as_intp
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.sequences import unique_in_order
+from dataflow.kernels.sequences import first_appearances
 
 
 def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, start: Any) -> Any:
@@ -24,8 +24,10 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
     result = xp.full(shape, start, data.dtype) if start else xp.zeros(shape, data.dtype)
     if not len(ids):
         return result
-    if xp is np and ufunc == "add" and change_rows("Add", result, ids, data):
-        return result
+    if xp is np and ufunc == "add":
+        data = np.ascontiguousarray(data)  # so machine code can go along its rows
+        if change_rows("Add", result, ids, data):
+            return result
     if result.size and ufunc == "add" and gather_scatter.can_change(xp, data, ids):
         gather_scatter.change_rows(xp, "Add", result, ids, data)
         return result
@@ -142,7 +144,7 @@ def sum_repeated_rows_kernel(
         different, which = xp.unique(indices, return_inverse=True)
         which = which.reshape(-1)
     else:
-        different, which, _ = unique_in_order(indices)
+        different, which = first_appearances(indices)
     return segment_reduce(xp, values, which, len(different), "add", 0), different
 
 
@@ -172,8 +174,25 @@ def segment_mean_kernel(xp: Any, data: Any, segment_ids: Any) -> Any:
     return (total / sizes).astype(data.dtype)
 
 
+def is_counting(xp: Any, numbers: Any) -> bool:
+    """Whether a vector is 0, 1, 2, ...; not looked for on a GPU, for which the host would wait."""
+    if xp is not np or not len(numbers) or numbers[-1] != len(numbers) - 1:
+        return False
+    return bool((numbers == np.arange(len(numbers))).all())
+
+
+def _divisors(xp: Any, kind: str, ids: Any, count: int, data: Any) -> Any:
+    """What the sums of the segments are divided by: a column of the dtype and rank of ``data``."""
+    sizes = xp.maximum(xp.bincount(as_intp(ids), minlength=count), 1).astype(data.dtype)
+    if kind == "SqrtN":
+        sizes = xp.sqrt(sizes)
+    return sizes.reshape(-1, *([1] * (data.ndim - 1)))
+
+
 def _sparse_rows(data: Any, indices: Any) -> Any:
-    if indices.size and not (int(indices.min()) >= 0 and int(indices.max()) < data.shape[0]):
+    if not indices.size or all_below(indices, data.shape[0]):
+        return data.take(indices, axis=0)
+    if not (int(indices.min()) >= 0 and int(indices.max()) < data.shape[0]):
         raise ValueError(
             f"indices reach from {int(indices.min())} to {int(indices.max())}, "
             f"data has {data.shape[0]} rows"
@@ -181,19 +200,23 @@ def _sparse_rows(data: Any, indices: Any) -> Any:
     return data[indices]
 
 
-def _register_sparse(kind: str) -> None:
-    def reduce(xp: Any, data: Any, indices: Any, ids: Any, count: int) -> Any:
-        total = segment_reduce(xp, _sparse_rows(data, indices), ids, count, "add", 0)
-        if kind == "Sum":
-            return total
-        sizes = xp.maximum(xp.bincount(as_intp(ids), minlength=count), 1).astype(data.dtype)
-        if kind == "SqrtN":
-            sizes = xp.sqrt(sizes)
-        return total / sizes.reshape(-1, *([1] * (data.ndim - 1)))
+def _reduce_sparse(xp: Any, kind: str, data: Any, indices: Any, ids: Any, count: int) -> Any:
+    rows = _sparse_rows(data, indices)
+    if count == len(ids) and is_counting(xp, ids):  # one row in each segment
+        return rows
+    total = segment_reduce(xp, rows, ids, count, "add", 0)
+    return total if kind == "Sum" else total / _divisors(xp, kind, ids, count, data)
 
+
+def reduce_sparse_segments(xp: Any, kind: str, data: Any, indices: Any, ids: Any) -> Any:
+    """``SparseSegment<kind>``: the rows ``data[indices]`` of each segment as one row."""
+    return _reduce_sparse(xp, kind, data, indices, ids, check_sorted_ids(indices, ids))
+
+
+def _register_sparse(kind: str) -> None:
     @kernel(f"SparseSegment{kind}")
     def sparse_kernel(xp: Any, data: Any, indices: Any, segment_ids: Any) -> Any:
-        return reduce(xp, data, indices, segment_ids, check_sorted_ids(indices, segment_ids))
+        return reduce_sparse_segments(xp, kind, data, indices, segment_ids)
 
     @kernel(f"SparseSegment{kind}WithNumSegments")
     def numbered_kernel(
@@ -202,8 +225,22 @@ def _register_sparse(kind: str) -> None:
         count = int(num_segments)
         if check_sorted_ids(indices, segment_ids) > count:
             raise ValueError(f"segment ids must be < num_segments ({count})")
-        return reduce(xp, data, indices, segment_ids, count)
+        return _reduce_sparse(xp, kind, data, indices, segment_ids, count)
+
+
+def _register_gradient(kind: str) -> None:
+    @kernel(f"SparseSegment{kind}Grad")
+    def gradient_kernel(xp: Any, grad: Any, indices: Any, segment_ids: Any, count: Any) -> Any:
+        used = check_sorted_ids(indices, segment_ids)
+        if used > grad.shape[0]:
+            raise ValueError(f"segment ids reach {used - 1}, and grad has {grad.shape[0]} rows")
+        if used != len(indices) or used != grad.shape[0] or not is_counting(xp, segment_ids):
+            if kind != "Sum":
+                grad = grad / _divisors(xp, kind, segment_ids, grad.shape[0], grad)
+            grad = grad.take(segment_ids, axis=0)
+        return segment_reduce(xp, grad, indices, int(count), "add", 0)
 
 
 for _kind in ("Sum", "Mean", "SqrtN"):
     _register_sparse(_kind)
+    _register_gradient(_kind)

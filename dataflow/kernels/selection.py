@@ -52,4 +52,6 @@ def _choose(xp: Any, condition: Any, x: Any, y: Any) -> Any:
 def where_kernel(xp: Any, x: Any) -> Any:
     if not x.shape:
         return xp.zeros((int(bool(x)), 0), np.int64)
+    if x.ndim == 1:
+        return x.nonzero()[0].reshape(-1, 1).astype(np.int64, copy=False)
     return xp.argwhere(x).astype(np.int64, copy=False)

@@ -155,42 +155,51 @@ def upper_bound_kernel(xp: Any, rows: Any, values: Any, *, out_type: DType) -> A
 _LARGEST_TABLE = 1 << 22
 
 
-def _unique_by_table(x: Any, low: int, num_places: int) -> tuple[Any, Any, Any]:
-    """`unique_in_order` without sorting, for numbers from ``low`` on that do not lie far apart.
+def _unique_by_table(x: Any, low: int, num_places: int) -> tuple[Any, Any]:
+    """`first_appearances` without sorting, for numbers from ``low`` on that do not lie far apart.
 
     The table is not initialized: it is read only where it was written.
     """
-    at = x - x.dtype.type(low) if x.dtype.kind == "u" else x.astype(np.int64) - low
+    if low:
+        at = x - x.dtype.type(low) if x.dtype.kind == "u" else x.astype(np.int64) - low
+    else:
+        at = as_intp(x)
     table = np.empty(num_places, np.int64)
     places = np.arange(x.size)
     table[at[::-1]] = places[::-1]  # of several the first, written last, stays
     first = table[at]
     is_first = first == places
-    which = (np.cumsum(is_first) - 1)[first]
-    values = x[is_first]
-    return values, which, np.bincount(as_intp(which), minlength=values.size)
+    which = np.add.accumulate(is_first, dtype=np.int64)
+    which -= 1
+    return x[is_first], which.take(first)
 
 
-def unique_in_order(x: Any) -> tuple[Any, Any, Any]:
-    """Different elements by first appearance; for each x its number; how often each appears."""
+def first_appearances(x: Any) -> tuple[Any, Any]:
+    """Different elements of a vector in the order in which they first appear; for each x its number."""
     if x.dtype.kind == "O":
         items = x.tolist()
         numbers = {item: i for i, item in enumerate(dict.fromkeys(items))}
         which = np.fromiter(map(numbers.__getitem__, items), np.int64, len(items))
         values = np.empty(len(numbers), object)
         values[:] = list(numbers)
-        return values, which, np.bincount(as_intp(which), minlength=len(numbers))
+        return values, which
     if x.size and x.dtype.kind in "iu":
-        low, high = int(x.min()), int(x.max())
+        low, high = int(np.minimum.reduce(x)), int(np.maximum.reduce(x))
+        if low >= 0 and high <= 4 * x.size:  # to subtract the lowest would take longer
+            low = 0
         if high - low < _LARGEST_TABLE:
             return _unique_by_table(x, low, high - low + 1)
-    values, first, which, counts = np.unique(
-        x, return_index=True, return_inverse=True, return_counts=True
-    )
+    values, first, which = np.unique(x, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return values[order], place[which.reshape(-1)], counts[order]
+    return values[order], place[which.reshape(-1)]
+
+
+def unique_in_order(x: Any) -> tuple[Any, Any, Any]:
+    """`first_appearances`, and how often each element appears."""
+    values, which = first_appearances(x)
+    return values, which, np.bincount(as_intp(which), minlength=len(values))
 
 
 _SETS = "sets are built in order of first appearance, one element after the other"
@@ -198,8 +207,8 @@ _SETS = "sets are built in order of first appearance, one element after the othe
 
 @kernel("Unique", cpu_only=_SETS)
 def unique_kernel(xp: Any, x: Any, *, out_idx: DType) -> Any:
-    values, which, _ = unique_in_order(x)
-    return values, which.astype(out_idx.numpy)
+    values, which = first_appearances(x)
+    return values, which.astype(out_idx.numpy, copy=False)
 
 
 @kernel("UniqueWithCounts", cpu_only=_SETS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,39 @@ def concatenate_fingerprints(first: Any, second: Any) -> Any:
         return _mix(_mix(result) * _MULTIPLIER)
 
 
+#: A feature's words come again in every batch.
+_fingerprint = functools.lru_cache(1 << 14)(fingerprint64)
+
+
 def _fingerprints(values: Any) -> Any:
     """A fingerprint for each string; an integer is its own."""
     values = np.asarray(values)
     if values.dtype == object:
         texts = values.tolist()
-        known = {text: fingerprint64(text) for text in set(texts)}
-        return np.array([known[text] for text in texts], np.uint64)
+        return np.fromiter(map(_fingerprint, texts), np.uint64, len(texts))
     return values.astype(np.int64).view(np.uint64)
+
+
+def _combinations(
+    prints: list[Any], rows: list[Any], batch: int
+) -> tuple[Any, Any, list[Any], int]:
+    """Row, place in it and fingerprints (from the last input to the first) of each combination of
+    the inputs' values in a row, and how many the longest row has."""
+    counts = [np.bincount(as_intp(r), minlength=batch).astype(np.int64) for r in rows]
+    starts = [np.cumsum(c) - c for c in counts]
+    totals = np.prod(counts, axis=0, dtype=np.int64)
+    row = np.repeat(np.arange(batch, dtype=np.int64), as_intp(totals))
+    place = np.arange(len(row), dtype=np.int64) - np.repeat(
+        np.cumsum(totals) - totals, as_intp(totals)
+    )
+    chosen: list[Any] = []
+    rest = place
+    for count, start, fingerprint in zip(
+        reversed(counts), reversed(starts), reversed(prints), strict=True
+    ):
+        chosen.append(fingerprint[start[row] + rest % count[row]])
+        rest = rest // count[row]
+    return row, place, chosen, int(totals.max()) if batch else 0
 
 
 @kernel("SparseCross", cpu_only="strings are hashed by the CPU")
@@ -57,20 +83,11 @@ def sparse_cross_kernel(
     for dense in dense_inputs:
         prints.append(_fingerprints(np.reshape(dense, -1)))
         rows.append(np.repeat(np.arange(batch), np.shape(dense)[1]))
-    counts = [np.bincount(as_intp(r), minlength=batch).astype(np.int64) for r in rows]
-    starts = [np.cumsum(c) - c for c in counts]
-    totals = np.prod(counts, axis=0, dtype=np.int64)
-    row = np.repeat(np.arange(batch, dtype=np.int64), as_intp(totals))
-    place = np.arange(len(row), dtype=np.int64) - np.repeat(
-        np.cumsum(totals) - totals, as_intp(totals)
-    )
-    chosen: list[Any] = []
-    rest = place
-    for count, start, fingerprint in zip(
-        reversed(counts), reversed(starts), reversed(prints), strict=True
-    ):
-        chosen.append(fingerprint[start[row] + rest % count[row]])
-        rest = rest // count[row]
+    each = np.arange(batch)
+    if all(len(r) == batch and (r == each).all() for r in rows):  # one value in each row
+        row, place, chosen, widest = each, np.zeros(batch, np.int64), prints[::-1], int(batch > 0)
+    else:
+        row, place, chosen, widest = _combinations(prints, rows, batch)
     result = np.full(len(row), np.uint64(hash_key), np.uint64)
     for fingerprint in reversed(chosen):
         result = concatenate_fingerprints(result, fingerprint)
@@ -78,5 +95,4 @@ def sparse_cross_kernel(
         hashed = (result % np.uint64(num_buckets)).astype(np.int64)
     else:
         hashed = (result % np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
-    widest = int(totals.max()) if batch else 0
     return np.stack([row, place], 1), hashed, np.array([batch, widest], np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.dtypes import NUMBERS, DType, float32, float64
+from dataflow.dtypes import INDICES, NUMBERS, DType, float16, float32, float64
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.costs import steps
@@ -125,6 +125,49 @@ def sum_repeated_rows_op(values: Tensor, indices: Tensor, *, num_rows: int) -> l
 
 
 not_differentiable(sum_repeated_rows_op)
+
+
+@define_op(
+    "_SafeEmbeddingLookup",
+    "params: T, indices: int64, ids: Tids, dense_shape: int64, default_id: Tids"
+    " -> rows: T, empty: bool, filled: Tids, segments: int32",
+    T=[float16, float32, float64],
+    Tids=INDICES,
+)
+def safe_embedding_lookup_op(
+    params: Tensor,
+    indices: Tensor,
+    ids: Tensor,
+    dense_shape: Tensor,
+    default_id: Tensor,
+    *,
+    combiner: str,
+) -> list[Dims]:
+    """For each row of a sparse matrix of ids, the combined rows of a table; zeros where there is none.
+
+    ``empty`` says where there is none; ``filled`` are the ids not below 0, with ``default_id`` for each
+    empty row, and ``segments`` their rows.
+
+    Shapes: [rows, columns of params], [rows], [k], [k]. Gradient: none; rewriting happens after
+    gradients are built.
+    """
+    columns = None if params.dims is None else params.dims[1]
+    return [(None, columns), (None,), (None,), (None,)]
+
+
+not_differentiable(safe_embedding_lookup_op)
+
+
+@define_op("_ZeroEmptyRows", "x: T, empty: bool -> rows: T")
+def zero_empty_rows_op(x: Tensor, empty: Tensor) -> Dims:
+    """x with zeros in the rows that are empty.
+
+    Shape: that of x. Gradient: none; rewriting happens after gradients are built.
+    """
+    return x.dims
+
+
+not_differentiable(zero_empty_rows_op)
 
 
 @define_op("_PackedMatrix", "b: T -> packed: variant", T=[float32, float64])

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import function_name
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import maximum_op, real_div_op
-from dataflow.ops.elementary import sqrt
-from dataflow.ops.segment import unsorted_segment_sum_op
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, compatible, list_dims
 
@@ -85,25 +81,39 @@ _OPS = {
 }
 
 
+def _gradient_op(kind: str) -> OpDef:
+    op_type = f"SparseSegment{kind}Grad"
+    doc = (
+        f"The gradient of ``SparseSegment{kind}`` for its data, which has ``output_dim0`` rows.\n\n"
+        "Shape: grad [segments, d...], indices and segment_ids [k] give [output_dim0, d...]. Dtype:\n"
+        f"kept. Gradient: ``SparseSegment{kind}WithNumSegments`` of the incoming one's rows.\n"
+    )
+
+    def rule(grad: Tensor, indices: Tensor, segment_ids: Tensor, output_dim0: Tensor) -> Dims:
+        return _dims(grad, indices, segment_ids, output_dim0)
+
+    rule.__name__ = op_type
+    rule.__doc__ = doc
+    signature = "grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32 -> output: T"
+    op_def = define_op(op_type, signature, T=FLOATING, Tidx=INDICES, Tsegmentids=INDICES)(rule)
+
+    @op_def.gradient
+    def gradient(op: Any, grad: Any) -> list[Any]:
+        given, indices, ids, _ = op.inputs
+        back = _OPS[kind, True](grad, indices, ids, array_ops.shape(given)[0])
+        return [back, None, None, None]
+
+    return op_def
+
+
+_GRADIENT_OPS = {kind: _gradient_op(kind) for kind in _KINDS}
+
+
 def _set_gradient(kind: str, op_def: OpDef) -> None:
     @op_def.gradient
     def sparse_segment_gradient(op: Any, grad: Any) -> list[Any]:
         data, indices, ids = op.inputs[:3]
-        if kind != "Sum":
-            ones = array_ops.ones(array_ops.shape(ids), dtype=grad.dtype.base_dtype)
-            sizes = unsorted_segment_sum_op(ones, ids, array_ops.shape(grad)[0])
-            sizes = maximum_op(sizes, 1)
-            if kind == "SqrtN":
-                sizes = sqrt(sizes)
-            rank = len(data.dims) if data.dims is not None else None
-            if rank is None:
-                extra = array_ops.ones([array_ops.rank(data) - 1], dtype=dtypes.int32)
-                shape: Any = array_ops.concat([[-1], extra], 0)
-            else:
-                shape = [-1] + [1] * (rank - 1)
-            grad = real_div_op(grad, array_ops.reshape(sizes, shape))
-        rows = array_ops.gather(grad, ids)
-        total = unsorted_segment_sum_op(rows, indices, array_ops.shape(data)[0])
+        total = _GRADIENT_OPS[kind](grad, indices, ids, array_ops.shape(data)[0])
         return [total] + [None] * (len(op.inputs) - 1)
 
 

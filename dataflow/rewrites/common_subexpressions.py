@@ -18,8 +18,13 @@ _GIVES_ITS_OWN = frozenset({"_RoundsSum"})
 
 def _attr_key(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        if value.nbytes > _MAX_CONSTANT_BYTES or value.dtype == object:
+        if value.nbytes > _MAX_CONSTANT_BYTES:
             return id(value)
+        if value.dtype == object:  # strings; what else there is in such arrays is known by itself
+            items = value.reshape(-1).tolist()
+            if not all(type(item) is bytes for item in items):
+                return id(value)
+            return ("strings", value.shape, tuple(items))
         return (value.dtype.str, value.shape, value.tobytes())
     if isinstance(value, (list, tuple)):
         return tuple(_attr_key(v) for v in value)

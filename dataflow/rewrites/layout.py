@@ -137,3 +137,29 @@ def reshape_to_same(t: Tensor) -> Tensor | None:
     if t.dims is not None and None not in t.dims and x.dims == t.dims:
         return x
     return None
+
+
+@rewrite("StridedSlice")
+def number_of_gathered_rows(t: Tensor) -> Tensor | None:
+    """shape(gather(x, i))[0] -> size(i)"""
+    shape = t.op.inputs[0].op
+    if t.dims != () or shape.type != "Shape" or shape.control_inputs:
+        return None
+    rows = shape.inputs[0].op
+    while rows.type == "Identity" and not rows.control_inputs:
+        rows = rows.inputs[0].op
+    if rows.type != "GatherV2" or rows.control_inputs or rows.attrs.get("batch_dims", 0):
+        return None
+    _, indices, axis = rows.inputs
+    if indices.dims is None or len(indices.dims) != 1 or not _is_zero(axis):
+        return None
+    if not _is_zero(t.op.inputs[1]) or any(
+        t.op.attrs[f"{m}_mask"] for m in ("ellipsis", "new_axis")
+    ):
+        return None
+    return get_op("Size")(indices, out_type=t.dtype)  # type: ignore[no-any-return]
+
+
+def _is_zero(tensor: Tensor) -> bool:
+    value = tensor.op.attrs.get("value") if tensor.op.type == "Const" else None
+    return value is not None and value.size == 1 and not value.any()

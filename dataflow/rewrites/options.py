@@ -42,7 +42,7 @@ class RewriteOptions(NamedTuple):
     #: `multi_output_fusion` (kernels with several results), `repeated_rows`. ``remapping``.
     regions: bool = True
     #: Rewrites to nodes that have CPU kernels only: packed weights, pooling with a bias, joined
-    #: updates. ``remapping``; off in a session with a GPU.
+    #: updates, lookups of sparse ids. ``remapping``; off in a session with a GPU.
     for_cpu: bool = True
     #: `loop_accumulator_sinking`. No option, as results would be rounded differently. Off in a session with
     #: a GPU.

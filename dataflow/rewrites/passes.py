@@ -25,6 +25,7 @@ from dataflow.rewrites import (
     multi_tensor_updates,
     repeated_rows,
     rules,
+    sparse_lookups,
     weight_prepacking,
 )
 from dataflow.rewrites.gradual import Steps
@@ -81,6 +82,7 @@ FIRST = (
         lambda p: loop_accumulator_sinking.run(p.work, p.journal, p.sums),
     ),
     Pass("debug_ops", ("debug_ops",), lambda p: debug_ops.run(p.work, p.journal)),
+    Pass("sparse_lookups", ("for_cpu",), lambda p: sparse_lookups.run(p.work, p.journal)),
 )
 #: Passes that make the graph smaller. All are repeated after a hit of the last one, `dead_branches`,
 #: which may make other predicates known.

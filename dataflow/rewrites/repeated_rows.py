@@ -54,7 +54,7 @@ def _sums(unique: Operation, needed: set[Operation]) -> list[Operation]:
     for op in found:
         if op.type != "UnsortedSegmentSum" or op.inputs[1] is not which:
             return []
-        if op.control_inputs or not _is_length(op.inputs[2], indices):
+        if op.control_inputs or not is_length(op.inputs[2], indices):
             return []
         values = op.inputs[0]
         if values.dims is None or not values.dims or values is which:
@@ -62,7 +62,7 @@ def _sums(unique: Operation, needed: set[Operation]) -> list[Operation]:
     return found
 
 
-def _is_length(count: Tensor, vector: Tensor) -> bool:
+def is_length(count: Tensor, vector: Tensor) -> bool:
     """Whether ``count`` is the number of elements of a vector."""
     op = count.op
     if op.type == "Size":

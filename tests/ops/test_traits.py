@@ -268,6 +268,8 @@ BY_TYPE = {
     "rewrites/broadcasting.py": "AddN BroadcastTo Reshape Shape Size",
     "introspect/offers.py": "Add AddV2 Exp Log Softmax Sub Sum",
     "rewrites/debug_ops.py": "CheckNumerics Print",
+    "rewrites/sparse_lookups.py": "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentSqrtN "
+    "SparseSegmentSqrtNGrad SparseSegmentSum SparseSegmentSumGrad UnsortedSegmentSum",
     # What rewrites make, and what is then added to.
     "rewrites/common_subexpressions.py": "_RoundsSum",
     "rewrites/fusion.py": "Mean Sum",

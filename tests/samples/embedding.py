@@ -79,4 +79,18 @@ SAMPLES = [
         lambda t: np.stack([(t[1] + t[2]) / np.sqrt(2), [0, 0], t[2]]),
         note="safe_embedding_lookup_sparse",
     ),
+    *(
+        Sample(
+            f"SparseSegment{kind}Grad",
+            lambda tf, t, kind=kind: getattr(tf.raw_ops, f"SparseSegment{kind}Grad")(
+                grad=t, indices=[1, 3, 1], segment_ids=[0, 0, 2], output_dim0=5
+            ),
+            (TABLE,),
+            lambda t, divisor=divisor: np.stack(
+                [0 * t[0], t[0] / divisor + t[2], 0 * t[0], t[0] / divisor, 0 * t[0]]
+            ),
+            note="gradient of embedding_lookup_sparse",
+        )
+        for kind, divisor in (("Sum", 1), ("Mean", 2), ("SqrtN", np.sqrt(2)))
+    ),
 ]

@@ -168,6 +168,23 @@ def packed_product(tf: Any, x: Any, y: Any) -> Any:
     return packed_product_op(x, packed, output_shape=(2, 2), name="product")
 
 
+def looked_up(tf: Any, table: Any) -> Any:
+    """The node that rewrites put in the place of a lookup of sparse ids; the second row has none."""
+    from dataflow.ops.fused import safe_embedding_lookup_op
+
+    at = tf.constant([[0, 0], [0, 1], [1, 0], [2, 0]], tf.int64)
+    ids, shape = (tf.constant(v, tf.int64) for v in ([1, 3, -1, 3], [3, 2]))
+    default = tf.constant(0, tf.int64)
+    return safe_embedding_lookup_op(table, at, ids, shape, default, combiner="sum", name="rows")[0]
+
+
+def without_empty_rows(tf: Any, rows: Any) -> Any:
+    """The node that rewrites put in the place of a choice between zeros and rows."""
+    from dataflow.ops.fused import zero_empty_rows_op
+
+    return zero_empty_rows_op(rows, tf.constant([False, True, False, True]), name="rows")
+
+
 def summed_over_rounds(tf: Any, x: Any, y: Any) -> Any:
     """The nodes that rewrites put in the place of sums over the rounds of a loop."""
     from dataflow.ops.fused import add_product_op, add_rows_op, rounds_sum_op, rounds_total_op
@@ -308,6 +325,24 @@ SAMPLES = [
         sum_repeated_rows,
         (np.arange(8, dtype=np.float32).reshape(4, 2), np.array([7, 2, 7, 0], np.int32)),
         lambda x, i: np.array([x[i == row].sum(0) for row in range(9)], np.float32),
+        gradient=(),
+        oracle=False,
+        note="made by rewrites",
+    ),
+    Sample(
+        "_SafeEmbeddingLookup",
+        looked_up,
+        (np.arange(8, dtype=np.float32).reshape(4, 2),),
+        lambda t: np.stack([t[1] + t[3], 0 * t[0], t[3]]),
+        gradient=(),
+        oracle=False,
+        note="made by rewrites",
+    ),
+    Sample(
+        "_ZeroEmptyRows",
+        without_empty_rows,
+        (np.arange(8, dtype=np.float32).reshape(4, 2),),
+        lambda t: t * np.float32([[1], [0], [1], [0]]),
         gradient=(),
         oracle=False,
         note="made by rewrites",

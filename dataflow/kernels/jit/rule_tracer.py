@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.jit.compiler import Function, JitEntry, jit_entry
-from dataflow.kernels.jit.step_codegen import Loop
+from dataflow.kernels.jit.step_codegen import OPS, Loop
 from dataflow.kernels.jit.table_rows import RowLoop
 from dataflow.kernels.jit.tracer import Recorder, Untraceable, Value
 
@@ -54,6 +54,8 @@ def trace(
     try:
         rule(recorder, scratch, *arrays, grad, *arguments)
     except Untraceable:
+        return None
+    if any(op not in OPS for op, _ in recorder.steps):
         return None
     letter = "r" if by_rows else "v"
     changed = tuple(i for i, array in enumerate(arrays) if array.number != i)

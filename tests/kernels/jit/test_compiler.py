@@ -45,6 +45,8 @@ RULES = {
     "rms_prop": (optimizer_rules.rms_prop, 3, (0.1, 0.9, 0.5, 1e-10)),
     "centered_rms_prop": (optimizer_rules.centered_rms_prop, 4, (0.1, 0.9, 0.5, 1e-10)),
     "adam": (optimizer_rules.adam, 3, (0.1, 0.9, 0.999, 1e-8, False)),
+    "ftrl": (optimizer_rules.ftrl, 3, (0.1, 0.2, 0.3, -0.5, None, False, True)),
+    "ftrl with shrinkage": (optimizer_rules.ftrl, 3, (0.1, 0.2, 0.3, -0.5, 0.4, True, True)),
     "adam nesterov": (optimizer_rules.adam, 3, (0.1, 0.9, 0.999, 1e-8, True)),
 }
 
@@ -55,7 +57,7 @@ RULES = {
 def test_a_rule_of_an_optimizer(name: str, dtype: str) -> None:
     rule, num_arrays, numbers = RULES[name]
     rng = np.random.default_rng(3)
-    scalars = [s if isinstance(s, bool) else np.dtype(dtype).type(s) for s in numbers]
+    scalars = [s if s is None or isinstance(s, bool) else np.dtype(dtype).type(s) for s in numbers]
     arrays = [abs(_values(rng, dtype)) for _ in range(num_arrays)]
     grad = _values(rng, dtype)
     wanted = [a.copy() for a in arrays]
@@ -98,7 +100,15 @@ def test_large_updates_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_rule_that_branches_on_a_number_stays_with_numpy() -> None:
-    scalars = (..., ..., ..., ..., None, False, True)
+    def rule(xp: Any, scratch: Any, var: Any, grad: Any, rate: Any) -> None:
+        if rate > 0:
+            xp.subtract(var, grad, out=var)
+
+    assert trace(rule, 1, (...,), "float32", False) is None
+
+
+def test_a_rule_with_an_instruction_that_loops_lack_stays_with_numpy() -> None:
+    scalars = (..., ..., ..., ..., None, False, False)
     assert trace(optimizer_rules.ftrl, 3, scalars, "float32", False) is None
 
 

@@ -1,0 +1,57 @@
+"""Kernels of the lookups of sparse ids that `rewrites.sparse_lookups` puts in place of many nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.gather_scatter import check_indices
+from dataflow.kernels.index_arrays import all_below
+from dataflow.kernels.registry import kernel
+from dataflow.kernels.segment import is_counting, reduce_sparse_segments
+from dataflow.kernels.sequences import first_appearances
+from dataflow.kernels.sparse import sparse_fill_empty_rows_kernel
+
+_REASON = "it takes the place of nodes that work on the host"
+
+
+@kernel("_SafeEmbeddingLookup", cpu_only=_REASON)
+def safe_embedding_lookup_kernel(
+    xp: Any,
+    params: Any,
+    indices: Any,
+    ids: Any,
+    dense_shape: Any,
+    default_id: Any,
+    *,
+    combiner: str,
+) -> tuple[Any, Any, Any, Any]:
+    num_rows, row_of = int(dense_shape[0]), indices[:, 0]
+    if len(ids) == num_rows and all_below(ids, params.shape[0]) and is_counting(xp, row_of):
+        # One id in each row, and none is to be dropped.
+        return params.take(ids, axis=0), np.zeros(num_rows, bool), ids, row_of.astype(np.int32)
+    valid = ids >= 0
+    if not valid.all():
+        indices, ids = indices[valid], ids[valid]
+    indices, ids, empty, _ = sparse_fill_empty_rows_kernel(
+        xp, indices, ids, dense_shape, default_id
+    )
+    different, which = first_appearances(ids)
+    check_indices(different, params.shape[0])
+    segments = indices[:, 0].astype(np.int32)
+    rows = reduce_sparse_segments(
+        xp, _KINDS[combiner], params.take(different, axis=0), which, segments
+    )
+    return zero_empty_rows_kernel(xp, rows, empty), empty, ids, segments
+
+
+#: By combiner, the kind of `SparseSegmentSum` and its like.
+_KINDS = {"sum": "Sum", "mean": "Mean", "sqrtn": "SqrtN"}
+
+
+@kernel("_ZeroEmptyRows", cpu_only=_REASON)
+def zero_empty_rows_kernel(xp: Any, x: Any, empty: Any) -> Any:
+    if len(empty) != len(x):
+        raise ValueError(f"there are {len(x)} rows, and truths for {len(empty)}")
+    return np.where(empty[:, None], x.dtype.type(0), x) if empty.any() else x

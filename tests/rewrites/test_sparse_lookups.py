@@ -1,0 +1,185 @@
+"""Lookups of sparse ids as one kernel: the same bits, forward, backward and in the variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from tests.rewrites.rewritten import rewritten, types
+from tests.rewrites.test_multi_output_fusion import both
+
+#: Indices, ids and number of rows; what is special about each.
+IDS: dict[str, tuple[Any, Any, int]] = {
+    "one each": ([[0, 0], [1, 0], [2, 0], [3, 0]], [2, 0, 2, 1], 4),
+    "one each, one dropped": ([[0, 0], [1, 0], [2, 0], [3, 0]], [2, -1, 2, 1], 4),
+    "empty rows and repeated ids": ([[1, 0], [1, 1], [4, 0], [4, 1]], [4, 4, 0, 4], 6),
+    "as many ids as rows": ([[0, 0], [0, 1], [2, 0]], [1, 1, 3], 3),
+    "all dropped": ([[0, 0], [1, 1]], [-1, -5], 2),
+    "no ids": (np.zeros((0, 2)), [], 3),
+}
+
+
+def rules(plan: Any) -> list[str]:
+    return [hit.rule for hit in plan.journal]
+
+
+def lookup(ids_dtype: Any = tf.int64) -> tuple[Any, dict[str, Any]]:
+    """A sparse placeholder of rank 2, and its values by name."""
+    sparse = tf.sparse_placeholder(ids_dtype, [None, 3])
+    return sparse, {
+        name: (np.array(at, np.int64), np.array(ids, ids_dtype.as_numpy_dtype), [rows, 3])
+        for name, (at, ids, rows) in IDS.items()
+    }
+
+
+def flat(sparse: Any, value: Any) -> dict[Any, Any]:
+    at, ids, shape = value
+    return {
+        sparse.indices: at.reshape(-1, 2),
+        sparse.values: ids,
+        sparse.dense_shape: np.array(shape, np.int64),
+    }
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.float32, tf.float64])
+@pytest.mark.parametrize("combiner", ["sum", "mean", "sqrtn"])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_values_and_gradients(either: None, dtype: Any, combiner: str, columns: int) -> None:
+    sparse, values = lookup()
+    start = np.random.default_rng(1).normal(size=(5, columns)).astype(dtype.as_numpy_dtype)
+    start[3, 0] = -0.0
+    params = tf.placeholder(dtype, [None, columns])
+    y = tf.nn.safe_embedding_lookup_sparse([params], sparse, combiner=combiner)
+    gradient = tf.gradients(tf.reduce_sum(y * y + y), params)[0]
+    for name, value in values.items():
+        feeds = {params: start, **flat(sparse, value)}
+        plan, got, wanted = both([y, gradient.values, gradient.indices], feeds)
+        assert "sparse_lookup" in rules(plan) and "zero_rows" in rules(plan), name
+        assert not {"SparseFillEmptyRows", "Tile", "Select"} & set(types(plan))
+        for a, b in zip(got, wanted, strict=True):
+            assert a.dtype == b.dtype and a.tobytes() == b.tobytes(), name
+
+
+def train(off: bool, optimizer: Any, ids_dtype: Any) -> tuple[list[Any], list[str]]:
+    """Losses and variables of a short training, and the rules that were applied."""
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.disable_meta_optimizer = off
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        sparse, values = lookup(ids_dtype)
+        table = tf.Variable(np.random.default_rng(2).normal(size=(5, 3)).astype(np.float32))
+        loss = tf.reduce_sum(tf.square(tf.nn.safe_embedding_lookup_sparse([table], sparse) - 1.0))
+        step = optimizer().minimize(loss)
+        session.run(tf.global_variables_initializer())
+        feeds = [flat(sparse, value) for value in values.values()]
+        seen = [session.run([step, loss], feed)[1] for feed in feeds * 3]
+        seen += session.run(tf.global_variables())
+        return seen, rules(rewritten(session, [step, loss], list(feeds[0])))
+
+
+@pytest.mark.parametrize("ids_dtype", [tf.int32, tf.int64])
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        lambda: tf.train.AdagradOptimizer(0.1),
+        lambda: tf.train.FtrlOptimizer(0.1, l1_regularization_strength=0.01),
+        lambda: tf.train.AdamOptimizer(0.1),
+        lambda: tf.train.GradientDescentOptimizer(0.1),
+    ],
+    ids=["adagrad", "ftrl", "adam", "sgd"],
+)
+def test_training_is_the_same(optimizer: Any, ids_dtype: Any) -> None:
+    plain, _ = train(True, optimizer, ids_dtype)
+    optimized, applied = train(False, optimizer, ids_dtype)
+    assert "sparse_lookup" in applied
+    for a, b in zip(optimized, plain, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_rows_are_not_made_distinct_twice() -> None:
+    sparse, _ = lookup()
+    table = tf.Variable(np.ones((5, 3), np.float32))
+    loss = tf.reduce_sum(tf.nn.safe_embedding_lookup_sparse([table], sparse))
+    step = tf.train.AdagradOptimizer(0.1).minimize(loss)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        feeds = [sparse.indices, sparse.values, sparse.dense_shape]
+        plan = rewritten(session, step, feeds)
+    assert "distinct_rows" in rules(plan)
+    assert types(plan).count("Unique") == 1
+    assert "UnsortedSegmentSum" not in types(plan) and "GatherV2" not in types(plan)
+
+
+def test_a_sum_of_rows_that_are_seen_as_they_were_stays() -> None:
+    """Of ids that are not known to differ, and of rows that may hold -0.0, which a sum makes 0.0."""
+    ids, rows = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.float32, [None, 2])
+    different, _ = tf.unique(ids)
+    again, which = tf.unique(different)
+    total = tf.unsorted_segment_sum(rows, which, tf.shape(again)[0])
+    feeds = {ids: np.array([3, 1, 3], np.int32), rows: np.array([[-0.0, 1], [2, 3]], np.float32)}
+    plan, got, wanted = both([total, again], feeds)
+    assert "distinct_rows" not in rules(plan)
+    for a, b in zip(got, wanted, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def nodes_inside(y: Any, op_type: str) -> list[Any]:
+    return [op for op in y.graph.get_operations() if op.type == op_type]
+
+
+@pytest.mark.parametrize("inner", ["SparseFillEmptyRows", "SparseSegmentMean", "GatherV2"])
+def test_a_fetched_part_is_what_it_was(inner: str) -> None:
+    sparse, values = lookup()
+    table = tf.placeholder(tf.float32, [5, 2])
+    y = tf.nn.safe_embedding_lookup_sparse([table], sparse)
+    seen = nodes_inside(y, inner)[-1].outputs[0]
+    feeds = {table: np.arange(10, dtype=np.float32).reshape(5, 2) + 1}
+    feeds |= flat(sparse, values["empty rows and repeated ids"])
+    plan, got, wanted = both([y, seen], feeds)
+    assert "sparse_lookup" not in rules(plan)
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_other_lookups_stay_as_they_are() -> None:
+    sparse, values = lookup()
+    deep = tf.sparse_placeholder(tf.int64, [None, 2, 3])
+    table = tf.placeholder(tf.float32, [5, 2])
+    weights = tf.SparseTensor(sparse.indices, tf.ones(tf.shape(sparse.values)), sparse.dense_shape)
+    for y, ids in (
+        (tf.nn.safe_embedding_lookup_sparse([table], sparse, weights), sparse),
+        (tf.nn.safe_embedding_lookup_sparse([table], sparse, default_id=1), sparse),
+        (tf.nn.safe_embedding_lookup_sparse([table], deep), deep),
+    ):
+        feeds = {table: np.arange(10, dtype=np.float32).reshape(5, 2)}
+        if ids is deep:
+            feeds[deep.indices] = np.array([[0, 1, 0], [1, 0, 2]], np.int64)
+            feeds[deep.values] = np.array([4, 2], np.int64)
+            feeds[deep.dense_shape] = np.array([2, 2, 3], np.int64)
+        else:
+            feeds |= flat(sparse, values["empty rows and repeated ids"])
+        plan, got, wanted = both([y], feeds)
+        assert "sparse_lookup" not in rules(plan)
+        np.testing.assert_array_equal(got[0], wanted[0])
+
+
+@pytest.mark.parametrize("name", ["one each", "empty rows and repeated ids"])
+def test_an_id_without_a_row_is_refused(name: str) -> None:
+    sparse, values = lookup()
+    table = tf.placeholder(tf.float32, [2, 2])
+    y = tf.nn.safe_embedding_lookup_sparse([table], sparse)
+    feeds = {table: np.ones((2, 2), np.float32), **flat(sparse, values[name])}
+    with tf.Session() as session:
+        for _ in range(4):  # before and after it is rewritten
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"is not in \[0, 2\)"):
+                session.run(y, feeds)
+
+
+def test_the_number_of_gathered_rows_needs_no_rows() -> None:
+    ids = tf.placeholder(tf.int32, [None])
+    table = tf.placeholder(tf.float32, [7, 2])
+    feeds = {ids: np.array([1, 2, 3], np.int32), table: np.ones((7, 2), np.float32)}
+    plan, got, wanted = both([tf.shape(tf.gather(table, ids))[0] * 2], feeds)
+    assert types(plan) == ["Size", "Mul"] and got == wanted == [6]
