@@ -101,10 +101,7 @@ def _teachers_page(server: Server, address: str) -> str:
 def _told(server: Server, reached: list[str], has_site: bool) -> str:
     lines = [
         f"The class's code is {server.store.code}. Learners write in a lesson:",
-        *(
-            f'    import dataflow.course; dataflow.course.join("{address}", "{server.store.code}", name="...")'
-            for address in reached[:1]
-        ),
+        f'    from dataflow.course import join; join("{reached[0]}", "{server.store.code}", name="...")',
         f"or hand in notebooks at {reached[0]}/",
     ]
     if has_site:

@@ -27,7 +27,6 @@ _FILES = {
     "heat.js": "text/javascript",
     "learner.js": "text/javascript",
 }
-_WIDGETS = {"loader.js", "library.js", "graphviz.js"}
 _KEY = re.compile(r"[0-9a-zA-Z_-]{32,64}")
 _POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
@@ -127,18 +126,23 @@ class File(Handler):
 
 
 class WidgetFile(Handler):
-    """The widgets' own JavaScript, which draws graphs; 404 where they are not installed."""
+    """The widgets' own JavaScript, which draws graphs; 404 where they are not installed.
+
+    ``bundle`` is library and layout engine as a widget brings them to a page.
+    """
 
     def get(self, name: str) -> None:
         try:
             from dataflow_widgets.base import BUILT
+            from dataflow_widgets.static.page import bundle
         except ImportError:
             raise web.HTTPError(404, "The widgets are not installed on the server.") from None
-        if name not in _WIDGETS:
+        if name not in ("loader.js", "bundle"):
             raise web.HTTPError(404)
-        self.set_header("Content-Type", "text/javascript; charset=utf-8")
-        self.set_header("Cache-Control", "max-age=3600")
-        self.finish((BUILT / name).read_bytes())
+        is_script = name == "loader.js"
+        kind = "text/javascript; charset=utf-8" if is_script else "application/octet-stream"
+        self.set_header("Content-Type", kind)
+        self.finish((BUILT / name).read_bytes() if is_script else bundle())
 
 
 class SiteFile(web.StaticFileHandler):
@@ -352,7 +356,7 @@ class About(InClass):
             }
             for card in room.catalog.cards
         ]
-        self.send_json({"code": room.store.code, "lessons": lessons})
+        self.send_json({"code": room.store.code, "address": room.address, "lessons": lessons})
 
 
 class _OfTask(InClass):

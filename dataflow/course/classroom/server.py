@@ -33,6 +33,7 @@ class Classroom:
         self.wrong_codes = limits.Pace(0.5, 30, "wrong codes or tokens")
         self.answers = limits.Pace(5, 100)
         self.notebooks = limits.Pace(0.2, 40, "notebooks")
+        self.address = ""  # where learners reach it
         self.num_projectors = 0
         self.num_changes = 0
         self._changed = asyncio.Event()
@@ -113,6 +114,7 @@ class Server:
         except BaseException:
             self._close_sockets()
             raise
+        self.classroom.address = addresses(host, self.port)[0]
         application = web.Application(
             routes(self.classroom, site), log_function=_no_log, compress_response=False
         )

@@ -113,8 +113,13 @@ function render({ model, el }) {
   );
   const legend = h("div", { class: "df-legend", hidden: true });
   const paintColors = () => {
-    const { fills, entries, missing } = coloring(color.value, pane, model.get("profile_data"));
+    if (model.get("profile_data")?.marked && color.value !== "marks" && !color.querySelector("[value=marks]")) {
+      color.append(h("option", { value: "marks" }, "Color: marks")); // of a class, on the projector
+      color.value = "marks";
+    }
+    const { fills, entries, missing, tags = null } = coloring(color.value, pane, model.get("profile_data"));
     pane.fills = fills;
+    pane.tags = tags;
     pane.widths = color.value === "memory" ? edgeWidths(pane, model.get("profile_data"), 3, 8) : edgeWidths(pane, model.get("profile_data"));
     legend.hidden = !entries.length && !missing;
     legend.replaceChildren(...(missing ? [missing] : entries.map(([name, value]) => h("span", { class: "df-key" }, h("i", { style: `background:${value}` }), name))));

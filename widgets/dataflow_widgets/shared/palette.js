@@ -62,8 +62,24 @@ export function edgeWidths(pane, profile, per = 9, most = 4) {
   return widths;
 }
 
+/** How many of `of` learners marked each node, and which were right: {marked: {op index: n}, of, right: [op index]}. */
+function byMarks(pane, { marked, of, right }) {
+  const fills = new Map();
+  const tags = new Map();
+  const most = Math.max(of, 1);
+  for (const item of pane.visible.items) {
+    const count = Math.max(0, ...item.members.map((i) => marked[i] ?? 0)); // of a closed scope its most marked node
+    fills.set(item.id, warm(count / most));
+    const isRight = item.members.some((i) => right.includes(i));
+    if (count || isRight) tags.set(item.id, `${isRight ? "✓ " : ""}${count} of ${of}`);
+  }
+  const entries = [["marked by nobody", warm(0)], [`by all ${of}`, warm(1)]];
+  return { fills, entries: right.length ? [...entries, ["✓ right", "none"]] : entries, missing: "", tags };
+}
+
 export function coloring(by, pane, profile) {
   if (by === "kind" || !pane.visible) return { fills: null, entries: [], missing: "" };
+  if (by === "marks") return byMarks(pane, profile);
   if (by === "type" || by === "device") return byGroup(by, pane);
   const measured = profile?.[by === "time" ? "seconds" : "bytes"];
   if (!measured || !Object.keys(measured).length) {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-import zlib
 from base64 import b64encode
 from html import escape
 from pathlib import Path
@@ -52,20 +51,21 @@ def graph_page(graph: Any, title: str, height: int = 900) -> str:
         "profile_data": {},
         "standalone": True,
     }
-    library = _packed("library.js")
-    bundle = struct.pack("<I", len(library)) + library + _packed("graphviz.js")
     return _PAGE.format(
         title=escape(title),
         words=escape(words),
         state=_script_json(state),
-        bundle=_script_json(b64encode(bundle).decode()),
+        bundle=_script_json(b64encode(bundle()).decode()),
         loader=_script_json(b64encode((_BUILT / "loader.js").read_bytes()).decode()),
     )
 
 
-def _packed(name: str) -> bytes:
-    compress = zlib.compressobj(level=9, wbits=-15)
-    return compress.compress((_BUILT / name).read_bytes()) + compress.flush()
+def bundle() -> bytes:
+    """Library and layout engine, as the trait of that name brings them to a page without a kernel."""
+    from dataflow_widgets.base import packed
+
+    library = packed("library.js")
+    return struct.pack("<I", len(library)) + library + packed("graphviz.js")
 
 
 def _script_json(value: Any) -> str:
