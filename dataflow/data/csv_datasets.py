@@ -1,4 +1,4 @@
-"""`tf.data.experimental.make_csv_dataset`: batches of columns by name, their dtypes read off the files."""
+"""`tf.data.experimental.CsvDataset`, and `make_csv_dataset`: columns by name, their dtypes read off the files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,70 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes, gfile
+from dataflow.data.arguments import int64_tensor
 from dataflow.data.dataset import AUTOTUNE, Dataset
+from dataflow.data.structure import Structure, leaf_tensor
 from dataflow.dtypes import DType, as_dtype
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import dataset as ops
+from dataflow.ops.parsing import check_csv_layout
+from dataflow.ops.sources import constant
+from dataflow.shapes import Dims
 
 #: The dtypes that a column may be found to have, the narrowest first.
 _INFERRED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string)
+
+
+class CsvDataset(Dataset):
+    """The rows of CSV files, each a tuple of scalars, one for each of ``record_defaults``.
+
+    An entry of ``record_defaults`` is the value of an empty field (a scalar, or ``[value]``), or a dtype
+    (or an empty vector), for a column in which no field may be empty. Dtypes are float32, float64,
+    int32, int64 and string. ``select_cols``: the numbers of the columns, which must grow; all where
+    it is None. ``header``: the first record of each file is left out. A field in quotes may hold
+    delimiters, quotes written twice, and ends of lines.
+
+    A record that does not fit is an `InvalidArgumentError` in its place, and the next ones follow.
+    Raises `ValueError` where the columns and ``field_delim`` are not as said here.
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_defaults: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        header: bool = False,
+        field_delim: str = ",",
+        use_quote_delim: bool = True,
+        na_value: str = "",
+        select_cols: Any = None,
+    ) -> None:
+        names = leaf_tensor(filenames)
+        defaults = [
+            constant([], as_dtype(d)) if _is_dtype(d) else leaf_tensor(d) for d in record_defaults
+        ]
+        columns = list(select_cols or ())
+        check_csv_layout(field_delim, defaults, columns)
+        kinds = [d.dtype.base_dtype for d in defaults]
+        shapes: list[Dims] = [()] * len(kinds)
+
+        def read() -> Tensor:
+            return ops.csv_dataset_op(  # type: ignore[no-any-return]
+                names,
+                compression_type or "",
+                int64_tensor(buffer_size or 0),
+                header,
+                field_delim,
+                use_quote_delim,
+                na_value,
+                constant(columns, dtypes.int64),
+                defaults,
+                output_shapes=shapes,
+            )
+
+        nest = tuple(range(len(kinds)))
+        super().__init__(Structure.of_tensors(nest, kinds, shapes), read)
 
 
 def _lines(name: str, compression_type: Any) -> Iterator[str]:
@@ -162,8 +221,6 @@ def make_csv_dataset(
     Raises `ValueError` where the files do not match, have other headers, or an option names a column
     that is not there.
     """
-    from dataflow.data.experimental import CsvDataset
-
     names = _files(file_pattern)
     if column_names is None:
         if not header:

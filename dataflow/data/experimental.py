@@ -7,9 +7,9 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.data.arguments import int64_scalar
-from dataflow.data.csv_datasets import make_csv_dataset
+from dataflow.data.csv_datasets import CsvDataset, make_csv_dataset
 from dataflow.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
-from dataflow.data.file_datasets import TextLineDataset, TFRecordDataset
+from dataflow.data.file_datasets import TFRecordDataset
 from dataflow.data.grouping import (
     Reducer,
     bucket_by_sequence_length,
@@ -381,41 +381,6 @@ def make_batched_features_dataset(
             )
         )
     return parsed.prefetch(prefetch_buffer_size)
-
-
-def CsvDataset(
-    filenames: Any,
-    record_defaults: Any,
-    compression_type: Any = None,
-    buffer_size: Any = None,
-    header: bool = False,
-    field_delim: str = ",",
-    use_quote_delim: bool = True,
-    na_value: str = "",
-    select_cols: Any = None,
-) -> Dataset:
-    """The rows of CSV files as tuples; a dtype in ``record_defaults`` marks a required column."""
-    from dataflow.dtypes import DType
-    from dataflow.ops.parsing import decode_csv
-
-    defaults = [
-        constant([], d)
-        if isinstance(d, DType)
-        else ([d] if not isinstance(d, (list, tuple)) else d)
-        for d in record_defaults
-    ]
-
-    def lines(name: Any) -> Dataset:
-        one = TextLineDataset(name, compression_type, buffer_size)
-        return one.skip(1) if header else one
-
-    names = filenames if isinstance(filenames, (list, tuple)) else [filenames]
-    files = Dataset.from_tensor_slices(list(names))
-    return files.flat_map(lines).map(
-        lambda line: tuple(
-            decode_csv(line, defaults, field_delim, use_quote_delim, None, na_value, select_cols)
-        )
-    )
 
 
 __getattr__ = explain_absent(__name__)

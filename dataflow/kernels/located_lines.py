@@ -16,12 +16,17 @@ class TextLine(bytes):
     number: int
 
 
-def text_lines(path: str, lines: Iterable[bytes]) -> Iterator[TextLine]:
-    """The lines of an open file."""
-    for number, line in enumerate(lines, 1):
-        made = TextLine(line.rstrip(b"\n").removesuffix(b"\r"))
-        made.path, made.number = path, number
-        yield made
+def text_lines(path: str, lines: Iterable[bytes], first: int = 1) -> Iterator[TextLine]:
+    """The lines of a file without their ends; ``first`` is the number of the first one."""
+    for number, line in enumerate(lines, first):
+        yield located(line.rstrip(b"\n").removesuffix(b"\r"), path, number)
+
+
+def located(line: bytes, path: str, number: int) -> TextLine:
+    """A line that knows where it stands."""
+    made = TextLine(line)
+    made.path, made.number = path, number
+    return made
 
 
 def without_places(strings: Any) -> Any:

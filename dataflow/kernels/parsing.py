@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from dataflow.formats.example_wire import (
     scan_examples,
     unpacked,
 )
+from dataflow.kernels.csv_records import Layout
 from dataflow.kernels.index_arrays import as_intp
-from dataflow.kernels.located_lines import place_of
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.string import each, one, parse_number, parse_numbers, strings, text_array
+from dataflow.kernels.string import each, one, strings, text_array
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
 
 _REASON = "bytes are read on the host"
@@ -72,41 +71,6 @@ def decode_json_example_kernel(xp: Any, x: Any) -> Any:
     return each(binary, x)
 
 
-def _csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
-    if not quotes or b'"' not in record:
-        return record.rstrip(b"\r\n").split(delimiter) if quotes else record.split(delimiter)
-    out, at, end = [], 0, len(record.rstrip(b"\r\n"))
-    record = record[:end]
-    while True:
-        if at < end and record[at : at + 1] == b'"':
-            text, at = b"", at + 1
-            while True:
-                close = record.find(b'"', at)
-                if close < 0:
-                    raise ValueError("Quoted field has to end with quote followed by delim or end")
-                text += record[at:close]
-                at = close + 1
-                if record[at : at + 1] != b'"':
-                    break
-                text += b'"'
-                at += 1
-            if at < end and record[at : at + 1] != delimiter:
-                raise ValueError("Quoted field has to end with quote followed by delim or end")
-            out.append(text)
-            if at >= end:
-                return out
-            at += 1
-        else:
-            stop = record.find(delimiter, at)
-            text = record[at:] if stop < 0 else record[at:stop]
-            if b'"' in text:
-                raise ValueError("Unquoted fields cannot have quotes/CRLFs inside")
-            out.append(text)
-            if stop < 0:
-                return out
-            at = stop + 1
-
-
 @kernel("DecodeCSV", cpu_only=_REASON)
 def decode_csv_kernel(
     xp: Any,
@@ -119,106 +83,12 @@ def decode_csv_kernel(
     na_value: str,
     select_cols: Any,
 ) -> Any:
+    layout = Layout(
+        defaults, OUT_TYPE, field_delim.encode(), use_quote_delim, na_value.encode(), select_cols
+    )
     array = strings(records)
-    delimiter, na = field_delim.encode(), na_value.encode()
-    records = array.reshape(-1).tolist()
-    layout = records, delimiter, use_quote_delim, len(defaults), select_cols
-    plain = _plain_columns(*layout)
-    by_column = _columns(*layout) if plain is None else plain
-    columns = []
-    for j, (default, dtype) in enumerate(zip(defaults, OUT_TYPE, strict=True)):
-        column = by_column[j]
-        columns.append(_csv_column(column, default, dtype, na, j, records).reshape(array.shape))
-    return tuple(columns)
-
-
-def _plain_columns(
-    records: list[bytes], delimiter: bytes, quotes: bool, wanted: int, select_cols: Sequence[int]
-) -> list[list[bytes]] | None:
-    """The fields of each column by one split of all records; ``None`` where `_columns` is needed: where
-    there are quotes or ends of lines, or where a record has more or fewer fields than others."""
-    mark = b"\0"
-    text = (delimiter + mark + delimiter).join(records)
-    if not records or text.count(mark) != len(records) - 1:
-        return None
-    if quotes and any(x in text for x in (b'"', b"\r", b"\n")):
-        return None
-    fields = text.split(delimiter)
-    width = (len(fields) + 1) // len(records)  # the mark included
-    if len(fields) + 1 != width * len(records):
-        return None
-    if fields[width - 1 :: width] != [mark] * (len(records) - 1):
-        return None
-    chosen = select_cols or range(width - 1)
-    if len(chosen) != wanted or max(chosen, default=0) >= width - 1:
-        return None
-    return [fields[c::width] for c in chosen]
-
-
-def _columns(
-    records: list[bytes], delimiter: bytes, quotes: bool, wanted: int, select_cols: Sequence[int]
-) -> Sequence[Sequence[bytes]]:
-    """The fields of each column; an error names the record that is at fault."""
-    rows = []
-    for i, record in enumerate(records):
-        try:
-            found = _csv_fields(record, delimiter, quotes)
-        except ValueError as error:
-            raise ValueError(f"{error}. In record {i}: {_quoted(record)}") from None
-        if select_cols:
-            if select_cols[-1] >= len(found):
-                raise ValueError(
-                    f"Expect {wanted} fields but have {len(found)} in record {i}: {_quoted(record)}"
-                )
-            found = [found[c] for c in select_cols]
-        elif len(found) != wanted:
-            raise ValueError(
-                f"Expect {wanted} fields but have {len(found)} in record {i}: {_quoted(record)}"
-            )
-        rows.append(found)
-    return list(zip(*rows, strict=True)) or [()] * wanted
-
-
-def _quoted(record: bytes) -> str:
-    """A record as an error shows it: in a dataset its text is what tells the row."""
-    text = record.decode("utf-8", "replace")
-    return repr(text if len(text) <= 200 else text[:200] + "...") + place_of(record)
-
-
-def _csv_column(
-    column: Sequence[bytes], default: Any, dtype: DType, na: bytes, j: int, records: list[bytes]
-) -> Any:
-    missing: list[int] = []
-    if b"" in column or (na and na in column):
-        values = np.reshape(strings(default) if dtype.kind == "S" else default, -1)
-        missing = [i for i, text in enumerate(column) if not text or (na and text == na)]
-        if not len(values):
-            raise ValueError(
-                f"Field {j} is required but missing in record {missing[0]}! The record is "
-                f"{_quoted(records[missing[0]])}"
-            )
-    if dtype.kind == "S":
-        out = text_array(column, (len(column),))
-        for i in missing:
-            out[i] = values[0]
-        return out
-    if missing:
-        column = list(column)
-        for i in missing:
-            column[i] = b"0"
-    out = parse_numbers(column, dtype.numpy)
-    if out is None:
-        for i, text in enumerate(column):
-            try:
-                parse_number(text, dtype.numpy)
-            except ValueError:
-                raise ValueError(
-                    f"Field {j} in record {i} is not a valid {dtype.name}: "
-                    f"{text.decode('utf-8', 'replace')}. The record is {_quoted(records[i])}"
-                ) from None
-    if missing:
-        out[missing] = values[0]
-    return out
+    columns = layout.decode(array.reshape(-1).tolist())
+    return tuple([column.reshape(array.shape) for column in columns])
 
 
 @kernel("SerializeTensor", cpu_only=_REASON, any_dtype=True)

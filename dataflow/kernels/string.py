@@ -233,17 +233,27 @@ def static_regex_full_match_kernel(xp: Any, x: Any, *, pattern: str) -> Any:
     return _matches(x, pattern.encode())
 
 
+@functools.cache
+def _range(dtype: Any) -> tuple[int, int]:
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
 def parse_number(text: bytes, dtype: Any) -> Any:
     """One number; `ValueError` for anything that is not exactly one, or does not fit."""
     try:
         if b"_" in text:
             raise ValueError
         if dtype.kind == "f":
-            is_hexadecimal = text.strip().lower().lstrip(b"+-").startswith(b"0x")
-            return float(int(text, 16)) if is_hexadecimal else float(text)
+            try:
+                return float(text)
+            except ValueError:
+                if not text.strip().lower().lstrip(b"+-").startswith(b"0x"):
+                    raise
+                return float(int(text, 16))
         number = int(text)
-        info = np.iinfo(dtype)
-        if not info.min <= number <= info.max:
+        least, most = _range(dtype)
+        if not least <= number <= most:
             raise ValueError
         return number
     except ValueError:

@@ -64,6 +64,15 @@ text_line_dataset_op = declare_op(
     "The lines of files, without their line breaks. Shape: scalar. Gradient: none.",
     stateful=True,
 )
+csv_dataset_op = declare_op(
+    "CSVDataset",
+    "filenames: string, compression_type: string, buffer_size: int64, header: bool, "
+    "field_delim: string, use_quote_delim: bool, na_value: string, select_cols: int64, "
+    "record_defaults: list(output_types) -> handle: variant",
+    "The rows of CSV files, one component for each column. Shape: scalar. Gradient: none.",
+    attrs="output_shapes: list[Shape]",
+    stateful=True,
+)
 tf_record_dataset_op = declare_op(
     "TFRecordDataset",
     "filenames: string, compression_type: string, buffer_size: int64 -> handle: variant",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,22 +42,10 @@ def decode_compressed(bytes: Tensor, *, compression_type: str = "") -> Dims:
     return bytes.dims
 
 
-@define_op(
-    "DecodeCSV", "records: string, record_defaults: list(OUT_TYPE) -> output: list(OUT_TYPE)"
-)
-def decode_csv_op(
-    records: Tensor,
-    record_defaults: list[Tensor],
-    *,
-    field_delim: str = ",",
-    use_quote_delim: bool = True,
-    na_value: str = "",
-    select_cols: list[int] = (),  # type: ignore[assignment]
-) -> list[Dims]:
-    """The columns of CSV records, each with the shape of ``records``. Not differentiable.
-
-    A default is a scalar or [value]; an empty vector makes the column required.
-    """
+def check_csv_layout(
+    field_delim: str, record_defaults: list[Tensor], select_cols: Sequence[int]
+) -> None:
+    """Raises `ValueError` for a delimiter, defaults or chosen columns that no record of CSV has."""
     if len(field_delim) != 1:
         raise ValueError(f"field_delim should be only 1 char, got {field_delim!r}")
     for i, default in enumerate(record_defaults):
@@ -78,6 +67,25 @@ def decode_csv_op(
             )
         if list(select_cols) != sorted(set(select_cols)) or min(select_cols) < 0:
             raise ValueError("select_cols must grow strictly and not be negative")
+
+
+@define_op(
+    "DecodeCSV", "records: string, record_defaults: list(OUT_TYPE) -> output: list(OUT_TYPE)"
+)
+def decode_csv_op(
+    records: Tensor,
+    record_defaults: list[Tensor],
+    *,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    select_cols: list[int] = (),  # type: ignore[assignment]
+) -> list[Dims]:
+    """The columns of CSV records, each with the shape of ``records``. Not differentiable.
+
+    A default is a scalar or [value]; an empty vector makes the column required.
+    """
+    check_csv_layout(field_delim, record_defaults, select_cols)
     return [records.dims] * len(record_defaults)
 
 

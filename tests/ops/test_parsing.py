@@ -17,7 +17,7 @@ from dataflow.formats.example_wire import (
     unpacked,
 )
 from dataflow.formats.protobuf_wire import packed_int64
-from dataflow.kernels import parsing
+from dataflow.kernels import csv_records
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
 from tests.samples.parsing import FULL, PART, _varint, example
 
@@ -237,10 +237,10 @@ def test_records_without_quotes_are_split_at_once(
     records: list[bytes], select: list[int], is_plain: bool
 ) -> None:
     arguments = (records, b",", True, 2, select)
-    plain = parsing._plain_columns(*arguments)
+    plain = csv_records._plain_columns(*arguments)
     assert (plain is not None) == is_plain
     if plain is not None:
-        assert [tuple(x) for x in plain] == list(parsing._columns(*arguments))
+        assert [tuple(x) for x in plain] == list(csv_records._columns(*arguments, 0))
 
 
 def test_raw_bytes_of_different_lengths_are_refused() -> None:

@@ -131,6 +131,16 @@ SAMPLES = [
         np.array(b"first", dtype=object),
     ),
     Sample(
+        "CSVDataset",
+        first(
+            lambda tf: tf.data.experimental.CsvDataset(
+                text_file(b'a,b\n1,"x\ny"\n2,z\n'), [[0], ""], header=True
+            ).batch(2)
+        ),
+        (),
+        [np.array([1, 2], np.int32), np.array([b"x\ny", b"z"], dtype=object)],
+    ),
+    Sample(
         "TFRecordDataset",
         first(lambda tf: tf.data.TFRecordDataset([record_file()])),
         (),

@@ -1,3 +1,10 @@
 """Kernels of datasets and their iterators; loading this package registers all of them."""
 
-from dataflow.kernels.dataset import buffers, functions, iterators, sources, transformations
+from dataflow.kernels.dataset import (
+    buffers,
+    csv_rows,
+    functions,
+    iterators,
+    sources,
+    transformations,
+)

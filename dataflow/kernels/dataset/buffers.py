@@ -15,7 +15,14 @@ import numpy as np
 from dataflow.capabilities import THREADS
 from dataflow.errors import InvalidArgumentError
 from dataflow.formats.local_paths import local_path
-from dataflow.kernels.dataset.elements import END, Element, FromFunction, pulled, same_kind
+from dataflow.kernels.dataset.elements import (
+    END,
+    Element,
+    FromFunction,
+    as_array,
+    pulled,
+    same_kind,
+)
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
 
@@ -131,7 +138,7 @@ def _store(path: str, elements: list[Element]) -> None:
     arrays: dict[str, Any] = {"count": len(elements), "width": len(elements[0]) if elements else 0}
     for i, element in enumerate(elements):
         for j, part in enumerate(element):
-            array = np.asarray(part)
+            array = as_array(part)
             if array.dtype == object:
                 # Joined, with their lengths: NumPy's own type of bytes drops zeros at the end.
                 texts = array.ravel().tolist()

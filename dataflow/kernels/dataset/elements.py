@@ -146,12 +146,17 @@ def stack(parts: list[Any]) -> Any:
     first = parts[0]
     if isinstance(first, Dataset):
         raise InvalidArgumentError(None, None, "datasets cannot be batched; use flat_map first")
+    if isinstance(first, bytes) and all(isinstance(p, bytes) for p in parts):
+        out = np.empty(len(parts), dtype=object)
+        out[:] = parts
+        return out
     if (isinstance(first, np.ndarray) and first.dtype == object) or isinstance(first, bytes):
-        shapes = {np.shape(p) for p in parts}
+        parts = [as_array(p) for p in parts]
+        shapes = {p.shape for p in parts}
         if len(shapes) == 1:
             out = np.empty((len(parts), *shapes.pop()), dtype=object)
             for i, part in enumerate(parts):
-                out[i] = part[()] if isinstance(part, np.ndarray) and not part.ndim else part
+                out[i] = part if part.ndim else part[()]
             return out
     else:
         try:
@@ -164,6 +169,11 @@ def stack(parts: list[Any]) -> Any:
         f"Cannot batch tensors with different shapes: {sorted(shapes, key=str)}. "
         "Use padded_batch, or bring them to one shape in map.",
     )
+
+
+def as_array(component: Any) -> Any:
+    """A component of an element as an array: a string may be Python's ``bytes``."""
+    return np.asarray(component, object if isinstance(component, bytes) else None)
 
 
 def as_element_array(value: Any, dtype: Any) -> Any:

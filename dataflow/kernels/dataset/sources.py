@@ -10,6 +10,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError, NotFoundError
 from dataflow.formats.local_paths import local_path
+from dataflow.kernels.dataset.blocks import Block, Blocks, in_lists
 from dataflow.kernels.dataset.elements import INFINITE, Element, FromFunction, Rows
 from dataflow.kernels.located_lines import text_lines
 from dataflow.kernels.registry import kernel
@@ -49,7 +50,8 @@ def range_dataset_kernel(ctx: Any, start: Any, stop: Any, step: Any, *, output_t
     return FromFunction(lambda: ((dtype(i),) for i in numbers), num_elements)
 
 
-def _open(path: str, compression: str = "") -> Any:
+def opened(path: str, compression: str = "") -> Any:
+    """A file for reading, unpacked where it is compressed; `NotFoundError` where there is none."""
     from dataflow.formats.compression import unpacked_file
 
     try:
@@ -67,13 +69,17 @@ def text_line_dataset_kernel(
 
     paths, compression = texts(filenames), compression_name(text(compression_type).upper())
 
-    def start() -> Iterator[Element]:
+    def start() -> Iterator[Block]:
         for path in paths:
-            with _open(path, compression) as file:
-                for line in text_lines(path, lines(path, file, compression)):
-                    yield (np.array(line, dtype=object),)
+            number = 1
+            with opened(path, compression) as file:
+                for found in in_lists(lines(path, file, compression)):
+                    column = np.empty(len(found), object)
+                    column[:] = list(text_lines(path, found, number))
+                    number += len(found)
+                    yield (column,)
 
-    return FromFunction(start)
+    return Blocks(start)
 
 
 @kernel("TFRecordDataset", stateful=True, cpu_only="files are read by the host")
@@ -123,7 +129,7 @@ def fixed_length_record_dataset_kernel(
 
     def start() -> Iterator[Element]:
         for path in paths:
-            with _open(path, compression) as file:
+            with opened(path, compression) as file:
                 data = file.read()
             body = data[header : len(data) - footer]
             if len(body) % size:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, OpError
+from dataflow.kernels.dataset.blocks import Blocks, batches, rows_between
 from dataflow.kernels.dataset.elements import (
     END,
     INFINITE,
@@ -18,6 +19,7 @@ from dataflow.kernels.dataset.elements import (
     Element,
     FromFunction,
     Rows,
+    as_array,
     flattened,
     limited,
     pulled,
@@ -66,6 +68,8 @@ def batch_dataset_kernel(xp: Any, input_dataset: Any, batch_size: Any, drop_rema
         raise InvalidArgumentError(None, None, f"batch_size must be greater than zero, got {size}")
 
     def start() -> Iterator[Element]:
+        if isinstance(input_dataset, Blocks):
+            return batches(input_dataset.blocks(), size, drop)
         rows = input_dataset.rows()
         if rows is not None:
             return pulled(functools.partial(gathered, *rows))
@@ -110,7 +114,7 @@ def padded_batch_dataset_kernel(
     fillers = [_scalar(v) for v in padding_values]
 
     def pad(parts: list[Any], shape: list[int], filler: Any) -> Any:
-        arrays = [np.asarray(p) for p in parts]
+        arrays = [as_array(p) for p in parts]
         full = []
         for axis, length in enumerate(shape):
             longest = max(a.shape[axis] for a in arrays)
@@ -149,6 +153,7 @@ def _scalar(value: Any) -> Any:
 def repeat_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
     times = int(count)
 
+    # Of elements, of their numbers, or of blocks of them.
     def again(start: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         current: Iterator[Any] = iter(())
         num_started = 0
@@ -175,6 +180,8 @@ def repeat_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
         num_elements *= times
     if isinstance(input_dataset, Rows):
         return Rows(input_dataset.arrays, lambda: again(input_dataset.numbers), num_elements)
+    if isinstance(input_dataset, Blocks):
+        return Blocks(lambda: again(input_dataset.blocks), num_elements)
     return FromFunction(lambda: again(input_dataset.iterate), num_elements)
 
 
@@ -184,6 +191,8 @@ def take_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
     there: int = input_dataset.num_elements
     if number is not None and there != UNKNOWN:
         there = number if there == INFINITE else min(number, there)
+    if isinstance(input_dataset, Blocks):
+        return Blocks(lambda: rows_between(input_dataset.blocks(), 0, number), there)
     return same_kind(input_dataset, lambda elements: limited(elements, 0, number), there)
 
 
@@ -194,6 +203,8 @@ def skip_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
         return FromFunction(lambda: iter(()), 0)
     there: int = input_dataset.num_elements
     left = there if there < 0 else max(there - number, 0)
+    if isinstance(input_dataset, Blocks):
+        return Blocks(lambda: rows_between(input_dataset.blocks(), number, None), left)
     return same_kind(input_dataset, lambda elements: limited(elements, number, None), left)
 
 
