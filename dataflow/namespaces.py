@@ -53,6 +53,8 @@ def attach_stub(
             value: Any = importlib.import_module(f"{home}.{attribute}")
         else:
             value = getattr(parent, attribute)
+        if attribute == f"{name}_" and callable(value):  # `abs_` there, since Python has `abs`
+            value.__name__ = value.__qualname__ = name
         setattr(module, name, value)
         return value
 

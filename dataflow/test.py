@@ -27,6 +27,7 @@ from dataflow.ops.seeds import set_random_seed
 from dataflow.runtime.devices import list_local_devices
 from dataflow.runtime.session import Session
 from dataflow.shapes import Dimension, TensorShape
+from dataflow.unit_asserts import TempDir, TempFile, UnitAsserts, make_file, make_folder
 
 mock = unittest.mock
 
@@ -89,16 +90,6 @@ class _Captured:
         return self.text
 
 
-class _TempDir(os.PathLike):  # type: ignore[type-arg]
-    """A folder of a test."""
-
-    def __init__(self, full_path: str) -> None:
-        self.full_path = full_path
-
-    def __fspath__(self) -> str:
-        return self.full_path
-
-
 class _CheckedThread:
     """A thread of a test: `join` raises what it failed with."""
 
@@ -136,7 +127,7 @@ class _CheckedThread:
             self._case.fail("A checked thread was not joined.")
 
 
-class TestCase(unittest.TestCase):
+class TestCase(UnitAsserts):
     """`unittest.TestCase` with sessions, a clean graph for each test, and array comparisons."""
 
     __test__ = False
@@ -281,13 +272,15 @@ class TestCase(unittest.TestCase):
                 f"{np.argwhere(far)[:5].tolist()} {a[far][:5]} and {b[far][:5]}"
             )
 
-    def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:
+    def assertNotAllClose(
+        self, a: Any, b: Any, rtol: Any = 1e-6, atol: Any = 1e-6, msg: str | None = None
+    ) -> None:
         """Some element is not close."""
         try:
-            self.assertAllClose(a, b, **kwargs)
+            self.assertAllClose(a, b, rtol, atol)
         except AssertionError:
             return
-        self.fail("The two values are close at all elements.")
+        self.fail(msg or "The two values are close at all elements.")
 
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
         """All elements are above a number."""
@@ -341,39 +334,6 @@ class TestCase(unittest.TestCase):
         wanted = getattr(expected_dtype, "as_numpy_dtype", expected_dtype)
         self.assertEqual(self._array(target).dtype, np.dtype(wanted))
 
-    def assertItemsEqual(self, items1: Any, items2: Any, msg: str | None = None) -> None:
-        """The same items in any order: `assertCountEqual` of Python 3."""
-        self.assertCountEqual(items1, items2, msg)
-
-    def assertSameElements(self, items1: Any, items2: Any, msg: str | None = None) -> None:
-        """The same items in any order, however often each."""
-        self.assertEqual(set(items1), set(items2), msg)
-
-    def assertLen(self, container: Any, expected_len: int, msg: str | None = None) -> None:
-        """A container has so many items."""
-        if len(container) != expected_len:
-            self.fail(msg or f"{container!r} has length {len(container)}, not {expected_len}.")
-
-    def assertEmpty(self, container: Any, msg: str | None = None) -> None:
-        """A container has no items."""
-        if len(container):
-            self.fail(msg or f"{container!r} is not empty.")
-
-    def assertNotEmpty(self, container: Any, msg: str | None = None) -> None:
-        """A container has items."""
-        if not len(container):
-            self.fail(msg or f"{container!r} is empty.")
-
-    def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: str | None = None) -> None:
-        """``minv <= value <= maxv``."""
-        if not minv <= value <= maxv:
-            self.fail(msg or f"{value!r} is not between {minv!r} and {maxv!r}.")
-
-    def assertEndsWith(self, actual: str, expected_end: str, msg: str | None = None) -> None:
-        """A text ends with another."""
-        if not actual.endswith(expected_end):
-            self.fail(msg or f"{actual!r} does not end with {expected_end!r}")
-
     def checkedThread(self, target: Any, args: Any = (), kwargs: Any = None) -> _CheckedThread:
         """A thread whose error fails the test when it is joined, which it has to be."""
         thread = _CheckedThread(self, target, tuple(args or ()), dict(kwargs or {}))
@@ -398,13 +358,39 @@ class TestCase(unittest.TestCase):
                 file.seek(0)
                 captured.text = file.read().decode()
 
-    def create_tempdir(self, name: str | None = None) -> Any:
-        """A new folder for this test: ``.full_path`` is its path."""
-        path = os.path.join(self.get_temp_dir(), name) if name else None
-        if path is None:
-            path = tempfile.mkdtemp(dir=self.get_temp_dir())
-        os.makedirs(path, exist_ok=True)
-        return _TempDir(path)
+    def create_tempdir(self, name: str | None = None, cleanup: Any = None) -> TempDir:
+        """A new folder for this test: ``.full_path`` is its path. It goes with all of the process's."""
+        return make_folder(self.get_temp_dir(), name)
+
+    def create_tempfile(
+        self,
+        file_path: str | None = None,
+        content: str | bytes | None = None,
+        mode: str = "w",
+        encoding: str = "utf8",
+        errors: str = "strict",
+        cleanup: Any = None,
+    ) -> TempFile:
+        """A new file for this test, with some text or bytes: ``.full_path`` is its path."""
+        return make_file(self.get_temp_dir(), file_path, content, mode, encoding, errors)
+
+    def enter_context(self, manager: Any) -> Any:
+        """Enters a block that is left after `tearDown`."""
+        result = type(manager).__enter__(manager)
+        self.addCleanup(type(manager).__exit__, manager, None, None, None)
+        return result
+
+    def assertProtoEqualsVersion(
+        self,
+        expected: str,
+        actual: Any,
+        producer: int = 134,
+        min_consumer: int = 0,
+        msg: str | None = None,
+    ) -> None:
+        """As `assertProtoEquals`, for the text of a graph without its versions."""
+        versions = f"versions {{ producer: {producer} min_consumer: {min_consumer} }};"
+        self.assertProtoEquals(f"{versions}\n{expected}", actual, msg)
 
     def assertAllCloseAccordingToType(
         self,
@@ -446,8 +432,12 @@ class TestCase(unittest.TestCase):
         self.assertTrue(np.linalg.norm(np.subtract(ndarray1, ndarray2)) < err, msg)
 
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: str | None = None) -> None:
-        """The static shape is that of the array."""
-        self.assertEqual(list(np.shape(np_array)), tf_tensor.get_shape().as_list(), msg)
+        """The static shape of a tensor is that of an array."""
+        if not isinstance(np_array, (np.ndarray, np.generic)):
+            raise TypeError(f"np_array must be an array of NumPy, got {type(np_array).__name__}")
+        if not hasattr(tf_tensor, "get_shape"):
+            raise TypeError(f"tf_tensor must be a tensor, got {type(tf_tensor).__name__}")
+        self.assertEqual(list(np_array.shape), tf_tensor.get_shape().as_list(), msg)
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: str | None = None) -> None:
         """Two device names mean the same."""
@@ -464,11 +454,6 @@ class TestCase(unittest.TestCase):
             text_format.Merge(expected, parsed)
             expected = parsed
         self.assertEqual(expected, message, msg)
-
-    def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
-        """A text begins with another."""
-        if not actual.startswith(expected_start):
-            self.fail(msg or f"{actual!r} does not start with {expected_start!r}")
 
     @contextlib.contextmanager
     def assertRaisesWithPredicateMatch(
@@ -536,7 +521,10 @@ class StubOutForTesting:
         self._replaced.append((parent, child_name, old))
         setattr(parent, child_name, new_child)
 
-    SmartSet = Set
+    def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:
+        """As `Set`."""
+        self.Set(obj, attr_name, new_attr)
+
     UnsetAll = SmartUnsetAll = CleanUp
 
 

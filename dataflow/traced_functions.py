@@ -15,6 +15,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import flatten, is_nested, map_structure
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.layers.base import snake_case
 from dataflow.ops.control_flow import group, with_dependencies
 from dataflow.ops.variables import Variable, variable_creator_scope
 
@@ -245,18 +246,34 @@ class Module:
     """A base for classes that hold variables and other modules, and find them again."""
 
     def __init__(self, name: str | None = None) -> None:
-        self._name = name or type(self).__name__.lower()
+        if name is None:
+            name = snake_case(type(self).__name__)
+        if not name.isidentifier():
+            raise ValueError(f"{name!r} is not a valid module name: needed is a Python identifier.")
+        self._name = name
+        with default_graph().name_scope(name) as scope:
+            self._scope = scope
 
     @property
     def name(self) -> str:
         """The name that it was given, or that of its class."""
         return self._name
 
-    @contextlib.contextmanager
-    def name_scope(self) -> Iterator[str]:
-        """The block whose nodes are named after this module."""
-        with default_graph().name_scope(self._name) as scope:
-            yield scope
+    @property
+    def name_scope(self) -> contextlib.AbstractContextManager[str]:
+        """The block whose nodes are named after this module: ``with self.name_scope:``."""
+        return default_graph().name_scope(self._scope)
+
+    @classmethod
+    def with_name_scope(cls, method: Any) -> Any:
+        """A decorator: ``method`` of a module runs in the module's `name_scope`."""
+
+        @functools.wraps(method)
+        def scoped(self: Any, *args: Any, **kwargs: Any) -> Any:
+            with self.name_scope:
+                return method(self, *args, **kwargs)
+
+        return scoped
 
     @property
     def variables(self) -> tuple[Any, ...]:

@@ -55,6 +55,36 @@ PASSES_AND_FAILS = [
     ("assertNotEmpty", ([1],), ([],)),
     ("assertBetween", (1, 1, 2), (3, 1, 2)),
     ("assertEndsWith", ("dataflow", "flow"), ("dataflow", "data")),
+    ("assertContainsSubset", ([1, 2], [3, 2, 1]), ([1, 4], [3, 2, 1])),
+    ("assertNoCommonElements", ([1], [2]), ([1, 2], [2])),
+    ("assertDictContainsSubset", ({"a": 1}, {"a": 1, "b": 2}), ({"a": 2}, {"a": 1})),
+    ("assertTotallyOrdered", ([1, 1.0], [2]), ([2], [1])),
+    ("assertTotallyOrdered", ([1], [2], [3]), ([1, 2], [3])),
+    ("assertSequenceStartsWith", ([1], [1, 2]), ([2], [1, 2])),
+    ("assertSequenceStartsWith", ("a", ["a"]), ([], [1])),
+    ("assertSequenceAlmostEqual", ([1.0], [1.00000001]), ([1.0], [1.1])),
+    ("assertSequenceAlmostEqual", ([1.0], [1.1], None, None, 0.2), ([1.0], [1.0, 2.0])),
+    ("assertContainsSubsequence", ([1, 2, 3], [1, 3]), ([1, 2, 3], [3, 1])),
+    ("assertContainsExactSubsequence", ([1, 2, 3], [2, 3]), ([1, 2, 3], [1, 3])),
+    ("assertStartsWith", ("dataflow", "data"), ("dataflow", "flow")),
+    ("assertNotStartsWith", ("dataflow", "flow"), ("dataflow", "data")),
+    ("assertNotEndsWith", ("dataflow", "data"), ("dataflow", "flow")),
+    ("assertContainsInOrder", (["a", "b"], "xaxbx"), (["b", "a"], "xaxbx")),
+    ("assertContainsInOrder", ("a", "xa"), ("b", "xa")),
+    ("assertRegexMatch", ("text", ["e.t", "no"]), ("text", ["no"])),
+    ("assertRegexMatch", (b"text", [b"e"]), ("text", "text")),
+    (
+        "assertUrlEqual",
+        ("http://h/a/b?x=1&y=2", "http://h/a/b?y=2&x=1"),
+        ("http://h/a/b?x=1", "http://h/a/b?x=2"),
+    ),
+    ("assertUrlEqual", ("http://h/a;p;q", "http://h/a;q;p"), ("http://h/a;p", "http://h/a;q")),
+    ("assertJsonEqual", ('{"a": [1]}', '{"a":[1]}'), ('{"a": [1]}', '{"a": [2]}')),
+    ("assertSameStructure", ({"a": [1, {}]}, {"a": [1, {}]}), ({"a": [1]}, {"a": [1, 2]})),
+    ("assertSameStructure", ([1], [1]), ({"a": 1}, {"b": 1})),
+    ("assertCommandSucceeds", (["echo", "yes"], ["ye"]), (["echo", "yes"], ["no"])),
+    ("assertCommandSucceeds", ("exit 0",), ("exit 3",)),
+    ("assertCommandFails", ("echo no; exit 3", [b"no"]), ("echo no", [b"no"])),
     ("assertNear", (1.0, 1.05, 0.1), (1.0, 1.2, 0.1)),
     ("assertArrayNear", ([1.0, 2.0], [1.05, 2.0], 0.1), ([1.0, 2.0], [1.0, 2.2], 0.1)),
     ("assertNDArrayNear", ([1.0], [1.05], 0.1), ([1.0], [1.2], 0.1)),
@@ -232,3 +262,69 @@ def test_jacobians_of_complex_numbers_have_two_rows_and_columns_each() -> None:
         theoretical, numeric = tf.test.compute_gradient(z, [1], tf.conj(z), [1])
     np.testing.assert_array_equal(theoretical, [[1, 0], [0, -1]])  # TensorFlow's
     np.testing.assert_allclose(numeric, theoretical, atol=1e-3)
+
+
+def test_literal_texts_of_errors(case):
+    def fail(text):
+        raise ValueError(text)
+
+    case.assertRaisesWithLiteralMatch(ValueError, "a.c", fail, "a.c")
+    with case.assertRaisesWithLiteralMatch(ValueError, "a.c"):
+        fail("a.c")
+    with pytest.raises(AssertionError):
+        case.assertRaisesWithLiteralMatch(ValueError, "a.c", fail, "abc")
+    with pytest.raises(AssertionError):
+        case.assertRaisesWithLiteralMatch(ValueError, "a.c", int)
+
+
+def test_files_of_a_test(case):
+    file = case.create_tempfile("deep/a.txt", "text")
+    assert file.read_text() == "text"
+    file.write_text("more", mode="a")
+    assert Path(file).read_text() == "textmore"
+    assert file.full_path.startswith(case.get_temp_dir())
+    assert case.create_tempfile(content=b"\xff").read_bytes() == b"\xff"
+    folder = case.create_tempdir()
+    inner = folder.mkdir("inner").create_file("b", "x")
+    assert os.path.dirname(inner.full_path) == os.path.join(folder.full_path, "inner")
+
+
+def test_shapes_are_those_of_arrays_and_tensors(case):
+    case.assertShapeEqual(np.zeros([2, 3]), tf.zeros([2, 3]))
+    with pytest.raises(AssertionError):
+        case.assertShapeEqual(np.zeros([2, 3]), tf.zeros([3, 2]))
+    with pytest.raises(TypeError, match="np_array must be an array of NumPy, got list"):
+        case.assertShapeEqual([1], tf.zeros([1]))
+    with pytest.raises(TypeError, match="tf_tensor must be a tensor, got ndarray"):
+        case.assertShapeEqual(np.zeros(1), np.zeros(1))
+
+
+def test_blocks_are_left_at_the_end():
+    left = []
+
+    class Entering(tf.test.TestCase):
+        def test_it(self):
+            import contextlib
+
+            stack = self.enter_context(contextlib.ExitStack())
+            stack.callback(left.append, "left")
+            assert left == []
+
+    result = unittest.TestResult()
+    Entering("test_it").run(result)
+    assert result.wasSuccessful()
+    assert left == ["left"]
+
+
+def test_graphs_without_their_versions(case):
+    with tf.Graph().as_default() as graph:
+        tf.no_op(name="n")
+        definition = graph.as_graph_def()
+    case.assertProtoEqualsVersion("node { name: 'n' op: 'NoOp' }", definition)
+    with pytest.raises(AssertionError):
+        case.assertProtoEqualsVersion("node { name: 'm' op: 'NoOp' }", definition)
+
+
+def test_public_functions_have_their_public_names():
+    for name in ("abs", "range", "round", "slice", "complex", "tuple", "print"):
+        assert getattr(tf, name).__name__ == name

@@ -120,3 +120,22 @@ def test_the_processors_are_listed() -> None:
     assert cpu == ("/physical_device:CPU:0", "CPU")
     assert cpu in tf.config.list_physical_devices()
     tf.config.experimental.set_memory_growth(cpu, True)
+
+
+def test_modules_name_what_they_make() -> None:
+    class MyPart(tf.Module):
+        @tf.Module.with_name_scope
+        def __call__(self, x: Any) -> Any:
+            return tf.identity(x, name="i")
+
+    with tf.Graph().as_default():
+        first, second = MyPart(), MyPart()
+        assert [first.name, second.name] == ["my_part", "my_part"]
+        names = [first(1).name, first(1).name, second(1).name]
+        assert names == ["my_part/i:0", "my_part/i_1:0", "my_part_1/i:0"]
+        with first.name_scope:
+            assert tf.constant(1, name="c").name == "my_part/c:0"
+        with tf.name_scope("a"):
+            assert MyPart()(1).name == "a/my_part/i:0"
+    with pytest.raises(ValueError, match="'a/b' is not a valid module name"):
+        tf.Module("a/b")

@@ -79,6 +79,11 @@ class _SupervisedOutput(ExportOutput):
     """Loss, predictions (``predictions/<key>``) and metrics (``metrics/<key>/value``, ``update_op``)."""
 
     method_name = ""
+    LOSS_NAME = "loss"
+    PREDICTIONS_NAME = "predictions"
+    METRICS_NAME = "metrics"
+    METRIC_VALUE_SUFFIX = "value"
+    METRIC_UPDATE_SUFFIX = "update_op"
 
     def __init__(self, loss: Any = None, predictions: Any = None, metrics: Any = None) -> None:
         self.loss = loss

@@ -57,6 +57,8 @@ class TFRecordOptions:
     Raises `ValueError` for a compression that there is not.
     """
 
+    compression_type_map = _NAMES
+
     def __init__(
         self,
         compression_type: Any = None,

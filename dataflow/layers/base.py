@@ -134,6 +134,15 @@ class Layer(Configurable, LayerCalls):
         """Makes the nodes."""
         return inputs
 
+    #: Whether the layer takes masks; those of `tf.keras` that do say so.
+    supports_masking = False
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the outputs: None. Raises `TypeError` for a mask that the layer cannot take."""
+        if not self.supports_masking and any(m is not None for m in nest.flatten(mask)):
+            raise TypeError(f"Layer {self.name} does not support masking, got a mask: {mask!r}")
+        return mask
+
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """The shape of the output for an input of ``input_shape``."""
         raise NotImplementedError(f"{type(self).__name__} does not say its output shape.")
@@ -236,6 +245,11 @@ class Layer(Configurable, LayerCalls):
     def name(self) -> str:
         """The layer's name, as its variables carry it."""
         return self._scope.name if self._scope is not None else self._base_name
+
+    @property
+    def graph(self) -> Any:
+        """The graph that its variables are in; the default one before the first call."""
+        return self.weights[0].graph if self.weights else default_graph()
 
     @property
     def scope_name(self) -> str:

@@ -51,6 +51,10 @@ class IndexedSlices:
         """The device of ``values``."""
         return self._values.device
 
+    def consumers(self) -> list[Any]:
+        """The operations that take ``values``."""
+        return self._values.consumers()
+
     @property
     def op(self) -> Any:
         """The operation that makes ``values``."""

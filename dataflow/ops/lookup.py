@@ -394,6 +394,14 @@ class DenseHashTable(MutableDenseHashTable):
             checkpoint,
         )
 
+    def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Any:
+        """As `insert`: the values of keys that are there already are replaced."""
+        return self.insert(keys, values, name)
+
+    def erase(self, keys: Any, name: str | None = None) -> Any:
+        """As `remove`."""
+        return self.remove(keys, name)
+
 
 def tables_initializer(name: str = "init_all_tables") -> Any:
     """The operation that fills all tables of the default graph."""

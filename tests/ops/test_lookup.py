@@ -101,7 +101,8 @@ def test_dense_tables_refuse_their_reserved_keys() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         table = dense(tf.int64, tf.int64, -1, empty_key=0, deleted_key=-1, initial_num_buckets=4)
         session.run(table.insert([1, 2], [10, 20]))
-        session.run(table.remove([2]))
+        session.run(table.erase([2]))
+        session.run(table.insert_or_assign([1], [10]))
         assert session.run(table.lookup(tf.constant([1, 2], tf.int64))).tolist() == [10, -1]
         for op in (table.lookup([[1, 0]]), table.insert([-1], [5]), table.remove([0])):
             with pytest.raises(tf.errors.InvalidArgumentError, match="as a table key is not allow"):

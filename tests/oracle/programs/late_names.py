@@ -102,3 +102,19 @@ result["dimensions"] = [
 ]
 result["quantized"] = sorted(d.name for d in tf.QUANTIZED_DTYPES)
 result["logger"] = tf.get_logger().name
+
+
+class MyModule(tf.Module):
+    @tf.Module.with_name_scope
+    def __call__(self, x):
+        return tf.identity(x, name="i")
+
+
+first, second, own = MyModule(), MyModule(), MyModule("own")
+result["modules"] = [first.name, second.name, own.name]
+result["scopes"] = [first(1).name, first(1).name, second(1).name, own(1).name]
+with first.name_scope:
+    result["in_scope"] = tf.constant(1, name="c").name
+with tf.name_scope("a"):
+    result["inner_module"] = [MyModule().name, MyModule()(1).name]
+result["bad_module"] = error_of(lambda: MyModule("a/b"))
