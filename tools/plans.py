@@ -95,6 +95,7 @@ def page(plans: list[dict[str, Any]], lessons: dict[int, Lesson]) -> str:
         f"A plan for each lesson: {hours:.0f} hours of lessons, and {more:.0f} of exercises. Made of",
         "`plans.toml` by `python -m tools.plans`. What learners tend to believe is there to be asked",
         "for *before* the section that answers it: let the class vote, then let the engine answer.",
+        "`dataflow class` counts the votes, on the projector: [class.md](class.md).",
     ]
     for plan in plans:
         lesson = lessons[plan["number"]]

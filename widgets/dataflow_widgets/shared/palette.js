@@ -69,7 +69,7 @@ function byMarks(pane, { marked, of, right }) {
   const most = Math.max(of, 1);
   for (const item of pane.visible.items) {
     const count = Math.max(0, ...item.members.map((i) => marked[i] ?? 0)); // of a closed scope its most marked node
-    fills.set(item.id, warm(count / most));
+    fills.set(item.id, warm((count / most) ** 2)); // in proportion: warm() lifts what is small
     const isRight = item.members.some((i) => right.includes(i));
     if (count || isRight) tags.set(item.id, `${isRight ? "✓ " : ""}${count} of ${of}`);
   }
