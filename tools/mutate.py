@@ -66,6 +66,13 @@ FAST = (
     "not gpu and not oracle and not binder and not slow and not cluster and not browser"
     " and not netns"
 )
+# And what runs where no thread can start. Their tests are named with `MARK` in front.
+WITHOUT_THREADS = (
+    *("tests/runtime/test_cooperative.py", "tests/runtime/test_waiting.py"),
+    *("tests/train/test_coordinator.py", "tests/cluster/management/test_cooperative_backend.py"),
+)
+NO_THREADS = {"DATAFLOW_THREADS": "0"}
+MARK = "without threads: "
 # One test may take this long: a mutant that never ends is killed by it.
 TEST_SECONDS = 30
 # Cosmic Ray's operators that need arguments, or that change nothing but the test for identity, which
@@ -89,15 +96,18 @@ class Mutant:
 # --- which test runs which line -------------------------------------------------------------------
 
 
-def measure() -> dict[str, Any]:
+def measure(workers: int) -> dict[str, Any]:
     """Run the tests once; return `lines` (path -> line -> tests) and `seconds` (test -> time)."""
     tree = copy_of_tree("cover")
     shutil.rmtree(WORK / "parts", ignore_errors=True)
     (WORK / "parts").mkdir(parents=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.mutate", "-p", "no:cacheprovider"]
-    command += ["-n", "2", "--dist", "worksteal", "-m", FAST, *TESTS]
+    if workers > 1:
+        command += ["-n", str(workers), "--dist", "worksteal"]
     environment = environment_of(tree) | {"DATAFLOW_COVER": str(WORK / "parts")}
-    subprocess.run(command, cwd=tree, env=environment, check=False)
+    subprocess.run([*command, "-m", FAST, *TESTS], cwd=tree, env=environment, check=False)
+    environment |= NO_THREADS
+    subprocess.run([*command, *WITHOUT_THREADS], cwd=tree, env=environment, check=False)
     lines: dict[str, dict[str, list[str]]] = {}
     seconds: dict[str, float] = {}
     for part in (WORK / "parts").glob("*.json"):
@@ -124,6 +134,7 @@ class _Measuring:
         import coverage
 
         self.folder = folder
+        self.mark = MARK if os.environ.get("DATAFLOW_THREADS") == "0" else ""
         self.seconds: dict[str, float] = {}
         include = [str(Path.cwd() / "dataflow" / package / "*") for package in PACKAGES]
         self.coverage = coverage.Coverage(data_file=None, include=include, config_file=False)
@@ -144,13 +155,13 @@ class _Measuring:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self.coverage.switch_context(item.nodeid)
+        self.coverage.switch_context(self.mark + item.nodeid)
         yield
         self.coverage.switch_context("")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.passed:
-            self.seconds[report.nodeid] = round(report.duration, 3)
+            self.seconds[self.mark + report.nodeid] = round(report.duration, 3)
 
     def pytest_sessionfinish(self) -> None:
         self.coverage.stop()
@@ -294,30 +305,42 @@ def environment_of(tree: Path) -> dict[str, str]:
 def is_killed(mutant: Mutant, tests: list[str], tree: Path, limit: float) -> str:
     """Return the test that fails, or "" when all pass."""
     path = tree / mutant.path
-    original = path.read_text()
+    original, times = path.read_text(), path.stat()
+    without = [test.removeprefix(MARK) for test in tests if test.startswith(MARK)]
+    usual = [test for test in tests if not test.startswith(MARK)]
+    try:
+        path.write_text(mutant.code)
+        for group, also in ((usual, {}), (without, NO_THREADS)):
+            if group and (failure := _failure(group, tree, limit, also)):
+                return failure
+        return ""
+    finally:
+        path.write_text(original)
+        # Its time again, or what is compiled of it would count as stale.
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def _failure(tests: list[str], tree: Path, limit: float, also: dict[str, str]) -> str:
+    """Run tests in a tree; return the first that fails, or "" when all pass."""
     arguments = tree / ".mutant-tests"
     arguments.write_text("\n".join(tests))
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no"]
     command += [f"--timeout={TEST_SECONDS}", f"@{arguments}"]
-    try:
-        path.write_text(mutant.code)
-        with subprocess.Popen(
-            command,
-            cwd=tree,
-            env=environment_of(tree),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        ) as process:
-            try:
-                output, _ = process.communicate(timeout=limit)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, 9)
-                process.communicate()
-                return f"time limit ({limit:.0f} s)"
-    finally:
-        path.write_text(original)
+    with subprocess.Popen(
+        command,
+        cwd=tree,
+        env=environment_of(tree) | also,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.communicate()
+            return f"time limit ({limit:.0f} s)"
     if process.returncode == 0:
         return ""
     failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
@@ -327,6 +350,10 @@ def is_killed(mutant: Mutant, tests: list[str], tree: Path, limit: float) -> str
 def run(mutants: list[Mutant], covered: dict[str, Any], seconds: float, workers: int) -> list[str]:
     """Test each mutant; return what became of each: killed, survived, not covered."""
     trees = [copy_of_tree(f"tree{i}") for i in range(workers)]
+    for tree in trees:
+        # Once, as mutants write no bytecode: two of one size and one second would be taken for one.
+        folders = [tree / "dataflow", tree / "tests", tree / "widgets"]
+        subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=False)
     free = collections.deque(trees)
     lock = threading.Lock()
 
@@ -387,7 +414,7 @@ def main() -> None:
     WORK.mkdir(exist_ok=True)
     kept = WORK / "coverage.json"
     if options.cover or not kept.exists():
-        kept.write_text(json.dumps(measure()))
+        kept.write_text(json.dumps(measure(options.workers)))
     covered = json.loads(kept.read_text())
     total: collections.Counter[str] = collections.Counter()
     for target, mutants in samples.items():

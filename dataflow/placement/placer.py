@@ -93,14 +93,12 @@ def _place_with_gpus(
         pinned = [op for op in group if op in pins]
         # State stays where it is pinned; an op that changes it comes to it.
         pinned.sort(key=lambda op: not op.op_def.is_variable)
-        device = gpu if blocking is None else devices[0]
-        if pinned:
-            device = _choose(pinned[0], pins[pinned[0]], devices, soft)
+        device = _choose(pinned[0], pins[pinned[0]], devices, soft) if pinned else gpu
         if pinned and "GPU" in device and not soft:
             blocking = blocking or next((op for op in pinned if _missing_kernel(op)), None)
             if blocking is not None:
                 raise _no_kernel(pinned[0], blocking, device)
-        if blocking is not None:
+        if blocking is not None and "GPU" in device:  # a pin to another CPU is kept
             device = devices[0]
         for op in group:
             on_cpu = "GPU" in device and _missing_kernel(op) is not None

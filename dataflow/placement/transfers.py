@@ -13,6 +13,7 @@ from dataflow.placement.memory import ANY, DEVICE, memory_of
 from dataflow.rewrites.working_graph import WorkingGraph
 
 CPU = "cpu"
+_PASSING_ON = ("Identity", "_CopyToDevice")
 
 
 class Placed(NamedTuple):
@@ -111,8 +112,11 @@ def insert_copies(
 
 
 def _behind_identities(tensor: Tensor, fixed: set[Tensor]) -> Tensor:
-    """What an Identity is a copy of: all switches of a cond must test one and the same tensor."""
-    while tensor.op.type == "Identity" and tensor not in fixed and not tensor.op.control_inputs:
+    """What an Identity is a copy of: all switches of a cond must test one and the same tensor.
+
+    An Identity on a GPU may have a copy of it by now; the host has what was copied.
+    """
+    while tensor.op.type in _PASSING_ON and tensor not in fixed and not tensor.op.control_inputs:
         if tensor.op.inputs[0].dtype.is_ref:
             break
         tensor = tensor.op.inputs[0]
@@ -123,8 +127,6 @@ def _copy(
     work: WorkingGraph, tensor: Tensor, source: str, place: str, devices: dict[Operation, str]
 ) -> Tensor:
     op_def = copy_to_host if place == CPU else copy_to_device
-    if place == CPU and source == CPU:
-        raise AssertionError(f"{tensor.name} is on the host already")
     name = f"{tensor.op.name}/copy_to_{'host' if place == CPU else place.replace(':', '_')}"
     if tensor.value_index:
         name += f"_{tensor.value_index}"

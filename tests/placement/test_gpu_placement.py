@@ -385,3 +385,73 @@ def test_the_stepper_and_the_timeline_show_copies() -> None:
     labels = [n.timeline_label for d in metadata.step_stats.dev_stats for n in d.node_stats]
     assert "y = Square(x/copy_to_gpu_0)" in labels
     assert "GPU:0" in Timeline(metadata).describe()
+
+
+def types_of(session: Any, fetches: Any, feeds: Any = None) -> list[str]:
+    return [s.op_type for s in record(session, fetches, feeds).steps]
+
+
+def test_what_runs_on_the_host_only_stays_on_the_cpu_it_is_pinned_to() -> None:
+    with tf.device("/cpu:1"):
+        text = tf.as_string(tf.constant([1.0]), name="text")
+    other = tf.as_string(tf.constant([2.0]), name="other")
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
+        found = devices_of(session, [text, other])
+    assert (found["text"], found["other"]) == ("CPU:1", "CPU:0")
+
+
+def test_an_error_names_who_is_pinned_and_who_keeps_it_from_there() -> None:
+    with tf.device("/gpu:0"):
+        v = tf.Variable(np.int64(3), name="v")
+        counted = tf.count_up_to(v, 9, name="counted")
+        values = tf.constant([1.0, 1.0], name="values")
+        with tf.colocate_with(values):
+            distinct, _ = tf.unique(values, name="distinct")
+        alone, _ = tf.unique(values + 1.0, name="alone")
+    for fetched, pinned, kind, beside in (
+        (counted, "v", "CountUpTo with T=int64 runs", "It stays with 'counted'"),
+        (distinct, "values", "Unique with T=float32, out_idx=int32", "It stays with 'distinct'"),
+        (alone, "alone", "Unique with", None),
+    ):
+        with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as e:
+            session.run(fetched)
+        assert e.value.op.name == pinned
+        assert f"operation {pinned}:" in str(e.value) and kind in str(e.value)
+        assert ("It stays with" in str(e.value)) is (beside is not None)
+        assert beside is None or beside in str(e.value)
+
+
+def test_types_without_kernels_stay_on_the_host() -> None:
+    x = tf.constant([1.0, 2.0], name="x")
+    short = tf.cast(x, tf.bfloat16, name="short")
+    few, _, _ = tf.quantize(x, 0.0, 2.0, tf.quint8, name="few")
+    with tf.Session() as session:
+        assert devices_of(session, [tf.cast(short, tf.float32), few])["short"] == "CPU:0"
+        assert devices_of(session, few)["few"] == "CPU:0"
+    with tf.device("/gpu:0"):
+        pinned = tf.cast(x, tf.bfloat16)
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no kernels for bfloat16"):
+            session.run(pinned)
+
+
+def test_a_shape_is_asked_for_where_the_value_is() -> None:
+    with tf.device("/cpu:0"):
+        y = tf.add(tf.placeholder(tf.float32, [None], name="x"), 1.0, name="y")
+    with tf.device("/gpu:0"):
+        size = tf.shape(y, name="size")
+    with tf.Session() as session:
+        kinds = types_of(session, size, {"x:0": [1.0, 2.0]})
+    assert "Shape" in kinds and not any(kind.startswith("_Copy") for kind in kinds)
+
+
+def test_a_fed_predicate_is_tested_where_it_is() -> None:
+    """Not copied to the GPU, for the Identity in front of the switches, and back again."""
+    x = tf.placeholder(tf.float32, [2])
+    which = tf.placeholder(tf.bool, [])
+    y = tf.cond(which, lambda: x * 2.0, lambda: x - 1.0)
+    with tf.Session() as session:
+        for value, want in ((True, [2, 4]), (False, [0, 1])):
+            trace = record(session, y, {x: [1.0, 2.0], which: value})
+            assert trace.result.tolist() == want
+            assert "_CopyToHost" not in [s.op_type for s in trace.steps]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dataflow as tf
+from dataflow.placement import placer
 
 
 @pytest.fixture(autouse=True)
@@ -100,3 +101,81 @@ def test_placement_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
             s.run(y, {"x:0": 2.0})
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["y: (Square): /job:localhost/replica:0/task:0/device:CPU:0"]
+
+
+def test_what_is_not_pinned_runs_on_the_first_cpu(capsys: pytest.CaptureFixture[str]) -> None:
+    a = tf.constant(1, name="a")
+    with tf.device("/cpu:1"):
+        b = tf.add(a, 1, name="b")
+    c = tf.add(b, 1, name="c")
+    config = tf.ConfigProto(device_count={"CPU": 3}, log_device_placement=True)
+    with tf.Session(config=config) as s:
+        assert s.run(c) == 3
+    told = dict(line.split(": ", 1) for line in capsys.readouterr().err.splitlines())
+    where = {name: text.rpartition("device:")[2] for name, text in told.items()}
+    assert (where["a"], where["b"], where["c"]) == ("CPU:0", "CPU:1", "CPU:0")
+
+
+@pytest.mark.parametrize(
+    ("counts", "num_gpus", "shown"),
+    [
+        ({}, 0, ["CPU:0"]),
+        ({}, 2, ["CPU:0", "GPU:0", "GPU:1"]),
+        ({"CPU": 2}, 1, ["CPU:0", "CPU:1", "GPU:0"]),
+        ({"CPU": 0}, 0, ["CPU:0"]),  # there is always one
+        ({"GPU": 1}, 2, ["CPU:0", "GPU:0"]),
+        ({"GPU": 3}, 1, ["CPU:0", "GPU:0"]),  # no more than there are
+        ({"GPU": 0}, 1, ["CPU:0"]),
+    ],
+)
+def test_devices_of_a_process(counts: dict[str, int], num_gpus: int, shown: list[str]) -> None:
+    config = tf.ConfigProto(device_count=counts)
+    found = placer.local_devices(config, num_gpus)
+    assert found == [f"/job:localhost/replica:0/task:0/device:{name}" for name in shown]
+    (first, *_) = placer.local_devices(None, 0, "/job:ps/task:3")
+    assert first == "/job:ps/replica:0/task:3/device:CPU:0"
+
+
+@pytest.mark.parametrize(
+    ("device", "asked"),
+    [
+        ("", ""),
+        ("/job:ps/task:1", ""),
+        ("/job:ps/task:1/gpu:2", "/device:GPU:2"),
+        ("/device:GPU:*", "/device:GPU:0"),
+        ("/cpu:0", "/device:CPU:0"),
+    ],
+)
+def test_what_a_node_asks_of_its_task(device: str, asked: str) -> None:
+    with tf.device(device):
+        node = tf.constant(1).op
+    assert placer.pin_within_task(node) == asked
+
+
+def test_where_nothing_compiles_the_error_says_that_there_are_no_gpus(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Said of GPUs only, and only there (in the browser)."""
+
+    def error(device: str) -> str:
+        with tf.device(device):
+            node = tf.constant(1)
+        with tf.Session() as s, pytest.raises(tf.errors.InvalidArgumentError) as e:
+            s.run(node)
+        return str(e.value)
+
+    told = "there is no CuPy"
+    assert told not in error("/cpu:7")
+    if placer.MACHINE_CODE:
+        assert told not in error("/gpu:0")
+    monkeypatch.setattr(placer, "MACHINE_CODE", False)
+    monkeypatch.setattr(placer, "why_not", lambda: "this is a browser")
+    assert told not in error("/cpu:7")
+    assert "As this is a browser, there is no CuPy" in error("/gpu:0")
+
+
+def test_a_pin_to_another_replica_is_another_tasks() -> None:
+    with tf.device("/job:localhost/replica:1/task:0/cpu:0"):
+        node = tf.constant(1)
+    with tf.Session() as s, pytest.raises(tf.errors.InvalidArgumentError, match="server.target"):
+        s.run(node)
