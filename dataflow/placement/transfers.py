@@ -13,7 +13,6 @@ from dataflow.placement.memory import ANY, DEVICE, memory_of
 from dataflow.rewrites.working_graph import WorkingGraph
 
 CPU = "cpu"
-_PASSING_ON = ("Identity", "_CopyToDevice")
 
 
 class Placed(NamedTuple):
@@ -81,7 +80,7 @@ def insert_copies(
                 continue
             source = tensor
             if op.op_def.control_flow == "switch" and i == 1:
-                source = _behind_identities(tensor, work.fixed)
+                source = _behind_identities(tensor, work.fixed, set(copies.values()))
                 if place_of[source] == place:
                     work.set_input(op, i, source)
                     continue
@@ -111,13 +110,13 @@ def insert_copies(
     )
 
 
-def _behind_identities(tensor: Tensor, fixed: set[Tensor]) -> Tensor:
+def _behind_identities(tensor: Tensor, fixed: set[Tensor], copies: set[Tensor]) -> Tensor:
     """What an Identity is a copy of: all switches of a cond must test one and the same tensor.
 
     An Identity on a GPU may have a copy of it by now; the host has what was copied.
     """
-    while tensor.op.type in _PASSING_ON and tensor not in fixed and not tensor.op.control_inputs:
-        if tensor.op.inputs[0].dtype.is_ref:
+    while tensor in copies or (tensor.op.type == "Identity" and tensor not in fixed):
+        if tensor.op.control_inputs or tensor.op.inputs[0].dtype.is_ref:
             break
         tensor = tensor.op.inputs[0]
     return tensor

@@ -133,8 +133,8 @@ def _sources(x: Tensor, kept: Collection[Tensor]) -> list[Tensor] | None:
         if op.control_inputs or len(seen) > _MOST_NODES:
             return None
         new = [i for i in op.inputs if i.dims != () and i not in seen]
-        if any(i.dims == () and i.op.control_inputs for i in op.inputs):
-            return None
+        if any(i.dims == () and has_effects_behind(i.op) for i in op.inputs):
+            return None  # they must happen although the value is not used
         seen.update(new)
         stack += reversed(new)
     return list(found)

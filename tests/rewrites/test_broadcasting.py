@@ -302,3 +302,17 @@ def test_a_decoder_that_is_fed_a_slice_sums_nothing() -> None:
     plan, got, wanted = both(fetched, feeds)
     same(got, wanted)
     assert "BroadcastGradientArgs" not in types(plan)
+
+
+def test_a_shape_waits_for_what_a_scalar_operand_waits_for() -> None:
+    """Only the shape of a product is asked for: its scalar still comes after an assignment."""
+    count = tf.Variable(0.0)
+    x = tf.placeholder(tf.float32, [None])
+    with tf.control_dependencies([tf.assign_add(count, 1.0)]):
+        scale = tf.add(tf.constant(1.0), 2.0)
+    size = tf.shape(tf.exp(x * scale))
+    with tf.Session() as s:
+        s.run(count.initializer)
+        for number in range(1, 6):  # rewritten on the way
+            assert s.run(size, {x: [1.0, 2.0]}).tolist() == [2]
+            assert s.run(count) == number

@@ -154,3 +154,22 @@ def test_a_loop_that_changes_a_variable() -> None:
             held = held + VALUE * 2 + 1
             total = total + held * 0.5 + VALUE
     np.testing.assert_allclose(expected, total, rtol=1e-5)
+
+
+def test_what_is_fed_comes_from_outside() -> None:
+    inner: list[Any] = []
+
+    def then() -> Any:
+        inner.append(tf.constant(2.0) + 1.0)
+        return inner[0] * 2.0
+
+    tf.cond(tf.placeholder(tf.bool, []), then, lambda: tf.constant(0.0))
+    ops = tf.get_default_graph().get_operations()
+    after = next(op for op in ops if op.type == "Mul" and inner[0] in op.inputs)
+    assert positions(ops, [])[after].branches
+    fed = list(after.inputs)
+    where = positions(ops, fed)[after]
+    assert not where.loops
+    assert where.branches == frozenset().union(
+        *(positions(ops, fed)[c].branches for c in after.control_inputs)
+    )

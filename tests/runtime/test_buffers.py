@@ -470,3 +470,10 @@ def test_random_graphs(seed: int, fuse: bool, monkeypatch: pytest.MonkeyPatch) -
                 np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(s.run(v), plain.run(v), rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(value, kept)
+
+
+@pytest.mark.parametrize("order", ["aba", "aab", "baa", "abb", "bab", "abc", "bac", "bca"])
+def test_a_term_that_is_added_twice_is_not_written_over(order: str, unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    terms = {"a": tf.exp(x), "b": tf.identity(x), "c": tf.sin(x)}
+    check([tf.add_n([terms[letter] for letter in order])], {x: A}, unfused)

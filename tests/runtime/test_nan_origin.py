@@ -297,3 +297,17 @@ def test_functions_of_data_sets_are_not_watched(on_task: bool) -> None:
     with tf.Session(target) as s:
         result, told = watched(s, value)
     assert np.isnan(result) and told == []
+
+
+def test_what_was_fed_is_not_asked_for_again() -> None:
+    """A fed dequeue hangs on no queue, and a fed draw on no stream."""
+    queue = tf.FIFOQueue(1, [tf.float32], shapes=[[4]])
+    taken = queue.dequeue(name="taken")
+    drawn = tf.random_uniform([4], name="drawn")
+    logs = tf.log(taken * drawn, name="logs")
+    loss = tf.reduce_mean(logs, name="loss")
+    with tf.Session() as s:
+        origin = s.find_nan(loss, {taken: [1.0, -1.0, 1.0, 1.0], drawn: np.ones(4)})
+        assert origin.name == "logs" and origin.output.num_nan == 1
+        with pytest.raises(tf.errors.UnimplementedError, match="'taken'"):
+            s.find_nan(loss, {drawn: np.ones(4)})

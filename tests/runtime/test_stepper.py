@@ -163,3 +163,17 @@ def test_the_output_of_a_switch_that_is_not_taken_is_dead(taken: bool) -> None:
 def test_nan_and_infinities_are_counted_when_asked(check: bool) -> None:
     sample = sample_of(np.array([np.nan, np.inf, -np.inf, 1.0]), check)
     assert (sample.num_nan, sample.num_inf) == ((1, 2) if check else (0, 0))
+
+
+def test_what_is_not_finite_is_counted_at_every_node() -> None:
+    """A value that is handed on is looked at once; the next one anew."""
+    x = tf.placeholder(tf.float32, [3], name="x")
+    logs = tf.log(x, name="logs")
+    same = tf.reshape(logs, [3], name="same")
+    mended = tf.where(x > 0.0, same, tf.zeros([3]), name="mended")
+    broken = tf.divide(mended, x, name="broken")
+    with tf.Session() as session:
+        trace = record(session, [same, broken], {x: [1.0, 0.0, -1.0]}, values="sampled")
+    counts = {s.op_name: [(v.num_nan, v.num_inf) for v in s.outputs] for s in trace.steps}
+    assert counts["logs"] == counts["same"] == [(1, 1)]
+    assert counts["mended"] == [(0, 0)] and counts[broken.op.name] == [(1, 0)]

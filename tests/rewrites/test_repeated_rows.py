@@ -1,0 +1,130 @@
+"""Sums over repeated rows on a GPU: where they are replaced, and where that would be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.kernels.xp import pretend_gpus
+from tests.rewrites.rewritten import rewritten
+
+ON_CPU = tf.ConfigProto(device_count={"GPU": 0})
+ROWS = np.array([1, 5, 1, 6], np.int32)
+START = np.linspace(-1, 1, 21, dtype=np.float32).reshape(7, 3)
+
+
+@pytest.fixture(autouse=True)
+def one_gpu() -> Iterator[None]:
+    with pretend_gpus(1):
+        yield
+
+
+def parts() -> Any:
+    """A table, the distinct of the fed rows, and the sum of the fed values of each."""
+    table = tf.get_variable("table", initializer=START)
+    which = tf.placeholder(tf.int32, [None], name="which")
+    values = tf.placeholder(tf.float32, [None, 3], name="values")
+    distinct, positions = tf.unique(which)
+    sums = tf.unsorted_segment_sum(values, positions, tf.shape(distinct)[0])
+    return table, distinct, positions, sums
+
+
+def step_of(build: Callable[..., list[Any]], config: Any) -> tuple[list[Any], Any, bool]:
+    """What a step fetches, the table after it, and whether the sum was replaced."""
+    with tf.Graph().as_default() as graph:
+        table, *others = parts()
+        fetches = build(table, *others)
+        feeds = {
+            graph.get_tensor_by_name("which:0"): ROWS,
+            graph.get_tensor_by_name("values:0"): np.ones((4, 3), np.float32),
+        }
+        with tf.Session(config=config) as session:
+            session.run(table.initializer)
+            plan = rewritten(session, fetches, list(feeds))
+            got = plan.run(list(feeds.values()))
+            fired = any(hit.rule == "repeated_rows" for hit in plan.journal)
+            return got, session.run(table), fired
+
+
+def momentum(table: Any, distinct: Any, sums: Any) -> Any:
+    """An update by rows as optimizers make it, which can skip rows."""
+    return tf.scatter_sub(table, distinct, sums * 0.5)
+
+
+def twice(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    return [momentum(table, distinct, sums).op]
+
+
+def rows_are_fetched(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    return [momentum(table, distinct, sums).op, distinct]
+
+
+def sums_are_fetched(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    return [momentum(table, distinct, sums).op, sums]
+
+
+def length_is_fetched(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    return [momentum(table, distinct, sums).op, tf.size(distinct)]
+
+
+def sums_are_used_elsewhere(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    return [momentum(table, distinct, sums).op, tf.reduce_sum(tf.square(sums))]
+
+
+def positions_are_used(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    return [momentum(table, distinct, sums).op, positions + 1]
+
+
+def scaled_by_another_row(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    other = tf.constant(np.arange(9, dtype=np.float32).reshape(3, 3))
+    return [momentum(table, distinct, sums * other).op]
+
+
+def other_rows_change(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    return [momentum(table, tf.constant([0, 2, 4]), sums).op]
+
+
+def by_the_number_of_rows(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    count = tf.cast(tf.size(distinct), tf.float32)
+    return [momentum(table, distinct, sums / count).op]
+
+
+def waited_for(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    with tf.control_dependencies([distinct]):
+        late = tf.identity(table[0])
+    return [momentum(table, distinct, sums).op, late]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        rows_are_fetched,
+        sums_are_fetched,
+        length_is_fetched,
+        sums_are_used_elsewhere,
+        positions_are_used,
+        scaled_by_another_row,
+        other_rows_change,
+        by_the_number_of_rows,
+        waited_for,
+    ],
+)
+def test_what_would_be_seen_is_left_alone(build: Callable[..., list[Any]]) -> None:
+    got, table, fired = step_of(build, None)
+    want, wanted_table, _ = step_of(build, ON_CPU)
+    assert not fired
+    np.testing.assert_allclose(table, wanted_table, rtol=1e-6)
+    for a, b in zip(got, want, strict=True):
+        if a is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_an_update_by_the_sums_alone_needs_no_distinct_rows() -> None:
+    _, table, fired = step_of(twice, None)
+    _, wanted, fired_on_cpu = step_of(twice, ON_CPU)
+    assert fired and not fired_on_cpu
+    np.testing.assert_allclose(table, wanted, rtol=1e-6)

@@ -1,0 +1,124 @@
+"""Feeds: keys that stand for several tensors, and values of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def run(fetch: Any, feeds: Any) -> Any:
+    with tf.Session() as session:
+        return session.run(fetch, feeds)
+
+
+def test_a_tuple_of_placeholders_takes_a_tuple_of_values() -> None:
+    a, b, c = (tf.placeholder(tf.float32, [2], name=n) for n in "abc")
+    total = a + 10.0 * b + 100.0 * c
+    want = [531.0, 642.0]
+    for key, value in (
+        ((a, b, c), ([1, 2], [3, 4], [5, 6])),
+        ((a, (b, c)), ([1, 2], [[3, 4], [5, 6]])),
+        ((a, (b, c)), [[1, 2], np.array([[3, 4], [5, 6]])]),
+        ((a, b, c), np.array([[1, 2], [3, 4], [5, 6]])),  # an array counts as its rows
+    ):
+        assert run(total, {key: value}).tolist() == want
+
+
+@pytest.mark.parametrize(
+    ("value", "got"),
+    [
+        ([[1, 2]], "got 1 values"),
+        (np.zeros((3, 2)), "got 3 values"),
+        (7, "got int"),
+        ({"a": 1, "b": 2}, "got 2 values"),
+    ],
+)
+def test_another_number_of_values_is_refused(value: Any, got: str) -> None:
+    a, b = (tf.placeholder(tf.float32, [2]) for _ in range(2))
+    with pytest.raises(ValueError, match=f"stands for 2 tensors, {got} for it"):
+        run(a + b, {(a, b): value})
+
+
+def test_a_sparse_key_within_a_tuple() -> None:
+    a = tf.placeholder(tf.float32, [])
+    s = tf.sparse_placeholder(tf.float32, [2, 2])
+    value = tf.SparseTensorValue([[0, 1]], [3.0], [2, 2])
+    assert run(a + tf.sparse_reduce_sum(s), {(a, s): (1.0, value)}) == 4.0
+
+
+@pytest.mark.parametrize("key", ["x", "x:1", "nobody:0", 3, None])
+def test_keys_that_are_no_tensors(key: Any) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    with pytest.raises(TypeError, match="Cannot interpret feed_dict key as Tensor"):
+        run(x, {key: 1.0})
+
+
+@pytest.mark.parametrize("feeds", [[("x:0", 1.0)], 3, "x:0"])
+def test_feeds_that_are_no_dictionary(feeds: Any) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    with pytest.raises(TypeError, match=r"must be a dictionary .* got (list|int|str)"):
+        run(x, feeds)
+
+
+def test_text_comes_back_byte_by_byte() -> None:
+    one = tf.placeholder(tf.string, [])
+    many = tf.placeholder(tf.string, [None])
+    for value in (b"plain", b"ends in nul\0", b"", b"\xff\x00\x01", np.bytes_(b"numpy")):
+        assert run(tf.identity(one), {one: value}) == bytes(value)
+    assert run(tf.identity(one), {one: "gr\u00fcn"}) == "gr\u00fcn".encode()
+    mixed = [b"a\0", "b", np.str_("c")]
+    assert run(tf.identity(many), {many: mixed}).tolist() == [b"a\0", b"b", b"c"]
+    assert run(tf.identity(many), {many: np.array(["a", "bc"])}).tolist() == [b"a", b"bc"]
+
+
+@pytest.mark.parametrize("value", [1, 1.5, 2j, np.float32(3), np.bool_(True)])
+def test_numbers_are_no_text(value: Any) -> None:
+    one = tf.placeholder(tf.string, [])
+    with pytest.raises(TypeError, match="not compatible with Tensor type string"):
+        run(one, {one: value})
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fits", "too_large"),
+    [
+        (tf.int8, (-128, 127), (-129, 128)),
+        (tf.uint8, (0, 255), (-1, 256)),
+        (tf.int32, (-(2**31), 2**31 - 1), (-(2**31) - 1, 2**31)),
+    ],
+)
+def test_integers_that_do_not_fit_are_refused(dtype: Any, fits: Any, too_large: Any) -> None:
+    x = tf.placeholder(dtype, [])
+    for value in fits:
+        assert run(tf.identity(x), {x: value}) == value
+    for value in too_large:
+        with pytest.raises(TypeError, match="the number does not fit"):
+            run(tf.identity(x), {x: value})
+
+
+def test_shapes_are_checked_where_they_are_known() -> None:
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    exact = tf.placeholder(tf.float32, [2], name="exact")
+    free = tf.placeholder(tf.float32, name="free")
+    assert run(tf.shape(x), {x: np.ones((4, 3))}).tolist() == [4, 3]
+    assert run(tf.shape(free), {free: np.ones((1, 2, 3))}).tolist() == [1, 2, 3]
+    for tensor, wrong in (
+        (x, np.ones((4, 2))),
+        (x, np.ones(3)),
+        (x, np.ones((1, 4, 3))),
+        (exact, [1.0]),
+        (exact, 1.0),
+        (exact, [[1.0, 2.0]]),
+    ):
+        with pytest.raises(ValueError, match="Cannot feed value of shape"):
+            run(tf.identity(tensor), {tensor: wrong})
