@@ -6,12 +6,25 @@ from typing import Any
 
 from dataflow.graph.nest import (
     flatten,
+    flatten_up_to as _flatten_up_to,
     is_nested,
     map_structure as _map_structure,
     pack_like as _pack_like,
 )
 
-__all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
+__all__ = [
+    "assert_same_structure",
+    "flatten",
+    "flatten_up_to",
+    "is_nested",
+    "is_sequence",
+    "map_structure",
+    "map_structure_up_to",
+    "pack_sequence_as",
+]
+
+#: The name that `is_nested` had until TensorFlow 1.14.
+is_sequence = is_nested
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
@@ -31,3 +44,14 @@ def assert_same_structure(
     from dataflow.graph.nest import assert_same_structure as check
 
     check(nest1, nest2, check_types)
+
+
+def flatten_up_to(shallow_tree: Any, input_tree: Any, **kwargs: Any) -> list[Any]:
+    """What stands in ``input_tree`` where ``shallow_tree`` has its leaves."""
+    return _flatten_up_to(shallow_tree, input_tree)
+
+
+def map_structure_up_to(shallow_tree: Any, func: Any, *inputs: Any, **kwargs: Any) -> Any:
+    """``func`` of what stands in each of ``inputs`` at the leaves of ``shallow_tree``."""
+    flat = [_flatten_up_to(shallow_tree, tree) for tree in inputs]
+    return _pack_like(shallow_tree, [func(*parts) for parts in zip(*flat, strict=True)])

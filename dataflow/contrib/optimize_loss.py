@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
-from dataflow.ops import array, summary
+from dataflow.ops import array, initializers, summary
+from dataflow.ops.casts import cast
 from dataflow.ops.clip import clip_by_global_norm
 from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.math import exp, log, maximum, minimum, sqrt, square
 from dataflow.ops.random import truncated_normal
+from dataflow.ops.selection import where
 from dataflow.ops.tensor_products import global_norm
-from dataflow.ops.variable_scope import variable_scope
+from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.ops.variables import Variable
 from dataflow.train.adagrad import AdagradOptimizer
 from dataflow.train.adam import AdamOptimizer
@@ -22,6 +26,7 @@ from dataflow.train.ftrl import FtrlOptimizer
 from dataflow.train.global_step import get_global_step
 from dataflow.train.gradient_descent import GradientDescentOptimizer
 from dataflow.train.momentum import MomentumOptimizer
+from dataflow.train.moving_averages import assign_moving_average
 from dataflow.train.rmsprop import RMSPropOptimizer
 
 OPTIMIZER_CLS_NAMES: dict[str, Any] = {
@@ -80,6 +85,74 @@ def _summarize_gradients(pairs: Any, summaries: Any, clipped: bool) -> None:
     if clipped and ("global_gradient_norm" in summaries or "gradient_norm" in summaries):
         norm = global_norm([g for g, _ in pairs])
         summary.scalar("global_norm/clipped_gradient_norm", norm)
+
+
+def adaptive_clipping_fn(
+    std_factor: float = 2.0,
+    decay: float = 0.95,
+    static_max_norm: float | None = None,
+    global_step: Any = None,
+    report_summary: bool = False,
+    epsilon: float = 1e-8,
+    name: str | None = None,
+) -> Any:
+    """``clip(pairs)`` for `optimize_loss`: gradients whose norm is far above what it was are clipped.
+
+    Far is more than ``std_factor`` deviations above the moving mean of the norm's logarithm; such
+    gradients get the mean norm. ``decay`` is that of the averages, which begin slower where a
+    ``global_step`` is given; ``static_max_norm`` is a limit besides. ``report_summary`` writes the
+    limit and the mean as summaries.
+    """
+
+    def clip(pairs: Any) -> list[Any]:
+        gradients = [g for g, _ in pairs]
+        norm = global_norm(gradients)
+        limit, log_mean = _largest_norm(norm, std_factor, decay, global_step, epsilon, name)
+        if report_summary:
+            summary.scalar("global_norm/adaptive_max_gradient_norm", limit)
+            summary.scalar("global_norm/mean_norm", exp(log_mean))
+        ones = array.ones_like(norm)
+        factor = where(norm < limit, ones, exp(log_mean) / norm)
+        if static_max_norm is not None:
+            factor = minimum(static_max_norm / norm, factor)
+        return [(None if g is None else _scaled(g, factor), v) for g, v in pairs]
+
+    return clip
+
+
+def _largest_norm(
+    norm: Any, std_factor: float, decay: Any, global_step: Any, epsilon: float, name: str | None
+) -> tuple[Any, Any]:
+    """``(limit, mean of the logarithm)`` of the norms until now, this one included."""
+    with variable_scope(name, "AdaptiveMaxNorm", [norm]):
+        logarithm = log(norm + epsilon)
+        if global_step is not None:
+            step = cast(convert_to_tensor(global_step), norm.dtype)
+            decay = minimum(decay, step / (step + 1.0))
+
+        def average(name: str, value: Any, decay: Any) -> Any:
+            zero = initializers.zeros_initializer()
+            moving = get_variable(name, value.shape, value.dtype, zero, trainable=False)
+            return assign_moving_average(moving, value, decay, zero_debias=False)
+
+        mean = average("mean", logarithm, decay)
+        squares = average("sq_mean", square(logarithm), decay)
+        deviation = sqrt(maximum(epsilon, squares - square(mean)))
+        return exp(mean + std_factor * deviation), mean
+
+
+def _scaled(gradient: Any, factor: Any) -> Any:
+    if isinstance(gradient, IndexedSlices):
+        return IndexedSlices(gradient.values * factor, gradient.indices, gradient.dense_shape)
+    return gradient * factor
+
+
+def _multiplier(multipliers: Any, variable: Any, gradient: Any) -> Any:
+    """The multiplier of a variable, or of its name, in the gradient's dtype; 1 where there is none."""
+    found = multipliers.get(variable, multipliers.get(variable.name, 1.0))
+    if isinstance(found, Tensor | Variable):
+        return cast(found, gradient.dtype.base_dtype)
+    return found
 
 
 def optimize_loss(
@@ -142,7 +215,12 @@ def optimize_loss(
         elif callable(optimizer):
             made = optimizer(learning_rate) if learning_rate is not None else optimizer()
         else:
-            raise ValueError(f"Unrecognized optimizer: {optimizer!r}")
+            made = None
+        if not hasattr(made, "compute_gradients"):
+            raise ValueError(
+                f"Unrecognized optimizer: {optimizer!r}. Pass a name, an optimizer, its class, or a "
+                "function that makes one."
+            )
         pairs = made.compute_gradients(
             loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops
         )
@@ -150,9 +228,7 @@ def optimize_loss(
             pairs = [(_with_noise(g, gradient_noise_scale), v) for g, v in pairs]
         if gradient_multipliers is not None:
             pairs = [
-                (g * gradient_multipliers.get(v, gradient_multipliers.get(v.name, 1.0)), v)
-                if g is not None
-                else (g, v)
+                (None if g is None else _scaled(g, _multiplier(gradient_multipliers, v, g)), v)
                 for g, v in pairs
             ]
         if "global_gradient_norm" in summaries or "gradient_norm" in summaries:

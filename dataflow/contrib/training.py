@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.contrib.bucketing import bucket, bucket_by_sequence_length
+from dataflow.contrib.evaluation import (
+    StopAfterNEvalsHook,
+    SummaryAtEndHook,
+    checkpoints_iterator,
+    evaluate_once,
+    evaluate_repeatedly,
+    get_or_create_eval_step,
+    wait_for_new_checkpoint,
+)
 from dataflow.contrib.hyperparameters import HParams
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
@@ -22,15 +31,22 @@ from dataflow.train.monitored_session import MonitoredTrainingSession
 __all__ = [
     "GreedyLoadBalancingStrategy",
     "HParams",
+    "StopAfterNEvalsHook",
+    "SummaryAtEndHook",
     "add_gradients_summaries",
     "bucket",
     "bucket_by_sequence_length",
     "byte_size_load_fn",
+    "checkpoints_iterator",
     "clip_gradient_norms",
     "clip_gradient_norms_fn",
     "create_train_op",
+    "evaluate_once",
+    "evaluate_repeatedly",
+    "get_or_create_eval_step",
     "multiply_gradients",
     "train",
+    "wait_for_new_checkpoint",
 ]
 
 #: Stands for `tf.train.get_or_create_global_step()`; None means that no step is counted.

@@ -200,7 +200,7 @@ class BatchNormalization(Layer):
             scale, offset = self._adjusted(array.shape(inputs), training, scale, offset)
         mean, variance = smart_cond(
             training,
-            lambda: moments(inputs, reduction, keep_dims=keep),
+            lambda: self._moments(inputs, reduction, keep),
             lambda: (array.identity(self.moving_mean), array.identity(self.moving_variance)),
         )
         if self.renorm:
@@ -217,6 +217,10 @@ class BatchNormalization(Layer):
         return normalization_ops.batch_normalization(
             inputs, spread(mean), spread(variance), offset, scale, self.epsilon
         )
+
+    def _moments(self, inputs: Any, axes: list[int], keep: bool) -> tuple[Any, Any]:
+        """Mean and variance of a batch, which a subclass may weigh."""
+        return moments(inputs, axes, keep_dims=keep)
 
     def _adjusted(self, sizes: Any, training: Any, scale: Any, offset: Any) -> Any:
         """Scale and offset with the adjustment before them, which is made in training only."""

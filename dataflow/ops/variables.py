@@ -550,3 +550,7 @@ def read_node(variable: Tensor, name: str) -> Tensor:
     from dataflow.graph.registry import get_op
 
     return get_op("Identity")(variable, name=name)  # type: ignore[no-any-return]
+
+
+#: The name that TensorFlow's own modules had for it.
+VariableV1 = Variable

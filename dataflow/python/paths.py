@@ -33,11 +33,12 @@ python.framework.tensor_spec : tf
 python.framework.function : tf
 python.ops.{array_ops gen_array_ops} : tf
 python.ops.{math_ops gen_math_ops special_math_ops bitwise_ops} : math tf sparse bitwise
-python.ops.{control_flow_ops gen_control_flow_ops check_ops standard_ops functional_ops} : tf debugging
+python.ops.{control_flow_ops gen_control_flow_ops} : tf debugging ops.control_flow
+python.ops.{check_ops standard_ops functional_ops} : tf debugging
 python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf
-python.ops.{variables variable_scope state_ops gen_state_ops} : tf
+python.ops.{variables variable_scope state_ops gen_state_ops} : tf ops.variables
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
 python.ops.resource_variable_ops : ops.resource_variables tf
@@ -63,7 +64,7 @@ python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} 
 python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged tf strings
 python.ops.{image_ops image_ops_impl gen_image_ops} : image
 python.ops.{io_ops gen_io_ops parsing_ops gen_parsing_ops} : io tf
-python.ops.{data_flow_ops gen_data_flow_ops lookup_ops gen_lookup_ops} : tf queue lookup ops.synchronization
+python.ops.{data_flow_ops gen_data_flow_ops lookup_ops gen_lookup_ops} : tf queue lookup ops.synchronization contrib.lookup
 python.ops.{collective_ops gen_collective_ops} : ops.collective
 python.ops.{nccl_ops gen_nccl_ops} : ops.nccl
 python.ops.{gradients gradients_impl gradients_util custom_gradient} : tf
@@ -121,7 +122,9 @@ python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.dec
 python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random
 python.ops.{inplace_ops weights_broadcast_ops} : ops.array ops.weights tf
 python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
-contrib.layers.python.layers.{layers regularizers utils optimizers encoders} : contrib.layers
+contrib.layers.python.layers.{layers regularizers optimizers encoders rev_block_lib} : contrib.layers
+contrib.layers.python.layers.utils : contrib.layers.utils
+contrib.layers.python.layers.sparse_ops : contrib.layers
 contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn
 contrib.layers.python.layers.{initializers} : contrib.layers initializers
 contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layers
@@ -142,7 +145,11 @@ contrib.learn.python.learn.estimators.{estimator dnn linear run_config model_fn 
 contrib.learn.python.learn.datasets : contrib.learn.datasets
 contrib.learn.python.learn.datasets.base : contrib.learn.datasets.base
 contrib.learn.python.learn.datasets.mnist : examples.tutorials.mnist.input_data
-contrib.slim.python.slim.{learning evaluation model_analyzer} : contrib.slim
+contrib.slim.python.slim.learning : contrib.slim.learning
+contrib.slim.python.slim.evaluation : contrib.slim.evaluation
+contrib.slim.python.slim.model_analyzer : contrib.slim.model_analyzer
+contrib.slim.python.slim.queues : contrib.slim.queues
+contrib.slim.python.slim.summaries : contrib.slim.summaries
 contrib.slim.python.slim.data.tfexample_decoder : contrib.slim.tfexample_decoder
 contrib.slim.python.slim.data.{dataset data_decoder} : contrib.slim.dataset contrib.slim.data_decoder
 contrib.slim.python.slim.data.data_provider : contrib.slim.data_provider

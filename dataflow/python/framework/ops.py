@@ -13,10 +13,12 @@ from dataflow.graph.registry import RegisterGradient, not_differentiable as NotD
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.graph_functions import (
     add_to_collection,
+    add_to_collections,
     colocate_with,
     control_dependencies,
     device,
     get_collection,
+    get_collection_ref,
     name_scope,
     op_scope,
 )
@@ -34,11 +36,13 @@ __all__ = [
     "RegisterGradient",
     "Tensor",
     "add_to_collection",
+    "add_to_collections",
     "colocate_with",
     "control_dependencies",
     "convert_to_tensor",
     "device",
     "get_collection",
+    "get_collection_ref",
     "get_default_graph",
     "get_default_session",
     "name_scope",

@@ -1,0 +1,376 @@
+"""Convolutions of sequences, images and volumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.contrib.arg_scopes import add_arg_scope
+from dataflow.contrib.layers.initializers import xavier_initializer
+from dataflow.contrib.layers.parts import collect_variables, finish, renamed
+from dataflow.contrib.layers.utils import collect_named_outputs
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.layers import convolutional
+from dataflow.ops import activation as activations, initializers
+from dataflow.ops.variable_scope import variable_scope
+
+_CONVOLUTIONS = {3: convolutional.Conv1D, 4: convolutional.Conv2D, 5: convolutional.Conv3D}
+_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
+_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
+
+
+@add_arg_scope
+def convolution(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+    conv_dims: int | None = None,
+) -> Any:
+    """A convolution of sequences, images or volumes, by the rank of ``inputs``; ReLU by default.
+
+    ``inputs`` are [batch, *size, channels], or have channels first where ``data_format`` begins with
+    "NC". Variables ``weights`` [*kernel_size, channels, num_outputs] and ``biases`` [num_outputs];
+    none with a ``normalizer_fn``. ``conv_dims`` is the rank that ``inputs`` must have.
+
+    Raises `ValueError` for another rank, for an unknown ``data_format``, and where both ``stride`` and
+    ``rate`` are greater than 1.
+    """
+    if data_format not in (None, *_LAST.values(), *_FIRST.values()):
+        raise ValueError(f"Invalid data_format: {data_format!r}")
+    with variable_scope(scope, "Conv", [inputs], reuse=reuse, custom_getter=renamed) as captured:
+        inputs = convert_to_tensor(inputs)
+        rank = None if inputs.dims is None else len(inputs.dims)
+        if conv_dims is not None and rank != conv_dims:
+            raise ValueError(f"Convolution expects input with rank {conv_dims}, got {rank}")
+        if rank not in _CONVOLUTIONS:
+            raise ValueError(f"Convolution not supported for input with rank {rank}")
+        layer = _CONVOLUTIONS[rank](
+            num_outputs,
+            kernel_size,
+            stride,
+            padding.lower(),
+            "channels_first" if data_format and data_format.startswith("NC") else "channels_last",
+            rate,
+            use_bias=normalizer_fn is None and biases_initializer is not None,
+            kernel_initializer=weights_initializer,
+            bias_initializer=biases_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_regularizer=biases_regularizer,
+            trainable=trainable,
+            name=captured.name,
+            _scope=captured,
+            _reuse=reuse,
+        )
+        outputs = layer(inputs)
+        collect_variables(layer, variables_collections)
+        outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
+
+
+@add_arg_scope
+def convolution1d(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """`convolution` of sequences [batch, width, channels]."""
+    return convolution(
+        inputs,
+        num_outputs,
+        kernel_size,
+        stride,
+        padding,
+        data_format,
+        rate,
+        activation_fn,
+        normalizer_fn,
+        normalizer_params,
+        weights_initializer,
+        weights_regularizer,
+        biases_initializer,
+        biases_regularizer,
+        reuse,
+        variables_collections,
+        outputs_collections,
+        trainable,
+        scope,
+        conv_dims=3,
+    )
+
+
+@add_arg_scope
+def convolution2d(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """`convolution` of images [batch, height, width, channels]."""
+    return convolution(
+        inputs,
+        num_outputs,
+        kernel_size,
+        stride,
+        padding,
+        data_format,
+        rate,
+        activation_fn,
+        normalizer_fn,
+        normalizer_params,
+        weights_initializer,
+        weights_regularizer,
+        biases_initializer,
+        biases_regularizer,
+        reuse,
+        variables_collections,
+        outputs_collections,
+        trainable,
+        scope,
+        conv_dims=4,
+    )
+
+
+@add_arg_scope
+def convolution3d(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """`convolution` of volumes [batch, depth, height, width, channels]."""
+    return convolution(
+        inputs,
+        num_outputs,
+        kernel_size,
+        stride,
+        padding,
+        data_format,
+        rate,
+        activation_fn,
+        normalizer_fn,
+        normalizer_params,
+        weights_initializer,
+        weights_regularizer,
+        biases_initializer,
+        biases_regularizer,
+        reuse,
+        variables_collections,
+        outputs_collections,
+        trainable,
+        scope,
+        conv_dims=5,
+    )
+
+
+conv1d = convolution1d
+conv2d = convolution2d
+conv3d = convolution3d
+
+
+def _transposed(
+    layer_class: Any,
+    base: str,
+    layouts: tuple[str, str],
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: Any = None,
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    if data_format not in layouts:
+        raise ValueError(
+            f"data_format has to be either {layouts[0]} or {layouts[1]}, but got {data_format!r}."
+        )
+    with variable_scope(scope, base, [inputs], reuse=reuse, custom_getter=renamed) as captured:
+        layer = layer_class(
+            num_outputs,
+            kernel_size,
+            stride,
+            padding.lower(),
+            "channels_first" if data_format == layouts[0] else "channels_last",
+            use_bias=normalizer_fn is None and biases_initializer is not None,
+            kernel_initializer=weights_initializer,
+            bias_initializer=biases_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_regularizer=biases_regularizer,
+            trainable=trainable,
+            name=captured.name,
+            _scope=captured,
+            _reuse=reuse,
+        )
+        outputs = layer(convert_to_tensor(inputs))
+        collect_variables(layer, variables_collections)
+        outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
+
+
+@add_arg_scope
+def convolution2d_transpose(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str = "NHWC",
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """A transposed convolution of images, ReLU by default; ``weights`` and ``biases`` as there."""
+    return _transposed(
+        convolutional.Conv2DTranspose,
+        "Conv2d_transpose",
+        ("NCHW", "NHWC"),
+        inputs,
+        num_outputs,
+        kernel_size,
+        stride,
+        padding,
+        data_format,
+        activation_fn,
+        normalizer_fn,
+        normalizer_params,
+        weights_initializer,
+        weights_regularizer,
+        biases_initializer,
+        biases_regularizer,
+        reuse,
+        variables_collections,
+        outputs_collections,
+        trainable,
+        scope,
+    )
+
+
+@add_arg_scope
+def convolution3d_transpose(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str = "NDHWC",
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """A transposed convolution of volumes, ReLU by default; ``weights`` and ``biases`` as there."""
+    return _transposed(
+        convolutional.Conv3DTranspose,
+        "Conv3d_transpose",
+        ("NCDHW", "NDHWC"),
+        inputs,
+        num_outputs,
+        kernel_size,
+        stride,
+        padding,
+        data_format,
+        activation_fn,
+        normalizer_fn,
+        normalizer_params,
+        weights_initializer,
+        weights_regularizer,
+        biases_initializer,
+        biases_regularizer,
+        reuse,
+        variables_collections,
+        outputs_collections,
+        trainable,
+        scope,
+    )
+
+
+conv2d_transpose = convolution2d_transpose
+conv3d_transpose = convolution3d_transpose

@@ -1,0 +1,360 @@
+"""Layers that bring activations to mean 0 and variance 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.contrib.arg_scopes import add_arg_scope
+from dataflow.contrib.layers.parts import collect_variables, model_weights
+from dataflow.contrib.layers.utils import collect_named_outputs
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.layers import normalization as normalization_layers
+from dataflow.layers.base import smart_cond
+from dataflow.ops import array, initializers, normalization as normalization_ops
+from dataflow.ops.math import reduce_mean, reduce_sum, sqrt, square
+from dataflow.ops.moments import moments, weighted_moments
+from dataflow.ops.variable_scope import get_variable, variable_scope
+from dataflow.train.moving_averages import assign_moving_average
+
+
+class _Normalization(normalization_layers.BatchNormalization):
+    """Batch normalization of examples that may have weights.
+
+    With ``zero_debias`` the moving mean is corrected for having started at 0.
+    """
+
+    zero_debias = False
+    batch_weights: Any = None
+
+    def _moments(self, inputs: Any, axes: list[int], keep: bool) -> tuple[Any, Any]:
+        if self.batch_weights is None:
+            return super()._moments(inputs, axes, keep)
+        weights = convert_to_tensor(self.batch_weights, dtype=inputs.dtype.base_dtype)
+        weights = array.reshape(weights, [-1] + [1] * (inputs.shape.ndims - 1))
+        return weighted_moments(inputs, axes, weights, keep_dims=keep)
+
+    def _move(self, variable: Any, value: Any, momentum: float, training: Any) -> Any:
+        if not self.zero_debias or variable is not self.moving_mean:
+            return super()._move(variable, value, momentum, training)
+        moved = smart_cond(
+            training,
+            lambda: assign_moving_average(variable, value, momentum, zero_debias=True),
+            lambda: array.identity(variable),
+        )
+        self.add_update(moved)
+        return moved
+
+
+@add_arg_scope
+def batch_norm(
+    inputs: Any,
+    decay: float = 0.999,
+    center: bool = True,
+    scale: bool = False,
+    epsilon: float = 0.001,
+    activation_fn: Any = None,
+    param_initializers: Any = None,
+    param_regularizers: Any = None,
+    updates_collections: Any = GraphKeys.UPDATE_OPS,
+    is_training: Any = True,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    batch_weights: Any = None,
+    fused: Any = None,
+    data_format: str = "NHWC",
+    zero_debias_moving_mean: bool = False,
+    scope: Any = None,
+    renorm: bool = False,
+    renorm_clipping: Any = None,
+    renorm_decay: float = 0.99,
+    adjustment: Any = None,
+) -> Any:
+    """Batch normalization. With ``updates_collections=None`` the averages move within the layer.
+
+    ``zero_debias_moving_mean`` divides the bias towards the first mean, 0, out of the average;
+    ``batch_weights`` [batch] count each example so often. Inputs of rank 2 are normalized by the fused
+    op, too, unless ``fused`` is False, so that the moving variance is that of a sample (n - 1).
+
+    Raises `ValueError` for ``fused`` with ``batch_weights``, which that op does not take.
+    """
+    if fused and batch_weights is not None:
+        raise ValueError(
+            "Weighted mean and variance is not currently supported for fused batch norm."
+        )
+    graph = default_graph()
+    first = param_initializers or {}
+    penalties = param_regularizers or {}
+    with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as captured:
+        inputs = convert_to_tensor(inputs)
+        given = inputs
+        plain = batch_weights is None and not renorm and adjustment is None
+        if inputs.shape.ndims == 2 and plain and (fused is None or fused):
+            channels = inputs.shape[1].value
+            as_images = [-1, channels, 1, 1] if data_format == "NCHW" else [-1, 1, 1, channels]
+            inputs = array.reshape(inputs, as_images)
+        layer = _Normalization(
+            1 if data_format == "NCHW" else -1,
+            decay,
+            epsilon,
+            center,
+            scale,
+            first.get("beta", initializers.zeros_initializer()),
+            first.get("gamma", initializers.ones_initializer()),
+            first.get("moving_mean", initializers.zeros_initializer()),
+            first.get("moving_variance", initializers.ones_initializer()),
+            beta_regularizer=penalties.get("beta"),
+            gamma_regularizer=penalties.get("gamma"),
+            trainable=trainable,
+            renorm=renorm,
+            renorm_clipping=renorm_clipping,
+            renorm_momentum=renorm_decay,
+            fused=False if batch_weights is not None else fused,
+            adjustment=adjustment,
+            name=captured.name,
+            _scope=captured,
+            _reuse=reuse,
+        )
+        layer.zero_debias, layer.batch_weights = zero_debias_moving_mean, batch_weights
+        outputs = layer(inputs, training=is_training)
+        if inputs is not given:
+            outputs = array.reshape(outputs, array.shape(given))
+            outputs.set_shape(given.shape)
+        collect_variables(layer, variables_collections)
+        if updates_collections != GraphKeys.UPDATE_OPS:
+            collected = graph.get_collection_ref(GraphKeys.UPDATE_OPS)
+            for update in layer.updates:
+                collected.remove(update)
+            if updates_collections is None:
+                with graph.control_dependencies(layer.updates):
+                    outputs = array.identity(outputs)
+            else:
+                for update in layer.updates:
+                    graph.add_to_collections(updates_collections, update)
+        outputs = outputs if activation_fn is None else activation_fn(outputs)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
+
+
+@add_arg_scope
+def layer_norm(
+    inputs: Any,
+    center: bool = True,
+    scale: bool = True,
+    activation_fn: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = -1,
+    scope: Any = None,
+) -> Any:
+    """Each example is brought to mean 0 and variance 1 (Ba et al. 2016).
+
+    The axes from ``begin_norm_axis`` on are normalized, those from ``begin_params_axis`` on have a
+    scale and an offset for each element; negative ones count from the end. Raises `ValueError` for
+    inputs of unknown rank, or whose size is not known where the parameters are.
+    """
+    with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as captured:
+        inputs = convert_to_tensor(inputs)
+        if inputs.dims is None:
+            raise ValueError(
+                f"layer_norm: the inputs {inputs.name!r} have undefined rank; give them a shape "
+                f"with set_shape.\n  built at {inputs.op.built_at}"
+            )
+        rank = len(inputs.dims)
+        for name, axis in (
+            ("begin_norm_axis", begin_norm_axis),
+            ("begin_params_axis", begin_params_axis),
+        ):
+            if not -rank <= axis < rank:
+                raise ValueError(
+                    f"layer_norm: {name} must be from {-rank} to {rank - 1} for inputs of rank "
+                    f"{rank}, but got {axis}."
+                )
+        shape = inputs.shape[begin_params_axis:].as_list()
+        if None in shape:
+            raise ValueError(
+                f"layer_norm: the axes of the inputs {inputs.name!r} from {begin_params_axis} on "
+                f"must be known, as variables have their shape, but it is {inputs.shape}."
+            )
+        axes = list(range(begin_norm_axis % rank, rank))
+        beta = gamma = None
+        dtype = inputs.dtype.base_dtype
+        if center:
+            beta = get_variable("beta", shape, dtype, initializers.zeros_initializer())
+        if scale:
+            gamma = get_variable("gamma", shape, dtype, initializers.ones_initializer())
+        mean, variance = moments(inputs, axes, keep_dims=True)
+        epsilon = 1e-3 if dtype is dtypes.float16 else 1e-12  # the least that float16 can tell
+        outputs = normalization_ops.batch_normalization(
+            inputs, mean, variance, beta, gamma, epsilon
+        )
+        outputs.set_shape(inputs.shape)
+        outputs = outputs if activation_fn is None else activation_fn(outputs)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
+
+
+@add_arg_scope
+def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Any:
+    """Vectors of length 1 along ``dim``."""
+    with default_graph().name_scope(scope or "UnitNorm"):
+        return inputs / sqrt(reduce_sum(square(inputs), dim, keepdims=True) + epsilon)
+
+
+@add_arg_scope
+def group_norm(
+    inputs: Any,
+    groups: int = 32,
+    channels_axis: int = -1,
+    reduction_axes: Any = (-3, -2),
+    center: bool = True,
+    scale: bool = True,
+    epsilon: float = 1e-6,
+    activation_fn: Any = None,
+    param_initializers: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+    mean_close_to_zero: bool = False,
+) -> Any:
+    """Each group of channels of each example is brought to mean 0 and variance 1 (Wu and He 2018).
+
+    ``mean_close_to_zero`` takes the variance as E[x^2] - E[x]^2, which costs one pass less. Variables
+    ``beta`` and ``gamma`` have an element for each channel. Raises `ValueError` where the number of
+    channels is not known or no multiple of ``groups``, and where axes are named twice.
+    """
+    with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as captured:
+        inputs = convert_to_tensor(inputs)
+        if inputs.dims is None:
+            raise ValueError(f"Inputs {inputs.name} has undefined rank.")
+        rank = len(inputs.dims)
+        if channels_axis > rank - 1:
+            raise ValueError(f"Axis is out of bounds: {channels_axis} of {rank}.")
+        axis = channels_axis % rank
+        reduced = [a % rank for a in reduction_axes]
+        if axis in reduced or len(set(reduced)) != len(reduced):
+            raise ValueError(
+                f"reduction_axes must not contain channels_axis, nor an axis twice: got "
+                f"{reduction_axes} and {channels_axis} for rank {rank}."
+            )
+        channels = inputs.dims[axis]
+        if channels is None:
+            raise ValueError(
+                f"Inputs {inputs.name} has undefined channel dimension: {inputs.shape}."
+            )
+        if groups > channels or channels % groups:
+            raise ValueError(
+                f"{groups} groups do not divide {channels} channels; take a divisor of {channels}."
+            )
+        sizes = array.shape(inputs)
+        dims = [sizes[i] if d is None else d for i, d in enumerate(inputs.dims)]
+        split = [*dims[:axis], groups, channels // groups, *dims[axis + 1 :]]
+        # The axis of the groups stands before the axis of the channels in each.
+        over = [a if a < axis else a + 1 for a in reduced] + [axis + 1]
+        grouped = array.reshape(inputs, split)
+        if mean_close_to_zero:
+            mean = reduce_mean(grouped, over, keepdims=True)
+            variance = reduce_mean(square(grouped), over, keepdims=True) - square(mean)
+        else:
+            mean, variance = moments(grouped, over, keep_dims=True)
+        shape = [1] * (rank + 1)
+        shape[axis : axis + 2] = [groups, channels // groups]
+        beta, gamma = _offset_and_scale(
+            channels, inputs, center, scale, param_initializers, variables_collections, trainable
+        )
+        outputs = normalization_ops.batch_normalization(
+            grouped,
+            mean,
+            variance,
+            None if beta is None else array.reshape(beta, shape),
+            None if gamma is None else array.reshape(gamma, shape),
+            epsilon,
+        )
+        outputs = array.reshape(outputs, sizes if None in inputs.dims else dims)
+        outputs.set_shape(inputs.shape)
+        outputs = outputs if activation_fn is None else activation_fn(outputs)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)
+
+
+def _offset_and_scale(
+    channels: int,
+    inputs: Any,
+    center: bool,
+    scale: bool,
+    param_initializers: Any,
+    collections: Any,
+    trainable: bool,
+) -> tuple[Any, Any]:
+    """``(beta, gamma)``, each with an element for each channel; None where it is not wanted."""
+    first = param_initializers or {}
+
+    def made(name: str, initializer: Any) -> Any:
+        return model_weights(
+            name,
+            [channels],
+            inputs.dtype.base_dtype,
+            first.get(name, initializer),
+            collections,
+            trainable=trainable,
+        )
+
+    beta = made("beta", initializers.zeros_initializer()) if center else None
+    return beta, made("gamma", initializers.ones_initializer()) if scale else None
+
+
+@add_arg_scope
+def instance_norm(
+    inputs: Any,
+    center: bool = True,
+    scale: bool = True,
+    epsilon: float = 1e-6,
+    activation_fn: Any = None,
+    param_initializers: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    data_format: str = "NHWC",
+    scope: Any = None,
+) -> Any:
+    """Each channel of each example is brought to mean 0 and variance 1 (Ulyanov et al. 2016).
+
+    Variables ``beta`` and ``gamma`` have an element for each channel. Raises `ValueError` for inputs
+    of unknown rank or number of channels.
+    """
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError(f"data_format has to be either NCHW or NHWC, got {data_format!r}.")
+    with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as captured:
+        inputs = convert_to_tensor(inputs)
+        if inputs.dims is None:
+            raise ValueError(f"Inputs {inputs.name} has undefined rank.")
+        rank = len(inputs.dims)
+        axis = 1 if data_format == "NCHW" else rank - 1
+        channels = inputs.dims[axis]
+        if channels is None:
+            raise ValueError(
+                f"Inputs {inputs.name} has undefined channels dimension {inputs.shape}."
+            )
+        beta, gamma = _offset_and_scale(
+            channels, inputs, center, scale, param_initializers, variables_collections, trainable
+        )
+        shape = [channels if a == axis else 1 for a in range(rank)]
+        mean, variance = moments(inputs, [a for a in range(1, rank) if a != axis], keep_dims=True)
+        outputs = normalization_ops.batch_normalization(
+            inputs,
+            mean,
+            variance,
+            None if beta is None else array.reshape(beta, shape),
+            None if gamma is None else array.reshape(gamma, shape),
+            epsilon,
+        )
+        outputs.set_shape(inputs.shape)
+        outputs = outputs if activation_fn is None else activation_fn(outputs)
+        return collect_named_outputs(outputs_collections, captured.name, outputs)

@@ -1,0 +1,30 @@
+"""``tf.contrib.layers``: bags of words, and embeddings that are looked up once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import dataflow as tf
+
+layers = tf.contrib.layers
+
+
+def test_bag_of_words_is_the_mean_of_the_embeddings() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = tf.constant_initializer(np.arange(8.0).reshape(4, 2))
+        dense = layers.bow_encoder([[0, 1], [3, 3]], 4, 2, initializer=table, scope="a")
+        ids = tf.SparseTensor([[0, 0], [0, 1], [2, 0]], tf.constant([0, 1, 3], tf.int64), [3, 2])
+        sparse = layers.bow_encoder(ids, 4, 2, initializer=table, scope="b")
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(dense), [[1, 2], [6, 7]])
+        np.testing.assert_allclose(session.run(sparse), [[1, 2], [0, 0], [6, 7]])
+
+
+def test_lookup_of_each_id_once_gives_what_a_lookup_gives() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = tf.constant(np.arange(12.0).reshape(6, 2))
+        ids = tf.placeholder(tf.int32, [None, 3])
+        once, plain = layers.embedding_lookup_unique(table, ids), tf.nn.embedding_lookup(table, ids)
+        assert once.shape.as_list() == [None, 3, 2]
+        a, b = session.run([once, plain], {ids: [[1, 5, 1], [0, 1, 1]]})
+        np.testing.assert_array_equal(a, b)

@@ -1,0 +1,86 @@
+"""``tf.contrib.layers``: group, instance and batch normalization, by what they do to numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+layers = tf.contrib.layers
+IMAGES = np.random.RandomState(0).normal(3, 2, [4, 5, 6, 8]).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def run(fetches):
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches)
+
+
+@pytest.mark.parametrize("close", [False, True])
+def test_groups_of_channels_have_mean_0_and_variance_1(close: bool) -> None:
+    out = run(layers.group_norm(tf.constant(IMAGES), groups=2, mean_close_to_zero=close))
+    grouped = out.reshape(4, 30, 2, 4)
+    np.testing.assert_allclose(grouped.mean((1, 3)), 0.0, atol=1e-5)
+    np.testing.assert_allclose(grouped.var((1, 3)), 1.0, rtol=1e-4)
+    assert [v.op.name for v in tf.trainable_variables()] == ["GroupNorm/beta", "GroupNorm/gamma"]
+
+
+def test_groups_with_channels_first_are_the_same() -> None:
+    last = layers.group_norm(tf.constant(IMAGES), groups=4)
+    first = layers.group_norm(
+        tf.constant(IMAGES.transpose(0, 3, 1, 2)), 4, channels_axis=-3, reduction_axes=(-2, -1)
+    )
+    a, b = run([last, first])
+    np.testing.assert_allclose(a, b.transpose(0, 2, 3, 1), rtol=1e-4, atol=1e-5)
+
+
+def test_group_errors() -> None:
+    with pytest.raises(ValueError, match="3 groups do not divide 8 channels"):
+        layers.group_norm(tf.constant(IMAGES), groups=3)
+    with pytest.raises(ValueError, match="must not contain channels_axis"):
+        layers.group_norm(tf.constant(IMAGES), 2, reduction_axes=(-1,))
+
+
+def test_each_channel_of_each_example_by_itself() -> None:
+    out, first = run(
+        [
+            layers.instance_norm(tf.constant(IMAGES)),
+            layers.instance_norm(tf.constant(IMAGES.transpose(0, 3, 1, 2)), data_format="NCHW"),
+        ]
+    )
+    np.testing.assert_allclose(out.mean((1, 2)), 0.0, atol=1e-5)
+    np.testing.assert_allclose(out.var((1, 2)), 1.0, rtol=1e-4)
+    np.testing.assert_allclose(first.transpose(0, 2, 3, 1), out, rtol=1e-4, atol=1e-5)
+
+
+def test_batch_norm_of_vectors_moves_the_variance_of_a_sample() -> None:
+    rows = IMAGES.reshape(-1, 8)[:10]
+    layers.batch_norm(tf.constant(rows), decay=0.0, updates_collections="updates")
+    updates = tf.get_collection("updates")
+    variance = next(v for v in tf.global_variables() if v.op.name.endswith("moving_variance"))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(updates)
+        np.testing.assert_allclose(session.run(variance), rows.var(0, ddof=1), rtol=1e-4)
+
+
+def test_batch_weights_count_examples_so_often() -> None:
+    rows = IMAGES.reshape(-1, 8)[:3]
+    out = layers.batch_norm(tf.constant(rows), batch_weights=tf.constant([1.0, 2.0, 0.0]))
+    often = rows[[0, 1, 1]]
+    expected = (rows - often.mean(0)) / np.sqrt(often.var(0) + 0.001)
+    np.testing.assert_allclose(run(out), expected, rtol=1e-3, atol=1e-4)
+    with pytest.raises(ValueError, match="not currently supported for fused"):
+        layers.batch_norm(tf.constant(rows), batch_weights=tf.constant([1.0] * 3), fused=True)
+
+
+def test_batch_norm_regularizes_its_parameters() -> None:
+    layers.batch_norm(tf.constant(IMAGES), param_regularizers={"beta": layers.l2_regularizer(0.1)})
+    assert len(tf.losses.get_regularization_losses()) == 1

@@ -1,0 +1,39 @@
+"""What layers are written with: sizes, and decisions that can be made before a run."""
+
+from __future__ import annotations
+
+import pytest
+
+import dataflow as tf
+from dataflow.contrib.layers import utils
+
+
+def test_sizes_of_axes() -> None:
+    shape = tf.TensorShape([2, 3, None])
+    assert utils.first_dimension(shape) == 2 and utils.last_dimension(shape) is None
+    assert utils.channel_dimension(shape, "NCHW") == 3
+    with pytest.raises(ValueError, match="rank of shape must be at least 4 not: 3"):
+        utils.last_dimension(shape, min_rank=4)
+    with pytest.raises(ValueError, match="must be known"):
+        utils.first_dimension(tf.TensorShape(None))
+
+
+def test_decided_now_or_at_run_time() -> None:
+    with tf.Graph().as_default():
+        assert utils.smart_cond(tf.constant(True), lambda: 1, lambda: 2) == 1
+        assert utils.static_cond(False, lambda: 1, lambda: 2) == 2
+        assert utils.constant_value(tf.constant(3)) == 3
+        assert utils.constant_value(tf.placeholder(tf.float32)) is None
+        with pytest.raises(TypeError, match="must be callable"):
+            utils.static_cond(True, 1, 2)
+
+
+def test_positive_integers() -> None:
+    assert utils.two_element_tuple(3) == (3, 3) and utils.n_positive_integers(3, [1, 2, 3]) == (
+        1,
+        2,
+        3,
+    )
+    for wrong in (0, [1, 2, 3], [-1, 1]):
+        with pytest.raises(ValueError, match="2 positive integers"):
+            utils.two_element_tuple(wrong)
