@@ -10,7 +10,10 @@ _ADVICE = {
     "tf.contrib.learn.Estimator(model_fn) or tf.estimator.DNNClassifier.",
     "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
     "tf.train.MonitoredTrainingSession().",
-    "contrib.slim.nets.vgg": "of slim's networks, inception_v3 is here.",
+    **dict.fromkeys(
+        [f"contrib.slim.nets.{n}" for n in ("inception_v1", "inception_v2", "overfeat")],
+        "of slim's networks, alexnet, inception_v3, resnet_v1, resnet_v2 and vgg are here.",
+    ),
     "contrib.training.batch_sequences_with_states": "cut sequences in Python, and feed the state of the "
     "last part: tf.nn.dynamic_rnn(..., initial_state=state).",
     "contrib.training.rejection_sample": "use dataset.filter, or tf.boolean_mask of a batch.",

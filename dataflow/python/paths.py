@@ -123,7 +123,7 @@ python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : 
 python.ops.{inplace_ops weights_broadcast_ops} : ops.array ops.weights tf
 python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
 contrib.layers.python.layers.{layers regularizers optimizers encoders rev_block_lib} : contrib.layers
-contrib.layers.python.layers.utils : contrib.layers.utils
+contrib.layers.python.layers.utils : contrib.layers.building
 contrib.layers.python.layers.sparse_ops : contrib.layers
 contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn
 contrib.layers.python.layers.{initializers} : contrib.layers initializers

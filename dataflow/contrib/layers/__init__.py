@@ -96,7 +96,7 @@ from dataflow.contrib.layers.summaries import (
     summarize_variables,
     summarize_weights,
 )
-from dataflow.contrib.layers import utils as utils
+from dataflow.contrib.layers import building as utils
 from dataflow.contrib.optimize_loss import (
     OPTIMIZER_CLS_NAMES,
     OPTIMIZER_SUMMARIES,
@@ -186,6 +186,7 @@ __all__ = [
     "summarize_variables",
     "summarize_weights",
     "unit_norm",
+    "utils",
     "variance_scaling_initializer",
     "weighted_sparse_column",
     "xavier_initializer",

@@ -6,8 +6,8 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.contrib.arg_scopes import add_arg_scope
+from dataflow.contrib.layers.building import collect_named_outputs
 from dataflow.contrib.layers.parts import collect_variables, model_weights
-from dataflow.contrib.layers.utils import collect_named_outputs
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.contrib.arg_scopes import add_arg_scope
-from dataflow.contrib.layers.utils import collect_named_outputs
+from dataflow.contrib.layers.building import collect_named_outputs
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.layers import pooling

@@ -13,7 +13,7 @@ from dataflow.contrib.framework import (
     get_or_create_global_step,
 )
 from dataflow.contrib.layers import *
-from dataflow.contrib.layers import initializers, regularizers, utils
+from dataflow.contrib.layers import building as utils, initializers, regularizers
 from dataflow.contrib.model_variables import *
 from dataflow.contrib.values_of_variables import *
 from dataflow.python.ops import init_ops

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from dataflow.contrib.slim.nets import inception, inception_v3
+from dataflow.contrib.slim.nets import (
+    alexnet,
+    inception,
+    inception_v3,
+    resnet_utils,
+    resnet_v1,
+    resnet_v2,
+    vgg,
+)
 
 
 def __getattr__(name: str) -> ModuleType:
@@ -13,4 +21,12 @@ def __getattr__(name: str) -> ModuleType:
     return submodule(__name__, name)
 
 
-__all__ = ["inception", "inception_v3"]
+__all__ = [
+    "alexnet",
+    "inception",
+    "inception_v3",
+    "resnet_utils",
+    "resnet_v1",
+    "resnet_v2",
+    "vgg",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dataflow as tf
-from dataflow.contrib.layers import utils
+from dataflow.contrib.layers import building as utils
 
 
 def test_sizes_of_axes() -> None:
