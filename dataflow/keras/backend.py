@@ -16,13 +16,21 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph, default_session, reset_default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.keras.backend_functions import *
 from dataflow.keras.backend_layers import *
-from dataflow.ops import activation, array, elementary, math, random, reduce, tensor_products
+from dataflow.ops import (
+    activation,
+    array,
+    elementary,
+    math,
+    random,
+    reduce,
+    tensor_products,
+)
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from dataflow.ops.conditionals import cond
 from dataflow.ops.cumulative import cumprod, cumsum
-from dataflow.ops.functional import foldl, foldr, map_fn
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.sequences import in_top_k
 from dataflow.ops.sources import (
@@ -30,6 +38,7 @@ from dataflow.ops.sources import (
     placeholder as make_placeholder,
     placeholder_with_default,
 )
+from dataflow.ops.sparse_tensor import sparse_placeholder
 from dataflow.ops.state import assign, is_variable_initialized
 from dataflow.ops.variable_lists import variables_initializer
 from dataflow.ops.variables import Variable
@@ -203,11 +212,17 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 
 
 def placeholder(
-    shape: Any = None, ndim: int | None = None, dtype: Any = None, name: str | None = None
-) -> Tensor:
-    """A placeholder of ``shape``, or of ``ndim`` unknown sizes."""
+    shape: Any = None,
+    ndim: int | None = None,
+    dtype: Any = None,
+    sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """A placeholder of ``shape``, or of ``ndim`` unknown sizes; with ``sparse`` a sparse one."""
     if shape is None and ndim is not None:
         shape = [None] * ndim
+    if sparse:
+        return sparse_placeholder(dtype or floatx(), shape, name)
     return make_placeholder(dtype or floatx(), shape, name)
 
 
@@ -526,7 +541,6 @@ def print_tensor(x: Any, message: str = "") -> Any:
 abs = elementary.abs_
 exp = elementary.exp
 log = elementary.log
-pow = math.pow_
 round = elementary.round_
 sign = elementary.sign
 sin = elementary.sin
@@ -537,23 +551,6 @@ maximum = math.maximum
 minimum = math.minimum
 sigmoid = elementary.sigmoid
 tanh = elementary.tanh
-elu = activation.elu
-softmax = activation.softmax
-softplus = activation.softplus
-softsign = activation.softsign
-expand_dims = array.expand_dims
-squeeze = array.squeeze
-reshape = array.reshape
-reverse = array.reverse
-shape = array.shape
-stack = array.stack
-tile = array.tile
-transpose = array.transpose
-gather = array.gather
-stop_gradient = array.stop_gradient
-zeros_like = array.zeros_like
-ones_like = array.ones_like
-identity = array.identity
 eval = get_value
 
 __all__ = [name for name in globals() if not name.startswith("_")]

@@ -4,232 +4,37 @@ from __future__ import annotations
 
 import csv
 import os
-import sys
-import time
 import warnings
 from typing import Any
 
 import numpy as np
 
 from dataflow.keras import backend as K
-from dataflow.keras.logs import Logs
+from dataflow.keras.callback_list import Callback, History
+from dataflow.keras.callback_reports import BaseLogger, ProgbarLogger, RemoteMonitor
 
-
-class Callback:
-    """Override what you need; ``self.model`` and ``self.params`` are set before training."""
-
-    def __init__(self) -> None:
-        self.model: Any = None
-        self.params: dict[str, Any] = {}
-        self.validation_data: Any = None
-
-    def set_params(self, params: dict[str, Any]) -> None:
-        """Called by `fit`."""
-        self.params = params
-
-    def set_model(self, model: Any) -> None:
-        """Called by `fit`."""
-        self.model = model
-
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Before each epoch."""
-
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """After each epoch; ``logs`` holds the means and the ``val_`` values."""
-
-    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Before each batch."""
-
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
-        """After each batch; ``logs`` holds its loss and metrics."""
-
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Before each batch of training."""
-        self.on_batch_begin(batch, logs)
-
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """After each batch of training."""
-        self.on_batch_end(batch, logs)
-
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Before the first epoch."""
-
-    def on_train_end(self, logs: Any = None) -> None:
-        """After the last epoch."""
-
-    def on_test_begin(self, logs: Any = None) -> None:
-        """Before an `evaluate`, and before the validation of each epoch of `fit`."""
-
-    def on_test_end(self, logs: Any = None) -> None:
-        """After an `evaluate` or a validation."""
-
-    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Before each batch of an `evaluate` or a validation."""
-
-    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        """After each such batch; ``logs`` holds its loss and metrics."""
-
-    def on_predict_begin(self, logs: Any = None) -> None:
-        """Before a `predict`."""
-
-    def on_predict_end(self, logs: Any = None) -> None:
-        """After a `predict`."""
-
-    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Before each batch of a `predict`."""
-
-    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
-        """After each batch of a `predict`; ``logs`` holds its ``outputs``."""
-
-
-class History(Callback):
-    """A list for each loss and metric, with an entry for each epoch; what `fit` returns."""
-
-    def on_train_begin(self, logs: Any = None) -> None:
-        self.epoch: list[int] = []
-        self.history: dict[str, list[Any]] = Logs()
-
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        self.epoch.append(epoch)
-        for key, value in (logs or {}).items():
-            self.history.setdefault(key, []).append(value)
-
-
-class ProgressLine(Callback):
-    """What ``verbose`` prints: 1 a bar that grows, 2 a line per epoch. No bar inside tests."""
-
-    def on_train_begin(self, logs: Any = None) -> None:
-        self._verbose = self.params.get("verbose", 1)
-        if self._verbose == 1 and "PYTEST_CURRENT_TEST" in os.environ:
-            self._verbose = 0
-
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        self._start = self._shown = time.monotonic()
-        self._seen = 0
-        if self._verbose:
-            print(f"Epoch {epoch + 1}/{self.params['epochs']}")
-
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
-        self._seen += (logs or {}).get("size", 0)
-        now = time.monotonic()
-        if self._verbose == 1 and now - self._shown > 0.2:
-            self._shown = now
-            self._bar(logs or {}, batch + 1, end="")
-
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        if self._verbose == 1:
-            self._bar(logs or {}, self.params.get("steps"), end="\n")
-        elif self._verbose:
-            print(f" - {self._text(logs or {})}")
-
-    def _text(self, logs: Any) -> str:
-        elapsed = time.monotonic() - self._start
-        numbers = [f"{k}: {v:.4f}" for k, v in logs.items() if k not in ("batch", "size")]
-        return " - ".join([f"{elapsed:.0f}s", *numbers])
-
-    def _bar(self, logs: Any, steps: int | None, end: str) -> None:
-        samples, total = self.params.get("samples"), self.params.get("steps")
-        done, of = (self._seen, samples) if samples else (steps or 0, total)
-        bar = ""
-        if of:
-            filled = int(30 * done / of)
-            bar = "[" + "=" * filled + ("" if filled >= 30 else ">" + "." * (29 - filled)) + "]"
-        count = f"{done}/{of}" if of else f"{done}"
-        sys.stdout.write(f"\r{count} {bar} - {self._text(logs)}   {end}")
-        sys.stdout.flush()
-
-
-def _given(callbacks: Any) -> list[Any]:
-    """The callbacks of an argument: one, a list, or None. Raises `TypeError` for anything else."""
-    given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
-    given = [c for c in given if c is not None]
-    for callback in given:
-        if not hasattr(callback, "on_epoch_end"):
-            raise TypeError(f"callbacks: {callback!r} is no tf.keras.callbacks.Callback object.")
-    return given
-
-
-class StageCallbacks:
-    """The callbacks around an evaluation (``kind`` "test") or a prediction ("predict")."""
-
-    def __init__(self, kind: str, callbacks: Any, model: Any = None) -> None:
-        self._kind = kind
-        self._all = _given(callbacks)
-        for callback in self._all if model is not None else []:
-            callback.set_model(model)
-
-    def _tell(self, event: str, *arguments: Any) -> None:
-        for callback in self._all:
-            # A class of a program's own may know of no more than `fit`.
-            method = getattr(callback, f"on_{self._kind}_{event}", None)
-            if method is not None:
-                method(*arguments)
-
-    def on_begin(self) -> None:
-        """Before the first batch."""
-        self._tell("begin", {})
-
-    def on_end(self, logs: Any) -> None:
-        """After the last batch."""
-        self._tell("end", logs)
-
-    def on_batch_begin(self, batch: int, logs: Any) -> None:
-        """Before each batch."""
-        self._tell("batch_begin", batch, logs)
-
-    def on_batch_end(self, batch: int, logs: Any) -> None:
-        """After each batch."""
-        self._tell("batch_end", batch, logs)
-
-
-class CallbackList:
-    """All callbacks of a `fit`, the history last; calls go to each in turn."""
-
-    def __init__(self, callbacks: Any, model: Any, params: dict[str, Any]) -> None:
-        model.history = History()
-        self._all = [ProgressLine(), *_given(callbacks), model.history]
-        #: Who is told of validations.
-        self.of_tests = StageCallbacks("test", self._all)
-        for callback in self._all:
-            callback.set_params(params)
-            callback.set_model(model)
-
-    def on_train_begin(self) -> None:
-        """Before the first epoch."""
-        for callback in self._all:
-            callback.on_train_begin({})
-
-    def on_train_end(self) -> None:
-        """After the last epoch."""
-        for callback in self._all:
-            callback.on_train_end({})
-
-    def on_epoch_begin(self, epoch: int) -> None:
-        """Before each epoch."""
-        for callback in self._all:
-            callback.on_epoch_begin(epoch, {})
-
-    def on_epoch_end(self, epoch: int, logs: Any) -> None:
-        """After each epoch; what a callback adds to ``logs`` is in the history too."""
-        for callback in self._all:
-            callback.on_epoch_end(epoch, logs)
-
-    def on_batch_begin(self, batch: int, logs: Any) -> None:
-        """Before each batch."""
-        for callback in self._all:
-            callback.on_train_batch_begin(batch, logs)
-
-    def on_batch_end(self, batch: int, logs: Any) -> None:
-        """After each batch."""
-        for callback in self._all:
-            callback.on_train_batch_end(batch, logs)
+__all__ = ["BaseLogger", "CSVLogger", "Callback", "EarlyStopping", "History", "LambdaCallback"]
+__all__ += ["LearningRateScheduler", "ModelCheckpoint", "ProgbarLogger", "ReduceLROnPlateau"]
+__all__ += ["RemoteMonitor", "TensorBoard", "TerminateOnNaN"]
 
 
 class LambdaCallback(Callback):
     """Functions as a callback: ``on_epoch_end=lambda epoch, logs: ...``."""
 
-    def __init__(self, **functions: Any) -> None:
+    def __init__(
+        self,
+        on_epoch_begin: Any = None,
+        on_epoch_end: Any = None,
+        on_batch_begin: Any = None,
+        on_batch_end: Any = None,
+        on_train_begin: Any = None,
+        on_train_end: Any = None,
+        **functions: Any,
+    ) -> None:
         super().__init__()
+        functions.update(on_epoch_begin=on_epoch_begin, on_epoch_end=on_epoch_end)
+        functions.update(on_batch_begin=on_batch_begin, on_batch_end=on_batch_end)
+        functions.update(on_train_begin=on_train_begin, on_train_end=on_train_end)
         for name, function in functions.items():
             if not hasattr(Callback, name):
                 raise TypeError(f"LambdaCallback: there is no event called {name!r}.")
@@ -247,6 +52,8 @@ class _Monitor(Callback):
         self.monitor = monitor
         is_max = mode == "max" or (mode == "auto" and ("acc" in monitor or monitor.endswith("auc")))
         self._sign = 1.0 if is_max else -1.0
+        self.monitor_op = np.greater if is_max else np.less
+        self.mode = mode
         self.min_delta = abs(min_delta)
         self.best = -self._sign * np.inf
 
@@ -259,6 +66,10 @@ class _Monitor(Callback):
                 stacklevel=5,
             )
         return value
+
+    def get_monitor_value(self, logs: Any) -> Any:
+        """The watched value among ``logs``; None, with a warning, where it is not there."""
+        return self._value(logs)
 
     def _is_better(self, value: float) -> bool:
         return self._sign * (value - self.best) > self.min_delta
@@ -283,12 +94,15 @@ class EarlyStopping(_Monitor):
         self.baseline = baseline
         self.restore_best_weights = restore_best_weights
         self.stopped_epoch = 0
+        self.wait = 0
+        #: The weights of the best epoch, with ``restore_best_weights``.
+        self.best_weights: Any = None
 
     def on_train_begin(self, logs: Any = None) -> None:
         self.wait = 0
         self.stopped_epoch = 0
         self.best = -self._sign * np.inf if self.baseline is None else self.baseline
-        self._weights: Any = None
+        self.best_weights = None
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         value = self._value(logs)
@@ -297,14 +111,14 @@ class EarlyStopping(_Monitor):
         if self._is_better(value):
             self.best, self.wait = value, 0
             if self.restore_best_weights:
-                self._weights = self.model.get_weights()
+                self.best_weights = self.model.get_weights()
             return
         self.wait += 1
         if self.wait >= self.patience:
             self.stopped_epoch = epoch
             self.model.stop_training = True
-            if self._weights is not None:
-                self.model.set_weights(self._weights)
+            if self.best_weights is not None:
+                self.model.set_weights(self.best_weights)
 
     def on_train_end(self, logs: Any = None) -> None:
         if self.stopped_epoch and self.verbose:
@@ -312,7 +126,11 @@ class EarlyStopping(_Monitor):
 
 
 class ModelCheckpoint(_Monitor):
-    """Saves the model after epochs; the path may hold ``{epoch:02d}`` and ``{val_loss:.2f}``."""
+    """Saves the model after epochs; the path may hold ``{epoch:02d}`` and ``{val_loss:.2f}``.
+
+    ``save_freq``: "epoch" (every ``period`` of them), or after so many examples.
+    ``load_weights_on_restart`` starts from the file, where it is there.
+    """
 
     def __init__(
         self,
@@ -322,19 +140,45 @@ class ModelCheckpoint(_Monitor):
         save_best_only: bool = False,
         save_weights_only: bool = False,
         mode: str = "auto",
+        save_freq: Any = "epoch",
         period: int = 1,
-        **kwargs: Any,
+        load_weights_on_restart: bool = False,
     ) -> None:
         super().__init__(monitor, mode)
+        if save_freq != "epoch" and not isinstance(save_freq, int):
+            raise ValueError(
+                f"ModelCheckpoint: save_freq is 'epoch' or a number of examples, got {save_freq!r}."
+            )
+        self.save_freq = save_freq
+        self.load_weights_on_restart = load_weights_on_restart
+        self._examples_since_save = 0
         self.filepath = os.fspath(filepath)
         self.verbose = verbose
         self.save_best_only = save_best_only
         self.save_weights_only = save_weights_only
         self.period = period
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        if (epoch + 1) % self.period:
+    def on_train_begin(self, logs: Any = None) -> None:
+        self._epoch = 0
+        if self.load_weights_on_restart and os.path.exists(self.filepath):
+            self.model.load_weights(self.filepath)
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self._epoch = epoch
+
+    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        if self.save_freq == "epoch":
             return
+        self._examples_since_save += (logs or {}).get("size", 1)
+        if self._examples_since_save >= self.save_freq:
+            self._examples_since_save = 0
+            self._save(self._epoch, logs)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        if self.save_freq == "epoch" and not (epoch + 1) % self.period:
+            self._save(epoch, logs)
+
+    def _save(self, epoch: int, logs: Any) -> None:
         if self.save_best_only:
             value = self._value(logs)
             if value is None or not self._is_better(value):
@@ -390,9 +234,14 @@ class ReduceLROnPlateau(_Monitor):
         super().__init__(monitor, mode, min_delta)
         self.factor, self.patience, self.verbose = factor, patience, verbose
         self.cooldown, self.min_lr = cooldown, min_lr
+        self.wait = self.cooldown_counter = 0
+
+    def in_cooldown(self) -> bool:
+        """Whether the rate was reduced less than ``cooldown`` epochs ago."""
+        return self.cooldown_counter > 0
 
     def on_train_begin(self, logs: Any = None) -> None:
-        self.wait = self._resting = 0
+        self.wait = self.cooldown_counter = 0
         self.best = -self._sign * np.inf
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
@@ -401,17 +250,17 @@ class ReduceLROnPlateau(_Monitor):
         value = self._value(logs)
         if value is None:
             return
-        if self._resting > 0:
-            self._resting -= 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
             self.wait = 0
         if self._is_better(value):
             self.best, self.wait = value, 0
-        elif self._resting <= 0:
+        elif self.cooldown_counter <= 0:
             self.wait += 1
             if self.wait >= self.patience and lr > self.min_lr:
                 new = max(lr * self.factor, self.min_lr)
                 K.set_value(self.model.optimizer.lr, new)
-                self._resting, self.wait = self.cooldown, 0
+                self.cooldown_counter, self.wait = self.cooldown, 0
                 if self.verbose:
                     print(f"\nEpoch {epoch + 1:05d}: reducing learning rate to {new}.")
 
@@ -458,7 +307,9 @@ class TerminateOnNaN(Callback):
 class TensorBoard(Callback):
     """Writes the graph, and the logs of each epoch, for TensorBoard.
 
-    ``histogram_freq``: every so many epochs, the values of all weights.
+    ``histogram_freq``: every so many epochs, the values of all weights. ``update_freq``: "epoch",
+    or "batch" or a number of examples, after which the losses and metrics of a batch are written
+    too. Raises `NotImplementedError` for gradients, images and embeddings.
     """
 
     def __init__(
@@ -469,15 +320,26 @@ class TensorBoard(Callback):
         write_graph: bool = True,
         write_grads: bool = False,
         write_images: bool = False,
-        **kwargs: Any,
+        embeddings_freq: int = 0,
+        embeddings_layer_names: Any = None,
+        embeddings_metadata: Any = None,
+        embeddings_data: Any = None,
+        update_freq: Any = "epoch",
+        profile_batch: int = 2,
     ) -> None:
         super().__init__()
+        self.update_freq = 1 if update_freq == "batch" else update_freq
+        self.batch_size = batch_size
+        self.write_grads, self.write_images = write_grads, write_images
+        self.embeddings_freq = embeddings_freq
+        self._examples = self._written = 0
         self.log_dir = os.fspath(log_dir)
         self.histogram_freq = histogram_freq
         self.write_graph = write_graph
-        if write_grads or write_images:
+        if write_grads or write_images or embeddings_freq:
             raise NotImplementedError(
-                "TensorBoard: write_grads and write_images are not supported."
+                "TensorBoard: write_grads, write_images and embeddings_freq are not supported: "
+                "write those with tf.summary and tf.contrib.tensorboard's projector."
             )
 
     def on_train_begin(self, logs: Any = None) -> None:
@@ -492,15 +354,27 @@ class TensorBoard(Callback):
             )
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self._write("epoch_", logs, epoch)
+        if self._histograms is not None and epoch % self.histogram_freq == 0:
+            self._writer.add_summary(K.get_session().run(self._histograms), epoch)
+        self._writer.flush()
+
+    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        if self.update_freq == "epoch":
+            return
+        self._examples += (logs or {}).get("size", 1)
+        if self.update_freq == 1 or self._examples - self._written >= self.update_freq:
+            self._written = self._examples
+            numbers = {k: v for k, v in (logs or {}).items() if k not in ("batch", "size")}
+            self._write("batch_", numbers, self._examples)
+
+    def _write(self, prefix: str, logs: Any, step: int) -> None:
         from dataflow.summary import Summary
 
         summary = Summary()
         for name, value in (logs or {}).items():
-            summary.value.add(tag="epoch_" + name, simple_value=float(value))
-        self._writer.add_summary(summary, epoch)
-        if self._histograms is not None and epoch % self.histogram_freq == 0:
-            self._writer.add_summary(K.get_session().run(self._histograms), epoch)
-        self._writer.flush()
+            summary.value.add(tag=prefix + name, simple_value=float(value))
+        self._writer.add_summary(summary, step)
 
     def on_train_end(self, logs: Any = None) -> None:
         self._writer.close()

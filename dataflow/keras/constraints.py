@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow.keras import backend as K
 from dataflow.keras.serialization import deserialize as _deserialize, lookup, serialize
+from dataflow.ops import array
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.elementary import sqrt, square
 from dataflow.ops.math import maximum
 from dataflow.ops.reduce import reduce_sum
 
-__all__ = ["Constraint", "MaxNorm", "NonNeg", "UnitNorm", "deserialize", "get", "max_norm"]
-__all__ += ["non_neg", "serialize", "unit_norm"]
+__all__ = ["Constraint", "MaxNorm", "MinMaxNorm", "NonNeg", "RadialConstraint", "UnitNorm"]
+__all__ += ["deserialize", "get", "max_norm", "min_max_norm", "non_neg", "radial_constraint"]
+__all__ += ["serialize", "unit_norm"]
 
 
 class Constraint:
@@ -61,12 +65,67 @@ class UnitNorm(Constraint):
         return {"axis": self.axis}
 
 
+class MinMaxNorm(Constraint):
+    """Columns between ``min_value`` and ``max_value`` long; with ``rate`` < 1, on the way there."""
+
+    def __init__(
+        self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0
+    ) -> None:
+        self.min_value = min_value
+        self.max_value = max_value
+        self.rate = rate
+        self.axis = axis
+
+    def __call__(self, w: Any) -> Any:
+        norms = sqrt(reduce_sum(square(w), axis=self.axis, keepdims=True))
+        wanted = clip_by_value(norms, self.min_value, self.max_value)
+        return w * ((self.rate * wanted + (1 - self.rate) * norms) / (K.epsilon() + norms))
+
+    def get_config(self) -> dict[str, Any]:
+        names = ("min_value", "max_value", "rate", "axis")
+        return {name: getattr(self, name) for name in names}
+
+
+class RadialConstraint(Constraint):
+    """Kernels [size, size, inputs, outputs] whose values are the same on each square around the
+    center: those on the diagonal, as Keras takes them. Raises `ValueError` for other shapes.
+    """
+
+    def __call__(self, w: Any) -> Any:
+        sizes = w.shape.as_list()
+        if len(sizes) != 4 or sizes[0] != sizes[1] or sizes[0] is None:
+            raise ValueError(f"RadialConstraint: a kernel [n, n, inputs, outputs], got {sizes}.")
+        places = _radial_places(sizes[0])
+        return array.gather_nd(w, places)
+
+    def get_config(self) -> dict[str, Any]:
+        return {}
+
+
+def _radial_places(size: int) -> np.ndarray[Any, Any]:
+    """[size, size, 2]: from which row and column each value comes."""
+    half = size // 2
+    even = size % 2 == 0
+    rows, columns = np.indices((size, size))
+    ring = np.maximum(abs(rows - (size - 1) / 2), abs(columns - (size - 1) / 2)).astype(int)
+    diagonal = half + ring if even else half + ring - 1
+    places = np.stack([diagonal, diagonal], -1)
+    if even:
+        inner = ring == 0
+        places[inner] = np.stack([rows, columns], -1)[inner]
+    return places.astype("int32")
+
+
 max_norm = maxnorm = MaxNorm
+min_max_norm = MinMaxNorm
+radial_constraint = RadialConstraint
 non_neg = nonneg = NonNeg
 unit_norm = unitnorm = UnitNorm
 _BY_NAME: dict[str, Any] = {
-    **{cls.__name__: cls for cls in (MaxNorm, NonNeg, UnitNorm)},
+    **{cls.__name__: cls for cls in (MaxNorm, MinMaxNorm, NonNeg, RadialConstraint, UnitNorm)},
     "max_norm": MaxNorm,
+    "min_max_norm": MinMaxNorm,
+    "radial_constraint": RadialConstraint,
     "non_neg": NonNeg,
     "unit_norm": UnitNorm,
 }

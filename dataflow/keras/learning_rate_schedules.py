@@ -118,10 +118,105 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         return dict(self._settings)
 
 
+class CosineDecay(_Decay):
+    """Half a cosine from ``initial_learning_rate`` to ``alpha`` times it (Loshchilov, Hutter 2016)."""
+
+    _function = staticmethod(learning_rate_decay.cosine_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        alpha: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(initial_learning_rate, decay_steps=decay_steps, alpha=alpha, name=name)
+
+
+class CosineDecayRestarts(_Decay):
+    """`CosineDecay` again and again, ``t_mul`` times longer and from ``m_mul`` times the rate."""
+
+    _function = staticmethod(learning_rate_decay.cosine_decay_restarts)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        first_decay_steps: Any,
+        t_mul: float = 2.0,
+        m_mul: float = 1.0,
+        alpha: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(
+            initial_learning_rate,
+            first_decay_steps=first_decay_steps,
+            t_mul=t_mul,
+            m_mul=m_mul,
+            alpha=alpha,
+            name=name,
+        )
+
+
+class LinearCosineDecay(_Decay):
+    """A straight line times a cosine (Bello et al. 2017)."""
+
+    _function = staticmethod(learning_rate_decay.linear_cosine_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        num_periods: float = 0.5,
+        alpha: float = 0.0,
+        beta: float = 0.001,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(
+            initial_learning_rate,
+            decay_steps=decay_steps,
+            num_periods=num_periods,
+            alpha=alpha,
+            beta=beta,
+            name=name,
+        )
+
+
+class NoisyLinearCosineDecay(_Decay):
+    """`LinearCosineDecay` with noise, whose variance falls with the steps."""
+
+    _function = staticmethod(learning_rate_decay.noisy_linear_cosine_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        initial_variance: float = 1.0,
+        variance_decay: float = 0.55,
+        num_periods: float = 0.5,
+        alpha: float = 0.0,
+        beta: float = 0.001,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(
+            initial_learning_rate,
+            decay_steps=decay_steps,
+            initial_variance=initial_variance,
+            variance_decay=variance_decay,
+            num_periods=num_periods,
+            alpha=alpha,
+            beta=beta,
+            name=name,
+        )
+
+
 _CLASSES: dict[str, Any] = {
     c.__name__: c
     for c in (ExponentialDecay, InverseTimeDecay, PolynomialDecay, PiecewiseConstantDecay)
 }
+_CLASSES.update(
+    (c.__name__, c)
+    for c in (CosineDecay, CosineDecayRestarts, LinearCosineDecay, NoisyLinearCosineDecay)
+)
 
 
 def serialize(learning_rate_schedule: Any) -> dict[str, Any]:

@@ -335,6 +335,12 @@ class Model(Training, Layer):
             **kwargs,
         )
 
+    def to_yaml(self, **kwargs: Any) -> str:
+        """The architecture as YAML: see `tf.keras.models.model_from_yaml`. Needs PyYAML."""
+        from dataflow.keras.models import yaml_module
+
+        return str(yaml_module().safe_dump(json.loads(self.to_json()), **kwargs))
+
     # ---- files ----------------------------------------------------------------------------
 
     def save(
@@ -343,18 +349,25 @@ class Model(Training, Layer):
         overwrite: bool = True,
         include_optimizer: bool = True,
         save_format: Any = None,
+        signatures: Any = None,
     ) -> None:
         """Writes architecture, weights and optimizer to one file: see `load_model`.
 
         ``save_format``: "h5" (the default for names that end so, where h5py is installed) or
-        "safetensors".
+        "safetensors". ``signatures`` are those of a SavedModel, which this does not write: raises
+        `NotImplementedError`.
         """
+        if signatures is not None:
+            raise NotImplementedError(
+                "save(signatures=...): write a SavedModel with "
+                "tf.keras.experimental.export_saved_model(model, folder)."
+            )
         from dataflow.keras.saving import save_model
 
         save_model(self, filepath, overwrite, include_optimizer, save_format)
 
     def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None) -> None:
-        """Writes the weights to one file; ``save_format`` as of `save`."""
+        """Writes the weights to one file; ``save_format`` as of `save`, or "tf": a checkpoint."""
         from dataflow.keras.saving import save_weights
 
         save_weights(self, filepath, overwrite, save_format)

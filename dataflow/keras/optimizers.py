@@ -43,6 +43,8 @@ class Optimizer:
             learning_rate = schedules.deserialize(learning_rate)
         self._name = name
         self._config = settings
+        for key, value in settings.items():
+            setattr(self, key, value)
         self._schedule = learning_rate if callable(learning_rate) else None
         self._initial_lr = 0.0 if self._schedule else float(learning_rate)
         self._graph: Any = None
@@ -166,6 +168,18 @@ class Optimizer:
         own = [v for key, v in self._made.items() if key != "lr"]
         slots = [inner.get_slot(p, name) for name in inner._slots for p in self._params]
         return [*own, *(v for v in slots if v is not None)]
+
+    def variables(self) -> list[Any]:
+        """As `weights`."""
+        return self.weights
+
+    def get_slot_names(self) -> list[str]:
+        """The names of what is kept for each weight, such as "m" and "v" of `Adam`."""
+        return [] if self._inner is None else list(self._inner._slots)
+
+    def get_slot(self, var: Any, slot_name: str) -> Any:
+        """What is kept for ``var`` under ``slot_name``, a variable; None where there is nothing."""
+        return None if self._inner is None else self._inner.get_slot(var, slot_name)
 
     def get_weights(self) -> list[Any]:
         """Values of `weights`."""

@@ -29,8 +29,8 @@ def _target(path: Any, overwrite: bool, save_format: Any, is_model: bool) -> tup
     path = os.fspath(path)
     if save_format not in (None, "h5", "hdf5", "keras", "safetensors"):
         raise ValueError(
-            f"save_format is 'h5' or 'safetensors', got {save_format!r}. For a checkpoint, use "
-            "tf.train.Saver; for a SavedModel, tf.saved_model."
+            f"save_format is 'h5' or 'safetensors', got {save_format!r}. For a SavedModel, use "
+            "tf.keras.experimental.export_saved_model(model, folder)."
         )
     if not overwrite and os.path.exists(path):
         raise FileExistsError(f"{path} exists; pass overwrite=True to replace it.")
@@ -149,7 +149,12 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
 def save_weights(
     model: Any, filepath: Any, overwrite: bool = True, save_format: Any = None
 ) -> None:
-    """Writes the weights only."""
+    """Writes the weights only; with ``save_format="tf"`` as a checkpoint."""
+    if save_format in ("tf", "tensorflow"):
+        from dataflow.keras.saved_models import save_checkpoint
+
+        save_checkpoint(model, filepath)
+        return
     path, is_hdf5 = _target(filepath, overwrite, save_format, is_model=False)
     if not model.weights:
         raise ValueError("This model has no weights yet: give it an input_shape, or data.")
@@ -164,6 +169,11 @@ def save_weights(
 
 def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
     """Reads weights, layer by layer in order, or into the layers of the same names."""
+    from dataflow.keras.saved_models import is_checkpoint, load_checkpoint
+
+    if is_checkpoint(filepath):
+        load_checkpoint(model, filepath)
+        return
     path = _check(filepath)
     if _is_hdf5(path):
         hdf5_format.load_weights(path, model, by_name)

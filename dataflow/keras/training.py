@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.tensor import Tensor
-from dataflow.keras import backend as K, callbacks as callbacks_module, training_data as data
+from dataflow.keras import backend as K, training_data as data
+from dataflow.keras.callback_list import CallbackList, StageCallbacks
 from dataflow.keras.compiling import Compiling, reached_from
 from dataflow.keras.logs import Logs
 
@@ -208,7 +209,7 @@ class Training(Compiling):
                 steps = -(-len(arrays[0]) // size)
                 if steps == 0:
                     raise ValueError("fit: the arrays are empty.")
-            every = callbacks_module.CallbackList(
+            every = CallbackList(
                 callbacks,
                 self,
                 {
@@ -361,7 +362,7 @@ class Training(Compiling):
         """The loss, or [loss, metrics...] in the order of ``metrics_names``."""
         self._need_compiled()
         _refuse_unknown("evaluate", kwargs)
-        every = callbacks_module.StageCallbacks("test", callbacks, self)
+        every = StageCallbacks("test", callbacks, self)
         with self._graph.as_default():
             if data.is_dataset(x) or data.is_generator(x):
                 logs = self._evaluate(x, 32, steps, every)
@@ -386,7 +387,7 @@ class Training(Compiling):
     ) -> Any:
         """The outputs as arrays, batch by batch."""
         _refuse_unknown("predict", kwargs)
-        every = callbacks_module.StageCallbacks("predict", callbacks, self)
+        every = StageCallbacks("predict", callbacks, self)
         with self._graph.as_default():
             if data.is_dataset(x) or data.is_generator(x):
                 elements = self._source(x).epoch(steps)

@@ -17,7 +17,9 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.layers.layer_calls import LayerCalls
 from dataflow.layers.layer_config import Configurable
+from dataflow.ops import array
 from dataflow.ops.conditionals import cond
+from dataflow.ops.math import cast
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.ops.variables import Variable
@@ -223,7 +225,9 @@ class Layer(Configurable, LayerCalls):
                 outputs = self.call(inputs, *args, **kwargs)
                 if self.activity_regularizer is not None:
                     with graph.name_scope("ActivityRegularizer"):
-                        self.add_loss(self.activity_regularizer(outputs))
+                        for output in nest.flatten(outputs):
+                            examples = cast(array.shape(output)[0], output.dtype.base_dtype)
+                            self.add_loss(self.activity_regularizer(output) / examples)
         self.remember_call(inputs, outputs)
         return outputs
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.keras.base_layer import InputSpec, Layer
+from dataflow.keras.layers.attention import AdditiveAttention, Attention
 from dataflow.keras.layers.convolutional import (
     Conv1D,
     Conv2D,
@@ -86,8 +87,10 @@ from dataflow.keras.layers.pooling import (
     GlobalAveragePooling3D,
     GlobalAvgPool1D,
     GlobalAvgPool2D,
+    GlobalAvgPool3D,
     GlobalMaxPool1D,
     GlobalMaxPool2D,
+    GlobalMaxPool3D,
     GlobalMaxPooling1D,
     GlobalMaxPooling2D,
     GlobalMaxPooling3D,
@@ -100,6 +103,7 @@ from dataflow.keras.layers.pooling import (
 )
 from dataflow.keras.layers.recurrent import GRU, LSTM, SimpleRNN
 from dataflow.keras.layers.recurrent_cells import (
+    AbstractRNNCell,
     GRUCell,
     LSTMCell,
     SimpleRNNCell,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.keras import constraints, initializers, regularizers
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import weight_settings
 from dataflow.ops.comparison import not_equal
@@ -39,13 +40,9 @@ class Embedding(Layer):
         self.output_dim = int(output_dim)
         self.mask_zero = mask_zero
         self.input_length = input_length
-        self._settings = weight_settings(
-            {
-                "embeddings_initializer": embeddings_initializer,
-                "embeddings_regularizer": embeddings_regularizer,
-                "embeddings_constraint": embeddings_constraint,
-            }
-        )
+        self.embeddings_initializer = initializers.get(embeddings_initializer)
+        self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
+        self.embeddings_constraint = constraints.get(embeddings_constraint)
 
     def own_config(self) -> dict[str, Any]:
         own = super().own_config()
@@ -55,9 +52,9 @@ class Embedding(Layer):
         self.embeddings = self.add_weight(
             "embeddings",
             [self.input_dim, self.output_dim],
-            initializer=self._settings["embeddings_initializer"],
-            regularizer=self._settings["embeddings_regularizer"],
-            constraint=self._settings["embeddings_constraint"],
+            initializer=self.embeddings_initializer,
+            regularizer=self.embeddings_regularizer,
+            constraint=self.embeddings_constraint,
         )
         self.built = True
 

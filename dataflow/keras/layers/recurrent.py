@@ -64,7 +64,8 @@ class _Recurrent(LastingStates, RecurrentWeights):
     ) -> None:
         if kwargs.get("input_dim") is not None and "input_shape" not in kwargs:
             kwargs["input_shape"] = (kwargs.pop("input_length", None), kwargs.pop("input_dim"))
-        kwargs.pop("time_major", None)
+        self.time_major = bool(kwargs.pop("time_major", False))
+        self.unroll = unroll
         settings = weight_settings({"activity_regularizer": activity_regularizer})
         super().__init__(
             units,
@@ -95,7 +96,8 @@ class _Recurrent(LastingStates, RecurrentWeights):
             input_shape = input_shape[0]
         shape = TensorShape(input_shape)
         self._make_weights(shape[-1].value)
-        self._make_states(shape[0].value, [[self.units]] * self.num_states)
+        batch = shape[1 if self.time_major else 0].value
+        self._make_states(batch, [[self.units]] * self.num_states)
         self.built = True
 
     def __call__(self, inputs: Any, *args: Any, initial_state: Any = None, **kwargs: Any) -> Any:
@@ -109,6 +111,11 @@ class _Recurrent(LastingStates, RecurrentWeights):
         mask = mask[0] if isinstance(mask, list) else mask
         return mask if self.return_sequences else None
 
+    def get_initial_state(self, inputs: Any) -> list[Any]:
+        """The states of 0 that a sequence starts from, [batch, units] each."""
+        batch = array.shape(inputs)[1 if self.time_major else 0]
+        return self.initial_states(batch, inputs.dtype.base_dtype)
+
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
         states: Any = None
         if isinstance(inputs, (list, tuple)):
@@ -119,6 +126,9 @@ class _Recurrent(LastingStates, RecurrentWeights):
                     "initial_state."
                 )
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        if self.time_major:
+            inputs = array.transpose(inputs, [1, 0, 2])
+            mask = mask if mask is None else array.transpose(mask, [1, 0])
         batch = array.shape(inputs)[0]
         if self.dropout:
             inputs = self._dropped(
@@ -149,7 +159,9 @@ class _Recurrent(LastingStates, RecurrentWeights):
             dtype=projected.dtype.base_dtype,
         )
         self._keep(last)
-        result = outputs if self.return_sequences else array.identity(last[0])
+        result = array.identity(last[0])
+        if self.return_sequences:
+            result = array.transpose(outputs, [1, 0, 2]) if self.time_major else outputs
         return [result, *last] if self.return_state else result
 
 

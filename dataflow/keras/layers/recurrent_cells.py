@@ -6,6 +6,7 @@ from typing import Any
 
 from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
+from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.containers import LayerOfLayers
 from dataflow.keras.layers.recurrent_steps import (
     GRUStep,
@@ -63,6 +64,17 @@ class _Cell(RecurrentWeights):
         self._make_weights(TensorShape(input_shape)[-1].value)
         self.built = True
 
+    def get_initial_state(
+        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
+    ) -> Any:
+        """States of 0: a tensor, or a list where there are several; raises `ValueError`."""
+        if inputs is not None:
+            batch_size, dtype = array.shape(inputs)[0], inputs.dtype.base_dtype
+        if batch_size is None or dtype is None:
+            raise ValueError("get_initial_state: give inputs, or batch_size and dtype.")
+        states = self.initial_states(batch_size, dtype)
+        return states if self.num_states > 1 else states[0]
+
     def draw_dropout(self, batch: Any, dtype: Any, training: Any) -> None:
         """Draws what is dropped; a sequence drops the same entries at all of its steps."""
         self._input_noise = self._recurrent_noise = None
@@ -92,6 +104,34 @@ class _Cell(RecurrentWeights):
         if drawn_here:
             self.forget_dropout()
         return new[0], list(new)
+
+
+class AbstractRNNCell(Layer):
+    """What a cell of one's own is made from: define ``call(inputs, states)``, which returns
+    (output, new states), and the properties ``state_size`` and ``output_size``.
+    """
+
+    def call(self, inputs: Any, states: Any) -> Any:
+        """The output and the new states of one step."""
+        raise NotImplementedError("Abstract method: a cell defines call(inputs, states).")
+
+    @property
+    def state_size(self) -> Any:
+        """The size of each state: an int, or a nesting of them."""
+        raise NotImplementedError("Abstract method: a cell says its state_size.")
+
+    @property
+    def output_size(self) -> Any:
+        """The size of the output; where a cell does not say, that of its first state."""
+        return nest.flatten(self.state_size)[0]
+
+    def get_initial_state(
+        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
+    ) -> Any:
+        """States of 0 in the structure of ``state_size``."""
+        if inputs is not None:
+            batch_size, dtype = array.shape(inputs)[0], inputs.dtype.base_dtype
+        return zeros_of_size(self.state_size, batch_size, dtype)
 
 
 class SimpleRNNCell(SimpleStep, _Cell):

@@ -62,7 +62,7 @@ class CuDNNLSTM(LSTM):
     def _bias_initializer(self) -> Any:
         if not self.unit_forget_bias:
             return None
-        return _UnitForgetBias(self._weight_settings["bias_initializer"], self.units)
+        return _UnitForgetBias(self.bias_initializer, self.units)
 
     def _input_bias(self) -> Any:
         return self.bias[: 4 * self.units] + self.bias[4 * self.units :]

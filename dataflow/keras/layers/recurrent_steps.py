@@ -24,6 +24,9 @@ class RecurrentWeights(Layer):
 
     num_gates = 1
     num_states = 1
+    kernel_initializer: Any
+    recurrent_initializer: Any
+    bias_initializer: Any
 
     def __init__(
         self,
@@ -43,14 +46,14 @@ class RecurrentWeights(Layer):
         recurrent_dropout: float = 0.0,
         **kwargs: Any,
     ) -> None:
-        kwargs.pop("implementation", None)
+        self.implementation = kwargs.pop("implementation", 1)
         super().__init__(**kwargs)
         self.units = int(units)
         self.activation = activations.get(activation)
         self.use_bias = use_bias
         self.dropout = dropout
         self.recurrent_dropout = recurrent_dropout
-        self._weight_settings = weight_settings(
+        settings = weight_settings(
             {
                 "kernel_initializer": kernel_initializer,
                 "kernel_regularizer": kernel_regularizer,
@@ -63,16 +66,17 @@ class RecurrentWeights(Layer):
                 "bias_constraint": bias_constraint,
             }
         )
+        for key, value in settings.items():
+            setattr(self, key, value)
         self._recurrent_noise: Any = None
 
     def _weight(self, name: str, kind: str, shape: list[int], initializer: Any = None) -> Any:
-        get = self._weight_settings.get
         return self.add_weight(
             name,
             shape,
-            initializer=initializer or get(kind + "_initializer"),
-            regularizer=get(kind + "_regularizer"),
-            constraint=get(kind + "_constraint"),
+            initializer=initializer or getattr(self, kind + "_initializer"),
+            regularizer=getattr(self, kind + "_regularizer"),
+            constraint=getattr(self, kind + "_constraint"),
         )
 
     def _make_weights(self, depth: int | None) -> None:
@@ -108,6 +112,11 @@ class RecurrentWeights(Layer):
 
     def _recurrent(self, h: Any, kernel: Any) -> Any:
         return matmul(h if self._recurrent_noise is None else h * self._recurrent_noise, kernel)
+
+    def initial_states(self, batch_size: Any, dtype: Any) -> list[Any]:
+        """States of 0, [batch_size, units] each."""
+        zeros = array.zeros([batch_size, self.units], dtype)
+        return [zeros] * self.num_states
 
 
 class SimpleStep(RecurrentWeights):
@@ -157,7 +166,7 @@ class LSTMStep(RecurrentWeights):
     def _bias_initializer(self) -> Any:
         if not self.unit_forget_bias:
             return None
-        return _UnitForgetBias(self._weight_settings["bias_initializer"], self.units)
+        return _UnitForgetBias(self.bias_initializer, self.units)
 
     def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
         h, c = states

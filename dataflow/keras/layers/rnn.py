@@ -78,6 +78,7 @@ class RNN(LastingStates, LayerOfLayers):
         self.return_state = return_state
         self.go_backwards = go_backwards
         self.time_major = time_major
+        self.unroll = unroll
         self.num_states = len(nest.flatten(self.cell.state_size))
         self._num_constants = 0
         self.input_spec = InputSpec(min_ndim=3)

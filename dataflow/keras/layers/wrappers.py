@@ -55,11 +55,17 @@ class TimeDistributed(Wrapper):
 class Bidirectional(Wrapper):
     """A recurrent layer forwards and a copy of it backwards; ``merge_mode`` says how they join.
 
-    "concat", "sum", "mul", "ave", or ``None`` for a list of both.
+    "concat", "sum", "mul", "ave", or ``None`` for a list of both. ``backward_layer``: another
+    layer in place of the copy, which must go backwards.
     """
 
     def __init__(
-        self, layer: Any, merge_mode: Any = "concat", weights: Any = None, **kwargs: Any
+        self,
+        layer: Any,
+        merge_mode: Any = "concat",
+        weights: Any = None,
+        backward_layer: Any = None,
+        **kwargs: Any,
     ) -> None:
         layer = _made(layer)
         if merge_mode not in ("concat", "sum", "mul", "ave", None):
@@ -74,7 +80,12 @@ class Bidirectional(Wrapper):
         forward = layer.get_config()
         forward.update(name="forward_" + layer.name)
         self.forward_layer = type(layer).from_config(forward)
-        self.backward_layer = type(layer).from_config(config)
+        self._given_backward = None if backward_layer is None else _made(backward_layer)
+        if self._given_backward is None:
+            self.backward_layer = type(layer).from_config(config)
+        else:
+            self.backward_layer = _checked_backward(self._given_backward, layer)
+        self.return_state = layer.return_state
         self.merge_mode = merge_mode
         self.return_sequences = layer.return_sequences
         shape = layer._batch_input_shape
@@ -101,14 +112,41 @@ class Bidirectional(Wrapper):
             layer.reset_states()
 
     def own_config(self) -> dict[str, Any]:
-        return {"layer": serialize(self.layer), "merge_mode": self.merge_mode}
+        own = {"layer": serialize(self.layer), "merge_mode": self.merge_mode}
+        if self._given_backward is not None:
+            own["backward_layer"] = serialize(self._given_backward)
+        return own
+
+    @property
+    def constraints(self) -> dict[Any, Any]:
+        """The constraint of each variable that has one."""
+        return {w: w.constraint for w in self.weights if w.constraint is not None}
+
+    def __call__(self, inputs: Any, *args: Any, initial_state: Any = None, **kwargs: Any) -> Any:
+        """``initial_state``: the states of the forward layer, then those of the backward one."""
+        if initial_state is None:
+            return super().__call__(inputs, *args, **kwargs)
+        states = list(initial_state)
+        if len(states) % 2:
+            raise ValueError(
+                "Bidirectional: initial_state is a list of the states of both layers, an even "
+                f"number of tensors; got {len(states)}."
+            )
+        return super().__call__([inputs, *states], *args, **kwargs)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask if self.return_sequences and self.merge_mode is not None else None
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        forward = self.forward_layer(inputs, mask=mask, training=training)
-        backward = self.backward_layer(inputs, mask=mask, training=training)
+        first: dict[str, Any] = {}
+        second: dict[str, Any] = {}
+        if isinstance(inputs, (list, tuple)):
+            inputs, *states = inputs
+            half = len(states) // 2
+            first, second = {"initial_state": states[:half]}, {"initial_state": states[half:]}
+        mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        forward = self.forward_layer(inputs, mask=mask, training=training, **first)
+        backward = self.backward_layer(inputs, mask=mask, training=training, **second)
         states = []
         if isinstance(forward, list):
             states = [*forward[1:], *backward[1:]]
@@ -129,3 +167,18 @@ class Bidirectional(Wrapper):
         if not states:
             return result
         return [*(result if isinstance(result, list) else [result]), *states]
+
+
+def _checked_backward(backward: Any, forward: Any) -> Any:
+    """The backward layer of one's own; raises `ValueError` where the two do not go together."""
+    if backward.go_backwards == forward.go_backwards:
+        raise ValueError(
+            "Bidirectional: forward layer and backward layer must have different values of "
+            "`go_backwards`."
+        )
+    for name in ("stateful", "return_sequences", "return_state"):
+        if getattr(backward, name) != getattr(forward, name):
+            raise ValueError(
+                f"Bidirectional: forward layer and backward layer must have the same `{name}`."
+            )
+    return backward

@@ -10,8 +10,14 @@ import numpy as np
 
 from dataflow.keras import backend as K
 from dataflow.keras.preprocessing.image_arrays import ENDINGS, img_to_array, load_img
-from dataflow.keras.preprocessing.image_changes import resampled
-from dataflow.keras.preprocessing.image_iterator import Iterator, SaveTo
+from dataflow.keras.preprocessing.image_changes import brightened, moved, shifted
+from dataflow.keras.preprocessing.image_iterator import (
+    DataFrameIterator,
+    DirectoryIterator,
+    Iterator,
+    NumpyArrayIterator,
+    SaveTo,
+)
 from dataflow.keras.preprocessing.image_tables import chosen_rows, existing_files
 
 Array = np.ndarray[Any, Any]
@@ -148,42 +154,63 @@ class ImageDataGenerator:
             x = (x.reshape(1, -1) @ self.principal_components).reshape(x.shape)
         return x
 
-    def random_transform(self, x: Array, seed: int | None = None) -> Array:
-        """An image changed at random, as NumPy's generator decides."""
+    def get_random_transform(self, img_shape: Any, seed: int | None = None) -> dict[str, Any]:
+        """What `apply_transform` needs, drawn at random for an image of that shape.
+
+        ``theta`` and ``shear`` in degrees, ``tx`` (down) and ``ty`` in pixels, ``zx`` and ``zy``
+        factors, ``flip_horizontal``, ``flip_vertical``, ``channel_shift_intensity``,
+        ``brightness``.
+        """
         if seed is not None:
             np.random.seed(seed)
-        if self._is_first:
-            return self._changed(x.transpose(1, 2, 0)).transpose(2, 0, 1)
-        return self._changed(x)
-
-    def _changed(self, x: Array) -> Array:
         draw: Any = np.random.uniform
-        theta = np.deg2rad(draw(-self.rotation_range, self.rotation_range)) if self.rotation_range else 0.0  # fmt: skip
-        shifts = [
-            draw(-size, size) * (length if size < 1 else 1) if size else 0.0
-            for size, length in zip(
-                (self.height_shift_range, self.width_shift_range), x.shape[:2], strict=True
-            )
-        ]
-        shear = np.deg2rad(draw(-self.shear_range, self.shear_range)) if self.shear_range else 0.0
-        zoom = np.ones(2) if self.zoom_range == [1, 1] else draw(*self.zoom_range, 2)
-        if theta or any(shifts) or shear or (zoom != 1).any():
-            turned = np.array([[np.cos(theta), -np.sin(theta)], [np.sin(theta), np.cos(theta)]])
-            sheared = np.array([[1, -np.sin(shear)], [0, np.cos(shear)]])
-            matrix = np.eye(3)
-            matrix[:2, :2] = turned @ sheared @ np.diag(zoom)
-            matrix[:2, 2] = turned @ shifts
-            x = resampled(x, matrix, self.fill_mode, self.cval)
-        if self.channel_shift_range:
-            moved = x + draw(-self.channel_shift_range, self.channel_shift_range)
-            x = moved.clip(x.min(), x.max())
-        if self.horizontal_flip and np.random.random() < 0.5:
+        rows, columns = img_shape[1:3] if self._is_first else img_shape[:2]
+        theta = draw(-self.rotation_range, self.rotation_range) if self.rotation_range else 0
+        tx, ty = (
+            draw(-size, size) * (length if size < 1 else 1) if size else 0
+            for size, length in ((self.height_shift_range, rows), (self.width_shift_range, columns))
+        )
+        shear = draw(-self.shear_range, self.shear_range) if self.shear_range else 0
+        zx, zy = (1, 1) if self.zoom_range == [1, 1] else draw(*self.zoom_range, 2)
+        shift = self.channel_shift_range
+        intensity = draw(-shift, shift) if shift else None
+        flip_horizontal = bool(self.horizontal_flip and np.random.random() < 0.5)
+        flip_vertical = bool(self.vertical_flip and np.random.random() < 0.5)
+        brightness = None if self.brightness_range is None else draw(*self.brightness_range)
+        return {
+            "theta": theta,
+            "tx": tx,
+            "ty": ty,
+            "shear": shear,
+            "zx": zx,
+            "zy": zy,
+            "flip_horizontal": flip_horizontal,
+            "flip_vertical": flip_vertical,
+            "channel_shift_intensity": intensity,
+            "brightness": brightness,
+        }
+
+    def apply_transform(self, x: Array, transform_parameters: dict[str, Any]) -> Array:
+        """The image changed as `get_random_transform` says; what is not named stays."""
+        if self._is_first:
+            last = self._changed(x.transpose(1, 2, 0), transform_parameters)
+            return last.transpose(2, 0, 1)
+        return self._changed(x, transform_parameters)
+
+    def random_transform(self, x: Array, seed: int | None = None) -> Array:
+        """An image changed at random, as NumPy's generator decides."""
+        return self.apply_transform(x, self.get_random_transform(x.shape, seed))
+
+    def _changed(self, x: Array, how: dict[str, Any]) -> Array:
+        x = moved(x, how, self.fill_mode, self.cval)
+        if how.get("channel_shift_intensity") is not None:
+            x = shifted(x, how["channel_shift_intensity"])
+        if how.get("flip_horizontal"):
             x = x[:, ::-1]
-        if self.vertical_flip and np.random.random() < 0.5:
+        if how.get("flip_vertical"):
             x = x[::-1]
-        if self.brightness_range is not None:
-            top = max(255.0, float(x.max())) if x.max() > 1 else 1.0
-            x = (x * draw(*self.brightness_range)).clip(0, top)
+        if how.get("brightness") is not None:
+            x = brightened(x, how["brightness"])
         return x.astype(self.dtype)
 
     def _part(self, count: int, subset: str | None) -> Any:
@@ -223,7 +250,7 @@ class ImageDataGenerator:
                 f"x.shape = {x.shape}, " + ", ".join(str(v.shape) for v in others)
             )
         rows = self._part(len(x), subset)
-        return Iterator(
+        return NumpyArrayIterator(
             self,
             lambda i: x[rows[i]],
             [v[rows] for v in others],
@@ -285,6 +312,7 @@ class ImageDataGenerator:
             class_mode,
             (target_size, color_mode, interpolation),
             (batch_size, shuffle, seed, _save_to(save_to_dir, save_prefix, save_format)),
+            DirectoryIterator,
         )
         iterator.filenames = [str(file.relative_to(folder)) for file in files]
         print(f"Found {len(files)} images belonging to {len(names)} classes.")
@@ -340,6 +368,7 @@ class ImageDataGenerator:
             class_mode,
             (target_size, color_mode, interpolation),
             (batch_size, shuffle, seed, _save_to(save_to_dir, save_prefix, save_format)),
+            DataFrameIterator,
         )
         if class_mode == "raw":
             values = np.asarray(table[y_col] if isinstance(y_col, str) else table[columns])
@@ -365,6 +394,7 @@ class ImageDataGenerator:
         class_mode: str | None,
         reading: tuple[Any, str, str],
         batches: tuple[int, bool, int | None, SaveTo | None],
+        kind: type[Iterator],
     ) -> Iterator:
         target_size, color_mode, interpolation = reading
         given: list[Array] = []
@@ -382,7 +412,7 @@ class ImageDataGenerator:
             )
             return img_to_array(image, self.data_format)
 
-        iterator = Iterator(self, read, given, len(files), *batches)
+        iterator = kind(self, read, given, len(files), *batches)
         iterator.gives_itself = class_mode == "input"
         iterator.classes = labels
         iterator.class_indices = {name: i for i, name in enumerate(names)}

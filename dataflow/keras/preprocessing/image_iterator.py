@@ -78,6 +78,10 @@ class Iterator(Sequence):
         """Shuffles anew."""
         self._order = np.random.permutation(self.n) if self.shuffle else np.arange(self.n)
 
+    def next(self) -> Any:
+        """The next batch."""
+        return self.__next__()
+
     def __next__(self) -> Any:
         with self._lock:
             if self.batch_index == 0:
@@ -116,3 +120,15 @@ class Iterator(Sequence):
         if self._outputs is not None:
             return (images, [v[rows] for v in self._outputs], *others)
         return (images, *others) if others else images
+
+
+class NumpyArrayIterator(Iterator):
+    """Batches of the images of an array: what ``flow`` returns."""
+
+
+class DirectoryIterator(Iterator):
+    """Batches of the images in a folder: what ``flow_from_directory`` returns."""
+
+
+class DataFrameIterator(Iterator):
+    """Batches of the images of a table: what ``flow_from_dataframe`` returns."""

@@ -6,17 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.graph import nest
 from dataflow.keras.serialization import (
     CustomObjectScope,
     custom_object_scope,
+    deserialize,
     get_custom_objects,
+    lookup,
     serialize as serialize_keras_object,
 )
 
 from dataflow.keras.utils.data_files import get_file
+from dataflow.keras.utils.enqueuers import GeneratorEnqueuer, OrderedEnqueuer, SequenceEnqueuer
 from dataflow.keras.utils.model_plot import model_to_dot, plot_model
+from dataflow.keras.utils.progress import Progbar
 
-__all__ = ["CustomObjectScope", "Sequence", "custom_object_scope", "get_custom_objects"]
+__all__ = ["CustomObjectScope", "GeneratorEnqueuer", "OrderedEnqueuer", "Progbar", "Sequence"]
+__all__ += ["SequenceEnqueuer", "custom_object_scope", "deserialize_keras_object"]
+__all__ += ["get_custom_objects", "get_source_inputs"]
 __all__ += [
     "get_file",
     "model_to_dot",
@@ -25,6 +32,43 @@ __all__ += [
     "serialize_keras_object",
     "to_categorical",
 ]
+
+
+def deserialize_keras_object(
+    identifier: Any,
+    module_objects: Any = None,
+    custom_objects: Any = None,
+    printable_module_name: str = "object",
+) -> Any:
+    """The object of ``{"class_name", "config"}``, or the function of a name.
+
+    It is looked up in ``custom_objects``, in `get_custom_objects` and in ``module_objects``, dicts
+    by name; raises `ValueError` for what is in none of them.
+    """
+    known = dict(module_objects or {})
+    with custom_object_scope(custom_objects or {}):
+        if identifier is None or callable(identifier):
+            return identifier
+        if isinstance(identifier, str):
+            found = lookup(printable_module_name, identifier, known)
+            return found() if isinstance(found, type) else found
+        return deserialize(printable_module_name, identifier, known)
+
+
+def get_source_inputs(tensor: Any, layer: Any = None, node_index: Any = None) -> list[Any]:
+    """The tensors of `Input` that ``tensor`` was computed from, without repetition."""
+    from dataflow.keras.base_layer import tag_of
+
+    history = tag_of(tensor, "history")
+    if history is None:
+        return [tensor]
+    taken = nest.flatten(history[1].inputs)
+    if not taken:
+        return [tensor]
+    found: list[Any] = []
+    for source in taken:
+        found += [t for t in get_source_inputs(source) if not any(t is f for f in found)]
+    return found
 
 
 def to_categorical(y: Any, num_classes: int | None = None, dtype: str = "float32") -> Any:

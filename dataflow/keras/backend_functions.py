@@ -1,0 +1,140 @@
+"""Functions of `tf.keras.backend` on single tensors, with the names of its parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.ops import activation, array, functional, math
+from dataflow.ops.comparison import greater
+
+__all__ = [
+    "elu",
+    "expand_dims",
+    "foldl",
+    "foldr",
+    "gather",
+    "identity",
+    "map_fn",
+    "ones_like",
+    "pow",
+    "reshape",
+    "reverse",
+    "shape",
+    "softmax",
+    "softplus",
+    "softsign",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "tile",
+    "transpose",
+    "zeros_like",
+]
+
+
+def softmax(x: Any, axis: int = -1) -> Any:
+    """Exponentials along ``axis``, divided by their sum."""
+    return activation.softmax(x, axis=axis)
+
+
+def elu(x: Any, alpha: float = 1.0) -> Any:
+    """x where positive, else ``alpha (exp(x) - 1)``."""
+    result = activation.elu(x)
+    return result if alpha == 1 else array.where(greater(x, 0), result, alpha * result)
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x))."""
+    return activation.softplus(x)
+
+
+def softsign(x: Any) -> Any:
+    """x / (1 + |x|)."""
+    return activation.softsign(x)
+
+
+def pow(x: Any, a: Any) -> Any:
+    """x to the power ``a``."""
+    return math.pow_(x, a)
+
+
+def expand_dims(x: Any, axis: int = -1) -> Any:
+    """``x`` with an axis of size 1 at ``axis``."""
+    return array.expand_dims(x, axis)
+
+
+def squeeze(x: Any, axis: int) -> Any:
+    """``x`` without ``axis``, whose size is 1."""
+    return array.squeeze(x, [axis])
+
+
+def reshape(x: Any, shape: Any) -> Any:
+    """``x`` in another shape; -1 for one size that follows from the others."""
+    return array.reshape(x, shape)
+
+
+def reverse(x: Any, axes: Any) -> Any:
+    """``x`` backwards along an axis, or a list of them."""
+    return array.reverse(x, [axes] if isinstance(axes, int) else axes)
+
+
+def shape(x: Any) -> Any:
+    """The shape, as a tensor."""
+    return array.shape(x)
+
+
+def stack(x: Any, axis: int = 0) -> Any:
+    """Tensors of one shape, one after the other along a new ``axis``."""
+    return array.stack(x, axis=axis)
+
+
+def tile(x: Any, n: Any) -> Any:
+    """``x`` repeated ``n`` times: a number for each axis."""
+    return array.tile(x, [n] if isinstance(n, int) else n)
+
+
+def transpose(x: Any) -> Any:
+    """``x`` with its axes in the opposite order."""
+    return array.transpose(x)
+
+
+def gather(reference: Any, indices: Any) -> Any:
+    """The rows of ``reference`` that ``indices`` name."""
+    return array.gather(reference, indices)
+
+
+def stop_gradient(variables: Any) -> Any:
+    """A tensor, or a list of them, through which no gradient flows."""
+    if isinstance(variables, (list, tuple)):
+        return [array.stop_gradient(one) for one in variables]
+    return array.stop_gradient(variables)
+
+
+def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Zeros in the shape of ``x``."""
+    return array.zeros_like(x, dtype=dtype, name=name)
+
+
+def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Ones in the shape of ``x``."""
+    return array.ones_like(x, dtype=dtype, name=name)
+
+
+def identity(x: Any, name: str | None = None) -> Any:
+    """A tensor of the same value."""
+    return array.identity(x, name=name)
+
+
+def map_fn(fn: Any, elems: Any, name: str | None = None, dtype: Any = None) -> Any:
+    """``fn`` of each of ``elems``, stacked."""
+    return functional.map_fn(fn, elems, dtype=dtype, name=name)
+
+
+def foldl(fn: Any, elems: Any, initializer: Any = None, name: str | None = None) -> Any:
+    """``fn(fn(fn(initializer, e0), e1), ...)``."""
+    return functional.foldl(fn, elems, initializer=initializer, name=name)
+
+
+def foldr(fn: Any, elems: Any, initializer: Any = None, name: str | None = None) -> Any:
+    """As `foldl`, from the last element to the first."""
+    return functional.foldr(fn, elems, initializer=initializer, name=name)

@@ -1,0 +1,220 @@
+"""`Callback`, what `fit` itself tells its callbacks, and the order in which it does."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+from dataflow.keras.logs import Logs
+
+
+class Callback:
+    """Override what you need; ``self.model`` and ``self.params`` are set before training."""
+
+    def __init__(self) -> None:
+        self.model: Any = None
+        self.params: dict[str, Any] = {}
+        self.validation_data: Any = None
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Called by `fit`."""
+        self.params = params
+
+    def set_model(self, model: Any) -> None:
+        """Called by `fit`."""
+        self.model = model
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Before each epoch."""
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """After each epoch; ``logs`` holds the means and the ``val_`` values."""
+
+    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Before each batch."""
+
+    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        """After each batch; ``logs`` holds its loss and metrics."""
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Before each batch of training."""
+        self.on_batch_begin(batch, logs)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """After each batch of training."""
+        self.on_batch_end(batch, logs)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Before the first epoch."""
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """After the last epoch."""
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Before an `evaluate`, and before the validation of each epoch of `fit`."""
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """After an `evaluate` or a validation."""
+
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Before each batch of an `evaluate` or a validation."""
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        """After each such batch; ``logs`` holds its loss and metrics."""
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """Before a `predict`."""
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        """After a `predict`."""
+
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Before each batch of a `predict`."""
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        """After each batch of a `predict`; ``logs`` holds its ``outputs``."""
+
+
+class History(Callback):
+    """A list for each loss and metric, with an entry for each epoch; what `fit` returns."""
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self.epoch: list[int] = []
+        self.history: dict[str, list[Any]] = Logs()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.epoch.append(epoch)
+        for key, value in (logs or {}).items():
+            self.history.setdefault(key, []).append(value)
+
+
+class ProgressLine(Callback):
+    """What ``verbose`` prints: 1 a bar that grows, 2 a line per epoch. No bar inside tests."""
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self._verbose = self.params.get("verbose", 1)
+        if self._verbose == 1 and "PYTEST_CURRENT_TEST" in os.environ:
+            self._verbose = 0
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self._start = self._shown = time.monotonic()
+        self._seen = 0
+        if self._verbose:
+            print(f"Epoch {epoch + 1}/{self.params['epochs']}")
+
+    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        self._seen += (logs or {}).get("size", 0)
+        now = time.monotonic()
+        if self._verbose == 1 and now - self._shown > 0.2:
+            self._shown = now
+            self._bar(logs or {}, batch + 1, end="")
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        if self._verbose == 1:
+            self._bar(logs or {}, self.params.get("steps"), end="\n")
+        elif self._verbose:
+            print(f" - {self._text(logs or {})}")
+
+    def _text(self, logs: Any) -> str:
+        elapsed = time.monotonic() - self._start
+        numbers = [f"{k}: {v:.4f}" for k, v in logs.items() if k not in ("batch", "size")]
+        return " - ".join([f"{elapsed:.0f}s", *numbers])
+
+    def _bar(self, logs: Any, steps: int | None, end: str) -> None:
+        samples, total = self.params.get("samples"), self.params.get("steps")
+        done, of = (self._seen, samples) if samples else (steps or 0, total)
+        bar = ""
+        if of:
+            filled = int(30 * done / of)
+            bar = "[" + "=" * filled + ("" if filled >= 30 else ">" + "." * (29 - filled)) + "]"
+        count = f"{done}/{of}" if of else f"{done}"
+        sys.stdout.write(f"\r{count} {bar} - {self._text(logs)}   {end}")
+        sys.stdout.flush()
+
+
+def _given(callbacks: Any) -> list[Any]:
+    """The callbacks of an argument: one, a list, or None. Raises `TypeError` for anything else."""
+    given = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+    given = [c for c in given if c is not None]
+    for callback in given:
+        if not hasattr(callback, "on_epoch_end"):
+            raise TypeError(f"callbacks: {callback!r} is no tf.keras.callbacks.Callback object.")
+    return given
+
+
+class StageCallbacks:
+    """The callbacks around an evaluation (``kind`` "test") or a prediction ("predict")."""
+
+    def __init__(self, kind: str, callbacks: Any, model: Any = None) -> None:
+        self._kind = kind
+        self._all = _given(callbacks)
+        for callback in self._all if model is not None else []:
+            callback.set_model(model)
+
+    def _tell(self, event: str, *arguments: Any) -> None:
+        for callback in self._all:
+            # A class of a program's own may know of no more than `fit`.
+            method = getattr(callback, f"on_{self._kind}_{event}", None)
+            if method is not None:
+                method(*arguments)
+
+    def on_begin(self) -> None:
+        """Before the first batch."""
+        self._tell("begin", {})
+
+    def on_end(self, logs: Any) -> None:
+        """After the last batch."""
+        self._tell("end", logs)
+
+    def on_batch_begin(self, batch: int, logs: Any) -> None:
+        """Before each batch."""
+        self._tell("batch_begin", batch, logs)
+
+    def on_batch_end(self, batch: int, logs: Any) -> None:
+        """After each batch."""
+        self._tell("batch_end", batch, logs)
+
+
+class CallbackList:
+    """All callbacks of a `fit`, the history last; calls go to each in turn."""
+
+    def __init__(self, callbacks: Any, model: Any, params: dict[str, Any]) -> None:
+        model.history = History()
+        self._all = [ProgressLine(), *_given(callbacks), model.history]
+        #: Who is told of validations.
+        self.of_tests = StageCallbacks("test", self._all)
+        for callback in self._all:
+            callback.set_params(params)
+            callback.set_model(model)
+
+    def on_train_begin(self) -> None:
+        """Before the first epoch."""
+        for callback in self._all:
+            callback.on_train_begin({})
+
+    def on_train_end(self) -> None:
+        """After the last epoch."""
+        for callback in self._all:
+            callback.on_train_end({})
+
+    def on_epoch_begin(self, epoch: int) -> None:
+        """Before each epoch."""
+        for callback in self._all:
+            callback.on_epoch_begin(epoch, {})
+
+    def on_epoch_end(self, epoch: int, logs: Any) -> None:
+        """After each epoch; what a callback adds to ``logs`` is in the history too."""
+        for callback in self._all:
+            callback.on_epoch_end(epoch, logs)
+
+    def on_batch_begin(self, batch: int, logs: Any) -> None:
+        """Before each batch."""
+        for callback in self._all:
+            callback.on_train_batch_begin(batch, logs)
+
+    def on_batch_end(self, batch: int, logs: Any) -> None:
+        """After each batch."""
+        for callback in self._all:
+            callback.on_train_batch_end(batch, logs)

@@ -1,0 +1,109 @@
+"""Models as SavedModels, and their weights as checkpoints: what `tf.train` and serving read."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from dataflow.graph.graph import Graph
+from dataflow.keras import backend as K
+from dataflow.keras.serialization import custom_object_scope
+from dataflow.runtime.session import Session
+from dataflow.train.checkpoint_management import checkpoint_exists
+from dataflow.train.saved_models import simple_save
+from dataflow.train.saver import Saver
+
+#: Where the architecture is, below a SavedModel's folder.
+_ARCHITECTURE = os.path.join("assets", "saved_model.json")
+_WEIGHTS = os.path.join("assets", "keras_weights")
+
+
+def _by_key(model: Any) -> dict[str, Any]:
+    """The variables of a model under names that another model of the same code has, too."""
+    found: dict[str, Any] = {}
+    for number, layer in enumerate(layer for layer in model.layers if layer.weights):
+        for i, variable in enumerate(layer.weights):
+            found[f"layer_with_weights-{number}/{i}"] = variable
+    return found
+
+
+def save_checkpoint(model: Any, prefix: Any) -> None:
+    """Writes the weights as a checkpoint ``prefix``; raises `ValueError` where there are none."""
+    variables = _by_key(model)
+    if not variables:
+        raise ValueError("This model has no weights yet: give it an input_shape, or data.")
+    with model._graph.as_default():
+        session = K.get_session()
+        Saver(variables).save(session, os.fspath(prefix), write_meta_graph=False, write_state=False)
+
+
+def is_checkpoint(path: Any) -> bool:
+    """Whether ``path`` is the prefix of a checkpoint."""
+    return not os.path.isfile(path) and checkpoint_exists(os.fspath(path))
+
+
+def load_checkpoint(model: Any, prefix: Any) -> None:
+    """Reads what `save_checkpoint` wrote; raises `NotFoundError` where the layers differ."""
+    variables = _by_key(model)
+    if not variables:
+        raise ValueError(
+            "load_weights: the model has no weights yet; give its first layer input_shape=..., or "
+            "call it on data first."
+        )
+    with model._graph.as_default():
+        Saver(variables).restore(K.get_session(), os.fspath(prefix))
+
+
+def export_saved_model(
+    model: Any,
+    saved_model_path: Any,
+    custom_objects: Any = None,
+    as_text: bool = False,
+    input_signature: Any = None,
+    serving_only: bool = False,
+) -> None:
+    """Writes a SavedModel for serving, with the architecture in ``assets/saved_model.json``.
+
+    The signature "serving_default" goes from the names of the inputs to those of the outputs.
+    Raises `NotImplementedError` for a class of one's own, whose code is not data.
+    """
+    from dataflow.keras.models import model_from_json
+
+    if as_text or input_signature is not None or serving_only:
+        raise NotImplementedError(
+            "export_saved_model: as_text, input_signature and serving_only are not supported."
+        )
+    architecture = model.to_json()
+    values = model.get_weights()
+    folder = os.fspath(saved_model_path)
+    with Graph().as_default(), Session().as_default() as session:
+        K.set_learning_phase(0)
+        copy = model_from_json(architecture, custom_objects)
+        copy.set_weights(values)
+        inputs = dict(zip(copy.input_names, copy.inputs, strict=True))
+        outputs = dict(zip(copy.output_names, copy.outputs, strict=True))
+        simple_save(session, folder, inputs, outputs)
+        os.makedirs(os.path.join(folder, "assets"), exist_ok=True)
+        save_checkpoint(copy, os.path.join(folder, _WEIGHTS))
+    with open(os.path.join(folder, _ARCHITECTURE), "w", encoding="utf-8") as opened:
+        opened.write(architecture)
+
+
+def load_from_saved_model(saved_model_path: Any, custom_objects: Any = None) -> Any:
+    """The model that `export_saved_model` wrote; `compile` it to train it.
+
+    Raises `FileNotFoundError` where the folder holds no architecture.
+    """
+    from dataflow.keras.models import model_from_json
+
+    folder = os.fspath(saved_model_path)
+    path = os.path.join(folder, _ARCHITECTURE)
+    if not os.path.exists(path):
+        raise FileNotFoundError(
+            f"{folder} holds no {_ARCHITECTURE}: it was not written by export_saved_model. To run "
+            "the SavedModel of another program, use tf.saved_model.loader.load."
+        )
+    with open(path, encoding="utf-8") as opened, custom_object_scope(custom_objects or {}):
+        model = model_from_json(opened.read())
+    load_checkpoint(model, os.path.join(folder, _WEIGHTS))
+    return model
