@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.execution.client import reset
 from dataflow.cluster.management.ring_training import RingGraph
-from dataflow.cluster.management.training_options import container_of
+from dataflow.cluster.management.training_options import RING_MODES, container_of
 from dataflow.cluster.management.training_worker import (
     NUMBER,
     build_variables,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dataflow.cluster.management.running_cluster import Cluster
 
 
-MODES = ("asynchronous", "synchronous", "backup workers", "all-reduce")
+MODES = ("asynchronous", "synchronous", "backup workers", *RING_MODES)
 _LOOK_SECONDS = 0.5
 _AGAIN_SECONDS = 0.5
 
@@ -63,7 +63,10 @@ class Training:
         of all workers make one step; "backup workers": those of all but ``num_backups`` do, and late
         ones are dropped; "all-reduce": each worker keeps all variables, and the gradients are
         averaged around the ring of workers, without the parameter servers, which get a copy of the
-        variables twice a second.
+        variables twice a second; "ZeRO": so, too, but each worker keeps the optimizer's slots of its
+        share of the parameters only. It gets the gradients of that share (reduce-scatter), updates it,
+        and all collect the shares of the others (all-gather): as many bytes as all-reduce. The numbers
+        are the same for optimizers that look at each number by itself, as all of `tf.train` do.
     optimizer: a function that makes the optimizer; ``learning_rate`` is that of the plain gradient
         descent that is used without one. Slots (of Adam, momentum) begin anew at a switch.
     steps_per_second: the most that a worker makes; ``None`` as many as it can.
@@ -213,13 +216,21 @@ class Training:
 
     def graph(self, worker: int = 0) -> tuple[Any, list[Any]]:
         """Return (the graph that a worker builds for the present mode, what it fetches)."""
-        if self.mode == "all-reduce":
+        if self.mode in RING_MODES:
             built = RingGraph(self._options(worker))
             return built.graph, built.fetches
         graph = Graph()
         with graph.as_default():
             fetches = build_worker(self._options(worker), self.cluster.spec)[0]
         return graph, fetches
+
+    def slot_bytes(self) -> tuple[int, int]:
+        """Return the bytes of the optimizer's slots: (on a worker of a ring, of all parameters).
+
+        In a mode with parameter servers no worker has slots, and the first is 0.
+        """
+        ring = RingGraph(self._options(0) | {"ring": True})
+        return (ring.slot_bytes if self.mode in RING_MODES else 0), ring.whole_slot_bytes
 
     # ---- the thread that looks after the workers ----------------------------------------------
 
@@ -235,7 +246,8 @@ class Training:
             "aggregate": max(1, workers - spare)
             if self.mode in ("synchronous", "backup workers")
             else None,
-            "ring": self.mode == "all-reduce",
+            "ring": self.mode in RING_MODES,
+            "divided": self.mode == "ZeRO",
             "number": self._number,
             "most": self._most,
             "batch_size": self.batch_size,

@@ -8,6 +8,9 @@ from typing import Any
 
 from dataflow.train.gradient_descent import GradientDescentOptimizer
 
+#: Modes in which the workers keep the variables, and exchange gradients around a ring.
+RING_MODES = ("all-reduce", "ZeRO")
+
 
 def container_of(number: int) -> str:
     """The container of what a mode makes anew: slots, accumulators, queues, mirrored variables."""

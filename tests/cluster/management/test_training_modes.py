@@ -163,17 +163,19 @@ def test_what_was_lost_is_put_back(training, threads, eventually):
     assert training.status()["loss"] < 0.3
 
 
-def test_the_ring_begins_and_ends_with_the_shared_variables(training, threads, eventually):
+@pytest.mark.parametrize("mode", ["all-reduce", "ZeRO"])
+def test_the_ring_begins_and_ends_with_the_shared_variables(training, threads, eventually, mode):
     """The parameter server is asked for values now and then; gradients go from worker to worker."""
     training.start()
     eventually(lambda: steps(training) > 20 and training.status()["loss"] < 0.5)
-    training.switch("all-reduce")
+    training.switch(mode)
     at, loss = steps(training), training.status()["loss"]
-    eventually(lambda: steps(training) > at + 60 and training.status()["mode"] == "all-reduce", 60)
+    eventually(lambda: steps(training) > at + 60 and training.status()["mode"] == mode, 60)
     assert training.status()["errors"] == {}
     assert training.status()["loss"] <= loss + 1e-4, "the variables were not kept"
     workers = [threads.servers[f"worker:{i}"] for i in range(2)]
     assert all("w" in dict(w.resources.items("variable")) for w in workers)
+    assert training.slot_bytes() == (0, 0), "plain gradient descent has no slots"
     training.switch("synchronous")
     at = steps(training)
     eventually(lambda: steps(training) > at + 30, 60)

@@ -10,6 +10,7 @@ const SAY = {
   synchronous: "the gradients of all workers make one step; the slowest sets the pace",
   "backup workers": "the first gradients make the step; those of the slowest come too late and are dropped",
   "all-reduce": "each worker keeps all variables; gradients are averaged around a ring of workers",
+  ZeRO: "as all-reduce, but each worker keeps the optimizer's slots of its share, updates that, and sends it around",
 };
 
 export class TrainingBox {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dataflow.cluster.management.training_options import RING_MODES
 from dataflow_widgets.cluster_view.placed import placed_graph
 from dataflow_widgets.cluster_view.ring import RingBytes, reduced_bytes, sent_in_a_step
 from dataflow_widgets.cluster_view.scene import scene_of
@@ -33,6 +34,7 @@ class LiveScene:
         self.version = 0
         self.drawn: dict[str, Any] | None = None
         self.reduced_bytes = 0
+        self._slot_bytes = (0, 0)  # of the optimizer: on each worker, undivided
         self._with_client = with_client
         self._watch = MessageWatch(cluster)
         self._run: tuple[dict[str, Any], str] | None = None  # a placed graph and what it is
@@ -67,7 +69,7 @@ class LiveScene:
         self.drawn, self.reduced_bytes = None, 0
         if self._run is not None:
             self.scene = self._draw(*self._run, addresses)
-        elif training is not None and training.mode == "all-reduce":
+        elif training is not None and training.mode in RING_MODES:
             self.scene = self._draw_ring(training, addresses)
         elif training is not None and hasattr(training, "graph"):
             self.scene = self._draw_training(training, addresses)
@@ -90,7 +92,7 @@ class LiveScene:
     def _draw_ring(self, training: Any, addresses: dict[str, str]) -> dict[str, Any]:
         """The workers in a circle; worker 0 leaves a copy of the variables at the servers."""
         graph, _ = training.graph()
-        self.reduced_bytes = reduced_bytes(graph)
+        self.reduced_bytes, self._slot_bytes = reduced_bytes(graph), training.slot_bytes()
         workers = [task for task in addresses if "/job:worker/" in task]
         links = [(task, workers[0]) for task in addresses if "/job:ps/" in task]
         return self._scene_of(addresses, links=links, ring=workers)
@@ -155,6 +157,7 @@ class LiveScene:
             len(workers),
             self.reduced_bytes,
             sent_in_a_step(workers[1:]),  # 0 also leaves copies
+            self._slot_bytes,
         )
 
     def messages(self) -> dict[str, Any] | None:

@@ -91,18 +91,20 @@ def _arc(ring: Mapping[str, Any], first: float, last: float) -> list[float]:
 
 
 class RingBytes(NamedTuple):
-    """Bytes of a step: the reduced array's, ``num_bytes``, and what a worker ``sent``, if that is known."""
+    """Bytes of a step: the reduced array's, ``num_bytes``, and what a worker ``sent``, if that is known;
+    and of the optimizer's slots: (on each worker, undivided)."""
 
     size: int
     num_bytes: int
     sent: float | None
+    slots: tuple[int, int] = (0, 0)
 
 
 def reduced_bytes(graph: Any) -> int:
     """The bytes of the arrays that the collective ops of a graph reduce in a step; 0 if not known."""
     total = 0
     for op in graph.get_operations():
-        if op.type == "CollectiveReduce":
+        if op.type in ("CollectiveReduce", "CollectiveReduceScatter"):
             tensor = op.inputs[0]
             total += (tensor.shape.num_elements() or 0) * tensor.dtype.base_dtype.size
     return total
@@ -126,12 +128,17 @@ def ring_words(ring: RingBytes | None) -> list[str]:
     sent = (
         "" if ring.sent is None else f"measured: {_size(ring.sent)}, {ring.sent / size:.2f} of it"
     )
+    each, undivided = ring.slots
+    slots = f"the optimizer's slots: {_size(each)} on each worker"
+    if each < undivided:
+        slots += f" of {_size(undivided)} in all"
     return [
         f"gradients: {_size(size)}; in a step a worker sends",
         *([sent] if sent else []),
         f"in theory 2(n−1)/n = {2 * (n - 1) / n:.2f} of it: {_size(2 * (n - 1) / n * size)}",
         f"by a parameter server: a worker {_size(size)},",
         f"the server n = {n} times that: {_size(n * size)}",
+        *([slots] if each else []),
     ]
 
 

@@ -133,6 +133,7 @@ def _without(is_ps: bool, mode: str) -> str:
         "synchronous": "the step waits for its gradient.",
         "backup workers": "the steps go on while enough others send gradients.",
         "all-reduce": "the ring is broken; the others wait, and begin anew when it is back.",
+        "ZeRO": "the ring is broken; the others wait, and begin anew when it is back.",
     }.get(mode, "what ran there is lost.")
 
 
@@ -144,6 +145,7 @@ def _waits(is_ps: bool, mode: str) -> str:
         "synchronous": "The step waits for its gradient.",
         "backup workers": "The steps go on with the gradients of the others.",
         "all-reduce": "The ring, and with it every worker, waits.",
+        "ZeRO": "The ring, and with it every worker, waits.",
     }.get(mode, "Who needs it waits.")
 
 
@@ -155,4 +157,5 @@ def _slow(is_ps: bool, mode: str) -> str:
         "synchronous": "The slowest sets the pace of all.",
         "backup workers": "Its gradients come too late, and are dropped.",
         "all-reduce": "The slowest sets the pace of the ring.",
+        "ZeRO": "The slowest sets the pace of the ring.",
     }.get(mode, "Who needs it waits longer.")
