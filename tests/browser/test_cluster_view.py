@@ -346,7 +346,7 @@ def test_a_ring_of_workers_is_drawn_with_its_chunks_and_bytes(
             training._optimizer = lambda: tf.train.MomentumOptimizer(0.05, 0.9)
             training.switch("ZeRO")
             page.until(
-                "() => /slots: 652 B on each worker of 2.5 KB/.test("
+                "() => /slots: 652 B a worker of 2.5 KB/.test("
                 "document.querySelector('.df-cv-middle').textContent)"
             )
             page.until(f"() => ({STEP})() > {page.page.evaluate(STEP)} + 5")

@@ -203,7 +203,7 @@ def test_the_middle_of_a_ring_says_what_is_sent_measured_and_in_theory():
     assert "2(n−1)/n = 1.50 of it: 6.0 KB" in lines[2] and "16 KB" in lines[-1]
     assert not any("measured" in line for line in ring_words(RingBytes(2, 4096, None)))
     divided = ring_words(RingBytes(4, 4096, None, (2048, 8192)))
-    assert divided[-1] == "the optimizer's slots: 2.0 KB on each worker of 8.0 KB in all"
+    assert divided[-1] == "optimizer's slots: 2.0 KB a worker of 8.0 KB"
     rows = [
         {"stepsPerSecond": s, "sentPerSecond": b} for s, b in ((10, 50.0), (0, 7.0), (None, None))
     ]

@@ -59,8 +59,10 @@ class RingGraph:
         self._index, self._size = options["index"], options["num_workers"]
         self._key = zlib.crc32(container_of(options["number"]).encode()) >> 1
         self.graph = Graph()
-        where = device_scope(f"/job:worker/task:{self._index}")
-        with self.graph.as_default(), where, self.graph.container(container_of(options["number"])):
+        container = container_of(options["number"])
+        # The graph's own scope: the default graph is that of the thread, not yet this one.
+        where = self.graph.device(f"/job:worker/task:{self._index}")
+        with self.graph.as_default(), where, self.graph.container(container):
             step = get_or_create_global_step()
             loss = options["model"](self._index, self._size)
             self._dtype = loss.dtype.base_dtype

@@ -84,7 +84,7 @@ def trained_in_ring(servers, optimizer, divided, number, model=model):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(60)
     assert not errors, errors
     return found
 

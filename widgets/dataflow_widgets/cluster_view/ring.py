@@ -129,9 +129,9 @@ def ring_words(ring: RingBytes | None) -> list[str]:
         "" if ring.sent is None else f"measured: {_size(ring.sent)}, {ring.sent / size:.2f} of it"
     )
     each, undivided = ring.slots
-    slots = f"the optimizer's slots: {_size(each)} on each worker"
+    slots = f"optimizer's slots: {_size(each)} a worker"
     if each < undivided:
-        slots += f" of {_size(undivided)} in all"
+        slots += f" of {_size(undivided)}"
     return [
         f"gradients: {_size(size)}; in a step a worker sends",
         *([sent] if sent else []),
