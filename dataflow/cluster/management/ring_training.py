@@ -27,7 +27,7 @@ from dataflow.ops.collective import (
 from dataflow.ops.concat_split import concat, split, tile
 from dataflow.ops.control_flow import group
 from dataflow.ops.fills import zeros
-from dataflow.ops.graph_functions import control_dependencies, device as device_scope
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.sources import placeholder
 from dataflow.ops.state import assign
 from dataflow.ops.variable_lists import global_variables, variables_initializer
