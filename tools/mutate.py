@@ -60,7 +60,13 @@ TESTS = (
         "tests/ops/test_traits.py",
     ),
     *("tests/ops/test_synchronization.py", "tests/ops/test_tensor_array.py"),
-    "tests/ops/test_control_flow_gradients.py",
+    *("tests/ops/test_control_flow_gradients.py", "tests/ops/test_sparse.py", "tests/introspect"),
+    *("tests/gpu/test_cuda_graphs.py", "tests/gpu/test_sparse_steps_cuda.py"),
+    *("tests/train/test_background_jobs.py", "tests/cluster/management/test_thread_backend.py"),
+    *(
+        "tests/cluster/management/test_message_watch.py",
+        "tests/cluster/management/test_operations.py",
+    ),
 )
 FAST = (
     "not gpu and not oracle and not binder and not slow and not cluster and not browser"

@@ -38,6 +38,33 @@ def test_the_brake_holds_until_the_step_is_given_up():
     load.hold(lambda: next(asked))
 
 
+def test_a_paused_task_begins_nothing_and_gets_its_brake_back():
+    load = TaskLoad()
+    load.delay_seconds = 0.25
+    load.pause()
+    load.pause()  # once is enough
+    assert load.is_paused and load.describe()["delay_seconds"] == 0.25
+    asked = iter([False, False, False, True])
+    load.hold(lambda: next(asked))
+    assert next(asked, None) is None  # it asked until it was given up, long after its delay
+    load.go_on()
+    load.go_on()
+    assert not load.is_paused and load.delay_seconds == 0.25
+    other = TaskLoad()
+    other.pause()
+    assert other.delay_seconds > 0  # its steps may wait
+    other.go_on()
+    assert other.delay_seconds == 0
+
+
+def test_of_each_master_the_last_update_is_known():
+    load = TaskLoad()
+    for master in ("a", "b", "a", ""):
+        load.updated(0, master)
+    assert load.version_of == {"a": 3, "b": 2, "": 4}
+    assert load.describe()["largest_staleness"] == 3
+
+
 def training_step(worker, gate):
     """Worker reads w, waits for its gate, and adds one; w and the gates are on the ps."""
     with tf.device("/job:ps/task:0"):

@@ -1,0 +1,83 @@
+"""Sessions whose master is reached over a connection, as from another process."""
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.cluster.execution import client
+from dataflow.cluster.execution.remote_master import RemoteMaster
+
+pytestmark = pytest.mark.usefixtures("no_gpus")
+
+
+@pytest.fixture
+def target(cluster, monkeypatch):
+    """A task's address, whose server this process does not know."""
+    monkeypatch.setattr(client.registry, "server_at", lambda target: None)
+    return cluster["worker:0"].target
+
+
+def step():
+    with tf.device("/job:ps/task:0"):
+        v = tf.get_variable("v", initializer=np.float32([1.0, 2.0]))
+    x = tf.placeholder(tf.float32, [2], name="x")
+    with tf.device("/job:worker/task:1"):
+        doubled = tf.multiply(x, 2.0, name="doubled")
+    with tf.device("/job:ps/task:0"):
+        return v, x, tf.assign_add(v, doubled, name="added")
+
+
+def test_runs_places_records_and_explains(target):
+    v, x, added = step()
+    with tf.Session(target) as session:
+        assert isinstance(session.remote.backend, RemoteMaster)
+        session.run(v.initializer)
+        assert session.run([added, x], {x: [1.0, 1.0]})[0].tolist() == [3, 4]
+        tasks = session.remote.tasks(added)
+        assert tasks["v"] == tasks["added"] == "/job:ps/task:0"
+        assert tasks["doubled"] == "/job:worker/task:1"
+        names = {d.name for d in session.list_devices()}
+        assert {n.partition("/replica")[0] for n in names} == {"/job:ps", "/job:worker"}
+        trace = session.remote.record(added, {x: [1.0, 0.0]})
+        assert trace.result.tolist() == [5, 4]
+        outputs = {s.op_name: s.outputs for s in trace.steps}
+        assert outputs["doubled"][0].tolist() == [2, 0]
+        assert "doubled" in repr(session.explain(added, [x]))
+
+
+def test_nodes_that_are_added_later_are_sent(target):
+    v, x, added = step()
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        later = added + 1.0
+        assert session.run(later, {x: [0.0, 0.0]}).tolist() == [2, 3]
+        assert session.run(later * 2.0, {x: [0.0, 0.0]}).tolist() == [4, 6]
+
+
+def test_errors_name_the_node_of_this_graph(target):
+    x = tf.placeholder(tf.int32, [])
+    with tf.device("/job:ps/task:0"):
+        y = tf.gather([1, 2, 3], x, name="beyond")
+    with tf.Session(target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="beyond") as e:
+            session.run(y, {x: 9})
+        assert e.value.op is y.op
+        assert session.run(y, {x: 1}) == 2
+
+
+def test_a_run_waits_no_longer_than_it_may(target):
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]], shared_name="empty")
+        taken = queue.dequeue()
+    with tf.Session(target) as session, pytest.raises(tf.errors.DeadlineExceededError):
+        session.run(taken, options=tf.RunOptions(timeout_in_ms=200))
+
+
+def test_a_session_that_its_server_does_not_know_says_what_to_do(cluster, target):
+    v, _, _ = step()
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        service = cluster["worker:0"].master_service
+        service._sessions.clear()
+        with pytest.raises(tf.errors.AbortedError, match=r"Make a new tf.Session"):
+            session.run(v + 1.0)
