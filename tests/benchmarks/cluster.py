@@ -4,7 +4,8 @@ Both engines run ``cluster_task.py`` in processes of their own on loopback. For 
 take turns, and the medians of the steps per second of both workers together are compared; the
 processor time of a step, of all three tasks, depends less on what else the machine does. With
 ``--launch`` the time to launch a cluster on Ray is taken instead, with its memory; with
-``--scaling`` that of one to four workers on a step that computes for long.
+``--scaling`` that of one to four workers on a step that computes for long. Without patterns
+`crowd` follows: 1 to 64 workers.
 
 Usage: ``python -m tests.benchmarks.cluster [--rounds 5] [--seconds 1.0] [--launch] [--scaling]
 [pattern ...]``.
@@ -46,17 +47,29 @@ PATTERNS = {
 }
 
 
+def addresses(number: int) -> list[str]:
+    """Addresses of this machine that were free a moment ago."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for sock in sockets:
+            sock.bind(("127.0.0.1", 0))
+        return [f"127.0.0.1:{sock.getsockname()[1]}" for sock in sockets]
+
+
+def processor_seconds_of(pid: int) -> float:
+    """The processor time that a process has used."""
+    text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    user, system = text.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 class Engine:
     """The processes of one engine: a parameter server and its workers."""
 
     def __init__(self, name: str, python: str, num_workers: int = 2) -> None:
         self.name = name
-        with contextlib.ExitStack() as stack:
-            sockets = [stack.enter_context(socket.socket()) for _ in range(1 + num_workers)]
-            for sock in sockets:
-                sock.bind(("127.0.0.1", 0))
-            addresses = [f"127.0.0.1:{sock.getsockname()[1]}" for sock in sockets]
-        spec = json.dumps({"ps": addresses[:1], "worker": addresses[1:]})
+        found = addresses(1 + num_workers)
+        spec = json.dumps({"ps": found[:1], "worker": found[1:]})
         environment = {**os.environ, "PYTHONPATH": str(ROOT) if name == "dataflow" else ""}
         self.processes = [
             subprocess.Popen(
@@ -90,9 +103,7 @@ class Engine:
 
     def _server_seconds(self) -> float:
         """Return the processor time that the parameter server has used."""
-        text = pathlib.Path(f"/proc/{self.processes[0].pid}/stat").read_text()
-        user, system = text.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds_of(self.processes[0].pid)
 
     def _ask(self, processes: list[Any], line: str) -> list[list[float]]:
         for process in processes:
@@ -280,6 +291,10 @@ def main() -> None:
         scale(arguments.rounds, arguments.seconds)
         return
     compare(names, arguments.rounds, arguments.seconds)
+    if not arguments.patterns:
+        from tests.benchmarks import crowd
+
+        crowd.main([])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """One task of the cluster benchmark, for either engine: ``cluster_task.py ENGINE SPEC JOB INDEX``.
 
-A parameter server serves until it is killed. A worker reads ``name size seconds`` from its standard
+A parameter server serves until it is killed. Of the workers the INDEX "all" plays each in a thread of its
+own, with its own server; "go" then begins a measurement that all are ready for. A worker reads ``name size seconds`` from its standard
 input, one measurement a line, runs it, and answers with its steps and their time. Both engines run this
 very text, with TensorFlow 1's names.
 """
@@ -175,11 +176,60 @@ def loop(session, step, seconds, counted=None):
     return counted
 
 
+def play(tf, servers, name, size, seconds):
+    """Return the steps of each worker, a thread, with the seconds and the processor time of all."""
+    ready, go = threading.Barrier(len(servers) + 1), threading.Event()
+    counts, errors, ends = [0] * len(servers), [], [0.0]
+
+    def work(index):
+        try:
+            with tf.Graph().as_default(), tf.variable_scope(f"{name}_{size}"):
+                step, _ = PROGRAMS[name](tf, index, size)
+                missing = tf.report_uninitialized_variables()
+                filters = ["/job:ps", f"/job:worker/task:{index}"]
+                config = tf.ConfigProto(device_filters=filters)
+                with tf.Session(servers[index].target, config=config) as session:
+                    if index == 0:
+                        session.run(tf.global_variables_initializer())
+                    while len(session.run(missing)):
+                        time.sleep(0.01)
+                    for _ in range(3):
+                        session.run(step)
+                    ready.wait()
+                    go.wait()
+                    while time.perf_counter() < ends[0]:
+                        session.run(step)
+                        counts[index] += 1
+        except Exception as error:
+            errors.append(error)
+            ready.abort()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(servers))]
+    for thread in threads:
+        thread.start()
+    try:
+        ready.wait()
+        print("go", flush=True)
+        sys.stdin.readline()
+    except threading.BrokenBarrierError:
+        pass
+    started, busy = time.perf_counter(), time.process_time()
+    ends[0] = started + seconds
+    go.set()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return [counts, time.perf_counter() - started, time.process_time() - busy]
+
+
 def main():
     """Serve or measure, as the command line says."""
-    engine, spec, job, index = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    engine, spec, job, index = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3], sys.argv[4]
     tf = import_engine(engine)
-    server = tf.train.Server(spec, job_name=job, task_index=index)
+    indices = range(len(spec["worker"])) if index == "all" else [int(index)]
+    servers = [tf.train.Server(spec, job_name=job, task_index=i) for i in indices]
+    server = servers[0]
     print("ready", flush=True)
     if job == "ps":
         # The end of the pipe is the end of the benchmark, however that comes.
@@ -191,8 +241,10 @@ def main():
             counted = [0, 0.0, 0.0]
             if name == "reset":
                 tf.Session.reset(server.target)
+            elif index == "all":
+                counted = play(tf, servers, name, int(size), float(seconds))
             else:
-                counted = measure(tf, server, index, name, int(size), float(seconds))
+                counted = measure(tf, server, int(index), name, int(size), float(seconds))
             print(json.dumps({"counted": counted}), flush=True)
         except Exception as error:
             print(json.dumps({"error": f"{type(error).__name__}: {error}"[:300]}), flush=True)
