@@ -60,6 +60,11 @@ class _State:
         self.initialized: set[tuple[int, str]] = set()
         self.phase: Any = None
         self.uids: collections.Counter[str] = collections.Counter()
+        #: Whether there is an `Input`, so that ops may be parts of a model; how deep in calls of
+        #: layers nodes are being made; and ops that are known to depend on no `Input`.
+        self.has_inputs = False
+        self.depth = 0
+        self.independent: set[Any] = set()
 
 
 def _state(graph: Any = None) -> _State:
@@ -68,6 +73,37 @@ def _state(graph: Any = None) -> _State:
     if state is None:
         state = graph.attachments["keras"] = _State()
     return state
+
+
+def note_input(graph: Any) -> None:
+    """Says that ``graph`` holds an `Input`."""
+    _state(graph).has_inputs = True
+
+
+def has_inputs(graph: Any) -> bool:
+    """Whether ``graph`` holds an `Input`."""
+    return _state(graph).has_inputs
+
+
+def is_in_call(graph: Any) -> bool:
+    """Whether nodes are being made by the call of a layer."""
+    return _state(graph).depth > 0
+
+
+@contextlib.contextmanager
+def in_call(graph: Any) -> Iterator[None]:
+    """While nodes are made by the call of a layer."""
+    state = _state(graph)
+    state.depth += 1
+    try:
+        yield
+    finally:
+        state.depth -= 1
+
+
+def independent_ops(graph: Any) -> set[Any]:
+    """Ops that are known to depend on no `Input`; add those that are found."""
+    return _state(graph).independent
 
 
 # ---- session, graph, learning phase -------------------------------------------------------

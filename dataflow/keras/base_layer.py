@@ -175,9 +175,14 @@ class Layer(LayerTree, base.Layer):
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Makes the variables if this is the first call, and the nodes."""
         inputs = nest.map_structure(convert_to_tensor, inputs)
+        graph = default_graph()
+        if K.has_inputs(graph) and not K.is_in_call(graph):
+            from dataflow.keras.op_layers import complete_history
+
+            complete_history(nest.flatten(inputs))
         given = dict(kwargs)
         self._fill_in(inputs, kwargs)
-        with default_graph().name_scope(self._layer_name):
+        with graph.name_scope(self._layer_name), K.in_call(graph):
             self._make_sure_of_weights(inputs)
             outputs = self.call(inputs, *args, **kwargs)
             if self.activity_regularizer is not None:

@@ -12,6 +12,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer, Node, tag_of
 from dataflow.keras.layer_tree import distinct
+from dataflow.keras.op_layers import complete_history
 from dataflow.keras.serialization import serialize
 from dataflow.keras.training import Training
 from dataflow.layers.layer_calls import shapes_of
@@ -65,6 +66,8 @@ class Model(Training, Layer):
                 )
         self._inputs_structure, self._outputs_structure = inputs, outputs
         self._graph = flat_outputs[0].graph
+        with self._graph.as_default():
+            complete_history(flat_outputs)
         self._network_nodes = _nodes_between(flat_inputs, flat_outputs)
         layers: list[Layer] = []
         for tensor in flat_inputs:

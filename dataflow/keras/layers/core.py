@@ -66,6 +66,7 @@ class InputLayer(Layer):
         self._batch_input_shape = tuple(input_tensor.shape.as_list())
         self._dtype = input_tensor.dtype.base_dtype
         Node(self, [], input_tensor, {})
+        K.note_input(input_tensor.graph)
 
     def get_config(self) -> dict[str, Any]:
         return {
