@@ -17,6 +17,7 @@ import pytest
 from tests.browser import built_site
 from tests.browser.built_site import SitePage
 from tests.browser.lab_page import screenshot_folder
+from tests.course.classroom.a_class import Process
 from tests.wasm import distribution
 
 if TYPE_CHECKING:
@@ -90,6 +91,55 @@ def test_a_question_is_answered_and_the_answer_stays(page: SitePage) -> None:
         "() => JSON.stringify(window.jupyterapp.shell.currentWidget.content.model.getMetadata('widgets') ?? {})"
         ".includes('\"right\":true')"
     )
+
+
+_PUT = """([index, source]) => {
+  window.jupyterapp.shell.currentWidget.content.widgets[index].model.sharedModel.setSource(source);
+}"""
+
+
+def test_a_class_is_joined_from_the_site_that_its_server_serves(
+    chromium: Browser, site: Path, tmp_path: Path
+) -> None:
+    """Nothing to install: the course, a learner's answer and the projector from one server."""
+    options = ["--lessons", str(LESSON_FOLDER), "--site", str(site)]
+    room = Process(tmp_path, options=options)
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    try:
+        address = f"http://127.0.0.1:{room.port}"
+        page = SitePage(context.new_page(), f"{address}/")
+        tab = page.page
+        tab.goto(f"{address}/site/lab/index.html?path={LESSON}")
+        page.wait_for_notebook()
+        first = page.index_of("from dataflow_widgets import")
+        source = tab.evaluate(
+            "(i) => window.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.getSource()",
+            first,
+        )
+        joining = f'from dataflow.course import hand_in, join\njoin("{address}", "{room.code}", name="Ada")'
+        tab.evaluate(_PUT, [first, f"{source}\n{joining}"])
+        assert page.run_all(patience_seconds=400) == []
+        page.show_cell(page.index_of("a tensor's name, shape and dtype"))
+        tab.locator("label", has_text="an error: nothing ran").first.click()
+        tab.get_by_role("button", name="Check").first.click()
+        projector = context.new_page()
+        projector.goto(f"{address}/teacher#token={room.teacher}")
+        projector.get_by_label("Lesson").select_option(label="1 · Tensors flow")
+        projector.get_by_text("1 of 1 have answered").wait_for()
+        counts = projector.locator("#bars .number").all_inner_texts()
+        assert counts == ["0 · 0 %", "0 · 0 %", "1 · 100 %"]
+
+        page.command("docmanager:save")
+        tab.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+        last = page.index_of("check.lesson01.ex4(block)")
+        tab.evaluate(_PUT, [last, f'hand_in("{LESSON}")'])
+        page.show_cell(last)
+        page.command("notebook:run-cell")
+        projector.get_by_text("1 joined · 1 notebooks").wait_for()
+        assert page.outside == []
+    finally:
+        room.stop()
+        context.close()
 
 
 @pytest.mark.skipif(not LESSONS, reason="long: `make site-test` runs lessons whole")
