@@ -131,11 +131,20 @@ def test_a_class_is_joined_from_the_site_that_its_server_serves(
 
         page.command("docmanager:save")
         tab.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+        form = (
+            context.new_page()
+        )  # the same browser: its lessons are listed, and it is the same learner
+        form.goto(address)
+        form.get_by_label(LESSON).wait_for()
+        form.get_by_label("Code").fill(room.code.lower())
+        form.get_by_role("button", name="Hand in").click()
+        form.get_by_text(f"Handed in as Ada: {LESSON}").wait_for()
+        projector.get_by_text("1 joined · 1 notebooks").wait_for()
         last = page.index_of("check.lesson01.ex4(block)")
         tab.evaluate(_PUT, [last, f'hand_in("{LESSON}")'])
         page.show_cell(last)
         page.command("notebook:run-cell")
-        projector.get_by_text("1 joined · 1 notebooks").wait_for()
+        tab.get_by_text(f"{LESSON}, as saved at").first.wait_for()
         assert page.outside == []
     finally:
         room.stop()

@@ -31,7 +31,6 @@ async def scene() -> None:
     report = {
         "member": repr(member),
         "handed": repr(handed),
-        "kept": Path(".dataflow-class").is_dir(),
     }
     try:
         dataflow.course.join("no address", "KMT4RX", name="Ada")

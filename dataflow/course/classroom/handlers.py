@@ -13,12 +13,13 @@ from typing import Any
 from tornado import iostream, web
 
 from dataflow.course.classroom import limits
+from dataflow.course.classroom.identity import code_as_typed
 from dataflow.course.classroom.messages import read_answers, read_json, read_questions
 from dataflow.course.classroom.notebooks import read_handed_in
 from dataflow.course.classroom.questions import plain
 from dataflow.course.classroom.refusal import Refusal, TooManyMessages
 from dataflow.course.classroom.server import Classroom, as_json
-from dataflow.course.classroom.store import check_room, code_as_typed
+from dataflow.course.classroom.store import check_room
 
 _PAGES = Path(__file__).parent / "pages"
 _FILES = {

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from dataflow.course import attempts
+from dataflow.course.classroom import identity
 from dataflow.course.classroom.limits import MAX_NOTEBOOK_BYTES
 from dataflow.course.classroom.outbox import Outbox, Reply, notebook_path, uid_of
 from dataflow.course.classroom.transport import Transport, transport
-from dataflow.user_cache import cache_folder
 
 _JOIN_SECONDS = 3.0
 _HAND_IN_SECONDS = 30.0
@@ -146,22 +146,23 @@ class HandedIn:
 def join(address: str | None, code: str | None, name: str | None) -> Membership:
     """See `dataflow.course.join`."""
     global _current
-    told = _remembered("last") if address is None else {}
+    told = identity.read_file("last") if address is None else {}
     address, code = address or told.get("address"), code or told.get("code")
     if not address or not code:
         raise ValueError(
-            "this user has not joined a class yet: it takes the class's address and code, as in "
+            "which class to join is not known here: it takes the class's address and code, as in "
             'dataflow.course.join("http://192.168.1.20:8899", "KMT4RX", name="Ada")'
         )
     address = _checked(address)
-    teacher = len(code) >= _TEACHERS_TOKEN
-    place = hashlib.sha256(f"{address} {code.upper()}".encode()).hexdigest()[:16]
-    known = {} if teacher else _remembered(place)
+    teacher, in_page = len(code) >= _TEACHERS_TOKEN, sys.platform == "emscripten"
+    here = identity.place(address, code)
+    known = {} if teacher or in_page else identity.read_file(here)
     key = known.get("key") or secrets.token_hex(16)
-    name = str(known.get("name", "")) if name is None else str(name)
+    called = str(known.get("name", "")) if name is None else str(name)
     leave()
-    outbox = Outbox(code, key, name, teacher)
-    _current = member = Membership(outbox, address, transport(outbox, address))
+    outbox = Outbox(code, key, called, teacher)
+    begin = partial(_recognize, outbox, address, name) if in_page and not teacher else None
+    _current = member = Membership(outbox, address, transport(outbox, address, begin))
     attempts.listen(member)
     for task in attempts.tasks_so_far():
         member.asked(task)
@@ -171,9 +172,9 @@ def join(address: str | None, code: str | None, name: str | None) -> Membership:
     except ValueError:
         leave()
         raise
-    if not teacher:
-        _remember(place, {"key": key, "name": name})
-        _remember("last", {"address": address, "code": code})
+    if not teacher and not in_page:
+        identity.write_file(here, {"key": key, "name": called})
+        identity.write_file("last", {"address": address, "code": code})
     return member
 
 
@@ -182,6 +183,11 @@ def hand_in(path: Any) -> HandedIn:
     if _current is None:
         raise ValueError("join the class first: dataflow.course.join(address, code, name=...)")
     found = Path(path) if path is not None else attempts.notebook_path()
+    if sys.platform == "emscripten" and found is not None and not found.is_file():
+        raise ValueError(
+            f"Python sees no {found} in this page (without HTTPS a browser hides the page's files from it): "
+            f"save the lesson, and hand it in at {_current.address}/"
+        )
     if found is None:
         raise ValueError(
             'which notebook this is is not known here; name its file: dataflow.course.hand_in("01_graphs.ipynb")'
@@ -208,25 +214,10 @@ def _checked(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _folder() -> Path:
-    # In a page only what lies beside the notebooks outlives the kernel.
-    return Path(".dataflow-class") if sys.platform == "emscripten" else cache_folder("class")
-
-
-def _remembered(name: str) -> dict[str, Any]:
-    try:
-        found = json.loads((_folder() / f"{name}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _remember(name: str, told: dict[str, Any]) -> None:
-    """So that the next lesson's kernel is the same learner; where nothing can be kept, it is a new one."""
-    try:
-        _folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = _folder() / f"{name}.json"
-        path.touch(mode=0o600)
-        path.write_text(json.dumps(told), encoding="utf-8")
-    except OSError:
-        pass
+async def _recognize(outbox: Outbox, address: str, name: str | None) -> None:
+    """In a page: the learner who joined this class in it before, else a new one."""
+    here = identity.place(address, outbox.code)
+    known = await identity.read_page(here)
+    outbox.key = str(known.get("key") or outbox.key)
+    outbox.name = str(known.get("name", "")) if name is None else outbox.name
+    await identity.write_page(here, {"key": outbox.key, "name": outbox.name})

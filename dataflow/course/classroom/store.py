@@ -85,11 +85,6 @@ class HandedIn:
     body: bytes
 
 
-def code_as_typed(code: str) -> str:
-    """A code without what people put in between: case, blanks and hyphens do not count."""
-    return "".join(c for c in code.upper() if c.isalnum())
-
-
 class Store:
     """The file of a class, made if there is none. To be used by one thread.
 

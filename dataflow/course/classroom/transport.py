@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import threading
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Protocol
 
@@ -29,10 +30,15 @@ class Transport(Protocol):
         """Sends no more."""
 
 
-def transport(outbox: Outbox, address: str) -> Transport:
-    """The one that this machine has. Raises `UnimplementedError` where it has none."""
+def transport(
+    outbox: Outbox, address: str, begin: Callable[[], Awaitable[None]] | None = None
+) -> Transport:
+    """The one that this machine has; in a page ``begin`` is awaited first.
+
+    Raises `UnimplementedError` where it has none.
+    """
     if sys.platform == "emscripten":
-        return FetchTransport(outbox, address)
+        return FetchTransport(outbox, address, begin)
     if not SOCKETS:
         raise refused("joining a class", "a socket", ELSEWHERE)
     return ThreadTransport(outbox, address)
@@ -127,8 +133,10 @@ class FetchTransport:
     It runs between cells, and while a cell awaits something.
     """
 
-    def __init__(self, outbox: Outbox, address: str) -> None:
-        self._outbox, self._address = outbox, address
+    def __init__(
+        self, outbox: Outbox, address: str, begin: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        self._outbox, self._address, self._begin = outbox, address, begin
         self._news = asyncio.Event()
         self._stopped = False
         self._task = asyncio.ensure_future(self._run())
@@ -144,6 +152,8 @@ class FetchTransport:
         self._news.set()
 
     async def _run(self) -> None:
+        if self._begin is not None:
+            await self._begin()
         while not self._stopped:
             self._news.clear()
             request = self._outbox.next_request()

@@ -160,7 +160,7 @@ def test_what_is_wrong_about_joining_is_said(room: InThread) -> None:
     for address in ("ftp://x", "http://", "file:///etc/passwd"):
         with pytest.raises(ValueError, match="needed one such as"):
             dataflow.course.join(address, "KMT4RX")
-    with pytest.raises(ValueError, match="has not joined a class yet"):
+    with pytest.raises(ValueError, match="which class to join is not known"):
         dataflow.course.join()
     with pytest.raises(ValueError, match="join the class first"):
         dataflow.course.hand_in()

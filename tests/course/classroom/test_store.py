@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from dataflow.course.classroom import limits
+from dataflow.course.classroom.identity import code_as_typed
 from dataflow.course.classroom.messages import Answer, read_answers
 from dataflow.course.classroom.questions import Catalog, read_catalog
 from dataflow.course.classroom.refusal import Refusal
-from dataflow.course.classroom.store import Store, code_as_typed
+from dataflow.course.classroom.store import Store
 from tests.course.classroom.a_class import answer, key, lessons
 
 
