@@ -26,8 +26,11 @@ _HOMES = {
     "backup_curve": "execution.simulation",
     "find": "management.launcher",
     "launch": "management.launcher",
+    "on_worker": "management.model_parallel",
+    "pipeline": "management.model_parallel",
     "shutdown": "management.launcher",
     "simulate": "execution.simulation",
+    "tensor_parallel": "management.model_parallel",
     "trainings": "management.training",
 }
 

@@ -12,7 +12,15 @@ import time
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from dataflow.cluster.management.training_options import container_of, optimizer_of, paced
+from dataflow.cluster.management.training_options import (
+    COPY_SECONDS,
+    LOOK_SECONDS,
+    container_of,
+    copy_values,
+    loss_of,
+    optimizer_of,
+    paced,
+)
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.graph import Graph
 from dataflow.ops.array_basics import reshape
@@ -40,8 +48,6 @@ if TYPE_CHECKING:
     from dataflow.cluster.management.server import Server
 
 
-#: Worker 0 asks the parameter server so often whether the mode goes on, and so often leaves its values.
-_ASK_SECONDS, _COPY_SECONDS = 0.1, 0.5
 #: A step that takes longer fails, and names the workers that are missing; it is begun anew then.
 _STEP_SECONDS = 30
 #: Instances of the group: the gradients are 0, the parts of the parameters 1.
@@ -64,7 +70,7 @@ class RingGraph:
         where = self.graph.device(f"/job:worker/task:{self._index}")
         with self.graph.as_default(), where, self.graph.container(container):
             step = get_or_create_global_step()
-            loss = options["model"](self._index, self._size)
+            loss = loss_of(options, self._index, self._size)
             self._dtype = loss.dtype.base_dtype
             self.stop = placeholder(self._dtype, [], name="stop")
             self._shared = global_variables()
@@ -178,29 +184,21 @@ def work_in_ring(
             asked = copied = said = time.monotonic()
             stop = 0.0
             for now in paced(options["most"]):
-                if is_chief and now - asked >= _ASK_SECONDS:
+                if is_chief and now - asked >= LOOK_SECONDS:
                     asked = now
                     stop = float(abs(int(kept.run(number))) != options["number"])
                 loss, stopped = session.run(built.fetches, {built.stop: stop})[:2]
                 steps += 1
                 if stopped > 0:
                     break
-                if is_chief and now - copied >= _COPY_SECONDS:
+                if is_chief and now - copied >= COPY_SECONDS:
                     copied = now
-                    _copy(session, mirrored, kept, variables)
+                    copy_values(session, mirrored, kept, variables)
                 if now - said >= 1.0 or steps == 1:
                     said = now
                     print(f"step {steps}, loss {float(loss):.4f}")
             if is_chief:
-                _copy(session, mirrored, kept, variables)
+                copy_values(session, mirrored, kept, variables)
     finally:
         server.resources.clear([container_of(options["number"])])
     return steps
-
-
-def _copy(
-    session: Session, mirrored: dict[str, Any], kept: Session, variables: dict[str, Any]
-) -> None:
-    """Leave the values at the parameter servers."""
-    for name, value in session.run(mirrored).items():
-        variables[name].load(value, kept)

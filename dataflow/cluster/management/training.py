@@ -15,8 +15,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.execution.client import reset
+from dataflow.cluster.management.model_parallel import ModelParallelGraph
 from dataflow.cluster.management.ring_training import RingGraph
-from dataflow.cluster.management.training_options import RING_MODES, container_of
+from dataflow.cluster.management.training_options import RING_MODES, SPREAD, container_of
 from dataflow.cluster.management.training_worker import (
     NUMBER,
     build_variables,
@@ -29,14 +30,14 @@ from dataflow.ops.queue import FIFOQueue
 from dataflow.ops.sources import placeholder
 from dataflow.ops.state import assign
 from dataflow.ops.variable_lists import global_variables
-from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.config import ConfigProto, RunOptions
 from dataflow.runtime.session import Session
 
 if TYPE_CHECKING:
     from dataflow.cluster.management.running_cluster import Cluster
 
 
-MODES = ("asynchronous", "synchronous", "backup workers", *RING_MODES)
+MODES = ("asynchronous", "synchronous", "backup workers", *RING_MODES, SPREAD)
 _LOOK_SECONDS = 0.5
 _AGAIN_SECONDS = 0.5
 
@@ -67,6 +68,8 @@ class Training:
         share of the parameters only. It gets the gradients of that share (reduce-scatter), updates it,
         and all collect the shares of the others (all-gather): as many bytes as all-reduce. The numbers
         are the same for optimizers that look at each number by itself, as all of `tf.train` do.
+        "model parallel": all workers make one step together, which worker 0 runs; the model, called as
+        ``model(0, 1)``, says with `on_worker`, `pipeline` or `tensor_parallel` what is where.
     optimizer: a function that makes the optimizer; ``learning_rate`` is that of the plain gradient
         descent that is used without one. Slots (of Adam, momentum) begin anew at a switch.
     steps_per_second: the most that a worker makes; ``None`` as many as it can.
@@ -219,10 +222,35 @@ class Training:
         if self.mode in RING_MODES:
             built = RingGraph(self._options(worker))
             return built.graph, built.fetches
+        if self.mode == SPREAD:
+            spread = ModelParallelGraph(self._options(0))
+            return spread.graph, spread.fetches
         graph = Graph()
         with graph.as_default():
             fetches = build_worker(self._options(worker), self.cluster.spec)[0]
         return graph, fetches
+
+    def trace(self, num_steps: int = 3) -> Any:
+        """Make steps of the running training from this process; return the last one's `tf.RunMetadata`,
+        as `Timeline` shows it.
+
+        Raises ValueError in another mode than "model parallel", and FailedPreconditionError where the
+        training has not begun its steps.
+        """
+        if self.mode != SPREAD:
+            raise ValueError(
+                f"trace makes a step of all workers together, in the mode {SPREAD!r}; this training is "
+                f"in the mode {self.mode!r}. Trace a session's run with options=tf.RunOptions(...)."
+            )
+        from tensorboard.compat.proto.config_pb2 import RunMetadata
+
+        graph, fetches = self.graph()
+        options = RunOptions(trace_level=RunOptions.FULL_TRACE)
+        with Session(self.cluster.targets["/job:worker/task:0"], graph=graph) as session:
+            for _ in range(max(1, num_steps)):  # the first ones prepare the step
+                metadata = RunMetadata()
+                session.run(fetches, options=options, run_metadata=metadata)
+        return metadata
 
     def slot_bytes(self) -> tuple[int, int]:
         """Return the bytes of the optimizer's slots: (on a worker of a ring, of all parameters).
@@ -248,6 +276,7 @@ class Training:
             else None,
             "ring": self.mode in RING_MODES,
             "divided": self.mode == "ZeRO",
+            "spread": self.mode == SPREAD,
             "number": self._number,
             "most": self._most,
             "batch_size": self.batch_size,

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.train.gradient_descent import GradientDescentOptimizer
 
+if TYPE_CHECKING:
+    from dataflow.runtime.session import Session
+
 #: Modes in which the workers keep the variables, and exchange gradients around a ring.
 RING_MODES = ("all-reduce", "ZeRO")
+#: The mode in which all workers make one step together.
+SPREAD = "model parallel"
+
+#: Worker 0 asks the parameter servers so often whether the mode goes on, and so often leaves its values
+#: there, in the modes in which the workers keep the variables.
+LOOK_SECONDS, COPY_SECONDS = 0.1, 0.5
 
 
 def container_of(number: int) -> str:
@@ -21,6 +30,21 @@ def optimizer_of(options: dict[str, Any]) -> Any:
     """The optimizer that the user asked for."""
     make = options["optimizer"]
     return make() if make is not None else GradientDescentOptimizer(options["rate"])
+
+
+def loss_of(options: dict[str, Any], part: int, num_parts: int) -> Any:
+    """Build the user's model on a part of the data."""
+    size = options["batch_size"]
+    model = options["model"]
+    return model(part, num_parts) if size is None else model(part, num_parts, size)
+
+
+def copy_values(
+    session: Session, mirrored: dict[str, Any], kept: Session, variables: dict[str, Any]
+) -> None:
+    """Leave the values of ``mirrored`` at the parameter servers, in ``variables`` of the same names."""
+    for name, value in session.run(mirrored).items():
+        variables[name].load(value, kept)
 
 
 def paced(most: float | None) -> Iterator[float]:

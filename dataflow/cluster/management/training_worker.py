@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow import dtypes
+from dataflow.cluster.management.model_parallel import work_on_all
 from dataflow.cluster.management.ring_training import work_in_ring
 from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.management.training_options import container_of, optimizer_of, paced
@@ -51,9 +52,10 @@ def work(server: Server, options: dict[str, Any]) -> int:
                     return 0  # another mode is about to begin
                 current.load(number, session)
             try:
-                if options["ring"]:
+                if not fetches:  # the variables are on the workers
                     by_name = {v.op.name: v for v in variables}
-                    return work_in_ring(server, options, session, current, by_name)
+                    work_so = work_in_ring if options["ring"] else work_on_all
+                    return work_so(server, options, session, current, by_name)
                 said = time.monotonic()
                 for now in paced(options["most"]):
                     loss, found = session.run(fetches)[:2]
@@ -81,7 +83,7 @@ def build_worker(options: dict[str, Any], spec: ClusterSpec) -> tuple[Any, Any, 
         options["model"], spec, index, total, options["batch_size"]
     )
     number = variables[NUMBER]
-    if options["ring"]:  # what is trained are copies of these
+    if options["ring"] or options["spread"]:  # what is trained are copies of these
         with device_scope(setter):
             ready = report_uninitialized_variables(global_variables())
         return [], None, number, global_variables(), ready

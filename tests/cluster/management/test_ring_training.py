@@ -55,7 +55,7 @@ def trained_in_ring(servers, optimizer, divided, number, model=model):
         try:
             options = {
                 "model": model, "optimizer": OPTIMIZERS[optimizer], "index": index,
-                "num_workers": size, "number": number, "divided": divided,
+                "num_workers": size, "number": number, "divided": divided, "batch_size": None,
             }  # fmt: skip
             built = RingGraph(options)
             server = servers[f"worker:{index}"]

@@ -11,6 +11,7 @@ const SAY = {
   "backup workers": "the first gradients make the step; those of the slowest come too late and are dropped",
   "all-reduce": "each worker keeps all variables; gradients are averaged around a ring of workers",
   ZeRO: "as all-reduce, but each worker keeps the optimizer's slots of its share, updates that, and sends it around",
+  "model parallel": "all workers make one step together, each with its part of the model",
 };
 
 export class TrainingBox {

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dataflow.cluster.management.training_options import RING_MODES
 from dataflow_widgets.cluster_view.placed import placed_graph
 from dataflow_widgets.cluster_view.ring import RingBytes, reduced_bytes, sent_in_a_step
 from dataflow_widgets.cluster_view.scene import scene_of
@@ -57,6 +56,8 @@ class LiveScene:
 
     def refresh(self) -> bool:
         """Look at the cluster's size, its training's mode and the run to show; whether that is new."""
+        from dataflow.cluster.management.training_options import RING_MODES
+
         training = self.training()
         training_key = None if training is None else (id(training), training.mode)
         if training_key != self._training_key:
@@ -99,11 +100,14 @@ class LiveScene:
 
     def _draw_training(self, training: Any, addresses: dict[str, str]) -> dict[str, Any]:
         """What worker 0 runs in the present mode; nothing is run. Every worker builds its like."""
+        from dataflow.cluster.management.training_options import SPREAD
         from dataflow.runtime.session import Session
 
         graph, fetches = training.graph()
         with Session(self.cluster.targets[_WORKER_0], graph=graph) as session:
             placed = placed_graph(graph, session.remote.tasks(fetches))
+        if training.mode == SPREAD:
+            return self._draw(placed, f"{training.name}, a step of all workers", addresses)
         what = f"{training.name}, {training.mode}, as worker:0 runs it"
         workers = [task for task in addresses if "/job:worker/" in task]
         return self._draw(placed, what, addresses, workers)
