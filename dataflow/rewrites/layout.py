@@ -139,6 +139,29 @@ def reshape_to_same(t: Tensor) -> Tensor | None:
     return None
 
 
+@rewrite("Reshape")
+def bias_after_reshape(t: Tensor) -> Tensor | None:
+    """reshape(x + b) -> reshape(x) + b, for one number of b for each of the last axis, which stays"""
+    add = t.op.inputs[0].op
+    if add.type not in ("Add", "AddV2", "BiasAdd") or add.control_inputs:
+        return None
+    x, bias = add.inputs
+    # So that the sum is fused with what comes behind it, and not taken away from what is before it.
+    if x.op.op_def.elementwise or not any(u.op_def.elementwise for u in t.uses):
+        return None
+    # `broadcasting` asks x for the shape instead.
+    if any(u is not t.op and u.type not in ("Shape", "Size") for u in add.outputs[0].uses):
+        return None
+    if add.attrs.get("data_format", "NHWC") != "NHWC":
+        return None
+    if not x.dims or not t.dims or bias.dims is None or len(bias.dims) != 1:
+        return None
+    if bias.dims[0] is None or not bias.dims[0] == x.dims[-1] == t.dims[-1]:
+        return None
+    moved = get_op("Reshape")(x, t.op.inputs[1])
+    return get_op(add.type)(moved, bias)  # type: ignore[no-any-return]
+
+
 @rewrite("StridedSlice")
 def number_of_gathered_rows(t: Tensor) -> Tensor | None:
     """shape(gather(x, i))[0] -> size(i)"""

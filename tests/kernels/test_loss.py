@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import loss
-from dataflow.kernels.reduce import is_tall
+from dataflow.kernels.reduce import is_tall, row_maxima
 
 
 @pytest.mark.parametrize("classes", [1, 2, 5, 20])
@@ -35,3 +35,15 @@ def test_many_rows_give_what_few_give(classes: int, special: bool) -> None:
             wanted = np.concatenate([row[i] for row in rows])
             np.testing.assert_allclose(result, wanted, rtol=1e-6, atol=1e-6)
             assert result.dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "shape", [(4096, 17), (2, 2500, 33), (5000, 128), (4100, 129), (8, 8, 64, 64)]
+)
+def test_the_largest_of_many_rows(shape: tuple[int, ...], dtype: Any) -> None:
+    x = np.random.default_rng(5).standard_normal(shape).astype(dtype)
+    flat = x.reshape(-1, shape[-1])
+    flat[0, -1], flat[1, 0], flat[2, shape[-1] // 2] = np.inf, np.nan, np.nan
+    flat[3] = -np.inf
+    np.testing.assert_array_equal(row_maxima(np, x), x.max(-1, keepdims=True))

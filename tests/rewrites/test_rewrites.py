@@ -163,6 +163,38 @@ def test_reshape_of_reshape() -> None:
     assert len([op for op in plan.generated.line_ops.values() if op.type == "Reshape"]) == 1
 
 
+@pytest.mark.parametrize("add", [tf.nn.bias_add, tf.add, lambda x, b: x + b])
+@pytest.mark.parametrize("dtype", [tf.float16, tf.float32, tf.float64])
+def test_a_bias_goes_behind_a_reshape(add: Any, dtype: Any) -> None:
+    x, w = tf.placeholder(dtype, [None, 3]), tf.placeholder(dtype, [3, 5])
+    b, rest = tf.placeholder(dtype, [5]), tf.placeholder(dtype, [None, 2, 5])
+    y = tf.nn.relu(rest + tf.reshape(add(tf.matmul(x, w), b), [-1, 2, 5]))
+    rng = np.random.default_rng(6)
+    feeds = {
+        t: rng.normal(size=[d or n for d in t.shape.as_list()]).astype(dtype.as_numpy_dtype)
+        for t, n in ((x, 14), (w, 0), (b, 0), (rest, 7))
+    }
+    plan = check(y, feeds, "bias_after_reshape")
+    order = [line.op.type for line in plan.generated.lines if line.op is not None]
+    assert order[:2] == ["MatMul", "Reshape"]
+    for gradient in tf.gradients(y, [x, w, b, rest]):
+        with tf.Session() as s:
+            plain = s.run(gradient, feeds)
+            np.testing.assert_array_equal(
+                rewritten(s, gradient, list(feeds)).run(feeds.values()), plain
+            )
+
+
+@pytest.mark.parametrize(("shape", "used"), [([-1, 3], False), ([-1, 1, 6], True)])
+def test_a_bias_that_a_reshape_divides_or_others_use_stays(shape: list[int], used: bool) -> None:
+    x, b = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.float32, [6])
+    total = tf.matmul(x, tf.placeholder(tf.float32, [6, 6], "w")) + b
+    y = tf.reduce_sum(tf.tanh(tf.reshape(total, shape)))
+    with tf.Session() as s:
+        plan = rewritten(s, y + tf.reduce_sum(tf.exp(total)) if used else y, [x, b])
+    assert "bias_after_reshape" not in [h.rule for h in plan.journal]
+
+
 def test_common_subexpressions() -> None:
     x = tf.placeholder(tf.float32, [2, 2])
     plan = check(tf.tanh(x) + tf.tanh(x), {x: X}, "common_subexpression")

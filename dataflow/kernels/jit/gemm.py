@@ -44,6 +44,10 @@ _LEAST_ROWS, _LEAST_COLUMNS = 4, BLOCK
 #: Rows of the right matrix in a panel; rows of the left one that are multiplied by it before the next
 #: panel, so that they stay in an L2 cache of 512 KB.
 _MOST_STEPS, _ROWS_TOGETHER = 256, 256
+#: From how many bytes on the steps of a left matrix (a transposed one) are far apart, and how many of
+#: them a panel then has: their lines fall on the same few sets of the L1 cache, and only so many stay for
+#: the next tile. 1000 x 2048 x 128: 8505 us with 256 steps, 4505 with 64; 512 x 2048 x 128: 2760, 2148.
+_FAR, _FAR_STEPS = 1024, 64
 #: A packed matrix is for products with at most so many rows.
 _MOST_ROWS = 512
 #: The fewest multiplications for which the steps of the sum are divided among threads, and the number
@@ -116,6 +120,8 @@ class PackedMatrix:
         if not _LEAST_ROWS <= rows <= _MOST_ROWS or columns < parts * _LEAST_COLUMNS:
             return False
         if not a.dtype.char == b.dtype.char == "f":
+            return False
+        if a.strides[1] >= _FAR:  # panels of other lengths would round otherwise than `multiply`
             return False
         transposed = b.strides[1] != NUMBER_BYTES
         if (transposed and b.strides[0] != NUMBER_BYTES) or out.strides[1] != NUMBER_BYTES:
@@ -269,7 +275,7 @@ def lay_out(
             here = start * left_row, 0, start * out_row, 0
             lengths = length, columns, steps
         most_rows = -(-lengths[0] // -(-lengths[0] // _ROWS_TOGETHER))
-        blocks = -(-lengths[2] // _MOST_STEPS)
+        blocks = -(-lengths[2] // (_FAR_STEPS if left_step >= _FAR else _MOST_STEPS))
         most_steps = -(-lengths[2] // (blocks * BLOCK)) * BLOCK
         fields = _pack_fields(
             *(*lengths, left_row, left_step, right_row, right_column),

@@ -64,6 +64,17 @@ def test_parts_of_arrays() -> None:
     np.testing.assert_array_equal(out, a @ b)
 
 
+@pytest.mark.parametrize("rows", [256, 300, 1001])
+def test_a_transposed_left_matrix_whose_steps_are_far_apart(rows: int) -> None:
+    """Its panels are shorter; a packed right matrix, whose panels are not, leaves it alone."""
+    a, b = _whole_numbers((150, rows), 1).T, _whole_numbers((150, 80), 2)
+    assert a.strides[1] >= gemm._FAR
+    out = np.empty((rows, 80), np.float32)
+    assert gemm.multiply(a, b, out)
+    np.testing.assert_array_equal(out, a @ b)
+    assert not gemm.PackedMatrix(b).multiply(a, out, 1)
+
+
 def test_nan_and_infinity_stay_in_their_rows_and_columns() -> None:
     a, b = np.ones((20, 40), np.float32), np.ones((40, 50), np.float32)
     a[3, 5], b[7, 49] = np.nan, np.inf
