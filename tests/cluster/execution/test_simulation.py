@@ -1,5 +1,7 @@
 """Virtual clusters: the published shapes, and the cases that decide whether they can be trusted."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,27 @@ def test_a_thousand_workers():
 def test_refused(options, words):
     with pytest.raises(ValueError, match=words):
         simulate(**options)
+
+
+def test_the_figures_of_a_simulation_are_those_of_its_steps():
+    run = simulate(6, 1, seed=2, steps=40)
+    row, seconds = run.as_row(), run.step_seconds
+    assert (row["workers"], row["backups"], row["mode"]) == (7, 1, "sync")
+    for part, name in ((10, "p10_seconds"), (50, "median_seconds"), (90, "p90_seconds")):
+        assert row[name] == pytest.approx(np.percentile(seconds, part))
+    assert run.median_step_seconds == row["median_seconds"]
+    assert run.seconds == pytest.approx(seconds.sum())
+    assert row["steps_per_second"] == pytest.approx(39 / seconds[1:].sum())
+    assert row["dropped"] == run.gradients_dropped > 0
+    assert row["mean_staleness"] == run.staleness.mean()
+    assert "7 workers of which 1 backups: 40 steps" in repr(run)
+
+
+def test_a_simulation_without_steps_has_figures_that_say_so():
+    run = simulate(2, seed=1, steps=1)
+    assert run.steps_per_second == 0.0  # the first starts from a cold queue
+    empty = dataclasses.replace(run, step_seconds=np.zeros(0), staleness=np.zeros(0))
+    row = empty.as_row()
+    assert all(np.isnan(row[f"{name}_seconds"]) for name in ("p10", "median", "p90"))
+    assert (row["steps_per_second"], row["mean_staleness"], empty.seconds) == (0.0, 0.0, 0.0)
+    assert np.isnan(empty.median_step_seconds)

@@ -1,0 +1,78 @@
+"""The classes that errors of kernels become, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.runtime import run_errors
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> Any:
+    """What a run raises whose square root raises ``error``."""
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = tf.lgamma(x, name="y")
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise error
+
+    from dataflow.runtime import plan
+
+    monkeypatch.setattr(plan, "bind_node", lambda *_: fail)
+    with tf.Session() as session, pytest.raises(tf.errors.OpError) as e:
+        session.run(y, {x: [1.0, 2.0]})
+    assert e.value.op is y.op
+    assert "Lgamma 'y'" in e.value.message and "test_run_errors" in e.value.message
+    assert "input 'x:0': float32, now of shape (2,)" in e.value.message
+    return e.value
+
+
+@pytest.mark.parametrize(
+    ("error", "becomes", "text"),
+    [
+        (ValueError("wrong"), tf.errors.InvalidArgumentError, "wrong"),
+        (TypeError("wrong"), tf.errors.InvalidArgumentError, "wrong"),
+        (IndexError("beyond"), tf.errors.InvalidArgumentError, "beyond"),
+        (ZeroDivisionError("by zero"), tf.errors.InvalidArgumentError, "by zero"),
+        (np.linalg.LinAlgError("singular"), tf.errors.InvalidArgumentError, "singular"),
+        (ImportError("no SciPy"), tf.errors.UnimplementedError, "no SciPy"),
+        (NotImplementedError("not here"), tf.errors.UnimplementedError, "not here"),
+        (MemoryError("9 GB"), tf.errors.ResourceExhaustedError, "out of memory: 9 GB"),
+        (KeyError("a"), tf.errors.UnknownError, "KeyError: 'a'"),
+        (RuntimeError("else"), tf.errors.UnknownError, "RuntimeError: else"),
+        (tf.errors.DataLossError(None, None, "torn"), tf.errors.DataLossError, "torn"),
+    ],
+)
+def test_what_errors_become(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, becomes: Any, text: str
+) -> None:
+    got = failing(monkeypatch, error)
+    assert type(got) is becomes and text in got.message
+
+
+def test_shapes_that_do_not_match_say_what_they_were() -> None:
+    a = tf.placeholder(tf.float32, [None, None], name="a")
+    b = tf.placeholder(tf.float32, [None, None], name="b")
+    y = tf.matmul(a, b, name="y")
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as e:
+        session.run(y, {a: np.ones((2, 3)), b: np.ones((4, 5))})
+    failed = e.value.failed_node
+    assert failed is not None and [one.shape for one in failed.inputs] == ["[2, 3]", "[4, 5]"]
+
+
+def test_an_error_about_something_else_shows_no_shapes() -> None:
+    x = tf.placeholder(tf.int32, [])
+    with tf.Session() as session, pytest.raises(tf.errors.OpError) as e:
+        session.run(tf.gather([1, 2], x), {x: 7})
+    assert e.value.failed_node is None or len(e.value.failed_node.inputs) == 2
+    assert run_errors._OF_SHAPES.search("index 7") is None
