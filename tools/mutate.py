@@ -113,7 +113,9 @@ def measure(workers: int) -> dict[str, Any]:
     environment = environment_of(tree) | {"DATAFLOW_COVER": str(WORK / "parts")}
     subprocess.run([*command, "-m", FAST, *TESTS], cwd=tree, env=environment, check=False)
     environment |= NO_THREADS
-    subprocess.run([*command, *WITHOUT_THREADS], cwd=tree, env=environment, check=False)
+    command = [part for part in command if part not in ("-n", str(workers), "--dist", "worksteal")]
+    command += ["-p", "no:xdist", *WITHOUT_THREADS]
+    subprocess.run(command, cwd=tree, env=environment, check=False)
     lines: dict[str, dict[str, list[str]]] = {}
     seconds: dict[str, float] = {}
     for part in (WORK / "parts").glob("*.json"):
@@ -332,6 +334,8 @@ def _failure(tests: list[str], tree: Path, limit: float, also: dict[str, str]) -
     arguments.write_text("\n".join(tests))
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no"]
     command += [f"--timeout={TEST_SECONDS}", f"@{arguments}"]
+    if also:
+        command += ["-p", "no:xdist"]  # which starts threads
     with subprocess.Popen(
         command,
         cwd=tree,
