@@ -226,9 +226,6 @@ def test_bad_input_is_explained():
     softmax.compile("sgd", "categorical_crossentropy")
     with pytest.raises(ValueError, match="sparse_categorical_crossentropy"):
         softmax.fit(XOR_X, XOR_Y, verbose=0)
-    x = keras.Input((2,))
-    with pytest.raises(ValueError, match="Lambda"):
-        keras.Model(x, tf.square(layers.Dense(1)(x)))
 
 
 def test_summary_counts_parameters():

@@ -1,4 +1,4 @@
-"""`tf.keras.datasets`: MNIST; the others are named, and say that they are not here."""
+"""`tf.keras.datasets`: from files on this machine, or downloaded."""
 
 from __future__ import annotations
 

@@ -1,13 +1,47 @@
-"""Named so that programs import; the data is not part of dataflow_datasets."""
+"""News of the agency Reuters, of 46 topics, as numbers of words."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import numpy as np
 
-def load_data(*args: Any, **kwargs: Any) -> Any:
-    """Raises `NotImplementedError`, which names what there is instead."""
-    raise NotImplementedError(
-        "tf.keras.datasets.reuters is not available here: dataflow does not download it. "
-        "There are mnist, movie_reviews, housing and others in the package dataflow_datasets."
+from dataflow.keras.datasets.stored import ORIGIN, arrays, encoded, of_lists, shuffled_parts
+from dataflow.keras.utils.data_files import get_file
+
+
+def load_data(
+    path: str = "reuters.npz",
+    num_words: int | None = None,
+    skip_top: int = 0,
+    maxlen: int | None = None,
+    test_split: float = 0.2,
+    seed: int = 113,
+    start_char: int | None = 1,
+    oov_char: int | None = 2,
+    index_from: int = 3,
+    **kwargs: Any,
+) -> Any:
+    """``(x_train, y_train), (x_test, y_test)``: lists of word numbers, and topics from 0 to 45.
+
+    The last ``test_split`` of them are for tests; else as `tf.keras.datasets.imdb.load_data`.
+    """
+    if "nb_words" in kwargs:
+        num_words = kwargs.pop("nb_words")
+    if kwargs:
+        raise TypeError(f"reuters.load_data: unexpected arguments {sorted(kwargs)}.")
+    found = arrays(path)
+    ((x, y),) = shuffled_parts(seed, (found["x"], found["y"]))
+    texts, labels = encoded(x, y, *(num_words, skip_top, maxlen, start_char, oov_char, index_from))
+    count = int(len(texts) * (1 - test_split))
+    return (
+        (of_lists(texts[:count]), np.array(labels[:count])),
+        (of_lists(texts[count:]), np.array(labels[count:])),
     )
+
+
+def get_word_index(path: str = "reuters_word_index.json") -> dict[str, int]:
+    """The number of each word, from 1 on, before ``index_from`` is added."""
+    with open(get_file(path, origin=ORIGIN + path), encoding="utf-8") as opened:
+        return json.load(opened)  # type: ignore[no-any-return]
