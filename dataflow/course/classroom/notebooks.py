@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
+import tempfile
 import zipfile
+from pathlib import Path
+from typing import IO
 
 from dataflow.course.attempts import notebook_of, of_notebook
 from dataflow.course.class_report import task_names
@@ -32,11 +34,21 @@ def _short(error: ValueError) -> str:
     return "not UTF-8" if isinstance(error, UnicodeError) else str(error)[:120]
 
 
-def packed(store: Store) -> bytes:
-    """All notebooks as a zip file: a folder for each learner, as ``dataflow course report`` reads them."""
-    learners, out = store.learners(), io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for each in store.notebooks():
-            folder = _NO_NAME.sub("_", learners[each.learner].label).strip(" .") or "learner"
-            archive.writestr(f"{each.learner:03d} {folder}/{each.file}", each.body)
-    return out.getvalue()
+def packed(folder: Path) -> IO[bytes]:
+    """All notebooks of the class in ``folder`` as a zip file, open at its beginning and gone when it is
+    closed: a folder for each learner, as ``dataflow course report`` reads them. Raises `ValueError`."""
+    store = Store(folder)
+    out = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (the caller closes it)
+    try:
+        learners = store.learners()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for each in store.notebooks():
+                name = _NO_NAME.sub("_", learners[each.learner].label).strip(" .") or "learner"
+                archive.writestr(f"{each.learner:03d} {name}/{each.file}", each.body)
+    except BaseException:
+        out.close()
+        raise
+    finally:
+        store.close()
+    out.seek(0)
+    return out

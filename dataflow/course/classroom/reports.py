@@ -14,9 +14,9 @@ from dataflow.course.classroom.store import Given, Store
 FORMS = ("csv", "tasks", "nbgrader", "moodle")
 
 
-def written(store: Store, form: str) -> str:
-    """The report of a class in one of `FORMS`."""
-    report = class_report(store)
+def written(folder: Path, form: str) -> str:
+    """The report of the class in ``folder`` in one of `FORMS`. Raises `ValueError`."""
+    report = read_class(folder)
     if form == "csv":
         return report.to_csv()
     if form == "tasks":
@@ -44,18 +44,19 @@ def class_report(store: Store) -> ClassReport:
     for answer in store.answers():
         file = file_of.get(answer.task, answer.task.partition(".")[0])
         live.setdefault((answer.learner, file), {}).setdefault(answer.task, []).append(answer)
-    handed = {(each.learner, each.file): each for each in store.notebooks()}
+    handed = {
+        (each.learner, each.file): (each.at, tasks_of(notebook_of(each.body.decode())))
+        for each in store.notebooks()
+    }
     found = []
     for number, learner in store.learners().items():
         files = sorted({file for who, file in [*live, *handed] if who == number})
         for file in files:
-            answers, notebook = live.get((number, file), {}), handed.get((number, file))
-            times = [a.at for given in answers.values() for a in given]
-            records = tasks_of(notebook_of(notebook.body.decode())) if notebook else []
+            answers = live.get((number, file), {})
+            at, records = handed.get((number, file), (0.0, []))
+            times = [at, *(a.at for given in answers.values() for a in given)]
             known = lessons.get(file, [])
             tasks = _merged(known, records, answers)
-            if notebook:
-                times.append(notebook.at)
             if tasks:
                 found.append(NotebookRecord(learner.label, file, tasks, at=max(times)))
     return ClassReport(found)

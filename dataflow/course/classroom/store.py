@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -283,17 +283,15 @@ class Store:
                 (learner, file, digest, time.time(), zlib.compress(body, 6)),
             )
 
-    def notebooks(self) -> list[HandedIn]:
-        """The newest version of each learner's notebooks."""
+    def notebooks(self) -> Iterator[HandedIn]:
+        """The newest version of each learner's notebooks, one after the other: all at once may be a GB."""
         newest = (
             "SELECT learner, file, at, body FROM notebooks AS n WHERE id = (SELECT id FROM notebooks "
             "WHERE learner = n.learner AND file = n.file ORDER BY at DESC, id DESC LIMIT 1) "
             "ORDER BY learner, file"
         )
-        return [
-            HandedIn(learner, file, at, zlib.decompress(body))
-            for learner, file, at, body in self._base.execute(newest)
-        ]
+        for learner, file, at, body in self._base.execute(newest):
+            yield HandedIn(learner, file, at, zlib.decompress(body))
 
     def num_notebooks(self) -> int:
         """How many notebooks were handed in, versions counted once."""

@@ -20,6 +20,7 @@ from dataflow.course.check import lesson01
 from dataflow.course.classroom import membership
 from dataflow.course.classroom.outbox import Outbox
 from dataflow.course.classroom.server import Server
+from dataflow.course.classroom.store import Store
 from dataflow.course.classroom.transport import FetchTransport
 from tests.course.classroom.a_class import answer, lessons
 
@@ -184,7 +185,9 @@ def test_a_notebook_is_handed_in(
     assert "0 right of 4 questions and exercises" in repr(handed)
     monkeypatch.setenv("JPY_SESSION_NAME", str(path))
     dataflow.course.hand_in()
-    (kept,) = room.ask("notebooks")
+    store = Store(tmp_path / "class")
+    (kept,) = store.notebooks()
+    store.close()
     assert kept.body == path.read_bytes()
     (tmp_path / "bad.ipynb").write_text("{")
     with pytest.raises(ValueError):

@@ -57,11 +57,11 @@ def test_live_answers_and_notebooks_are_one_report(store: Store) -> None:
 
 def test_each_form_is_csv_without_formulas(store: Store) -> None:
     for form in FORMS:
-        text = written(store, form)
+        text = written(store.path.parent, form)
         assert len({len(row) for row in csv.reader(io.StringIO(text))}) == 1
         assert "\n=Bob" not in text and ",=Bob" not in text
-    assert "01_small" in written(store, "moodle").splitlines()[0]
-    assert written(store, "tasks").splitlines()[1].startswith("lesson01.q1,2,2,1,1,")
+    assert "01_small" in written(store.path.parent, "moodle").splitlines()[0]
+    assert written(store.path.parent, "tasks").splitlines()[1].startswith("lesson01.q1,2,2,1,1,")
 
 
 def test_the_command_reads_a_class_as_it_reads_a_folder(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import random
@@ -13,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from dataflow.cli import main
 from dataflow.course.attempts import MIME
 from dataflow.course.classroom.limits import Pace
+from dataflow.course.classroom.notebooks import read_handed_in
+from dataflow.course.classroom.refusal import Refusal
 from dataflow.course.classroom.store import Store
 from tests.course.classroom.a_class import Process, Wire, answer, key, lessons, serving
 
@@ -199,7 +203,11 @@ def test_notebooks_are_kept_as_they_came_and_never_run(tmp_path: Path) -> None:
             status, told = await wire.ask(POST, path, body, key(1))
             assert (status, told["file"], told["right"]) == (200, "01_small.ipynb", 1)
             assert not evil.exists()
-            status, packed = await wire.ask(GET, "/api/notebooks", token=server.store.teacher)
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            head = f"GET /api/notebooks HTTP/1.0\r\nAuthorization: Bearer {server.store.teacher}"
+            writer.write(f"{head}\r\n\r\n".encode())
+            packed = (await reader.read()).partition(b"\r\n\r\n")[2]
+            writer.close()
             with zipfile.ZipFile(io.BytesIO(packed)) as archive:
                 (name,) = archive.namelist()
                 assert archive.read(name) == body
@@ -207,6 +215,43 @@ def test_notebooks_are_kept_as_they_came_and_never_run(tmp_path: Path) -> None:
             assert "/.." not in name
 
     asyncio.run(scene())
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=6),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    [
+                        "cells",
+                        "outputs",
+                        "data",
+                        "metadata",
+                        "widgets",
+                        "state",
+                        "source",
+                        "name",
+                        MIME,
+                    ]
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=20,
+    )
+)
+def test_whatever_a_notebook_holds_it_is_read_or_refused(content: object) -> None:
+    body = json.dumps(
+        {"cells": [content, {"cell_type": "code", "outputs": content}], "metadata": content}
+    )
+    found = read_handed_in(body.encode())
+    assert set(found) == {"tasks", "answered", "right"}
+    with contextlib.suppress(Refusal):
+        read_handed_in(json.dumps(content).encode())
 
 
 def test_pages_allow_no_foreign_script(tmp_path: Path) -> None:
