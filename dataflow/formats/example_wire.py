@@ -6,9 +6,7 @@ For the kernels that parse them, and for where the protobuf package is not insta
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Container, Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,76 +72,12 @@ def read_example(data: bytes, wanted: Container[bytes]) -> dict[bytes, Feature]:
     return found
 
 
-#: Where the values of a feature are: its name (``None`` for one that nobody wants), its dtype name,
-#: and from where to where: the packed numbers, or each of the strings.
-_Place = tuple[bytes | None, str, list[tuple[int, int]]]
-
-
-#: So many layouts of one length are tried before an Example is read as a new one.
-_MOST_LAYOUTS = 8
-
-
-class _Layout:
-    """Where the values of an Example are, and all its other bytes: it reads any Example like it."""
-
-    def __init__(self, data: bytes, places: list[_Place]) -> None:
-        bounds = [0]
-        self.features: list[tuple[bytes, str, int, int]] = []
-        for key, name, ranges in places:
-            first = len(bounds) // 2
-            for part in ranges:
-                bounds += part
-            if key is not None:
-                self.features.append((key, name, first, len(bounds) // 2))
-        bounds.append(len(data))
-        sizes = [end - start for start, end in pairwise(bounds)]
-        # What is fixed and what is a value take turns.
-        self.cut = struct.Struct("".join(f"{size}s" for size in sizes)).unpack
-        self.fixed = self.cut(data)[::2]
-
-    def read(self, data: bytes) -> dict[bytes, Feature] | None:
-        """The features of an Example of this length; ``None`` for one of another layout."""
-        parts = self.cut(data)
-        if parts[::2] != self.fixed:
-            return None
-        values = parts[1::2]
-        return {
-            key: (name, list(values[first:end]) if name == "string" else values[first])
-            for key, name, first, end in self.features
-        }
-
-
-def scan_examples(
-    texts: list[bytes], wanted: Container[bytes]
-) -> list[dict[bytes, Feature] | None]:
+def scan_example(data: bytes, wanted: Container[bytes]) -> dict[bytes, Feature] | None:
     """`read_example` of what writers of today leave; ``None`` for anything else.
 
-    Lists of numbers are still packed: `unpacked` makes arrays of them. Examples of one writer are
-    much alike: one whose tags, lengths and names are those of another of its length is not read
-    again, but cut in the same places.
+    Lists of numbers are still packed: `unpacked` makes arrays of them.
     """
-    result: list[dict[bytes, Feature] | None] = []
-    known: dict[int, list[_Layout]] = {}
-    for data in texts:
-        layouts = known.setdefault(len(data), [])
-        found = None
-        for layout in layouts:
-            found = layout.read(data)
-            if found is not None:
-                break
-        else:
-            places = _places(data, wanted)
-            if places is not None:
-                layout = _Layout(data, places)
-                found = layout.read(data)
-                if len(layouts) < _MOST_LAYOUTS:
-                    layouts.append(layout)
-        result.append(found)
-    return result
-
-
-def _places(data: bytes, wanted: Container[bytes]) -> list[_Place] | None:
-    found: list[_Place] = []
+    found: dict[bytes, Feature] = {}
     try:
         if not data or data[0] != 0x0A:  # Example.features
             return None
@@ -167,26 +101,25 @@ def _places(data: bytes, wanted: Container[bytes]) -> list[_Place] | None:
             if at + length != end:
                 return None
             if key not in wanted:
-                found.append((None, "", [(at, end)]))
                 at = end
                 continue
-            name = _KINDS.get(data[at])
+            name = KINDS.get(data[at])
             if name is None or not length:
                 return None
             length, at = (data[at + 1], at + 2) if data[at + 1] < 128 else _length(data, at + 1)
             if at + length != end:
                 return None
             if name == "string":
-                ranges = []
+                strings = []
                 while at < end:
                     if data[at] != 0x0A:
                         return None
                     length, at = _length(data, at + 1)
-                    ranges.append((at, at + length))
+                    strings.append(data[at : at + length])
                     at += length
                 if at != end:
                     return None
-                found.append((key, name, ranges))
+                found[key] = name, strings
                 continue
             if at < end:
                 if data[at] != 0x0A:
@@ -194,7 +127,7 @@ def _places(data: bytes, wanted: Container[bytes]) -> list[_Place] | None:
                 length, at = (data[at + 1], at + 2) if data[at + 1] < 128 else _length(data, at + 1)
                 if at + length != end:
                     return None
-            found.append((key, name, [(at, end)]))
+            found[key] = name, data[at:end]
             at = end
     except (IndexError, WireError):
         return None
@@ -207,7 +140,7 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
 
 
 def unpacked(name: str, values: Any) -> Any:
-    """The values of a feature that `scan_examples` found; `WireError` where a list is cut short."""
+    """The values of a feature that `scan_example` found; `WireError` where a list is cut short."""
     if not isinstance(values, bytes):
         return values
     if name == "int64":
@@ -300,7 +233,7 @@ def _int64_list(data: bytes) -> Any:
 
 
 #: Tags of the lists in a ``Feature`` -> dtype name.
-_KINDS = {0x0A: "string", 0x12: "float32", 0x1A: "int64"}
+KINDS = {0x0A: "string", 0x12: "float32", 0x1A: "int64"}
 #: Fields of a ``Feature``: number -> (dtype name, how to read the list).
 _LISTS = {
     1: ("string", _bytes_list),

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.formats.compression import unpack
-from dataflow.formats.example_wire import (
-    packed_column,
-    packed_lists,
-    read_example,
-    scan_examples,
-    unpacked,
-)
+from dataflow.formats.example_table import scan_table
+from dataflow.formats.example_wire import read_example, scan_example, unpacked
 from dataflow.kernels.csv_records import Layout
 from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
@@ -123,14 +119,10 @@ def parse_example_kernel(
     batch = strings(serialized)
     labels = strings(names).reshape(-1).tolist()
     sparse, dense = strings(sparse_keys).tolist(), strings(dense_keys).tolist()
-    wanted = {*sparse, *dense}
-    examples = []
+    wanted = dict(zip((*sparse, *dense), [t.name for t in (*sparse_types, *Tdense)], strict=True))
     texts = batch.reshape(-1).tolist()
-    for text, found in zip(texts, scan_examples(texts, wanted), strict=True):
-        try:
-            examples.append(read_example(text, wanted) if found is None else found)
-        except ValueError as e:
-            raise ValueError(f"Could not parse example input, value: {text[:60]!r} ({e})") from e
+    table = scan_table(texts, wanted) if len(wanted) == len(sparse) + len(dense) else None
+    examples = _one_by_one(texts, wanted) if table is None else []
     single = batch.ndim == 0
 
     def label(i: int) -> str:
@@ -150,14 +142,15 @@ def parse_example_kernel(
     def column_of(key: bytes, dtype: DType) -> list[Any]:
         rows = [values_of(i, key, dtype) for i in range(len(examples))]
         try:
+            if table is not None:
+                return table[key].rows()
             return [unpacked(dtype.name, values) for values in rows]
         except ValueError as e:
             raise ValueError(f"Could not parse example input: Key: {key.decode()}. ({e})") from e
 
     indices, sparse_values, sparse_shapes = [], [], []
     for key, dtype in zip(sparse, sparse_types, strict=True):
-        packed = _packed(examples, key, dtype, b"")
-        lists = packed_lists(dtype.name, packed) if packed and not single else None
+        lists = None if table is None else table[key].lists()
         if lists is None:
             lists = _joined_rows(column_of(key, dtype), dtype)
         at, values, shape = _sparse(*lists)
@@ -167,26 +160,26 @@ def parse_example_kernel(
     outputs = []
     for key, dtype, default, dims in zip(dense, Tdense, dense_defaults, dense_shapes, strict=True):
         made = None
-        if None not in dims:
-            packed = _packed(examples, key, dtype, None)
-            made = packed_column(dtype.name, packed, math.prod(dims)) if packed else None
+        if None not in dims and table is not None:
+            made = table[key].dense(math.prod(dims))
         if made is None:
             made = dense_rows(column_of(key, dtype), dtype, default, dims, key, label)
         else:
-            made = made.reshape(len(examples), *dims)
+            made = made.reshape(len(texts), *dims)
         outputs.append(made.reshape(made.shape[1:]) if single else made)
     return (*indices, *sparse_values, *sparse_shapes, *outputs)
 
 
-def _packed(examples: list[Any], key: bytes, dtype: DType, missing: Any) -> list[bytes] | None:
-    """A feature of all examples as packed lists; ``None`` where one is not, or not of this dtype."""
-    rows = []
-    for example in examples:
-        kind, values = example.get(key, (dtype.name, missing))
-        if kind != dtype.name or type(values) is not bytes:
-            return None
-        rows.append(values)
-    return rows
+def _one_by_one(texts: list[bytes], wanted: Container[bytes]) -> list[dict[bytes, Any]]:
+    """The features of each Example; `ValueError` for one that is damaged."""
+    examples = []
+    for text in texts:
+        try:
+            found = scan_example(text, wanted)
+            examples.append(read_example(text, wanted) if found is None else found)
+        except ValueError as e:
+            raise ValueError(f"Could not parse example input, value: {text[:60]!r} ({e})") from e
+    return examples
 
 
 def _joined_rows(rows: list[Any], dtype: DType) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from dataflow.formats.example_wire import (
     packed_column,
     packed_lists,
     read_example,
-    scan_examples,
+    scan_example,
     unpacked,
 )
 from dataflow.formats.protobuf_wire import packed_int64
@@ -113,11 +113,8 @@ def test_the_scan_reads_what_the_reader_reads_or_leaves_it_alone(
 ) -> None:
     wanted = {b"i", b"f", b"s"}
     changed = FULL[:place] + bytes([byte]) + FULL[place + 1 :]
-    batches = [[FULL], [changed], [FULL[:cut]], [FULL, changed, FULL, FULL[:cut], changed, FULL]]
-    cases = [
-        pair for batch in batches for pair in zip(batch, scan_examples(batch, wanted), strict=True)
-    ]
-    for data, scanned in cases:
+    for data in (FULL, changed, FULL[:cut]):
+        scanned = scan_example(data, wanted)
         if scanned is None:
             continue
         try:
@@ -131,7 +128,7 @@ def test_the_scan_reads_what_the_reader_reads_or_leaves_it_alone(
         for key, (name, values) in scanned.items():
             assert name == read[key][0]
             assert _same(unpacked(name, values), read[key][1])
-    assert scan_examples([FULL, FULL], wanted).count(None) == 0  # what TensorFlow's writers leave
+    assert scan_example(FULL, wanted) is not None  # what TensorFlow's writers leave
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
