@@ -6,6 +6,7 @@ messages hold anything else `scan_table` gives up, and they are read one by one 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,7 +27,7 @@ class _OtherLayoutError(Exception):
 
 
 def _need(condition: Any) -> None:
-    if not condition.all():
+    if not np.logical_and.reduce(condition):
         raise _OtherLayoutError
 
 
@@ -44,6 +45,15 @@ class Column:
     def _packed(self) -> list[bytes]:
         return self._table.slices(self.starts, self.ends)
 
+    def _of_one_size(self) -> Any:
+        """The bytes of all lists as an array [messages, bytes], or ``None`` where they differ in size."""
+        sizes = self.ends - self.starts
+        size = int(sizes[0])
+        if not size or (sizes != size).any():
+            return None
+        return self._table.windows(self.starts, size)
+
+    @functools.cached_property
     def _strings(self) -> tuple[list[bytes], Any]:
         """All strings, message by message, and how many each has."""
         table = self._table
@@ -51,7 +61,7 @@ class Column:
         at, ends = self.starts[rows], self.ends[rows]
         found = []
         while len(rows):
-            _need(table.bytes[at] == _LIST)
+            _need(table.bytes.take(at) == _LIST)
             length, at = table.length(at + 1)
             following = at + length
             _need(following <= ends)
@@ -76,7 +86,7 @@ class Column:
         """
         if self.name != "string":
             return packed_lists(self.name, self._packed())
-        strings, counts = self._strings()
+        strings, counts = self._strings
         return _vector(strings), counts
 
     def dense(self, size: int) -> Any:
@@ -84,8 +94,13 @@ class Column:
         if not self.present.all():
             return None
         if self.name != "string":
+            numbers = self._of_one_size()
+            if numbers is not None and self.name == "float32" and numbers.shape[1] == 4 * size:
+                return numbers.view("<f4")
+            if numbers is not None and numbers.shape[1] == size == 1 and (numbers < 0x80).all():
+                return numbers.astype(np.int64)
             return packed_column(self.name, self._packed(), size)
-        strings, counts = self._strings()
+        strings, counts = self._strings
         return _vector(strings).reshape(-1, size) if size and (counts == size).all() else None
 
     def rows(self) -> list[Any]:
@@ -93,7 +108,7 @@ class Column:
         if self.name != "string":
             rows: list[Any] = [unpacked(self.name, row) for row in self._packed()]
         else:
-            strings, counts = self._strings()
+            strings, counts = self._strings
             ends = np.cumsum(counts).tolist()
             rows = [strings[a:b] for a, b in zip([0, *ends], ends, strict=False)]
         return [row if there else None for row, there in zip(rows, self.present, strict=True)]
@@ -116,16 +131,19 @@ class _Table:
         self.starts = self.ends - sizes
 
     def slices(self, starts: Any, ends: Any) -> list[bytes]:
-        text = self.text
-        return [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        return list(map(self.text.__getitem__, map(slice, starts.tolist(), ends.tolist())))
+
+    def windows(self, at: Any, size: int) -> Any:
+        """The ``size`` bytes from each of these places on, as rows."""
+        return np.lib.stride_tricks.sliding_window_view(self.bytes, size)[at]
 
     def length(self, at: Any) -> tuple[Any, Any]:
         """The lengths that stand at these places, and the places after them."""
-        first = self.bytes[at]
+        first = self.bytes.take(at)
         value, at = first.astype(np.int64), at + 1
-        more = first >= 0x80
-        if not more.any():
+        if first.max(initial=0) < 0x80:
             return value, at
+        more = first >= 0x80
         value &= 0x7F
         for shift in range(7, 7 * _LENGTH_BYTES, 7):
             byte = self.bytes[np.minimum(at, len(self.bytes) - 1)]
@@ -138,7 +156,7 @@ class _Table:
 
     def within(self, at: Any, tag: int, ends: Any) -> Any:
         """The places of the contents of the last fields of messages that end at ``ends``."""
-        _need(self.bytes[at] == tag)
+        _need(self.bytes.take(at) == tag)
         length, at = self.length(at + 1)
         _need(at + length == ends)
         return at
@@ -160,7 +178,7 @@ def scan_table(texts: list[bytes], wanted: Mapping[bytes, str]) -> dict[bytes, C
         _scan(table, rows, table.within(table.starts, _LIST, table.ends), columns)
         for column in columns.values():
             if column.name == "string":
-                column._strings()
+                _ = column._strings  # they are to be whole
     except _OtherLayoutError:
         return None
     return columns
@@ -175,11 +193,11 @@ def _scan(table: _Table, rows: Any, at: Any, columns: dict[bytes, Column]) -> No
             rows, at, ends = rows[left], at[left], ends[left]
             if not len(rows):
                 return
-        _need(table.bytes[at] == _LIST)
+        _need(table.bytes.take(at) == _LIST)
         length, at = table.length(at + 1)
         entry_ends = at + length
         _need(entry_ends <= ends)
-        _need(table.bytes[at] == _KEY)
+        _need(table.bytes.take(at) == _KEY)
         length, keys = table.length(at + 1)
         at = keys + length
         _need(at < entry_ends)
@@ -195,7 +213,7 @@ def _by_key(table: _Table, keys: Any, length: Any) -> list[tuple[bytes, Any]]:
     size = int(length[0])
     first = table.text[int(keys[0]) : int(keys[0]) + size]
     if (length == size).all():
-        names = table.bytes[keys[:, None] + np.arange(size)]
+        names = table.windows(keys, max(size, 1))[:, :size]
         if (names == np.frombuffer(first, np.uint8)).all():
             return [(first, slice(None))]
     found: dict[bytes, list[int]] = {}

@@ -32,7 +32,7 @@ def located(line: bytes, path: str, number: int) -> TextLine:
 def without_places(strings: Any) -> Any:
     """An object array for users: its lines as plain ``bytes``, which NumPy knows."""
     items = strings.ravel().tolist()
-    if not any(type(item) is TextLine for item in items):
+    if TextLine not in set(map(type, items)):
         return strings
     plain = np.empty(len(items), object)
     plain[:] = [bytes(item) if type(item) is TextLine else item for item in items]

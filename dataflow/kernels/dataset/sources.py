@@ -74,10 +74,8 @@ def text_line_dataset_kernel(
             number = 1
             with opened(path, compression) as file:
                 for found in in_lists(lines(path, file, compression)):
-                    column = np.empty(len(found), object)
-                    column[:] = list(text_lines(path, found, number))
+                    yield (_column(list(text_lines(path, found, number))),)
                     number += len(found)
-                    yield (column,)
 
     return Blocks(start)
 
@@ -90,14 +88,20 @@ def tf_record_dataset_kernel(
 
     paths, compression = texts(filenames), text(compression_type)
 
-    def start() -> Iterator[Element]:
+    def start() -> Iterator[Block]:
         for path in paths:
             if not os.path.exists(local_path(path)):
                 raise NotFoundError(None, None, f"{path}; No such file or directory")
-            for record in tf_record_iterator(path, TFRecordOptions(compression)):
-                yield (np.array(record, dtype=object),)
+            for records in in_lists(tf_record_iterator(path, TFRecordOptions(compression))):
+                yield (_column(records),)
 
-    return FromFunction(start)
+    return Blocks(start)
+
+
+def _column(strings: list[bytes]) -> Any:
+    column = np.empty(len(strings), object)
+    column[:] = strings
+    return column
 
 
 @kernel("DatasetToTFRecord", stateful=True, cpu_only="files are written by the host")
