@@ -193,7 +193,10 @@ _KERAS = {
     },
     "keras.engine": "keras.models",
     **{f"keras.engine.{name}": "keras.models" for name in ("training", "sequential", "network")},
-    **{f"keras.engine.{name}": "keras.layers" for name in ("topology", "base_layer")},
+    **{
+        f"keras.engine.{name}": "keras.layers"
+        for name in ("topology", "base_layer", "input_spec", "base_layer_utils")
+    },
     **{f"keras.utils.{n}": "keras.utils" for n in ("np_utils", "vis_utils", "generic_utils")},
     **{f"keras.utils.{n}": "keras.utils" for n in ("data_utils", "layer_utils", "io_utils")},
 }
@@ -254,6 +257,11 @@ class GatheredModule(ModuleType):
         path = f"{self.__name__.removeprefix(_ROOT)}.{name}"
         if path in homes() or path in _packages():
             return importlib.import_module(_ROOT + path)
+        # TensorFlow's modules have each other as names: `python.ops.rnn.rnn_cell_impl`.
+        own = path.rpartition(".")[0].rpartition(".")[0]
+        for package in (own, "python.framework", "python.ops"):
+            if f"{package}.{name}" in homes():
+                return importlib.import_module(f"{_ROOT}{package}.{name}")
         raise absent(self.__name__, name, dir(self))
 
     def __dir__(self) -> list[str]:

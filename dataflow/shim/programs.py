@@ -111,9 +111,11 @@ def _imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
 def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> None:
     """Raises `ProgramError` unless the program, or a file of its own that it imports, needs TensorFlow.
 
-    A program that names tensorflow in a string (``import_module("tensorflow")``) counts, too.
+    A program that names tensorflow in a string (``import_module("tensorflow")``) counts, too, and one
+    that imports an installed package that imports TensorFlow.
     """
     other: str | None = None
+    roots: set[str] = set()
     seen: set[Path] = {path.resolve()}
     waiting = [(name, tree, path.parent) for name, tree in trees]
     while waiting:
@@ -122,6 +124,7 @@ def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> N
             root = name.lstrip(".").partition(".")[0]
             if root in _OURS:
                 return
+            roots.add(root)
             if root in _OTHERS and other is None:
                 other = f"{filename}, line {line}, needs {root}: it is a {_OTHERS[root]} program"
             for file in _own_files(name, {folder, path.parent}):
@@ -137,10 +140,35 @@ def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> N
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 if re.fullmatch(r"(tensorflow|keras)(\.[\w.]+)?", node.value):
                     return
+    if any(_needs_tensorflow(root) for root in sorted(roots - sys.stdlib_module_names)):
+        return
     if other is None:
         other = f"{path} is no TensorFlow program: neither it nor a file of its own that it imports"
         other += " imports tensorflow or keras"
     raise ProgramError(f"{other}. dataflow runs programs for TensorFlow 1; try python {path}.")
+
+
+_IMPORTS_TENSORFLOW = re.compile(rb"^\s*(?:import|from)\s+tensorflow\b", re.MULTILINE)
+
+
+def _needs_tensorflow(package: str) -> bool:
+    """Whether a file of the installed package imports TensorFlow, as tflearn's and sonnet's do."""
+    try:
+        spec = importlib.util.find_spec(package) if package else None
+    except (ImportError, ValueError):
+        return False
+    if spec is None or package in _OTHERS:
+        return False
+    files = [Path(spec.origin)] if spec.origin and spec.origin.endswith(".py") else []
+    for folder in spec.submodule_search_locations or ():
+        files.extend(sorted(Path(folder).rglob("*.py")))
+    for file in files:
+        try:
+            if _IMPORTS_TENSORFLOW.search(file.read_bytes()):
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def _own_files(name: str, folders: set[Path]) -> Iterator[Path]:

@@ -6,10 +6,10 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops.optimizer_updates import apply_adadelta, sparse_apply_adadelta
-from dataflow.train.optimizer import RuleOptimizer
+from dataflow.train.optimizer import Optimizer
 
 
-class AdadeltaOptimizer(RuleOptimizer):
+class AdadeltaOptimizer(Optimizer):
     """Steps as long as the recent ones, relative to the recent gradients (algorithm 1).
 
     Slots: ``accum``, ``accum_update``: moving means of the squares of gradients and of steps. The

@@ -18,7 +18,7 @@ from dataflow.ops.optimizer_updates import (
     sparse_apply_proximal_adagrad,
 )
 from dataflow.ops.sources import constant
-from dataflow.train.optimizer import RuleOptimizer
+from dataflow.train.optimizer import Optimizer
 
 
 def _positive(name: str, value: float) -> None:
@@ -26,7 +26,7 @@ def _positive(name: str, value: float) -> None:
         raise ValueError(f"{name} must be positive: {value}")
 
 
-class AdagradOptimizer(RuleOptimizer):
+class AdagradOptimizer(Optimizer):
     """``accumulator += grad**2; var -= learning_rate * grad / sqrt(accumulator)``.
 
     Slot: ``accumulator``. Raises `ValueError` for an initial value that is not positive.
@@ -69,7 +69,7 @@ class AdagradOptimizer(RuleOptimizer):
         }
 
 
-class ProximalAdagradOptimizer(RuleOptimizer):
+class ProximalAdagradOptimizer(Optimizer):
     """An Adagrad step, then shrinking towards 0 by l1 and l2 (Duchi and Singer, 2009).
 
     Slot: ``accumulator``. Raises `ValueError` for an initial value that is not positive.
@@ -119,7 +119,7 @@ class ProximalAdagradOptimizer(RuleOptimizer):
         }
 
 
-class AdagradDAOptimizer(RuleOptimizer):
+class AdagradDAOptimizer(Optimizer):
     """Adagrad with dual averaging: follows the sum of all gradients so far, and can keep zeros.
 
     ``global_step`` counts the steps; `minimize` must be given it too. Slots:

@@ -13,10 +13,10 @@ from dataflow.ops.optimizer_updates import (
     sparse_apply_ftrl_v2,
 )
 from dataflow.ops.sources import constant
-from dataflow.train.optimizer import RuleOptimizer
+from dataflow.train.optimizer import Optimizer
 
 
-class FtrlOptimizer(RuleOptimizer):
+class FtrlOptimizer(Optimizer):
     """Follow the regularized leader: sparse models for wide inputs (algorithm 1).
 
     ``l1_regularization_strength`` makes weights exactly 0, ``l2_regularization_strength`` shrinks

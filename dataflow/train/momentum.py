@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.ops.optimizer_updates import apply_momentum, sparse_apply_momentum
-from dataflow.train.optimizer import RuleOptimizer
+from dataflow.train.optimizer import Optimizer
 
 
-class MomentumOptimizer(RuleOptimizer):
+class MomentumOptimizer(Optimizer):
     """``accum = momentum * accum + grad; var -= learning_rate * accum``.
 
     With ``use_nesterov``, ``var -= learning_rate * (grad + momentum * accum)`` (Sutskever et al.,

@@ -60,6 +60,10 @@ class Optimizer:
     Raises `ValueError` without a name.
     """
 
+    #: The op of a dense gradient and that of a gradient's rows, where a step is one op. A class between
+    #: would do the same, but libraries (GPflow) look for `Optimizer` as the ``__base__``.
+    _ops: tuple[OpDef, OpDef] | None = None
+
     GATE_NONE = 0
     GATE_OP = 1
     GATE_GRAPH = 2
@@ -351,7 +355,13 @@ class Optimizer:
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
         """An op that changes ``var`` by the dense gradient ``grad``."""
-        raise NotImplementedError(f"{type(self).__name__} does not implement _apply_dense")
+        if self._ops is None:
+            raise NotImplementedError(f"{type(self).__name__} does not implement _apply_dense")
+        return self._ops[0](var, grad=grad, **self._inputs(var), use_locking=self._use_locking).op
+
+    def _inputs(self, var: Any) -> dict[str, Any]:
+        """Slots, scalars and attributes of the ``_ops``, by name."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement _inputs")
 
     def _apply_sparse_duplicate_indices(self, grad: Any, var: Any) -> Any:
         """As `_apply_sparse`, for rows that may repeat: sums them first."""
@@ -360,7 +370,10 @@ class Optimizer:
 
     def _apply_sparse(self, grad: Any, var: Any) -> Any:
         """An op that changes the rows of ``var`` named by the `IndexedSlices` ``grad``, once each."""
-        raise NotImplementedError(f"{type(self).__name__} does not implement _apply_sparse")
+        if self._ops is None:
+            raise NotImplementedError(f"{type(self).__name__} does not implement _apply_sparse")
+        rows = {"grad": grad.values, "indices": grad.indices}
+        return self._ops[1](var, **rows, **self._inputs(var), use_locking=self._use_locking).op
 
     def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
         """As `_apply_dense`, for a resource variable."""
@@ -398,24 +411,6 @@ class Optimizer:
     def _cast(self, tensor: Any, var: Any) -> Any:
         """A hyperparameter in the dtype of ``var``."""
         return cast(tensor, var.dtype.base_dtype)
-
-
-class RuleOptimizer(Optimizer):
-    """An optimizer whose step is one op: a rule for a variable, its slots and hyperparameters."""
-
-    #: The op of a dense gradient, and that of a gradient's rows.
-    _ops: tuple[OpDef, OpDef]
-
-    def _inputs(self, var: Any) -> dict[str, Any]:
-        """Slots, scalars and attributes of the ops, by name."""
-        raise NotImplementedError(f"{type(self).__name__} does not implement _inputs")
-
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        return self._ops[0](var, grad=grad, **self._inputs(var), use_locking=self._use_locking).op
-
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        rows = {"grad": grad.values, "indices": grad.indices}
-        return self._ops[1](var, **rows, **self._inputs(var), use_locking=self._use_locking).op
 
 
 HyperParameter = float | Tensor | Callable[[], Any]

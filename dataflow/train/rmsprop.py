@@ -16,10 +16,10 @@ from dataflow.ops.optimizer_updates import (
     sparse_apply_centered_rms_prop,
     sparse_apply_rms_prop,
 )
-from dataflow.train.optimizer import RuleOptimizer
+from dataflow.train.optimizer import Optimizer
 
 
-class RMSPropOptimizer(RuleOptimizer):
+class RMSPropOptimizer(Optimizer):
     """A momentum step with the gradient divided by the root of its recent mean square.
 
     ``rms = decay * rms + (1 - decay) * grad**2``,

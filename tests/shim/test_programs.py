@@ -225,6 +225,15 @@ except ValueError, e:
 """
 
 
+def test_a_program_of_a_package_that_needs_tensorflow_runs(tmp_path: Path) -> None:
+    write(tmp_path, site__highlevel____init__="", site__highlevel__core="import tensorflow as tf\n")
+    write(tmp_path, site__plain____init__="import os\n", b="import plain\n")
+    write(tmp_path, a="from highlevel import core\nprint(core.tf.VERSION)\n")
+    path = os.pathsep.join(str(p) for p in (tmp_path / "site", ROOT, ROOT / "datasets"))
+    assert run(tmp_path, "a.py", PYTHONPATH=path).stdout == "1.15.0\n"
+    assert "is no TensorFlow program" in run(tmp_path, "b.py", PYTHONPATH=path).stderr
+
+
 def test_python_2_on_request(tmp_path: Path) -> None:
     write(tmp_path, old=PYTHON_2, beside="def letters():\n    print 'called'\n    return u'ab'\n")
     result = run(tmp_path, "--python2", "old.py")
