@@ -80,11 +80,12 @@ def node_def(op: Operation, add_shapes: bool = False) -> Any:
     from tensorboard.compat.proto import node_def_pb2
 
     node = node_def_pb2.NodeDef()
-    _write_node(node, op, add_shapes)
+    write_node(node, op, add_shapes)
     return node
 
 
-def _write_node(node: Any, op: Operation, add_shapes: bool) -> None:
+def write_node(node: Any, op: Operation, add_shapes: bool) -> None:
+    """Writes a node into a ``NodeDef``, with the shapes of its outputs where wanted."""
     node.name = op.name
     node.op = op.op_def.type
     if op.device:
@@ -118,7 +119,7 @@ def graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) -> 
     result.versions.producer = PRODUCER
     operations = graph.get_operations()[from_version:]
     for op in operations:
-        _write_node(result.node.add(), op, add_shapes)
+        write_node(result.node.add(), op, add_shapes)
     add_library(result, operations)
     return result
 

@@ -189,10 +189,9 @@ def merge(inputs: list[Tensor], name: str | None = None) -> Tensor:
 def _as_operation(item: Any, what: str) -> Operation:
     if isinstance(item, Operation):
         return item
-    element = default_graph().as_graph_element(item) if isinstance(item, str) else item
-    op = getattr(element, "op", None)
+    op = getattr(item, "op", None)
     if not isinstance(op, Operation):
-        convert = getattr(element, "_as_graph_element", None)
+        convert = getattr(item, "_as_graph_element", None)
         op = getattr(convert(), "op", None) if convert is not None else None
     if not isinstance(op, Operation):
         raise TypeError(

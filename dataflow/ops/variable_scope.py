@@ -223,6 +223,10 @@ class VariableScope:
             if dtype is None and isinstance(initializer, Tensor):
                 arguments["dtype"] = initializer.dtype.base_dtype
             if custom_getter is not None:
+                if not callable(custom_getter):
+                    raise ValueError(
+                        f"Passed a custom_getter which is not callable: {custom_getter!r}"
+                    )
                 if synchronization is None:
                     arguments["synchronization"] = VariableSynchronization.AUTO
                 if aggregation is None:
@@ -323,12 +327,29 @@ def create_partitioned_variables(
     return list(whole)
 
 
-def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
-    """As `get_variable`, in LOCAL_VARIABLES and not trainable."""
-    collections = kwargs.pop("collections", None)
-    kwargs["collections"] = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
-    kwargs["trainable"] = False
-    return get_variable(name, *args, **kwargs)
+def get_local_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: Any = False,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
+    """As `get_variable`, in LOCAL_VARIABLES and not trainable, whatever ``trainable`` says."""
+    return get_variable(
+        name, shape, dtype, initializer, regularizer, False,
+        [*(collections or []), GraphKeys.LOCAL_VARIABLES], caching_device, partitioner,
+        validate_shape, use_resource, custom_getter, constraint, synchronization, aggregation,
+    )  # fmt: skip
 
 
 class variable_scope:  # noqa: N801  (TensorFlow's name)
@@ -360,6 +381,10 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
             raise TypeError(
                 f"VariableScope: name_or_scope must be a string or VariableScope, got {name_or_scope!r}."
             )
+        if not isinstance(auxiliary_name_scope, bool):
+            raise TypeError(
+                f"The auxiliary_name_scope must be `True` or `False`, got {auxiliary_name_scope!r}."
+            )
         self._name_or_scope = name_or_scope
         self._default_name = default_name
         self._values = values
@@ -375,16 +400,23 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
         self._custom_getter = custom_getter
         self._reuse = reuse
         self._auxiliary_name_scope = auxiliary_name_scope
-        self._stack: list[contextlib.AbstractContextManager[Any]] = []
+        self._stack: list[tuple[contextlib.AbstractContextManager[Any], VariableScope]] = []
 
     def __enter__(self) -> VariableScope:
         manager = self._enter()
         scope = manager.__enter__()
-        self._stack.append(manager)
+        self._stack.append((manager, scope))
         return scope
 
     def __exit__(self, *exc: Any) -> Any:
-        return self._stack.pop().__exit__(*exc)
+        manager, scope = self._stack[-1]
+        if get_variable_scope() is not scope:  # nothing is undone: it can be left in its turn
+            raise RuntimeError(
+                "Improper nesting of variable_scope: a scope that was entered later than "
+                f"{scope.name!r} is still open. Leave the inner one first; `with` does."
+            )
+        self._stack.pop()
+        return manager.__exit__(*exc)
 
     @contextlib.contextmanager
     def _enter(self) -> Iterator[VariableScope]:
@@ -430,11 +462,6 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
                 try:
                     yield new
                 finally:
-                    if _current_scope(graph).scope is not new:
-                        raise RuntimeError(
-                            "Improper nesting of variable_scope: a scope that was entered later than "
-                            f"{new.name!r} is still open. Leave the inner one first; `with` does."
-                        )
                     _current_scope(graph).scope = old
                     if counts is not None:
                         store.scope_counts.clear()

@@ -13,6 +13,7 @@ from typing import Any
 from dataflow.dtypes import as_dtype
 from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
 from dataflow.layers.base import Layer
 from dataflow.ops import array
 from dataflow.ops.activation import relu
@@ -24,6 +25,7 @@ from dataflow.ops.initializers import (
     zeros_initializer,
 )
 from dataflow.ops.math import matmul, sigmoid, tanh
+from dataflow.ops.static_value import static_value
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.shapes import TensorShape
 
@@ -58,9 +60,21 @@ def zeros_of_size(size: Any, batch_size: Any, dtype: Any) -> Any:
 class RNNCell(Layer):
     """The base of cells; subclasses define ``state_size``, ``output_size`` and ``call``."""
 
+    #: Whether inputs and states must be floating-point or complex numbers.
+    _only_floating = False
+
     def __call__(
         self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
+        if self._only_floating:
+            for part in nest.flatten([inputs, state]):
+                dtype = getattr(part, "dtype", None)
+                if dtype is not None and not (
+                    as_dtype(dtype).is_floating or as_dtype(dtype).is_complex
+                ):
+                    raise ValueError(
+                        f"RNN cell only supports floating point inputs, but saw dtype: {dtype.name}"
+                    )
         if scope is not None:
             with variable_scope(scope) as captured:
                 return Layer.__call__(self, inputs, state, *args, scope=captured, **kwargs)
@@ -99,15 +113,37 @@ class RNNCell(Layer):
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
     ) -> Any:
-        """`zero_state` for the batch size and dtype of ``inputs``."""
+        """`zero_state` for the batch size and dtype of ``inputs``, or for those given.
+
+        Raises `ValueError` where both are given and differ, or none is.
+        """
         if inputs is not None:
-            batch_size = array.shape(inputs)[0]
+            found = inputs.shape[0].value
+            given = static_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
+            if batch_size is not None and found != given:
+                raise ValueError(
+                    "batch size from input tensor is different from the input param. Input tensor "
+                    f"batch: {found}, batch_size: {batch_size}"
+                )
+            if dtype is not None and inputs.dtype.base_dtype is not as_dtype(dtype):
+                raise ValueError(
+                    "dtype from input tensor is different from the input param. Input tensor dtype: "
+                    f"{inputs.dtype.name}, dtype: {as_dtype(dtype).name}"
+                )
+            batch_size = array.shape(inputs)[0] if found is None else found
             dtype = inputs.dtype.base_dtype
+        if batch_size is None or dtype is None:
+            raise ValueError(
+                "batch_size and dtype cannot be None while constructing initial state: "
+                f"batch_size={batch_size}, dtype={dtype}"
+            )
         return self.zero_state(batch_size, dtype)
 
 
 class BasicRNNCell(RNNCell):
     """``output = new state = activation(W inputs + U state + b)``."""
+
+    _only_floating = True
 
     def __init__(
         self,
@@ -153,6 +189,8 @@ def _depth(input_shape: Any) -> int:
 
 class GRUCell(RNNCell):
     """Gated recurrent unit (Cho et al. 2014)."""
+
+    _only_floating = True
 
     def __init__(
         self,
@@ -227,6 +265,8 @@ class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ("c", "h"))):
 class BasicLSTMCell(RNNCell):
     """LSTM without peepholes or projection (Zaremba et al. 2014); ``forget_bias`` is added to f."""
 
+    _only_floating = True
+
     def __init__(
         self,
         num_units: int,
@@ -273,6 +313,8 @@ class BasicLSTMCell(RNNCell):
 
 class LSTMCell(RNNCell):
     """LSTM with peepholes (Gers and Schmidhuber 2000), clipping and projection (Sak et al. 2014)."""
+
+    _only_floating = True
 
     def __init__(
         self,
@@ -458,6 +500,12 @@ class DropoutWrapper(_Wrapper):
         if variational_recurrent:
             if dtype is None:
                 raise ValueError("When variational_recurrent=True, dtype must be provided")
+            drops_inputs = not isinstance(input_keep_prob, (int, float)) or input_keep_prob < 1
+            if drops_inputs and input_size is None:
+                raise ValueError(
+                    "When variational_recurrent=True and input_keep_prob < 1.0 or is unknown, "
+                    "input_size must be provided"
+                )
             self._noise_dtype = as_dtype(dtype)
 
     def _seed_of(self, salt: str) -> int | None:
@@ -551,6 +599,11 @@ class MultiRNNCell(RNNCell):
             warnings.warn(
                 "At least two cells provided to MultiRNNCell are the same object and will share weights.",
                 stacklevel=2,
+            )
+        if not state_is_tuple and any(nest.is_nested(c.state_size) for c in cells):
+            raise ValueError(
+                "Some cells return tuples of states, but the flag state_is_tuple is not set. State "
+                f"sizes are: {[c.state_size for c in cells]}"
             )
         self._cells = list(cells)
         self._state_is_tuple = state_is_tuple

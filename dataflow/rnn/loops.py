@@ -9,12 +9,14 @@ from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.layers.base import Layer
 from dataflow.ops import array
 from dataflow.ops.math import cast, less, logical_not, logical_or, reduce_all
 from dataflow.ops.sequences import range_
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.ops.while_loop import while_loop
+from dataflow.rnn.cells import zeros_of_size
 
 
 def _swap(x: Any) -> Any:
@@ -33,7 +35,33 @@ def _initial_state(cell: Any, initial_state: Any, dtype: Any, batch_size: Any) -
         )
     if dtype is None:
         raise ValueError("If there is no initial_state, you must give a dtype.")
-    return cell.zero_state(batch_size, dtype)
+    if not _is_keras_cell(cell):
+        return cell.zero_state(batch_size, dtype)
+    if hasattr(cell, "get_initial_state"):
+        return cell.get_initial_state(inputs=None, batch_size=batch_size, dtype=dtype)
+    return zeros_of_size(cell.state_size, batch_size, dtype)
+
+
+def _is_keras_cell(cell: Any) -> bool:
+    """Whether ``cell`` is one of `tf.keras`: a layer whose states are a list."""
+    return isinstance(cell, Layer) and not hasattr(cell, "zero_state")
+
+
+def _build_keras_cell(cell: Any, input_shape: Any) -> None:
+    """Makes the variables of a cell of `tf.keras` before a loop: their initializers are outside of it."""
+    if _is_keras_cell(cell) and not cell.built:
+        with default_graph().name_scope(cell.name):
+            cell.build(input_shape)
+        cell.built = True
+
+
+def _step(cell: Any, inputs: Any, state: Any) -> tuple[Any, Any]:
+    """The output and the new state, in the structure of ``state``, of a cell of either kind."""
+    if not _is_keras_cell(cell):
+        return cell(inputs, state)  # type: ignore[no-any-return]
+    output, new_state = cell(inputs, state if nest.is_nested(state) else [state])
+    flat = nest.flatten(new_state)
+    return output, nest.pack_like(state, flat) if nest.is_nested(state) else flat[0]
 
 
 def _lengths(sequence_length: Any) -> Tensor:
@@ -70,7 +98,7 @@ def dynamic_rnn(
 
     ``inputs`` [batch, time, ...] (or [time, batch, ...] with ``time_major``), or a nesting. Returns
     (outputs [batch, time, output size], last state). Past a sequence's length, outputs are 0 and
-    the state stays.
+    the state stays. A cell may be one of `tf.keras`.
     """
     _check_cell(cell)
     with variable_scope(scope or "rnn"):
@@ -83,6 +111,7 @@ def dynamic_rnn(
         if sequence_length is not None:
             sequence_length = array.identity(_lengths(sequence_length), name="sequence_length")
         state = _initial_state(cell, initial_state, dtype, batch)
+        _build_keras_cell(cell, first.shape[1:])
         outputs, last = _loop(
             cell, inputs, flat, state, sequence_length, parallel_iterations, swap_memory, dtype
         )
@@ -132,7 +161,7 @@ def _loop(
             piece = source.read(time)
             piece.set_shape(shape[1:])
             pieces.append(piece)
-        output, new_state = cell(nest.pack_like(structure, pieces), state)
+        output, new_state = _step(cell, nest.pack_like(structure, pieces), state)
         nest.assert_same_structure(state, new_state, check_types=False)
         flat_output = nest.flatten(output)
         if sequence_length is not None:
@@ -252,7 +281,7 @@ def static_rnn(
         for time, step in enumerate(inputs):
             if time > 0:
                 var_scope.reuse_variables()
-            output, new_state = cell(step, state)
+            output, new_state = _step(cell, step, state)
             if sequence_length is not None:
                 active = less(time, sequence_length)
                 output = nest.map_structure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,11 @@ class FetchPlan:
 
             def rebuild_mapping(values: list[Any]) -> Any:
                 pairs = [(k, p(values)) for k, p in zip(keys, parts, strict=True)]
-                return dict(pairs) if kind is dict else kind(pairs)
+                if kind is dict:
+                    return dict(pairs)
+                if isinstance(fetch, defaultdict):
+                    return defaultdict(fetch.default_factory, pairs)
+                return kind(pairs)
 
             return rebuild_mapping
         for base, expand in _expanders:

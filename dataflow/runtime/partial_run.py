@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dataflow.errors import InvalidArgumentError
 from dataflow.graph.tensor import Tensor
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan
@@ -31,12 +32,18 @@ class PartialRun:
         elements: list[Any] = [*wanted.tensors, *wanted.operations]
         for element in elements:
             if element not in self._fetchable.tensors and element not in self._fetchable.operations:
-                raise ValueError(f"{element.name!r} was not given to partial_run_setup as a fetch.")
+                raise InvalidArgumentError(
+                    None, None, f"{element.name!r} was not given to partial_run_setup as a fetch."
+                )
         for tensor, value in flatten_feeds(session.graph, feed_dict).items():
             if tensor not in self._feedable:
-                raise ValueError(f"{tensor.name!r} was not given to partial_run_setup as a feed.")
+                raise InvalidArgumentError(
+                    None, None, f"{tensor.name!r} was not given to partial_run_setup as a feed."
+                )
             if tensor in self._known:
-                raise ValueError(f"{tensor.name!r} was fed already in this partial run.")
+                raise InvalidArgumentError(
+                    None, None, f"{tensor.name!r} was fed already in this partial run."
+                )
             self._known[tensor] = value
         # All intermediate values are kept, so that no node runs twice.
         plan = Plan(session, wanted, list(self._known))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dataflow.device_spec import merge_names
 from dataflow.runtime.config import RunOptions
 from dataflow.runtime.waiting import within
 
@@ -23,10 +24,14 @@ def run_with_options(
 ) -> Any:
     """As `Session.run`; fills ``run_metadata`` with step statistics when tracing is on.
 
+    With ``output_partition_graphs``, also with the graph of the nodes that run on each device.
+
     Raises `DeadlineExceededError` when ``timeout_in_ms`` passes while an op is blocked.
     """
     level = getattr(options, "trace_level", 0) if options is not None else 0
     timeout_ms = getattr(options, "timeout_in_ms", 0) if options is not None else 0
+    if run_metadata is not None and getattr(options, "output_partition_graphs", False):
+        add_partition_graphs(run_metadata, session, fetches, feed_dict)
     if level == RunOptions.NO_TRACE and timeout_ms:
         return _with_timeout(session, fetches, feed_dict, timeout_ms)
     if level == RunOptions.NO_TRACE or run_metadata is None:
@@ -37,6 +42,27 @@ def run_with_options(
     trace = record(session, fetches, feed_dict, values="sizes")
     fill_metadata(run_metadata, trace, started)
     return trace.result
+
+
+def add_partition_graphs(
+    run_metadata: Any, session: BaseSession, fetches: Any, feed_dict: Mapping[Any, Any] | None
+) -> None:
+    """Adds a ``GraphDef`` for each device: the nodes that a run needs, with the device's whole name.
+
+    Edges between devices are those of the graph: there are no nodes for the copies.
+    """
+    from dataflow.graph.serialize import PRODUCER, write_node
+
+    plan, _ = session.plan_for(fetches, feed_dict)
+    graphs: dict[str, Any] = {}
+    for op in plan.ops:
+        device = merge_names("/job:localhost/replica:0/task:0/device:CPU:0", op.device)
+        if device not in graphs:
+            graphs[device] = run_metadata.partition_graphs.add()
+            graphs[device].versions.producer = PRODUCER
+        node = graphs[device].node.add()
+        write_node(node, op, False)
+        node.device = device
 
 
 def _with_timeout(

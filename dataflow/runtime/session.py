@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -493,7 +494,12 @@ class Session(BaseSession):
 
 
 class InteractiveSession(BaseSession):
-    """A session that is the default from its creation until it is closed, for notebooks."""
+    """A session that is the default from its creation until it is closed, for notebooks.
+
+    Warns where another one is open.
+    """
+
+    _num_open = 0
 
     def __init__(
         self,
@@ -502,6 +508,14 @@ class InteractiveSession(BaseSession):
         config: ConfigProto | None = None,
     ) -> None:
         super().__init__(target, graph, config)
+        if InteractiveSession._num_open:
+            warnings.warn(
+                "An interactive session is already active. This can cause out-of-memory errors in some "
+                "cases. You must explicitly call `InteractiveSession.close()` to release resources held "
+                "by the other session(s).",
+                stacklevel=2,
+            )
+        InteractiveSession._num_open += 1
         self._explicit_graph = graph
         if graph is not None:
             push_graph(graph)
@@ -510,6 +524,7 @@ class InteractiveSession(BaseSession):
     def close(self) -> None:
         """Closes the session and stops it from being the default."""
         if not self._closed:
+            InteractiveSession._num_open -= 1
             pop_session(self)
             if self._explicit_graph is not None:
                 pop_graph(self._explicit_graph)

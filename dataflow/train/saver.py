@@ -164,13 +164,13 @@ class Saver:
     def set_last_checkpoints(self, last_checkpoints: list[str]) -> None:
         """Takes over a list of checkpoints, oldest first."""
         if not isinstance(last_checkpoints, list):
-            raise TypeError(f"last_checkpoints must be a list: {last_checkpoints!r}")
+            raise AssertionError(f"last_checkpoints must be a list: {last_checkpoints!r}")
         self._last_checkpoints = [(path, time.time()) for path in last_checkpoints]
 
     def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Any) -> None:
         """Takes over a list of (checkpoint, time in seconds), oldest first."""
         if not isinstance(last_checkpoints_with_time, list):
-            raise TypeError(
+            raise AssertionError(
                 f"last_checkpoints_with_time must be a list: {last_checkpoints_with_time!r}"
             )
         self._last_checkpoints = last_checkpoints_with_time

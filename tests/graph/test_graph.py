@@ -317,7 +317,7 @@ def _in_a_thread(function):
     thread.join()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # tf.device's
 def test_scopes_left_in_the_wrong_order_are_errors():
     """As in TensorFlow: what the outer block restores would be undone by the inner one."""
     found = []
@@ -358,3 +358,23 @@ def test_sessions_left_in_the_wrong_order_are_errors():
     _in_a_thread(here)
     assert found[0].startswith("Nesting violated for default stack")
     assert found[1:] == [True]
+
+
+def test_a_scope_that_was_left_too_early_can_be_left_in_its_turn():
+    with tf.Graph().as_default(), tf.variable_scope("a"):
+        inner = tf.variable_scope("b")
+        inner.__enter__()
+        with tf.variable_scope("c"):
+            with pytest.raises(RuntimeError, match="Improper nesting of variable_scope"):
+                inner.__exit__(None, None, None)
+            assert tf.get_variable_scope().name == "a/b/c"
+        inner.__exit__(None, None, None)
+        assert tf.get_variable_scope().name == "a"
+    with pytest.raises(TypeError, match="auxiliary_name_scope must be `True` or `False`"):
+        tf.variable_scope("a", auxiliary_name_scope="no")
+    with (
+        tf.Graph().as_default(),
+        tf.variable_scope("a", custom_getter=3),
+        pytest.raises(ValueError, match="custom_getter which is not callable: 3"),
+    ):
+        tf.get_variable("v", [1])

@@ -219,3 +219,47 @@ def test_lengths_are_a_vector() -> None:
             tf.nn.static_rnn(cell, [tf.ones([2, 3])], sequence_length=4, dtype=tf.float32)
         with pytest.raises(ValueError, match="must be a vector of length batch_size"):
             tf.nn.dynamic_rnn(cell, tf.ones([2, 3, 4]), sequence_length=4, dtype=tf.float32)
+
+
+def test_cells_of_keras_in_the_loops() -> None:
+    ones = tf.keras.initializers.Ones()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None, 3, 2])
+        cell = tf.keras.layers.SimpleRNNCell(
+            4, activation=None, kernel_initializer=ones, recurrent_initializer="zeros"
+        )
+        outputs, state = tf.nn.dynamic_rnn(cell, x, sequence_length=[2], dtype=tf.float32)
+        steps, _ = tf.nn.static_rnn(cell, tf.unstack(x, axis=1), dtype=tf.float32)
+        assert outputs.shape.as_list() == [None, 3, 4]
+        assert len(cell.weights) == 3  # made once, outside of the loop
+        stack = tf.keras.layers.StackedRNNCells([tf.keras.layers.LSTMCell(n) for n in (3, 5)])
+        last, states = tf.nn.dynamic_rnn(stack, x, dtype=tf.float32)
+        assert last.shape.as_list() == [None, 3, 5]
+        assert [s.shape.as_list() for s in states[1]] == [[None, 5], [None, 5]]
+        sess.run(tf.global_variables_initializer())
+        found, kept, by_step = sess.run([outputs, state, steps], {x: [[[1, 2], [3, 4], [5, 6]]]})
+    assert found[0, :, 0].tolist() == [3.0, 7.0, 0.0]
+    assert kept[0].tolist() == [7.0] * 4
+    assert [s[0, 0] for s in by_step] == [3.0, 7.0, 11.0]
+
+
+def test_what_cells_refuse() -> None:
+    cells = tf.nn.rnn_cell
+    x = tf.placeholder(tf.float32, [None, 2])
+    whole = tf.zeros([1, 2], tf.int32)
+    for made in (cells.BasicRNNCell, cells.GRUCell, cells.BasicLSTMCell, cells.LSTMCell):
+        with pytest.raises(ValueError, match="only supports floating point inputs.*int32"):
+            made(2)(whole, tf.zeros([1, 2]))
+    cell = cells.BasicRNNCell(5)
+    with pytest.raises(ValueError, match="cannot be None while constructing initial state"):
+        cell.get_initial_state()
+    for batch in (50, tf.constant(50)):
+        with pytest.raises(ValueError, match="batch size from input tensor is different"):
+            cell.get_initial_state(x, batch)
+    with pytest.raises(ValueError, match="dtype from input tensor is different.*int16"):
+        cell.get_initial_state(x, dtype=tf.int16)
+    assert cell.get_initial_state(tf.zeros([3, 2])).shape.as_list() == [3, 5]
+    with pytest.raises(ValueError, match="state_is_tuple is not set"):
+        cells.MultiRNNCell([cells.LSTMCell(2)], state_is_tuple=False)
+    with pytest.raises(ValueError, match="input_size must be provided"):
+        cells.DropoutWrapper(cell, 0.5, variational_recurrent=True, dtype=tf.float32)

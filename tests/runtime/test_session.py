@@ -440,3 +440,60 @@ def test_options_that_old_programs_set() -> None:
 def test_a_target_of_another_kind_is_not_found(target: str) -> None:
     with pytest.raises(tf.errors.NotFoundError, match=r"No session factory.*grpc://host:port"):
         tf.Session(target)
+
+
+def test_what_partial_runs_refuse() -> None:
+    a, b, c = (tf.placeholder(tf.float32, []) for _ in range(3))
+    first = a + b
+    with tf.Session() as s:
+        handle = s.partial_run_setup([first], [a, b])
+        for fetches, feeds, message in (
+            (first * 1.0, {a: 1.0, b: 2.0}, "as a fetch"),
+            (first, {c: 1.0}, "as a feed"),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                s.partial_run(handle, fetches, feeds)
+        s.partial_run(handle, first, {a: 1.0, b: 2.0})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="was fed already"):
+            s.partial_run(handle, first, {a: 1.0})
+
+
+def test_graphs_of_the_devices() -> None:
+    with tf.Graph().as_default():
+        a = tf.constant(1.0, name="a")
+        with tf.device("/cpu:0"):
+            b = tf.add(a, 1.0, name="b")
+        tf.constant(2.0, name="unneeded")
+        metadata = tf.RunMetadata()
+        with tf.Session() as s:
+            s.run(b, options=tf.RunOptions(output_partition_graphs=True), run_metadata=metadata)
+    (graph,) = metadata.partition_graphs
+    assert sorted(n.name for n in graph.node) == ["a", "b", "b/y"]
+    assert {n.device for n in graph.node} == {"/job:localhost/replica:0/task:0/device:CPU:0"}
+
+
+def test_fetched_dicts_keep_their_class() -> None:
+    import collections
+
+    a = tf.constant(1)
+    with tf.Session() as s:
+        made = s.run(collections.defaultdict(list, {"a": a}))
+        assert (type(made), made) == (collections.defaultdict, {"a": 1})
+        assert made["missing"] == []
+
+
+def test_a_second_interactive_session_warns() -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tf.InteractiveSession().close()
+        first = tf.InteractiveSession()
+    with pytest.warns(UserWarning, match="interactive session is already active"):
+        second = tf.InteractiveSession()
+    second.close()
+    second.close()  # once is enough
+    first.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tf.InteractiveSession().close()

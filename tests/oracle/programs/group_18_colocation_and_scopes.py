@@ -60,3 +60,22 @@ def twice():
 
 
 result["session twice"] = error_of(twice)
+
+with tf.Graph().as_default(), tf.variable_scope("aa"):
+    inner = tf.variable_scope("bb")
+    inner.__enter__()
+    with tf.variable_scope("cc"):
+        result["left_early"] = error_of(lambda: inner.__exit__(None, None, None))
+    result["left_in_turn"] = error_of(lambda: inner.__exit__(None, None, None))
+    result["scope_after"] = tf.get_variable_scope().name
+result["name_scope_flag"] = error_of(
+    lambda: tf.variable_scope("s", auxiliary_name_scope="invalid").__enter__()
+)
+
+
+def with_getter():
+    with tf.Graph().as_default(), tf.variable_scope("s", custom_getter=3):
+        tf.get_variable("v", [1])
+
+
+result["no_getter"] = error_of(with_getter)

@@ -142,3 +142,50 @@ result["float_lengths"] = error_of(
         cells.GRUCell(2, name="f"), x, sequence_length=tf.constant([1.0, 2.0]), dtype=tf.float32
     )
 )
+
+# cells of Keras in the loops, what cells refuse, and the states that they begin with
+x = tf.placeholder(tf.float32, [None, 3, 2], name="for_keras")
+sequences = np.arange(12.0).reshape(2, 3, 2) / 10
+ones = tf.keras.initializers.Constant(0.1)
+keras_cells = {
+    "simple": tf.keras.layers.SimpleRNNCell(4, kernel_initializer=ones, recurrent_initializer=ones),
+    "lstm": tf.keras.layers.LSTMCell(4, kernel_initializer=ones, recurrent_initializer=ones),
+}
+for name, cell in keras_cells.items():
+    outputs, state = tf.nn.dynamic_rnn(cell, x, sequence_length=[2, 3], dtype=tf.float32)
+    steps, _ = tf.nn.static_rnn(cell, tf.unstack(x, axis=1), dtype=tf.float32)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        values = sess.run([outputs, state, steps], {x: sequences})
+    result[f"keras_{name}"] = [np.asarray(v) for v in tf.nest.flatten(values)]
+    result[f"keras_{name}_shapes"] = [shape_of(outputs), len(cell.weights), len(steps)]
+stack = tf.keras.layers.StackedRNNCells([tf.keras.layers.LSTMCell(3), tf.keras.layers.LSTMCell(4)])
+outputs, state = tf.nn.dynamic_rnn(stack, x, dtype=tf.float32)
+result["keras_stack"] = [shape_of(outputs), len(state)]
+tall = tf.nn.rnn_cell
+numbers = tf.placeholder(tf.int32, [3, 4, 5])
+for made in (tall.BasicRNNCell, tall.GRUCell, tall.BasicLSTMCell, tall.LSTMCell):
+    result[f"integers {made.__name__}"] = error_of(
+        lambda: tf.nn.dynamic_rnn(made(2, dtype=tf.int32), numbers, dtype=tf.int32)
+    )
+cell = tall.BasicRNNCell(5)
+result["states"] = [
+    error_of(lambda: cell.get_initial_state(None, None, None)),
+    error_of(lambda: cell.get_initial_state(x, 50, None)),
+    error_of(lambda: cell.get_initial_state(x, tf.constant(50), None)),
+    error_of(lambda: cell.get_initial_state(x, None, tf.int16)),
+    shape_of(cell.get_initial_state(x, None, None)),
+    shape_of(cell.get_initial_state(None, tf.shape(x)[0], tf.float32)),
+]
+wrapped = tall.GRUCell(2)
+result["wrappers"] = [
+    error_of(lambda: tall.MultiRNNCell([tall.LSTMCell(2)], state_is_tuple=False)),
+    error_of(
+        lambda: tall.DropoutWrapper(wrapped, 0.5, variational_recurrent=True, dtype=tf.float32)
+    ),
+    error_of(
+        lambda: tall.DropoutWrapper(
+            wrapped, 0.5, variational_recurrent=True, dtype=tf.float32, input_size=3
+        )
+    ),
+]

@@ -39,3 +39,33 @@ with tf.Graph().as_default():
 closed = tf.Session()
 closed.close()
 result["closed"] = error_of(lambda: closed.run(total, {a: 1.0, b: 2.0}))
+
+import collections
+import warnings
+
+with tf.Graph().as_default(), tf.Session() as sess:
+    a = tf.constant(1.0)
+    made = sess.run(collections.defaultdict(list, {"a": a}))
+    result["defaultdict"] = [type(made).__name__, dict(made), made["missing"]]
+    fed, other, more = (tf.placeholder(tf.float32, []) for _ in range(3))
+    first = fed + other
+    second = first * more
+
+    def partial(*fetches_and_feeds):
+        handle = sess.partial_run_setup([first, second], [fed, other, more])
+        for fetches, feeds in fetches_and_feeds:
+            sess.partial_run(handle, fetches, feeds)
+
+    start = (first, {fed: 1.0, other: 2.0})
+    result["partial_twice"] = error_of(lambda: partial(start, start))
+    metadata = tf.RunMetadata()
+    sess.run(a + 1.0, options=tf.RunOptions(output_partition_graphs=True), run_metadata=metadata)
+    result["partitions"] = len(metadata.partition_graphs)
+    result["group_of_text"] = error_of(lambda: tf.group("a"))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    one = tf.InteractiveSession()
+    two = tf.InteractiveSession()
+result["interactive"] = [str(w.message)[:40] for w in caught if "active" in str(w.message)]
+two.close()
+one.close()
