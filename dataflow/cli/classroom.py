@@ -63,7 +63,7 @@ def _lessons(folder: str | None) -> Path:
 
 def _words(error: Exception, host: str, port: int) -> str:
     if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-        return f"cannot listen on {host}, port {port}: {error.strerror}; choose another with --port"
+        return f"cannot listen on {host}, port {port}: {error.strerror}; choose another --port or --host"
     return str(error)
 
 

@@ -6,6 +6,7 @@ import hashlib
 import secrets
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,14 +41,27 @@ class Membership:
 
     def asked(self, name: str) -> None:
         """A question was made in this kernel, or asked again."""
-        if not self.is_teacher:
-            for attempt in attempts.earlier(name):
-                self.answered(name, attempt)
-        elif (asked := attempts.asked_in(name, answer=True)) is not None:
-            self._put("/api/questions", {"task": name, **asked}, uid_of(name, asked, 0))
+        self._beside_the_lesson(self._tell_question, name)
 
     def answered(self, name: str, attempt: attempts.Attempt) -> None:
         """An attempt was made."""
+        self._beside_the_lesson(self._tell_answer, name, attempt)
+
+    def _beside_the_lesson(self, tell: Callable[..., None], *what: Any) -> None:
+        """Whatever goes wrong in telling the class, the lesson goes on."""
+        try:
+            tell(*what)
+        except Exception as e:
+            self._outbox.said = f"{what[0]} was not sent: {type(e).__name__}: {e}"
+
+    def _tell_question(self, name: str) -> None:
+        if not self.is_teacher:
+            for attempt in attempts.earlier(name):
+                self._tell_answer(name, attempt)
+        elif (asked := attempts.asked_in(name, answer=True)) is not None:
+            self._put("/api/questions", {"task": name, **asked}, uid_of(name, asked, 0))
+
+    def _tell_answer(self, name: str, attempt: attempts.Attempt) -> None:
         if self.is_teacher or name.startswith("question."):
             return  # a question without a name is not of a lesson
         asked = attempts.asked_in(name) or {"question": None, "told": None}
@@ -112,7 +126,7 @@ class Membership:
         parts = [head, f"{box.num_waiting} waiting"]
         if box.num_dropped:
             parts.append(f"{box.num_dropped} of the oldest not sent (the notebook has them)")
-        return ", ".join(parts) + "." + (f" The server said: {box.said}" if box.said else "")
+        return ", ".join(parts) + "." + (f" Last problem: {box.said}" if box.said else "")
 
 
 def _sent_of(attempt: attempts.Attempt) -> attempts.Attempt:

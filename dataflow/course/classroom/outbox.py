@@ -21,6 +21,7 @@ MAX_WAITING = 1_000
 _AT_ONCE = 50
 _AT_ONCE_BYTES = 400_000
 _LONGEST_SECONDS = 30.0
+_REJOIN_SECONDS = 2.0
 
 
 class Request(NamedTuple):
@@ -74,7 +75,7 @@ class Outbox:
 
     def put(self, path: str, message: Any, uid: str, settle: Any = None) -> bool:
         """Queues something, unless it was queued before; of too much the oldest goes."""
-        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        body = message if isinstance(message, bytes) else json.dumps(message, default=str).encode()
         with self._lock:
             if uid in self._known or self.state == "refused":
                 return False
@@ -141,17 +142,22 @@ class Outbox:
                 self._heard_of_joining(reply)
             elif reply.status == 401:
                 self._heard_of_no_token(reply)
-            elif reply.status == 413 and len(self._sending) > 1:
+                return _REJOIN_SECONDS
+            elif reply.status in (400, 413) and len(self._sending) > 1:
+                # One of them spoils it, or they are too long together.
                 self._at_once = max(1, len(self._sending) // 2)
             else:
+                self._at_once = min(_AT_ONCE, 2 * self._at_once)
                 self._settle(reply)
         return 0.0
 
     def _heard_of_joining(self, reply: Reply) -> None:
-        if reply.status == 200:
-            self.state, self.name = "joined", str(reply.told.get("name", self.name))
-        else:
+        if reply.status != 200:
             self._refused(reply)
+        elif "learner" not in reply.told:
+            self._refused(Reply(200, {"message": "What answers there is no class."}))
+        else:
+            self.state, self.name = "joined", str(reply.told.get("name", self.name))
 
     def _heard_of_no_token(self, reply: Reply) -> None:
         """The class was begun anew: join again; a teacher's token cannot be had again."""

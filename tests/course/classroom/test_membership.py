@@ -142,6 +142,19 @@ def test_a_server_that_is_gone_stops_no_lesson_and_gets_all_when_it_is_back(tmp_
         again.stop()
 
 
+def test_what_cannot_be_sent_does_not_stop_the_lesson(room: InThread) -> None:
+    def fails(answer: bool) -> dict[str, Any]:
+        raise RuntimeError("a graph that is gone")
+
+    member = dataflow.course.join(room.address, room.code)
+    attempts.introduce("lesson01.q3", fails)
+    attempts.add("lesson01.q3", {"right": True, "words": "Right.", "given": ["()"]})
+    assert "lesson01.q3 was not sent: RuntimeError: a graph that is gone" in repr(member)
+    attempts.add("lesson01.ex1", {"right": True, "words": "Right.", "given": {1, 2}})
+    member.wait(30)
+    assert [a.task for a in room.ask("answers")] == ["lesson01.ex1"]
+
+
 def test_the_teachers_kernel_sends_questions_with_their_answers(room: InThread) -> None:
     member = dataflow.course.join(room.address, room.teacher)
     pruned().answer(["a"])

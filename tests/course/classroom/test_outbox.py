@@ -89,11 +89,12 @@ def test_too_many_messages_wait_as_long_as_the_server_says() -> None:
     assert uids(box) == ["a"]
 
 
-def test_a_message_that_is_too_long_is_cut_in_two() -> None:
+@pytest.mark.parametrize("status", [400, 413])
+def test_a_message_that_is_too_long_or_spoiled_is_cut_in_two(status: int) -> None:
     box = joined()
     put(box, *"abcd")
     assert len(uids(box)) == 4
-    box.heard(Reply(413, {}))
+    box.heard(Reply(status, {}))
     assert len(uids(box)) == 2
     box.heard(accepted("a", "b"))
     assert uids(box) == ["c", "d"]
@@ -103,7 +104,7 @@ def test_a_class_that_began_anew_is_joined_again() -> None:
     box = joined()
     put(box, "a")
     uids(box)
-    box.heard(Reply(401, {"message": "This token is nobody's."}))
+    assert box.heard(Reply(401, {"message": "This token is nobody's."})) > 0, "no endless loop"
     request = box.next_request()
     assert request is not None
     assert request.path == "/api/join"
@@ -120,6 +121,13 @@ def test_a_wrong_code_ends_it(teacher: bool, status: int) -> None:
     assert (box.state, box.said, box.num_waiting) == ("refused", "This is not the code.", 0)
     put(box, "b")
     assert box.next_request() is None
+
+
+def test_something_else_that_answers_is_no_class() -> None:
+    box = Outbox("KMT4RX", "k" * 32, "")
+    box.next_request()
+    box.heard(Reply(200, {}))
+    assert (box.state, box.said) == ("refused", "What answers there is no class.")
 
 
 def test_the_queue_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -362,7 +362,7 @@ def test_a_port_that_is_taken_and_a_damaged_file_are_said(
     options = ["class", "--no-browser", "--lessons", folder]
     assert main([*options, "--port", str(running.port), "--data", str(tmp_path / "other")]) == 2
     running.stop()
-    assert "choose another with --port" in capsys.readouterr().err
+    assert "choose another --port or --host" in capsys.readouterr().err
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "class.sqlite").write_bytes(b"nothing" * 200)
     assert main([*options, "--port", "0", "--data", str(tmp_path / "bad")]) == 2
