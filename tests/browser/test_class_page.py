@@ -113,6 +113,8 @@ def test_bars_names_and_the_answer(projector: Page, room: Process) -> None:
     assert page.title() == "dataflow: the class"
     page.get_by_role("button", name="Exercise 1").click()
     page.get_by_text("Nobody has answered yet.").wait_for()
+    assert "Then <b>check</b>." in page.inner_text("#text")
+    shot(page, "exercise")
     assert (
         page.get_by_role("button", name="Show the answer").get_attribute("aria-pressed") == "false"
     )

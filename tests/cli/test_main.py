@@ -10,7 +10,7 @@ from dataflow.cli import main
 def test_without_a_command_it_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     said = capsys.readouterr().out
-    for command in ("lab", "doctor", "course"):
+    for command in ("lab", "doctor", "course", "class"):
         assert f"\n    {command} " in said
 
 

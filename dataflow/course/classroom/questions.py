@@ -197,10 +197,12 @@ class Literal:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The lessons of a class: their cards, and the questions that their cells spell out, by task."""
+    """The lessons of a class: their cards, and by task the questions that their cells spell out and what
+    stands before an exercise."""
 
     cards: list[LessonCard] = field(default_factory=list)
     literals: Mapping[str, Literal] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tasks(self) -> dict[str, LessonCard]:
@@ -221,19 +223,46 @@ def read_catalog(folder: Path) -> Catalog:
         raise NotADirectoryError(f"no such folder of lessons: {folder}")
     cards = [card for card in read_lessons(folder) if card.tasks]
     literals: dict[str, Literal] = {}
+    prompts: dict[str, str] = {}
     for card in cards:
-        for name, literal in _literals(read_notebook(folder / card.file)):
-            literals[name] = literal
-    return Catalog(cards, literals)
+        notebook = read_notebook(folder / card.file)
+        literals |= _literals(notebook)
+        prompts |= _prompts(notebook, card.tasks)
+    return Catalog(cards, literals, prompts)
+
+
+def _source(cell: Any) -> str:
+    source = cell.get("source", "") if isinstance(cell, Mapping) else ""
+    return "".join(map(str, source)) if isinstance(source, list) else str(source)
+
+
+def _prompts(notebook: Mapping[str, Any], tasks: list[str]) -> Iterator[tuple[str, str]]:
+    """Of each exercise the words before its cells, without Markdown's marks."""
+    words = ""
+    for cell in notebook["cells"]:
+        kind = cell.get("cell_type") if isinstance(cell, Mapping) else None
+        if kind == "markdown":
+            words = _source(cell)
+        elif kind == "code":
+            source = _source(cell)
+            for task in tasks:
+                if words and f"check.{task}(" in source:
+                    text = re.sub(
+                        r"\*\*|`|^#+ |(?<![\w`])\*(?=\S)|(?<=[\w.!?])\*(?![\w`])",
+                        "",
+                        words,
+                        flags=re.M,
+                    )
+                    paragraphs = (" ".join(part.split()) for part in text.split("\n\n"))
+                    yield task, plain("\n".join(paragraphs), _MAX_TEXT)
 
 
 def _literals(notebook: Mapping[str, Any]) -> Iterator[tuple[str, Literal]]:
     for cell in notebook["cells"]:
         if not isinstance(cell, Mapping) or cell.get("cell_type") != "code":
             continue
-        source = cell.get("source", "")
         try:
-            tree = ast.parse("".join(source) if isinstance(source, list) else str(source))
+            tree = ast.parse(_source(cell))
         except (SyntaxError, ValueError):
             continue  # magics, or what a learner left open
         for node in ast.walk(tree):

@@ -71,6 +71,7 @@ class Classroom:
         answers = store.answers(task)
         seen |= summarize(question, digest, answers, learners, which=which, names=names)
         seen |= {"question": _shown(question), "digest": digest}
+        seen["prompt"] = self.catalog.prompts.get(task, "")
         if shows_answer:
             seen["reveal"] = reveal(question, literal, told, answers)
         return seen

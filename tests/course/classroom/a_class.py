@@ -22,6 +22,8 @@ CELLS = [
     'predict.choice("What is 2 + 3?", ["five", "six", "<b>0</b>"], answer=0, name="lesson01.q1")',
     'predict.pruned(c, name="lesson01.q2")',
     'predict.choice("Which?", shapes(), answer=found, name="lesson01.q3")',
+    "**1.** *An open task.* Give `x` a `*` and\n2 * 3.\n\nThen <b>check</b>.",
+    "x = ...",
     "check.lesson01.ex1(x)",
 ]
 Q1 = {
@@ -59,8 +61,13 @@ def lessons(folder: Path) -> Path:
     """A folder with the small lesson."""
     folder.mkdir(exist_ok=True)
     cells = [
-        {"cell_type": "code" if i else "markdown", "source": source, "outputs": [], "metadata": {}}
-        for i, source in enumerate(CELLS)
+        {
+            "cell_type": "markdown" if source.startswith(("#", "**")) else "code",
+            "source": source,
+            "outputs": [],
+            "metadata": {},
+        }
+        for source in CELLS
     ]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (folder / "01_small.ipynb").write_text(json.dumps(notebook))

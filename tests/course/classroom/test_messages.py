@@ -137,6 +137,9 @@ def test_the_catalog_reads_lessons_without_running_them(tmp_path: Path) -> None:
     assert [card.file for card in catalog.cards] == ["01_small.ipynb", "02.ipynb"]
     assert catalog.literals["lesson01.q1"].right == ["five"]
     assert set(catalog.literals) == {"lesson01.q1"}, "q3's choices are known to a run only"
+    assert catalog.prompts["lesson01.ex1"] == (
+        "1. An open task. Give x a * and 2 * 3.\nThen <b>check</b>."
+    )
     assert not (Path.cwd() / "evil").exists()
     with pytest.raises(NotADirectoryError):
         read_catalog(tmp_path / "nothing")
@@ -146,3 +149,4 @@ def test_the_courses_own_lessons_are_found() -> None:
     catalog = read_catalog(Path(__file__).resolve().parents[3] / "lessons")
     assert catalog.card_of("lesson02.q2").number == 2
     assert len(catalog.literals) > 40
+    assert catalog.prompts["lesson02.ex2"].startswith("2. An open task. useless need not")

@@ -16,13 +16,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from dataflow.cli import main
 from dataflow.course.attempts import MIME
 from dataflow.course.classroom.limits import Pace
 from dataflow.course.classroom.notebooks import read_handed_in
 from dataflow.course.classroom.refusal import Refusal
 from dataflow.course.classroom.store import Store
-from tests.course.classroom.a_class import Process, Wire, answer, key, lessons, serving
+from tests.course.classroom.a_class import Process, Wire, answer, key, serving
 
 pytestmark = pytest.mark.threads
 POST, GET = "POST", "GET"
@@ -352,22 +351,3 @@ def test_200_learners_and_a_server_that_is_killed_in_the_middle(tmp_path: Path) 
     assert len(acknowledged) == 1200
     assert len(given) == 1200, "none is lost, and none is there twice"
     store.close()
-
-
-def test_a_port_that_is_taken_and_a_damaged_file_are_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = str(lessons(tmp_path / "lessons"))
-    running = Process(tmp_path)
-    options = ["class", "--no-browser", "--lessons", folder]
-    assert main([*options, "--port", str(running.port), "--data", str(tmp_path / "other")]) == 2
-    running.stop()
-    assert "choose another --port or --host" in capsys.readouterr().err
-    (tmp_path / "bad").mkdir()
-    (tmp_path / "bad" / "class.sqlite").write_bytes(b"nothing" * 200)
-    assert main([*options, "--port", "0", "--data", str(tmp_path / "bad")]) == 2
-    assert "is not a class's file" in capsys.readouterr().err
-    assert main(["class", "--lessons", str(tmp_path / "none")]) == 2
-    assert "no such folder of lessons" in capsys.readouterr().err
-    assert main([*options, "--site", str(tmp_path)]) == 2
-    assert "make site" in capsys.readouterr().err

@@ -88,13 +88,13 @@ element("reveal").onclick = () => change({ reveal: !state.reveal });
 
 // ---- showing ---------------------------------------------------------------------------------
 
-function words(question) {
+function words(question, prompt) {
   const [first = "", ...rest] = (question?.text ?? "").split("\n");
   const code = rest.join("\n").trim();
   element("title").textContent = state.task ? first || nameOf(state.task) : "Choose a question";
   const parts = code ? [made("pre", code)] : [];
   if (state.task && !question)
-    parts.push(made("p", /\.q/.test(state.task) ? "Its words come with the first answer." : "An exercise: what its check said.", "soft"));
+    parts.push(prompt ? made("p", prompt, "prompt") : made("p", /\.q/.test(state.task) ? "Its words come with the first answer." : "An exercise: what its check said.", "soft"));
   element("text").replaceChildren(...parts);
 }
 
@@ -121,7 +121,7 @@ function show(seen) {
   problem("");
   element("joined").textContent = `${seen.joined} joined` + (seen.handed_in ? ` · ${seen.handed_in} notebooks` : "");
   showTasks(seen.counts);
-  words(seen.question);
+  words(seen.question, seen.prompt);
   element("tools").hidden = !seen.task;
   element("listed").hidden = !seen.task;
   if (!seen.task) return;
