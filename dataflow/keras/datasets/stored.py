@@ -21,7 +21,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): np.ndarray,
     **{
         # As NumPy's own pickles name them, before and after version 2.
-        (f"{core}.multiarray", name): value.__reduce__()[0]  # type: ignore[index]
+        (f"{core}.multiarray", name): value.__reduce__()[0]
         for core in ("numpy.core", "numpy._core")
         for name, value in (("_reconstruct", np.empty(0)), ("scalar", np.float64(0)))
     },
