@@ -98,7 +98,27 @@ if ! "$environment/bin/python" -m pip --version >/dev/null 2>&1; then
     "$environment/bin/python" -m ensurepip --default-pip >/dev/null
 fi
 
-echo "Installing $extra into $environment (a few minutes the first time)"
+# uv, where it can be had: it downloads and unpacks side by side, in a quarter of pip's time. It asks
+# the index that pip is told to ask. DATAFLOW_UV=0 is pip's way; so is uv's failing.
+install_with_uv() {
+    if [ "${DATAFLOW_UV:-1}" = 0 ] || [ "$extra" = binder ] || [ "$extra" = torch ]; then return 1; fi
+    uv=$(command -v uv || true)
+    if [ -z "$uv" ]; then
+        echo "1 of 2: uv, which installs the rest quickly"
+        "$environment/bin/python" -m pip install --quiet --disable-pip-version-check uv || return 1
+        uv=$environment/bin/uv
+        [ -x "$uv" ] || return 1
+    fi
+    index=${PIP_INDEX_URL:-$("$environment/bin/python" -m pip config get global.index-url 2>/dev/null || true)}
+    if [ -n "${PIP_CERT:-}" ]; then export SSL_CERT_FILE="${SSL_CERT_FILE:-$PIP_CERT}"; fi
+    echo "2 of 2: the packages of $extra (about 1 GB for the lab and the tests)"
+    "$uv" pip install --python "$environment/bin/python" ${index:+--index-url "$index"} "$@" || {
+        echo "uv could not install them all; pip tries."
+        return 1
+    }
+}
+
+echo "Installing $extra into $environment (a minute or two the first time)"
 case $extra in
     oracle)
         # 2.15 is the last TensorFlow with estimators and feature columns, and runs up to Python 3.11.
@@ -114,7 +134,8 @@ case $extra in
     binder) set -- --requirement binder/requirements.txt ;;
     *) set -- --editable ".[$extra]" ;;
 esac
-"$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+install_with_uv "$@" ||
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 case $extra in
     site | test | dev | mutate)
         # What a notebook's kernel in WebAssembly needs of the very release, pure Python all of it.

@@ -86,8 +86,19 @@ class Checkout:
         return process.returncode, output
 
     def pip_commands(self) -> list[str]:
+        """What pip installed, uv itself apart."""
         lines = self.log.read_text().splitlines() if self.log.exists() else []
-        return [line for line in lines if line.startswith("-m pip install")]
+        installed = [line for line in lines if line.startswith("-m pip install")]
+        return [line for line in installed if not line.endswith(" uv")]
+
+    def uv(self, *, status: int = 0) -> str:
+        """A PATH on which there is a uv that writes down what it is asked for."""
+        programs = self.folder / "programs"
+        programs.mkdir(exist_ok=True)
+        for name, text in (("uv", f'echo "uv $*" >>"{self.log}"; exit {status}'), ("npm", "")):
+            (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+            (programs / name).chmod(0o755)
+        return f"{programs}{os.pathsep}{os.environ['PATH']}"
 
 
 @pytest.fixture
@@ -106,6 +117,35 @@ def test_it_makes_an_environment_and_installs_the_extra_editable(fresh):
     assert command.endswith("--editable .[lab]")
     assert (fresh.folder / ".venv" / ".installed-lab").exists()
     assert not (fresh.folder / ".venv.lock").exists()
+
+
+def test_uv_installs_where_it_is_there_from_the_index_that_pip_asks(fresh):
+    python = str(fresh.python())
+    index = "https://index.invalid/simple"
+    status, output = install(fresh, PYTHON=python, PATH=fresh.uv(), PIP_INDEX_URL=index)
+    assert status == 0, output
+    assert fresh.pip_commands() == []
+    (command,) = [x for x in fresh.log.read_text().splitlines() if x.startswith("uv ")]
+    assert command == (
+        f"uv pip install --python .venv/bin/python --index-url {index} --editable .[lab]"
+    )
+    assert (fresh.folder / ".venv" / ".installed-lab").exists()
+
+
+def test_pip_installs_what_uv_could_not(fresh):
+    status, output = install(fresh, PYTHON=str(fresh.python()), PATH=fresh.uv(status=2))
+    assert status == 0, output
+    assert "pip tries" in output
+    (command,) = fresh.pip_commands()
+    assert command.endswith("--editable .[lab]")
+
+
+def test_pip_installs_where_it_is_asked_to(fresh):
+    path = fresh.uv()
+    status, _ = install(fresh, PYTHON=str(fresh.python()), PATH=path, DATAFLOW_UV="0")
+    assert status == 0
+    assert len(fresh.pip_commands()) == 1
+    assert "uv " not in fresh.log.read_text()
 
 
 @pytest.mark.parametrize("extra, expected", [("test", 1), ("lab", 0)])
