@@ -28,7 +28,7 @@ from typing import Any
 
 from dataflow.cli.lab import LAB_EXTENSIONS_FOLDER
 from dataflow.course.contents import read_lessons
-from dataflow.course.page import course_page
+from dataflow.course.page import course_page, with_warning
 from tools import wheels
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -239,6 +239,9 @@ class Site:
     def _course_page(self) -> None:
         page = course_page(read_lessons(self.lessons), "lab/index.html?path=")
         (self.output / "index.html").write_text(page, encoding="utf-8")
+        # Who follows a link to a lesson does not see the course page.
+        lab = self.output / "lab" / "index.html"
+        lab.write_text(with_warning(lab.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def size_of(folder: Path) -> float:

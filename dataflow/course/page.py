@@ -13,6 +13,7 @@ from pathlib import Path
 from dataflow.course.contents import TRACKS, LessonCard
 
 _PAGE = Path(__file__).parent / "course_page.html"
+_LACKING = Path(__file__).parent / "lacking.js"
 
 
 def course_page(cards: Sequence[LessonCard], lab: str, work: str | None = None) -> str:
@@ -32,4 +33,17 @@ def course_page(cards: Sequence[LessonCard], lab: str, work: str | None = None) 
     }
     # In a script "</script>" would end it, and a title is whatever a notebook says.
     text = json.dumps(course).replace("<", "\\u003c")
-    return _PAGE.read_text(encoding="utf-8").replace("/* COURSE */ {}", text)
+    page = _PAGE.read_text(encoding="utf-8").replace("/* COURSE */ {}", text)
+    return page.replace("/* LACKING */", _LACKING.read_text(encoding="utf-8"))
+
+
+def with_warning(page: str) -> str:
+    """A page of JupyterLite, which then says what the browser lacks: WebAssembly, or storage.
+
+    Raises `ValueError` for a page without an end of its body.
+    """
+    before, end, after = page.rpartition("</body>")
+    if not end:
+        raise ValueError("the page has no </body>")
+    script = _LACKING.read_text(encoding="utf-8")
+    return f"{before}<script>{{\n{script}\nsayWhatIsLacking();\n}}</script>\n{end}{after}"

@@ -115,9 +115,11 @@ def test_bars_names_and_the_answer(projector: Page, room: Process) -> None:
     page.get_by_text("Nobody has answered yet.").wait_for()
     assert "Then <b>check</b>." in page.inner_text("#text")
     shot(page, "exercise")
-    assert (
-        page.get_by_role("button", name="Show the answer").get_attribute("aria-pressed") == "false"
-    )
+    assert page.get_by_role("button", name="Show the answer").count() == 0
+    page.get_by_role("button", name="Question 1").click()
+    asked = page.get_by_role("button", name="Show the answer")
+    asked.wait_for()
+    assert asked.get_attribute("aria-pressed") == "false", "not asked for, though it was before"
 
 
 def test_marks_on_the_graph_and_a_new_start_of_the_server(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dataflow.course.page import course_page
+from dataflow.course.page import course_page, with_warning
 from tests.browser.built_site import served
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("page")
     page = course_page([], "lab/index.html?path=")
     (folder / "index.html").write_text(page, encoding="utf-8")
+    (folder / "lab.html").write_text(with_warning("<html><body><p>lab</p></body></html>"))
     with served(folder) as found:
         yield found
 
 
-@pytest.mark.parametrize(
+LACKS = pytest.mark.parametrize(
     "script, said",
     [
         ("", []),
@@ -37,6 +38,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ],
     ids=["all there", "no WebAssembly", "no storage", "neither"],
 )
+
+
+@LACKS
 def test_a_browser_that_lacks_something_is_told(
     script: str, said: list[str], address: str, chromium: Browser
 ) -> None:
@@ -51,4 +55,21 @@ def test_a_browser_that_lacks_something_is_told(
         problems.filter(has_text=sentence).wait_for(timeout=60_000)
     if not said:
         assert problems.count() == 0
+    context.close()
+
+
+@LACKS
+def test_who_follows_a_link_to_a_lesson_is_told_too(
+    script: str, said: list[str], address: str, chromium: Browser
+) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    page.add_init_script(script)
+    page.goto(f"{address}lab.html")
+    note = page.locator("#dataflow-lacking")
+    if said:
+        assert all(sentence in note.inner_text() for sentence in said)
+        note.get_by_role("button", name="Close").click()
+    page.wait_for_timeout(300)
+    assert note.count() == 0
     context.close()

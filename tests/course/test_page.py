@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from dataflow.course.contents import TRACKS, LessonCard
-from dataflow.course.page import course_page
+from dataflow.course.page import course_page, with_warning
 
 CARD = LessonCard(
     "01_a.ipynb", 1, "</script><script>alert(1)</script>", 20, ["<b>"], ["lesson01.q1"]
@@ -28,3 +30,11 @@ def test_the_page_has_the_lessons_and_where_they_are() -> None:
 def test_a_title_stays_text() -> None:
     empty = course_page([], "/lab/tree/")
     assert course_page([CARD], "/lab/tree/").count("<") == empty.count("<")
+
+
+def test_jupyterlabs_own_page_gets_the_warning_at_its_end() -> None:
+    page = with_warning("<body>a</body>\n</html>")
+    assert page.startswith("<body>a<script>")
+    assert page.endswith("</script>\n</body>\n</html>")
+    with pytest.raises(ValueError, match="no </body>"):
+        with_warning("<p>")

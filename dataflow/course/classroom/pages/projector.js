@@ -123,6 +123,7 @@ function show(seen) {
   showTasks(seen.counts);
   words(seen.question, seen.prompt);
   element("tools").hidden = !seen.task;
+  element("reveal").hidden = !seen.question; // an exercise has no one answer
   element("listed").hidden = !seen.task;
   if (!seen.task) return;
   element("answered").textContent = seen.answered ? `${seen.answered} of ${seen.joined} have answered` : "Nobody has answered yet.";
