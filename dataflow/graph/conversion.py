@@ -55,6 +55,9 @@ def register_tensor_conversion_function(
 
     The function may return `NotImplemented` to let the next one try. Lower priorities come first.
     """
+    types = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not types or not all(isinstance(t, type) for t in types):
+        raise TypeError(f"base_type must be a type or a tuple of types, got {base_type!r}.")
     if not callable(conversion_func):
         raise TypeError("conversion_func must be callable.")
     _converters.append((priority, base_type, conversion_func))

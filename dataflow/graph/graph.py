@@ -181,11 +181,15 @@ class Graph:
         compute_shapes: bool = True,
         compute_device: bool = True,
     ) -> Operation:
-        """Adds a node of a registered op type, inputs given as one flat list of tensors."""
+        """Adds a node of a registered op type, inputs given as one flat list of tensors.
+
+        ``attrs``: Python values, or ``AttrValue`` messages.
+        """
         from dataflow.graph.registry import get_op
+        from dataflow.graph.serialize import plain_attr
 
         definition = get_op(op_type)
-        full = dict(attrs or {})
+        full = {key: plain_attr(definition, key, value) for key, value in (attrs or {}).items()}
         for spec in definition.attrs:
             if spec.name not in full and not spec.required:
                 full[spec.name] = spec.default
@@ -292,6 +296,8 @@ class Graph:
         if ":" in name and allow_tensor:
             op_name, _, index_text = name.rpartition(":")
             try:
+                if ":" in op_name:
+                    raise ValueError
                 index = int(index_text)
             except ValueError:
                 raise ValueError(

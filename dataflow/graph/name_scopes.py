@@ -27,7 +27,7 @@ class NameScope:
         new = graph.scope_name(self._name)
         self._outer = graph.name_stack
         graph.name_stack = new
-        return new + "/" if new else ""
+        return new + "/" if new or self._name else ""
 
     def __exit__(self, *exc: object) -> None:
         self._graph.name_stack = self._outer

@@ -130,7 +130,9 @@ class Operation:
         return value.encode() if isinstance(value, str) else value
 
     def _set_attr(self, name: str, value: Any) -> None:
-        self.attrs = {**self.attrs, name: value}
+        from dataflow.graph.serialize import plain_attr
+
+        self.attrs = {**self.attrs, name: plain_attr(self.op_def, name, value)}
         self.graph.mutated()
 
     def values(self) -> tuple[Tensor, ...]:

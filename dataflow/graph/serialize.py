@@ -10,6 +10,7 @@ import numpy as np
 from dataflow.dtypes import DType, as_dtype
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.function_def import LibraryFunction, add_library, is_function, library_name
+from dataflow.graph.op_signature import normalize_attr
 from dataflow.graph.tensor_proto import array_to_proto, proto_to_array, shape_to_proto
 from dataflow.shapes import as_dims
 
@@ -147,6 +148,15 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
 
     write_atomically(path, data)
     return os.path.join(logdir, name)
+
+
+def plain_attr(definition: Any, name: str, value: Any) -> Any:
+    """The Python value of the attribute ``name``, where ``value`` is one or an ``AttrValue``."""
+    if getattr(getattr(value, "DESCRIPTOR", None), "name", "") != "AttrValue":
+        return value
+    spec = definition.attr_by_name.get(name)
+    plain = attr_value(value)
+    return plain if spec is None else normalize_attr(spec.kind, plain)
 
 
 def attr_value(proto: Any, library: dict[str, Any] | None = None) -> Any:

@@ -33,6 +33,11 @@ class name_scope:  # noqa: N801  (TensorFlow's name)
     def __init__(self, name: Any, default_name: str | None = None, values: Any = None) -> None:
         if not (name is None or isinstance(name, str)):
             raise TypeError("name for name_scope must be a string.")
+        if not (default_name is None or isinstance(default_name, str)):
+            raise TypeError(
+                f"default_name for name_scope must be a string, got {type(default_name).__name__}: "
+                "tensors are given as values=[...]."
+            )
         self._name = default_name if name is None else name
         if self._name is None and values is not None:
             raise ValueError(

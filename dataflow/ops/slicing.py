@@ -334,7 +334,7 @@ def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
         from dataflow.ops.selection import boolean_mask
 
         return boolean_mask(tensor, spec)
-    if isinstance(spec, (np.ndarray, list)):
+    if isinstance(spec, list) or (isinstance(spec, np.ndarray) and spec.shape != ()):
         raise TypeError(_refusal(tensor, spec))
     items = spec if isinstance(spec, tuple) else (spec,)
     begin: list[Any] = []

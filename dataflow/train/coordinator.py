@@ -40,8 +40,12 @@ class Coordinator:
     def request_stop(self, ex: Any = None) -> None:
         """Asks all threads to stop; ``ex`` (an exception or ``exc_info``) is raised by ``join``.
 
-        After ``join`` returned, ``ex`` is raised at once.
+        After ``join`` returned, ``ex`` is raised at once. Raises `TypeError` for what is neither.
         """
+        if not (ex is None or isinstance(ex, (BaseException, tuple))):
+            raise TypeError(
+                f"request_stop takes an exception or sys.exc_info(), got {type(ex).__name__} {ex!r}."
+            )
         with self._lock:
             error = self._clean(ex)
             if self._joined:

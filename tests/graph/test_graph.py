@@ -378,3 +378,40 @@ def test_a_scope_that_was_left_too_early_can_be_left_in_its_turn():
         pytest.raises(ValueError, match="custom_getter which is not callable: 3"),
     ):
         tf.get_variable("v", [1])
+
+
+def test_scopes_of_slashes_and_names_that_are_none():
+    with tf.Graph().as_default(), tf.name_scope("foo"):
+        for name, scope in (("/", "/"), ("//", "//"), ("a//b/c", "foo/a//b/c/"), ("", "")):
+            with tf.name_scope(name) as entered:
+                assert entered == scope
+        with pytest.raises(
+            TypeError, match="default_name for name_scope must be a string, got list"
+        ):
+            tf.name_scope("a", [tf.constant(1)])
+        tf.constant(1, name="c")
+        with pytest.raises(ValueError, match="looks like a tensor name, but is not one"):
+            tf.get_default_graph().as_graph_element("foo/c:0:1")
+
+
+def test_attributes_given_as_messages():
+    shape = tf.AttrValue(shape=tf.TensorShape([2]).as_proto())
+    graph = tf.Graph()
+    made = graph.create_op(
+        "Placeholder",
+        [],
+        [tf.float32],
+        attrs={"dtype": tf.AttrValue(type=tf.float32.as_datatype_enum), "shape": shape},
+    )
+    assert made.outputs[0].dtype == tf.float32
+    assert made.outputs[0].shape.as_list() == [2]
+    made._set_attr("_mark", tf.AttrValue(s=b"x"))
+    assert made.get_attr("_mark") == b"x"
+    assert made.node_def.attr["_mark"].s == b"x"
+
+
+def test_conversions_are_registered_for_types():
+    for wrong in (3, (), ("a",)):
+        with pytest.raises(TypeError, match="base_type must be a type or a tuple of types"):
+            tf.register_tensor_conversion_function(wrong, lambda value: value)
+    assert tf.convert_to_tensor(1).dtype == tf.int32

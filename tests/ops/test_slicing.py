@@ -154,3 +154,12 @@ def test_partly_known_paddings():
     free = tf.placeholder(tf.int32, [])
     rows = tf.stack([[1, free], [2, 3], tf.constant([0, 1])])
     assert tf.pad(tf.ones([2, 3, 4]), rows).shape.as_list() == [None, 8, 5]
+
+
+def test_an_array_of_one_number_is_an_index():
+    with tf.Session() as sess:
+        assert sess.run(tf.constant([[1, 2], [3, 4]])[np.array(1)]).tolist() == [3, 4]
+    with pytest.raises(TypeError, match="tf.gather"):
+        tf.constant([1, 2])[np.array([1])]
+    with pytest.raises(TypeError, match="only integers"):
+        tf.constant([1, 2])[np.array(1.0)]

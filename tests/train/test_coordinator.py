@@ -93,3 +93,10 @@ def test_a_looper_calls_until_it_is_stopped() -> None:
     coord.join()
     assert len(calls) == 5
     assert not looper.is_alive()
+
+
+def test_only_exceptions_are_raised_by_join() -> None:
+    coordinator = tf.train.Coordinator()
+    with pytest.raises(TypeError, match="takes an exception.*got str 'no'"):
+        coordinator.request_stop("no")
+    assert not coordinator.should_stop()

@@ -101,3 +101,30 @@ result["min_consumer"] = error_of(lambda: tf.import_graph_def(graph_def))
 z = tf.constant([1.0, 2.0])
 again = tf.recompute_grad(lambda a, b: tf.sin(a) * b * b)(z, z + 1.0)
 result["recomputed"] = value([again, *tf.gradients(again, z)])
+
+with tf.Graph().as_default() as graph:
+    found = []
+    for name in ("/", "//", "a//b/c", "", "foo5//"):
+        with tf.name_scope("outer/"), tf.name_scope(name) as scope:
+            found.append(scope)
+    result["scopes_of_slashes"] = found
+    one = tf.constant(1, name="one")
+    result["not_names"] = [
+        error_of(lambda: graph.as_graph_element("one:0:1")),
+        error_of(lambda: tf.name_scope("a", [one]).__enter__()),
+        error_of(lambda: tf.register_tensor_conversion_function(3, lambda: 0)),
+        error_of(lambda: tf.train.Coordinator().request_stop("no")),
+    ]
+    placed = graph.create_op(
+        "Placeholder",
+        [],
+        [tf.float32],
+        attrs={
+            "dtype": tf.AttrValue(type=tf.float32.as_datatype_enum),
+            "shape": tf.AttrValue(shape=tf.TensorShape([2]).as_proto()),
+        },
+    )
+    result["created"] = [placed.outputs[0].dtype.name, shape_of(placed.outputs[0])]
+    placed._set_attr("_mark", tf.AttrValue(s=b"x"))
+    result["mark"] = placed.get_attr("_mark").decode()
+    result["array_index"] = shape_of(tf.ones([2, 3])[np.array(0)])
