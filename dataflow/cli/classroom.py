@@ -32,8 +32,13 @@ def run_class(
     if not SOCKETS:
         raise refused("dataflow class", "a socket to listen on", ELSEWHERE)
     try:
+        import sqlite3  # noqa: F401
+
         import tornado  # noqa: F401
-    except ImportError:
+    except ImportError as e:
+        if e.name != "tornado":
+            print(f"dataflow class: this Python has no SQLite ({e})", file=sys.stderr)
+            return 2
         print(
             f"dataflow class: it needs Tornado, which JupyterLab brings: {install('lab')}",
             file=sys.stderr,

@@ -222,6 +222,22 @@ def check_tensorboard() -> Finding:
     )
 
 
+def check_class() -> Finding:
+    """What `dataflow class` runs on: Tornado, which JupyterLab brings, and SQLite, which most Pythons have."""
+    if importlib.util.find_spec("_sqlite3") is None:
+        advice = "take a Python with SQLite to run `dataflow class`"
+        return Finding("Class server", "optional", "this Python has no SQLite", advice)
+    finding = _check_distribution(
+        "Class server", "tornado", f"{install('lab')} to run `dataflow class`"
+    )
+    if finding.status == "ok":
+        import sqlite3
+
+        found = f"Tornado {finding.found}, SQLite {sqlite3.sqlite_version}"
+        return replace(finding, found=found)
+    return finding
+
+
 def check_llvmlite() -> Finding:
     """llvmlite, with which kernels that run often become machine code."""
     return _check_distribution(
@@ -292,6 +308,7 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     check_jupyterlab,
     check_graphviz,
     check_tensorboard,
+    check_class,
     check_llvmlite,
     check_ml_dtypes,
     check_tables,

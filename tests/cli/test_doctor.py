@@ -25,6 +25,7 @@ NAMES = [
         "JupyterLab",
         "Graphviz",
         "TensorBoard",
+        "Class server",
         "llvmlite",
         "ml_dtypes",
         "Small data sets",
