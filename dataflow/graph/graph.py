@@ -642,7 +642,14 @@ class Graph:
         return mimebundle(self, include, exclude)
 
     def switch_to_thread_local(self) -> None:
-        """Accepted for old code: scopes belong to the graph, graphs to one building thread."""
+        """From now on devices, colocation and control dependencies belong to the thread in their block.
+
+        Otherwise they hold for all threads that build this graph, as in TensorFlow; name and variable
+        scopes are a thread's own in any case. A thread begins with what is in force now.
+        """
+        from dataflow.graph.thread_scopes import switch
+
+        switch(self)
 
 
 def infer_type_attrs(op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any]) -> None:

@@ -415,3 +415,48 @@ def test_conversions_are_registered_for_types():
         with pytest.raises(TypeError, match="base_type must be a type or a tuple of types"):
             tf.register_tensor_conversion_function(wrong, lambda value: value)
     assert tf.convert_to_tensor(1).dtype == tf.int32
+
+
+def _built_in_threads(graph, block):
+    """A node of each of three threads that are in their blocks at the same time."""
+    made = [None] * 3
+    barrier = threading.Barrier(3, timeout=30)
+
+    def build(i):
+        with block(i):
+            barrier.wait()
+            with graph.as_default():
+                made[i] = tf.constant(1.0, name=f"made{i}").op
+            barrier.wait()
+
+    threads = [threading.Thread(target=build, args=(i,)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return made
+
+
+def test_threads_have_scopes_of_their_own_after_the_switch():
+    graph = tf.Graph()
+    with graph.as_default():
+        leaders = [tf.constant(1.0, name=f"leader{i}").op for i in range(3)]
+    with graph.device("/job:ps"):
+        graph.switch_to_thread_local()
+        graph.switch_to_thread_local()
+        inherited = _built_in_threads(graph, lambda i: graph.name_scope(f"n{i}"))
+    assert [op.device for op in inherited] == ["/job:ps"] * 3
+    assert [op.name for op in inherited] == ["n0/made0", "n1/made1", "n2/made2"]
+    devices = _built_in_threads(graph, lambda i: graph.device(f"/replica:{i}"))
+    assert [op.device for op in devices] == [f"/job:ps/replica:{i}" for i in range(3)]
+    waiting = _built_in_threads(graph, lambda i: graph.control_dependencies([leaders[i]]))
+    assert [op.control_inputs for op in waiting] == [[leader] for leader in leaders]
+    placed = _built_in_threads(graph, lambda i: graph.colocate_with(leaders[i]))
+    assert [op.colocation_groups() for op in placed] == [
+        [f"loc:@leader{i}".encode()] for i in range(3)
+    ]
+    with graph.as_default():
+        assert tf.constant(1.0).op.device == ""  # the block of this thread was left
+        assert isinstance(graph, tf.Graph)
+        with tf.Session() as sess:
+            assert sess.run(tf.constant(2.0) + 1.0) == 3.0

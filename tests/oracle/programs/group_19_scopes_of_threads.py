@@ -85,3 +85,39 @@ def reusing(i, step):
 result["reusing"] = in_threads(3, reusing)
 with graph.as_default():
     result["after"] = [tf.get_variable_scope().name, tf.constant(1, name="last").name]
+
+import threading as _threading
+
+switched = tf.Graph()
+with switched.as_default():
+    leads = [tf.constant(1.0, name=f"lead{i}").op for i in range(2)]
+switched.switch_to_thread_local()
+
+
+def built(block):
+    """A node of each of two threads that are in their blocks at the same time."""
+    made = [None] * 2
+    barrier = _threading.Barrier(2, timeout=30)
+
+    def build(i):
+        with block(i):
+            barrier.wait()
+            with switched.as_default():
+                made[i] = tf.constant(1.0, name=f"made{i}").op
+            barrier.wait()
+
+    workers = [_threading.Thread(target=build, args=(i,)) for i in range(2)]
+    [w.start() for w in workers]
+    [w.join() for w in workers]
+    return made
+
+
+result["devices_of_threads"] = [op.device for op in built(lambda i: switched.device(f"/job:a{i}"))]
+result["waits_of_threads"] = [
+    [c.name for c in op.control_inputs]
+    for op in built(lambda i: switched.control_dependencies([leads[i]]))
+]
+result["groups_of_threads"] = [
+    [g.decode() for g in op.colocation_groups()]
+    for op in built(lambda i: switched.colocate_with(leads[i]))
+]
