@@ -47,4 +47,5 @@ def switch(graph: Any) -> None:
     if _KEY not in graph.attachments:
         state = vars(graph)
         graph.attachments[_KEY] = _Scopes({name: state.pop(name) for name in _NAMES})
-        graph.__class__ = _scoped(type(graph))
+        kind: Any = type(graph)
+        graph.__class__ = _scoped(kind)
