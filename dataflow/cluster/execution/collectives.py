@@ -12,10 +12,11 @@ neighbors in the ring are. The one that notices tells all others of the exchange
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,34 @@ class Collectives:
         #: tickets that wait.
         self._joined_on: dict[Connection, tuple[str, str, set[str]]] = {}
         self._tickets: dict[Connection, Ticket] = {}
+        #: The incarnation of the leader that each session of this task has met in a group.
+        self._led_by: OrderedDict[tuple[str, int | str], str] = OrderedDict()
+        #: What ends the exchanges that members of this task take part in, by a number; `None`: closed.
+        self._ends: dict[int, Callable[[], object]] | None = {}
+        self._numbers = itertools.count()
         self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def _until_close(self, end: Callable[[], object]) -> Iterator[None]:
+        """``end`` is called if the task stops inside the block; raises UnavailableError if it has."""
+        with self._lock:
+            if self._ends is None:
+                raise UnavailableError(None, None, f"{self.task} has been stopped")
+            number = next(self._numbers)
+            self._ends[number] = end
+        try:
+            yield
+        finally:
+            with self._lock:
+                if self._ends is not None:
+                    self._ends.pop(number, None)
+
+    def close(self) -> None:
+        """End all exchanges: the task stops. Those who wait for its members find that they are gone."""
+        with self._lock:
+            ends, self._ends = self._ends or {}, None
+        for end in ends.values():
+            end()
 
     # A member
 
@@ -87,10 +115,12 @@ class Collectives:
 
         token = context.cancellation.register(cancel)
         link = None
+        gone = UnavailableError(None, None, f"{self.task} has been stopped")
         try:
-            link = TaskLink(self, joined, request, mailbox, deadline, session.load.traffic)
-            link.tracer = current_step.tracer
-            return _exchange(link, request, value, joined.source)
+            with self._until_close(lambda: mailbox.end(gone)):
+                link = TaskLink(self, joined, request, mailbox, deadline, session.load.traffic)
+                link.tracer = current_step.tracer
+                return _exchange(link, request, value, joined.source)
         except BaseException as error:
             raise self._failed(error, member, joined) from None
         finally:
@@ -127,7 +157,8 @@ class Collectives:
                 lambda: self._rendezvous.leave(ticket, "was canceled, or another op of it failed")
             )
             try:
-                answer = outcome.get(timeout=seconds)
+                with self._until_close(lambda: self._rendezvous.leave(ticket, "was stopped")):
+                    answer = outcome.get(timeout=seconds)
             except Empty:
                 error = late(member.request, *self._waiting(member.request), seconds)
                 if self._rendezvous.leave(ticket, f"gave up: {error.message}"):
@@ -163,12 +194,23 @@ class Collectives:
 
         try:
             connection = self.connect(leader)
+            if self._is_led_anew(member, connection):
+                self.pool.give(connection)
+                return UnavailableError(
+                    None,
+                    None,
+                    f"It cannot take part in {request.what}: {leader}, where the group meets, was "
+                    "started again. Make a new session on every member, and give their variables the "
+                    "same values again.",
+                )
             token = cancellation.register(
                 lambda: run_in_thread(lambda: leave("was canceled", connection))
             )
             try:
-                connection.send(Kind.CALL, head=head)
-                if not wait_readable([connection.fileno()], seconds):
+                with self._until_close(connection.wake):
+                    connection.send(Kind.CALL, head=head)
+                    came = wait_readable([connection.fileno()], seconds)
+                if not came:
                     told = self._tell(leader, "collective_waiting", {"request": [*request]})
                     error = late(request, told["came"], told["missing"], seconds)
                     leave(f"gave up: {error.message}", connection)
@@ -192,6 +234,19 @@ class Collectives:
             return restore_error(reply.head)
         told = reply.head or {}
         return Joined(int(told["id"]), told["members"], int(told["rank"]), int(told["source"]))
+
+    def _is_led_anew(self, member: Member, connection: Connection) -> bool:
+        """Whether another leader than this one has seen earlier exchanges of the member's session.
+
+        The new one knows nothing of the group, and its own session begins anew: neither would end.
+        """
+        key = member.session, member.request.group_key
+        now = str(connection.greeting.get("incarnation"))
+        with self._lock:
+            before = self._led_by.setdefault(key, now)
+            if len(self._led_by) > _MOST_OVER:
+                self._led_by.popitem(last=False)
+        return before != now
 
     def _tell(self, task: str, method: str, head: dict[str, Any]) -> dict[str, Any]:
         """Call another task (or this one), which must answer soon."""

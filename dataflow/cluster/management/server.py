@@ -223,6 +223,8 @@ class Server:
             registry.forget_keys([self.address])
             share_processors(registry.num_processes_here())
             self.service.cancel_all()
+            if self.service.collectives is not None:
+                self.service.collectives.close()
             listener.close()
             for session in sessions:
                 session.addresses = {}
