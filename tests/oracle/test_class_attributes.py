@@ -134,6 +134,7 @@ CONSTRUCTORS = {
     "OpError|errors.*": "`error_code` is the class's own",
     "estimator.Head|keras.*": "`*args` there; see keras_*.py for Keras",
     "*InputSpec": "`allow_last_axis_squeeze` and `name` came later",
+    "data.experimental.CsvDataset": "`exclude_cols` came later",
     "lookup.*": "`experimental_is_anonymous` came later",
     "data.experimental.DistributeOptions": "none",
 }
