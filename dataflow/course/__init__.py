@@ -20,6 +20,14 @@ def figure(drawn: Any, alt: str, dpi: int = 80) -> Any:
     return figure(drawn, alt, dpi)
 
 
+def language(code: str | None = None) -> str:
+    """Chooses the language of checks and widgets (``"de"``, ``"en"``), and returns it; without ``code`` it only
+    says which. See `dataflow.course.translations.language`, also for what it raises."""
+    from dataflow.course.translations import language
+
+    return language(code)
+
+
 def report(folder: Any) -> Any:
     """Who did what, from the notebooks under ``folder``; see `dataflow.course.class_report`.
 

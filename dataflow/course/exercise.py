@@ -22,6 +22,7 @@ from html import escape
 from typing import Any, NoReturn
 
 from dataflow.course import attempts as records
+from dataflow.course.translations import translate
 
 
 class WrongAnswer(Exception):
@@ -85,11 +86,11 @@ class Verdict:
 
     def __repr__(self) -> str:
         sign, word, _ = _LOOKS[self.state]
-        words = self.words
+        word, words = translate(word), translate(self.words)
         if words.startswith(word):  # "Right: ..." needs no second "Right"
             words = words[len(word) :].lstrip(" :.")
         text = f"{sign} {word}. {words}" if words else f"{sign} {word}."
-        return f"{text}\n  Hint: {self.hint}" if self.hint else text
+        return f"{text}\n  {translate(f'Hint: {self.hint}')}" if self.hint else text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         color = _LOOKS[self.state][2]

@@ -20,7 +20,8 @@ import struct
 import traceback
 import zlib
 from base64 import b64decode, b64encode
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from dataflow.course import translations
 from dataflow_widgets import live
 from dataflow_widgets.pacing import Pacer
 
@@ -39,6 +41,20 @@ def packed(name: str) -> bytes:
     """A file of ``built/`` as it is sent to a page: deflated, once per process."""
     compress = zlib.compressobj(level=9, wbits=-15)
     return compress.compress((BUILT / name).read_bytes()) + compress.flush()
+
+
+@cache
+def packed_library(language: str) -> bytes:
+    """``library.js`` as it is sent, with the table of ``language`` in it; without one for English."""
+    if language == "en":
+        return packed("library.js")
+    table: dict[str, str] = {}
+    for part in ("widgets", "page"):
+        table |= translations.read_table(language)[part]
+    told = json.dumps({language: table}, ensure_ascii=False, separators=(",", ":"))
+    text = (BUILT / "library.js").read_text(encoding="utf-8").replace('"__LANGUAGES__"', told)
+    compress = zlib.compressobj(level=9, wbits=-15)
+    return compress.compress(text.encode()) + compress.flush()
 
 
 def pack_payload(payload: dict[str, Any], _widget: Any = None) -> dict[str, Any]:
@@ -59,6 +75,14 @@ def _python_number(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"a payload holds numbers, texts, lists and dictionaries, got {value!r}")
+
+
+def _spoken(describe: Callable[..., str]) -> Callable[..., str]:
+    @wraps(describe)
+    def translated(*args: Any, **kwargs: Any) -> str:
+        return translations.translate(describe(*args, **kwargs))
+
+    return translated
 
 
 class Library(anywidget.AnyWidget):
@@ -101,13 +125,23 @@ class Widget(anywidget.AnyWidget):
     words = traitlets.Unicode("").tag(sync=True)
     marks = traitlets.Dict().tag(sync=True)
     failure = traitlets.Unicode("").tag(sync=True)
+    language = traitlets.Unicode("en").tag(
+        sync=True
+    )  # of the words in the page: shared/translate.js
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """`describe` of every widget speaks the learner's language."""
+        super().__init_subclass__(**kwargs)
+        if "describe" in cls.__dict__:
+            cls.describe = _spoken(cls.describe)  # type: ignore[method-assign]
 
     def __init__(self, **traits: Any) -> None:
         if not Delivery.begun:
             Delivery.begun = True
-            Delivery.library = Library(library=packed("library.js"))
+            Delivery.library = Library(library=packed_library(translations.language()))
             traits["bundle"] = struct.pack("<I", 0) + packed("graphviz.js")
         traits["token"] = secrets.token_hex(6)
+        traits["language"] = translations.language()
         self._num_open = 0
         self._static_id = ""
         self._static_pacer = Pacer(self._renew_static, seconds=1.0)
@@ -131,7 +165,7 @@ class Widget(anywidget.AnyWidget):
     def _handle(self, content: dict[str, Any], buffers: list[Any]) -> None:
         kind = content.get("kind")
         if kind == "library":
-            self.send({"kind": "library"}, [packed("library.js")])
+            self.send({"kind": "library"}, [packed_library(translations.language())])
         elif kind == "engine":
             self.send({"kind": "engine"}, [packed("graphviz.js")])
         elif kind == "hello":

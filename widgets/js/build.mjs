@@ -24,7 +24,7 @@ const engine =
   note("engine/engine.js. Contains Graphviz (EPL-2.0) as packed by @hpcc-js/wasm-graphviz (Apache-2.0)") +
   (await bundle("engine/engine.js", { format: "iife", platform: "browser", define: { "import.meta.url": '""' } }));
 const css = await bundle("shared/library.css", {});
-const plain = (define) => bundle("shared/library.js", { format: "esm", target: "es2022", define: { __ENGINE__: JSON.stringify(hash(engine)), __CSS__: JSON.stringify(css), ...define } });
+const plain = (define) => bundle("shared/library.js", { format: "esm", target: "es2022", define: { __ENGINE__: JSON.stringify(hash(engine)), __CSS__: JSON.stringify(css), __LANGUAGES__: '"__LANGUAGES__"', ...define } });
 const version = hash((await plain({ __VERSION__: '""' })) + engine);
 const library = note("shared/library.js") + (await plain({ __VERSION__: JSON.stringify(version) }));
 const loader = note("engine/loader.js") + (await bundle("engine/loader.js", { format: "esm", target: "es2022", define: { __VERSION__: JSON.stringify(version) } }));

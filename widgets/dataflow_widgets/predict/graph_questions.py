@@ -149,19 +149,34 @@ class PrunedQuestion(NodesQuestion):
         self._fetched = fetch_words(graph, fetches)
         fed = listed(self._of["fed"]) if self._of["fed"] else ""
         text = (
-            f"A run fetches {self._fetched}"
-            + (f" and is fed {fed}" if fed else "")
-            + ". Which nodes will be pruned: neither computed nor fed? Mark them in the graph."
+            f"A run fetches {self._fetched}. Which nodes will be pruned: neither computed nor fed? "
+            "Mark them in the graph."
         )
+        if fed:
+            text = (
+                f"A run fetches {self._fetched} and is fed {fed}. Which nodes will be pruned: neither "
+                "computed nor fed? Mark them in the graph."
+            )
         asked = _asked_about(graph, show)
         right = [name for name in self._of["pruned"] if asked is None or name in asked]
         super().__init__(text, right, graph, show)
-        self.hints = (
-            f"Start at {self._fetched} and walk back, against the arrows"
-            + (f"; stop at {fed}, whose value is given" if fed else "")
-            + ". What you never reach is pruned.",
+        begin = f"Start at {self._fetched} and walk back, against the arrows."
+        path = (
             "Take each node in turn: is there a path along the arrows from it to "
-            f"{self._fetched}{' that no fed node cuts' if fed else ''}? If not, mark it.",
+            f"{self._fetched}? If not, mark it."
+        )
+        if fed:
+            begin = (
+                f"Start at {self._fetched} and walk back, against the arrows; stop at {fed}, whose "
+                "value is given."
+            )
+            path = (
+                "Take each node in turn: is there a path along the arrows from it to "
+                f"{self._fetched} that no fed node cuts? If not, mark it."
+            )
+        self.hints = (
+            f"{begin} What you never reach is pruned.",
+            path,
             f"{plural(len(right), 'node')} to be marked: those with no way to what is fetched.",
         )
         self._trace = recorded_run(session, fetches, feed_dict) if session is not None else None

@@ -9,6 +9,7 @@ from typing import Any
 
 import traitlets
 
+from dataflow.course.translations import translate
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.predict.question import Question
 from dataflow_widgets.words import plural
@@ -114,13 +115,14 @@ class Predict(Widget):
         graded = self._graded(given, self.answers)
         self._keep(graded)
         hint = f" Hint: {graded['hint']}" if graded.get("hint") else ""
-        return str(graded["words"]) + hint + (f" {self.explanation}" if graded["right"] else "")
+        told = str(graded["words"]) + hint + (f" {self.explanation}" if graded["right"] else "")
+        return translate(told)
 
     def reveal(self) -> str:
         """Shows the explanation without a right answer; kept as such. Returns it."""
         if not self.explanation:
             self._keep({"right": False, "words": "The answer was shown.", "shown": True})
-        return self.explanation
+        return translate(self.explanation)
 
     def again(self) -> None:
         """Begins again: the answers so far are forgotten."""

@@ -1,6 +1,7 @@
 // The style sheet travels inside the library and is put into the page once (or into the shadow root
 // that a front end draws widgets in).
 import { unpin } from "./pin.js";
+import { speak } from "./translate.js";
 
 let librarySource = "";
 
@@ -31,7 +32,9 @@ export function useStyle(widget) {
       });
       const end = widget.render(context);
       const [element] = context.el.children; // its place while it is pinned
+      const silence = speak(element, context.model.get("language"));
       return () => {
+        silence();
         unpin(element);
         Promise.resolve(end).then((stop) => stop?.());
       };

@@ -1,0 +1,129 @@
+"""Checks and widgets in the learner's language."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dataflow as tf
+from dataflow import course
+from dataflow.course import translations
+from dataflow.course.exercise import exercise, expect
+from dataflow.course.translations import read_table, translate, translator
+from tests.widgets.test_javascript import node_program
+
+TABLE = {
+    "Right: {0}.": "Richtig: {0}.",
+    "{0} is {1}": "{0} ist {1}",
+    "{0} is {1}, needed a tensor": "{0} ist {1}, gebraucht wird ein Tensor",
+    "pruned node": "beschnittener Knoten",
+    "You marked nothing.": "Du hast nichts markiert.",
+    "One is left. Take it.": "Einer ist da. Nimm ihn.",
+    ", from {0}": ", von {0}",
+}
+SAID = {
+    "m4 is 4, needed a tensor": "m4 ist 4, gebraucht wird ein Tensor",
+    "Right: 1 pruned node.": "Richtig: 1 beschnittener Knoten.",
+    "One is left. Take it. You marked nothing.": "Einer ist da. Nimm ihn. Du hast nichts markiert.",
+    "You marked nothing. The moon is made of old green cheese.": "Du hast nichts markiert. "
+    "The moon is made of old green cheese.",
+    "  a: Add, from x\nYou marked nothing.": "  a: Add, von x\nDu hast nichts markiert.",
+    "x is y": "x ist y",
+    "3.5, 4.5": "3.5, 4.5",
+    "relu": "relu",
+}
+
+
+@pytest.fixture
+def german() -> Iterator[None]:
+    before = course.language()
+    course.language("de")
+    yield
+    course.language(before)
+
+
+@pytest.mark.parametrize(("text", "needed"), SAID.items())
+def test_what_is_said(text: str, needed: str) -> None:
+    assert translator(TABLE)(text) == needed
+
+
+def test_the_page_says_the_same(tmp_path: Path) -> None:
+    """The rules are written twice: here and in shared/translate.js."""
+    source = Path(__file__).parents[2] / "widgets" / "dataflow_widgets" / "shared" / "translate.js"
+    shutil.copy(source, tmp_path / "translate.mjs")
+    program = tmp_path / "run.mjs"
+    program.write_text(
+        'import { translator } from "./translate.mjs";\n'
+        f"const say = translator({json.dumps(TABLE)});\n"
+        f"console.log(JSON.stringify({json.dumps(list(SAID))}.map((text) => say(text))));\n"
+    )
+    done = subprocess.run(
+        [node_program(), str(program)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert json.loads(done.stdout) == list(SAID.values())
+
+
+@pytest.mark.usefixtures("german")
+@pytest.mark.parametrize("part", ["checks", "widgets"])
+def test_every_sentence_is_found_by_its_template(part: str) -> None:
+    wrong = {}
+    for english, said in read_table("de")[part].items():
+        fill = [f"<{i}>" for i in range(20)]
+        got = translate(translations._fill(english, fill))
+        if got != translations._fill(said, fill):
+            wrong[english] = got
+    assert wrong == {}
+
+
+@exercise("Any operation will do: tf.negative(useless), or useless + 1.", "two", "three")
+def ex1(x: Any) -> str:
+    """A number."""
+    expect(x == 3, f"m4 is {x}, needed a tensor")
+    return "Right: six different states, and the seventh is the first."
+
+
+@pytest.mark.usefixtures("german")
+def test_a_check_speaks_german() -> None:
+    verdict = ex1(4)
+    assert repr(verdict) == (
+        "✗ Noch nicht. m4 ist 4, gebraucht wird ein Tensor\n"
+        "  Hinweis: Jede Operation genügt: tf.negative(useless), oder useless + 1."
+    )
+    assert verdict.words == "m4 is 4, needed a tensor", "what is kept is the same for a whole class"
+    assert repr(ex1(3)) == "✓ Richtig. sechs verschiedene Zustände, und der siebte ist der erste."
+    assert repr(ex1(...)).startswith("… Offen. Noch nichts zu prüfen")
+
+
+@pytest.mark.usefixtures("german")
+def test_a_question_and_a_view_speak_german() -> None:
+    from dataflow_widgets import GraphView, predict
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.add(3, 5, name="a")
+        tf.multiply(a, 2, name="twice")
+        question = predict.pruned(a, session=session, name="translations.q1")
+        assert question.language == "de"
+        assert question.describe().startswith("Ein Lauf holt a. Welche Knoten werden beschnitten")
+        assert question.answer([]).startswith("Du hast nichts markiert.")
+        assert "Graph mit 5 Operationen." in GraphView(session).describe()
+    question.again()
+
+
+def test_a_language_without_a_table() -> None:
+    with pytest.raises(ValueError, match=r"'xx'; there are de, en"):
+        course.language("xx")
+    assert course.language() == "en"
+
+
+def test_the_language_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, needed in (("de", "de"), ("de_AT.UTF-8", "de"), ("tlh", "en"), ("", "en")):
+        monkeypatch.setattr(translations, "_chosen", None)
+        monkeypatch.setenv("DATAFLOW_LANGUAGE", value)
+        assert course.language() == needed
+    monkeypatch.setattr(translations, "_chosen", None)
