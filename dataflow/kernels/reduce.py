@@ -81,7 +81,45 @@ def _by_columns(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> A
     return total[..., None] if keep_dims else total
 
 
+#: Numbers that BLAS adds up in one call of many, so that its own threads, which start at 36,864, stay asleep;
+#: the fewest in all and in such a call for which they pay off. Longer sums are NumPy's, which adds in pairs.
+_MOST_AT_ONCE, _LEAST_IN_ALL, _LEAST_AT_ONCE, _LONGEST_SUM = 1 << 15, 256, 128, 1024
+
+
+def _total_by_blas(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
+    """The sum along the last axis or the last but one, as products with ones; ``None`` for other arrays.
+
+    Measured (microseconds): 32 x 20 x 64 along the last axis 3.4 (19.4 by NumPy's reduction), along the
+    one before 3.7 (21.7); 8192 x 64 19 to 43 (209).
+    """
+    at = axis[0] + (x.ndim if axis[0] < 0 else 0)
+    if len(axis) > 1 or x.ndim < 2 or at < x.ndim - 2 or x.dtype.char not in "fd":
+        return None
+    length, size = x.shape[at], x.size
+    if (
+        not _SHORTEST_ROW < length <= _LONGEST_SUM
+        or size < _LEAST_IN_ALL
+        or not x.flags.c_contiguous
+    ):
+        return None
+    ones = np.ones(length, x.dtype)
+    if at == x.ndim - 1:
+        rows = x.reshape(-1, length)
+        if len(rows) < _SHORTEST_ROW:
+            return None
+        total = rows.dot(ones)
+        return total.reshape((*x.shape[:-1], 1) if keep_dims else x.shape[:-1])
+    if x.ndim < 3 or not _LEAST_AT_ONCE <= length * x.shape[-1] <= _MOST_AT_ONCE:
+        return None
+    total = np.matmul(ones, x)
+    return total[..., None, :] if keep_dims else total
+
+
 def _total(xp: Any, x: Any, axis: Any, keep_dims: bool, dtype: Any) -> Any:
+    if xp is np and dtype == x.dtype:
+        total = _total_by_blas(x, axis, keep_dims)
+        if total is not None:
+            return total
     if xp is np and x.ndim > 2 and x.size >= SMALL_ELEMENTS and dtype == x.dtype:
         total = _inner_total(x, axis, keep_dims)
         if total is not None:
@@ -129,9 +167,8 @@ def row_maxima(xp: Any, x: Any) -> Any:
 
 def row_sums(xp: Any, x: Any) -> Any:
     """The sum along the last axis, which stays with size 1."""
-    if x.size >= 8192 and is_tall(xp, x) and x.dtype.char in "fd":
-        return x.dot(np.ones((x.shape[1], 1), x.dtype))
-    return x.sum(axis=-1, keepdims=True)
+    total = _total_by_blas(x, (-1,), True) if xp is np else None
+    return x.sum(axis=-1, keepdims=True) if total is None else total
 
 
 @ColumnSums
@@ -160,9 +197,6 @@ def _sum(xp: Any, x: Any, axes: Any, keep_dims: bool) -> Any:
         # One number is its sum, -0.0 too, to which NumPy would add 0.0.
         gone = () if keep_dims else {a % x.ndim for a in axis}
         return x.reshape([n for a, n in enumerate(x.shape) if a not in gone]).copy()[()]
-    if axis == (1,) and x.size >= 8192 and is_tall(xp, x):
-        total = row_sums(xp, x)
-        return total if keep_dims else total[:, 0]
     if xp is np and x.size >= SMALL_ELEMENTS and axis == tuple(range(x.ndim - 1)):
         sums = sums_of_rows([x.reshape(-1, x.shape[-1])]) if x.flags.c_contiguous else None
         if sums is not None:
