@@ -269,6 +269,18 @@ def mean_pairwise_squared_error(
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
     """The mean over pairs of elements of the squared difference of their differences."""
+    return pairwise_loss(labels, predictions, weights, scope, loss_collection, with_itself=False)
+
+
+def pairwise_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any,
+    scope: str | None,
+    loss_collection: str | None,
+    with_itself: bool,
+) -> Tensor:
+    """`mean_pairwise_squared_error`; ``with_itself``: an element makes a pair with itself, too."""
     with default_graph().name_scope(scope or "mean_pairwise_squared_error"):
         labels, predictions = _pair(labels, predictions)
         weights = cast(convert_to_tensor(weights), dtypes.float32)
@@ -277,7 +289,7 @@ def mean_pairwise_squared_error(
         axes = list(range(1, rank))
         present = array.ones_like(reduce_sum(delta, axes, keepdims=True))
         per_batch = reduce_sum(array.ones_like(delta), axes, keepdims=True)
-        pairs = maximum(per_batch - 1, 0)
+        pairs = per_batch if with_itself else maximum(per_batch - 1, 0)
         squares = reduce_sum(square(delta), axes, keepdims=True)
         term1 = 2.0 * _safe_div(squares, pairs)
         sums = reduce_sum(delta, axes, keepdims=True)

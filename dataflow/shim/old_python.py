@@ -429,11 +429,18 @@ def _mend_sklearn_externals(module: types.ModuleType) -> None:
     module.__path__ = getattr(module, "__path__", [])
 
 
+def _mend_pillow(module: types.ModuleType) -> None:
+    if hasattr(module, "Resampling"):
+        _put(module, ANTIALIAS=module.Resampling.LANCZOS, LINEAR=module.Resampling.BILINEAR)
+        _put(module, CUBIC=module.Resampling.BICUBIC)
+
+
 _COMPLETED: dict[str, Callable[[types.ModuleType], None]] = {
     "scipy.misc": _mend_scipy_misc,
     "scipy.ndimage": _mend_scipy_ndimage,
     "matplotlib": _mend_matplotlib,
     "pandas": _mend_pandas,
+    "PIL.Image": _mend_pillow,
     "sklearn.externals": _mend_sklearn_externals,
 }
 

@@ -73,8 +73,12 @@ mean_squared_error = _predictions_first(tf_losses.mean_squared_error, "mean_squa
 def mean_pairwise_squared_error(
     predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
 ) -> Any:
-    """`tf.losses.mean_pairwise_squared_error` of (predictions, labels)."""
-    return tf_losses.mean_pairwise_squared_error(labels, predictions, weights, scope)
+    """`tf.losses.mean_pairwise_squared_error` of (predictions, labels), a mean over n**2 pairs.
+
+    Of n elements of an example `tf.losses` counts the n (n - 1) pairs of different ones.
+    """
+    collection = GraphKeys.LOSSES
+    return tf_losses.pairwise_loss(labels, predictions, weights, scope, collection, True)
 
 
 def log_loss(
