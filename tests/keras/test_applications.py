@@ -29,6 +29,10 @@ def graph():
         ("ResNet50", 25_636_712, (7, 7, 2048), "conv1_conv", "predictions"),
         ("MobileNet", 4_253_864, (7, 7, 1024), "conv1", "conv_preds"),
         ("InceptionV3", 23_851_784, (5, 5, 2048), "conv2d", "predictions"),
+        ("MobileNetV2", 3_538_984, (7, 7, 1280), "Conv1", "Logits"),
+        ("DenseNet121", 8_062_504, (7, 7, 1024), "conv1/conv", "fc1000"),
+        ("Xception", 22_910_480, (7, 7, 2048), "block1_conv1", "predictions"),
+        ("ResNet50V2", 25_613_800, (7, 7, 2048), "conv1_conv", "probs"),
     ],
 )
 def test_the_published_networks(
