@@ -199,7 +199,7 @@ def _update_natively(
         if grad.dtype != dtype:
             return False
     traced, numbers = trace_call(rule, members[0][0], scalars, by_rows=False)
-    function = None if traced is None else traced.loop.get()
+    function = traced.loop.get() if traced is not None and traced.on_cpu else None
     if traced is None or function is None:
         return False
     total = 0
@@ -245,7 +245,7 @@ def _update_rows_natively(
     if dtype.char not in "fd" or grad.dtype != dtype:
         return False
     traced, numbers = trace_call(rule, arrays, scalars, by_rows=True)
-    update = None if traced is None else traced.rows.get(indices)
+    update = traced.rows.get(indices) if traced is not None and traced.on_cpu else None
     if traced is None or update is None:
         return False
     if type(grad) is not np.ndarray or not grad.flags.c_contiguous:

@@ -21,13 +21,15 @@ from dataflow.kernels.jit.tracer import Recorder, Untraceable, Value
 class Traced(NamedTuple):
     """A rule as a loop (``spec``), and compiled for whole arrays (``loop``) and for rows (``rows``).
 
-    ``changed``: the arrays that it changes, in the order of the loop's results.
+    ``changed``: the arrays that it changes, in the order of the loop's results. ``on_cpu``: loops of
+    the CPU have all of its instructions; else a GPU's kernel is made of ``spec`` alone.
     """
 
     spec: Loop
     loop: JitEntry[Function]
     rows: RowLoop
     changed: tuple[int, ...]
+    on_cpu: bool
 
 
 @functools.cache
@@ -55,8 +57,6 @@ def trace(
         rule(recorder, scratch, *arrays, grad, *arguments)
     except Untraceable:
         return None
-    if any(op not in OPS for op, _ in recorder.steps):
-        return None
     letter = "r" if by_rows else "v"
     changed = tuple(i for i, array in enumerate(arrays) if array.number != i)
     loop = Loop(
@@ -66,7 +66,8 @@ def trace(
         tuple((arrays[i].number, letter) for i in changed),
         1 if by_rows else 0,
     )
-    return Traced(loop, jit_entry(loop), RowLoop(loop), changed)
+    on_cpu = all(op in OPS for op, _ in recorder.steps)
+    return Traced(loop, jit_entry(loop), RowLoop(loop), changed, on_cpu)
 
 
 def trace_call(
