@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,12 @@ import dataflow as tf
 layers = tf.keras.layers
 QUERY = np.arange(12.0, dtype="float32").reshape(1, 3, 4) / 10
 VALUE = np.arange(8.0, dtype="float32").reshape(1, 2, 4) / 7
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
 
 
 def _run(tensor: tf.Tensor) -> np.ndarray:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 import dataflow as tf
 
 keras, layers, K = tf.keras, tf.keras.layers, tf.keras.backend
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
 
 
 def test_a_discriminator_frozen_after_compile_is_trained_by_itself_only() -> None:

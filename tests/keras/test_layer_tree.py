@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 import dataflow as tf
 
 keras, layers = tf.keras, tf.keras.layers
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
 
 
 class Block(layers.Layer):

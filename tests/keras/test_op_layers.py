@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -10,6 +11,12 @@ import pytest
 import dataflow as tf
 
 keras, layers = tf.keras, tf.keras.layers
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
 
 
 def _with_operations() -> tf.keras.Model:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,12 @@ import pytest
 import dataflow as tf
 
 keras, layers, K = tf.keras, tf.keras.layers, tf.keras.backend
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
 
 
 def _run(tensor: tf.Tensor) -> np.ndarray:

@@ -125,11 +125,16 @@ def test_partial_runs_take_their_own_handle_fetches_and_feeds(graph: Any) -> Non
         with pytest.raises(tf.errors.InvalidArgumentError):
             session.partial_run("no handle", a)
         handle = session.partial_run_setup([a, b.op, b], [x, y])
-        with pytest.raises(ValueError, match="'c:0' was not given to partial_run_setup as a fetch"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError,
+            match="'c:0' was not given to partial_run_setup as a fetch",
+        ):
             session.partial_run(handle, tf.identity(a, name="c"))
         assert session.partial_run(handle, a, {x: 2.0}) == 3.0
-        with pytest.raises(ValueError, match="'x:0' was fed already"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="'x:0' was fed already"):
             session.partial_run(handle, b, {x: 2.0})
-        with pytest.raises(ValueError, match="'a:0' was not given .* as a feed"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="'a:0' was not given .* as a feed"
+        ):
             session.partial_run(handle, b, {a: 2.0})
         assert session.partial_run(handle, b, {y: np.float32(4.0)}) == 12.0
