@@ -173,8 +173,12 @@ def test_the_start_is_dragged_and_moved_by_keys(kernel_page: KernelPage) -> None
     kernel_page.page.keyboard.press("ArrowRight")
     wait_for_value(kernel_page, explorer, "start", [pytest.approx(x + 12 / 40), pytest.approx(y)])
     assert knob.evaluate("(el) => el === document.activeElement"), "the focus stays on the handle"
-    drawn = kernel_page.page.evaluate(_DATA, ["heat", ["paths", "SGD", 0]])
-    np.testing.assert_allclose(drawn, explorer.paths[:, 0, 0], rtol=1e-6)
+
+    def is_drawn() -> bool:
+        drawn = kernel_page.page.evaluate(_DATA, ["heat", ["paths", "SGD", 0]])
+        return np.allclose(drawn, explorer.paths[:, 0, 0], rtol=1e-6)
+
+    wait_for(kernel_page, is_drawn)
     explorer.close()
 
 
