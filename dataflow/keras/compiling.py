@@ -19,6 +19,7 @@ from dataflow.keras.base_layer import tag_of
 from dataflow.keras.base_metric import MeanMetricWrapper, Metric, weights_like
 from dataflow.ops import array
 from dataflow.ops.math import cast
+from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sources import placeholder
 
 
@@ -299,15 +300,19 @@ class Compiling:
 
 
 def _loss_of(one: _Trained) -> Any:
-    """The loss of an output, a scalar: weighted, without what the mask leaves out."""
+    """The loss of an output, a scalar: weighted, a mean over what the mask leaves."""
     is_object = isinstance(one.function, losses_module.Loss)
     values = (one.function.call if is_object else one.function)(one.target, one.output)
+    values = cast(values, K.floatx())
     weights = one.sample_weight
-    if one.mask is not None and one.mask.shape.ndims == values.shape.ndims:
-        weights = _masked(one)
     reduction = one.function.reduction if is_object else "auto"
     reduction = "auto" if reduction == "none" else reduction
-    return losses_module.weighted(cast(values, K.floatx()), weights, reduction)
+    if one.mask is not None and one.mask.shape.ndims == values.shape.ndims:
+        kept = cast(one.mask, K.floatx())
+        values = values * kept
+        if reduction != "sum":
+            values = values / reduce_mean(kept)
+    return losses_module.weighted(values, weights, reduction)
 
 
 def _masked(one: _Trained) -> Any:
