@@ -24,6 +24,28 @@ PAGE = LESSONS / "teaching.md"
 _FIELDS = {"number", "minutes", "exercises", "wrong", "discuss"}
 
 
+#: How to give each learner numbers of their own, in `PAGE`.
+VARIANTS = """
+## Each learner their own numbers
+
+`dataflow course variants lessons students --learners names.csv` makes a copy of the lessons for each name of a class list
+(a CSV with a column `name`, or one name a line): `students/Ada/` and so on, and `students/variants.csv` with the seeds. In each lesson
+at least two exercises or questions then have other numbers, graphs or names, and the choices of every question stand in another order;
+open tasks ask for other properties. Hints, checks and explanations follow. The same names give the same copies; `--seed 2027` gives next year's
+class others. `--seed 7` without a list makes one variant, as for a second group or a resit.
+
+- **What learners see**: their notebook says `variant(7)` in its first cells, and that is all: there are no solutions in it. Your own copy with the
+  solutions of a seed is `dataflow course variants lessons mine --seed 7 --solutions`.
+- **What you get back**: `dataflow course report FOLDER` says for each notebook which variant it is, and names answers that were made in another one, as
+  of a copied notebook. `--by-task` puts the numbers of the shipped lesson in place of each learner's, so that the same mistake counts
+  as the same. On the projector of `dataflow class` choices are counted so, too.
+- **What it is not**: a seal. Who has the whole package can make the solutions of any seed, as they can read those of the shipped lessons, and questions keep
+  their hints in the notebook. Variants make copying visible and talking about the method necessary; for an examination, watch the room.
+- **Your own lessons**: a lesson whose varying text you have changed is refused, with the cell and the text that is missing. What varies stands in
+  `dataflow/course/variants/lesson05.toml`; [AUTHORING.md](AUTHORING.md) says how.
+"""
+
+
 class PlanError(Exception):
     """What is wrong with the plans' source, with the lesson."""
 
@@ -96,6 +118,7 @@ def page(plans: list[dict[str, Any]], lessons: dict[int, Lesson]) -> str:
         "`plans.toml` by `python -m tools.plans`. What learners tend to believe is there to be asked",
         "for *before* the section that answers it: let the class vote, then let the engine answer.",
         "`dataflow class` counts the votes, on the projector: [class.md](class.md).",
+        *VARIANTS.splitlines(),
     ]
     for plan in plans:
         lesson = lessons[plan["number"]]

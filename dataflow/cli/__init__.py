@@ -108,8 +108,37 @@ def build_parser() -> argparse.ArgumentParser:
     )
     strip.add_argument("folder", metavar="FOLDER", help="where the lessons are")
     strip.add_argument("to", metavar="TO", help="the folder to be made")
+    _add_variants(actions)
     _add_class(commands)
     return parser
+
+
+def _add_variants(actions: Any) -> None:
+    variants = actions.add_parser(
+        "variants",
+        help="copy the lessons with other numbers, graphs and names, by seed, for each learner",
+        description="Copy the lessons under FOLDER to a new folder TO, with numbers, graphs, names and the order "
+        "of choices drawn from a seed, and without solutions. Checks, hints and right answers follow.",
+        epilog="With --learners each gets a folder with a variant of their own, and TO/variants.csv lists who has "
+        "which seed. The same names and the same --seed give the same copies.",
+    )
+    variants.add_argument("folder", metavar="FOLDER", help="where the lessons are")
+    variants.add_argument("to", metavar="TO", help="the folder to be made")
+    variants.add_argument(
+        "--seed",
+        type=int,
+        default=None,
+        metavar="N",
+        help="a whole number; 0 is the lessons as they ship (default: 1, with --learners 0)",
+    )
+    variants.add_argument(
+        "--learners", metavar="CSV", help='a class list: its column "name", or one name a line'
+    )
+    variants.add_argument(
+        "--solutions",
+        action="store_true",
+        help="keep the solutions: the teacher's copy of --seed N",
+    )
 
 
 def _add_class(commands: Any) -> None:
@@ -182,6 +211,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "course":
         if options.action == "strip":
             return _run_strip(options.folder, options.to)
+        if options.action == "variants":
+            if options.learners and options.solutions:
+                parser.error("--solutions is for one variant: give --seed N, from variants.csv")
+            return _run_variants(options)
         forms = [f for f in ("csv", "by_task", "nbgrader", "moodle") if getattr(options, f)]
         return _run_report(options.folder, forms[0] if forms else "")
     if options.command == "class":
@@ -211,6 +244,30 @@ def _run_strip(folder: str, to: str) -> int:
         print(f"dataflow course strip: {e}", file=sys.stderr)
         return 2
     print(f"{len(made)} notebooks without solutions in {to}")
+    return 0
+
+
+def _run_variants(options: Any) -> int:
+    from pathlib import Path
+
+    from dataflow.course.variants import copies
+
+    folder, to = Path(options.folder), Path(options.to)
+    try:
+        if options.learners:
+            learners = copies.read_learners(Path(options.learners))
+            seeds = copies.write_variants(folder, to, learners, options.seed or 0)
+            told = (
+                f"{len(seeds)} learners, each with a variant in {to}; {copies.SEEDS} has the seeds"
+            )
+        else:
+            seed = 1 if options.seed is None else options.seed
+            made = copies.write_variant(folder, to, seed, options.solutions)
+            told = f"{len(made)} notebooks of the variant {seed} in {to}"
+    except (OSError, ValueError) as e:
+        print(f"dataflow course variants: {e}", file=sys.stderr)
+        return 2
+    print(told)
     return 0
 
 

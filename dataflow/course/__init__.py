@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["figure", "hand_in", "join", "leave", "report"]
+__all__ = ["figure", "hand_in", "join", "leave", "report", "variant"]
 
 
 def figure(drawn: Any, alt: str, dpi: int = 80) -> Any:
@@ -26,6 +26,16 @@ def language(code: str | None = None) -> str:
     from dataflow.course.translations import language
 
     return language(code)
+
+
+def variant(seed: int) -> None:
+    """Has checks and questions be those of the variant ``seed``, as a copy of ``dataflow course variants`` needs.
+
+    Such a copy calls it by itself; 0 is the lesson as it ships. Raises `ValueError` for what is no seed.
+    """
+    from dataflow.course import variants
+
+    variants.use(seed)
 
 
 def report(folder: Any) -> Any:

@@ -1,8 +1,8 @@
 """Attempts at exercises and questions, kept in the notebook and nowhere else.
 
 A check's output carries them under `MIME`; a Predict widget carries them in its saved state. An
-attempt is ``{"right": bool, "words": str}``, with ``"given"`` where a widget keeps the answer and
-``"shown": True`` where the learner asked to see it. Nothing is written to any other file, and
+attempt is ``{"right": bool, "words": str}``, with ``"given"`` where a widget keeps the answer,
+``"shown": True`` where the learner asked to see it, and ``"variant"``, a seed, in a variant of the lesson. Nothing is written to any other file, and
 nothing is sent anywhere, unless the learner joins a class: then what is answered is told to the one
 `Listener`, too.
 """
@@ -14,6 +14,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
+
+from dataflow.course import variants
 
 MIME = "application/vnd.dataflow.attempts+json"
 WIDGET_STATE_MIME = "application/vnd.jupyter.widget-state+json"
@@ -76,7 +78,7 @@ def earlier(name: str) -> list[Attempt]:
 
 def add(name: str, attempt: Attempt) -> list[Attempt]:
     """Keeps one more attempt; returns all. The same right answer again is not another attempt."""
-    known = earlier(name)
+    known, attempt = earlier(name), stamped(attempt)
     if not (known and known[-1].get("right") and known[-1] == attempt):
         known = [*known, attempt][-_MAX_ATTEMPTS:]
         _of_this_kernel[name] = known
@@ -84,6 +86,11 @@ def add(name: str, attempt: Attempt) -> list[Attempt]:
             _listener.answered(name, attempt)
     _of_this_kernel[name] = known
     return list(known)
+
+
+def stamped(attempt: Attempt) -> Attempt:
+    """``attempt`` with the variant in which it was made; the shipped text's have none."""
+    return {**attempt, "variant": variants.current()} if variants.current() else attempt
 
 
 def forget(name: str | None = None) -> None:
@@ -184,4 +191,21 @@ def _cleaned(attempt: Mapping[str, Any]) -> Attempt:
             kept[key] = attempt[key]
     if attempt.get("shown") is True:
         kept["shown"] = True
+    if variant_in(attempt):
+        kept["variant"] = attempt["variant"]
     return kept
+
+
+def variant_of(notebook: Mapping[str, Any]) -> int:
+    """The seed of the variant that a notebook is; 0 for the shipped text, and for what is no seed."""
+    metadata = notebook.get("metadata")
+    ours = metadata.get("dataflow") if isinstance(metadata, Mapping) else None
+    return variant_in(ours) if isinstance(ours, Mapping) else 0
+
+
+def variant_in(record: Mapping[str, Any]) -> int:
+    """The seed under ``"variant"``; 0 for none, and for what is no seed."""
+    try:
+        return variants.valid_seed(record.get("variant", 0))
+    except ValueError:
+        return 0

@@ -12,14 +12,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from dataflow.course.attempts import Attempt, of_notebook, read_notebook
+from dataflow.course.attempts import Attempt, of_notebook, read_notebook, variant_in, variant_of
+from dataflow.course.variants import as_shipped
 
 _CHECK_CALL = re.compile(r"\bcheck\.((?:lesson|capstone)\d+\.\w+)\s*\(")
 _QUESTION_NAME = re.compile(r"""\bname\s*=\s*["']((?:lesson|capstone)\d+\.\w+)["']""")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 #: What a class's server keeps; a folder with it is a class.
 CLASS_FILE = "class.sqlite"
-COLUMNS = ("learner", "notebook", "task", "state", "tries", "wrong", "last words")
+COLUMNS = ("learner", "notebook", "task", "state", "tries", "wrong", "last words", "variant")
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class TaskRecord:
 class NotebookRecord:
     """What one notebook holds; ``problem`` says why it could not be read, if so.
 
-    ``at`` are seconds since 1970, when it was saved or handed in; None where nobody knows.
+    ``at`` are seconds since 1970, when it was saved or handed in; None where nobody knows. ``variant`` is
+    the seed of the variant that it is, 0 for the shipped text.
     """
 
     learner: str
@@ -66,6 +68,16 @@ class NotebookRecord:
     tasks: list[TaskRecord] = field(default_factory=list)
     problem: str = ""
     at: float | None = None
+    variant: int = 0
+
+    def variant_words(self, task: TaskRecord) -> str:
+        """The seed in words: "" for the shipped text; another one in which something was answered is told."""
+        others = sorted({variant_in(a) for a in task.attempts} - {self.variant})
+        own = str(self.variant or "")
+        if not others:
+            return own
+        told = ", ".join(str(seed) if seed else "the shipped text" for seed in others)
+        return f"{own or 'the shipped text'}, answered as {told}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,8 @@ class TaskSummary:
     """How a class did at one exercise or question: numbers of learners.
 
     ``most_said`` is the most frequent first wrong answer (of an exercise: what its check said), and
-    ``num_said`` how many gave it.
+    ``num_said`` how many gave it. Where learners had variants of the task, ``num_variants`` of them, it is
+    said with the numbers of the shipped text, so that the same mistake counts as the same.
     """
 
     name: str
@@ -83,9 +96,12 @@ class TaskSummary:
     num_shown: int
     most_said: str = ""
     num_said: int = 0
+    num_variants: int = 1
 
     def __str__(self) -> str:
         text = f"{self.name}: {self.num_wrong_at_first} of {self.num_tried} wrong at first"
+        if self.num_variants > 1:
+            text += f" ({self.num_variants} variants)"
         if self.most_said:
             text += f", most ({self.num_said}) with: {self.most_said}"
         text += f"; {self.num_right} right in the end"
@@ -113,11 +129,12 @@ class ClassReport:
         rows: list[tuple[Any, ...]] = []
         for each in self.notebooks:
             if each.problem:
-                rows.append((each.learner, each.notebook, "", "unreadable", 0, 0, each.problem))
+                row = (each.learner, each.notebook, "", "unreadable", 0, 0, each.problem, "")
+                rows.append(row)
             for task in each.tasks:
                 last = _plain(task.attempts[-1]["words"]) if task.attempts else ""
                 told = (task.name, task.state, task.num_tries, task.num_wrong, last)
-                rows.append((each.learner, each.notebook, *told))
+                rows.append((each.learner, each.notebook, *told, each.variant_words(task)))
         return rows
 
     def to_csv(self) -> str:
@@ -151,6 +168,11 @@ class ClassReport:
                 continue
             num_right = sum(t.state == "right" for t in each.tasks)
             done = ", ".join(_task_words(t) for t in each.tasks) or "no exercises in it"
+            if each.variant:
+                done += f" (variant {each.variant})"
+            elsewhere = [t.name for t in each.tasks if "answered as" in each.variant_words(t)]
+            if elsewhere:
+                done += f" (answers of another variant: {', '.join(elsewhere)})"
             lines.append((each.learner, each.notebook, f"{num_right} of {len(each.tasks)}", done))
         return lines
 
@@ -197,12 +219,13 @@ def read_folder(folder: Any) -> ClassReport:
         learner = _plain(relative.parts[0] if deep else path.stem)
         name = _plain("/".join(relative.parts[1:]) if deep else path.name)
         try:
-            tasks, saved = tasks_of(read_notebook(path)), path.stat().st_mtime
+            notebook, saved = read_notebook(path), path.stat().st_mtime
+            tasks, seed = tasks_of(notebook), variant_of(notebook)
         except (OSError, ValueError) as e:
             found.append(NotebookRecord(learner, name, problem=_plain(str(e))))
             continue
         if tasks:
-            found.append(NotebookRecord(learner, name, tasks, at=saved))
+            found.append(NotebookRecord(learner, name, tasks, at=saved, variant=seed))
     return ClassReport(found)
 
 
@@ -229,7 +252,7 @@ def tasks_of(notebook: Mapping[str, Any]) -> list[TaskRecord]:
 def _summary(name: str, tried: list[TaskRecord]) -> TaskSummary:
     first = [task.attempts[0] for task in tried]
     wrong = [a for a in first if not a["right"] and not a.get("shown")]
-    said = Counter(_plain(str(a.get("given", a["words"])))[:100] for a in wrong).most_common(1)
+    said = Counter(_said(name, attempt) for attempt in wrong).most_common(1)
     states = [task.state for task in tried]
     return TaskSummary(
         name,
@@ -237,8 +260,15 @@ def _summary(name: str, tried: list[TaskRecord]) -> TaskSummary:
         len(wrong),
         states.count("right"),
         states.count("shown"),
-        *(said[0] if said else ()),
+        *(said[0] if said else ("", 0)),
+        num_variants=len({variant_in(attempt) for attempt in first}),
     )
+
+
+def _said(name: str, attempt: Attempt) -> str:
+    """A wrong answer in words, with the numbers of the shipped text."""
+    words = _plain(str(attempt.get("given", attempt["words"])))
+    return as_shipped(name, variant_in(attempt), words)[:100]
 
 
 def _task_words(task: TaskRecord) -> str:

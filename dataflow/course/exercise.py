@@ -5,6 +5,9 @@
         expect(tensor.shape.as_list() == [5, 7], f"the shape is {tensor.shape}, needed (5, 7)")
         return "Right: rows of the first, columns of the second."
 
+In a variant of the lesson (`dataflow.course.variants`) a check takes its numbers from ``drawn("lesson05.ex1")``;
+a hint that names one is a function of them: ``lambda v: f"the sum is {v.total}"``.
+
 The check says right and why, or what is wrong, with the first hint at the first wrong try, the second at
 the second, and the third from then on. An answer that is still ``...`` is not a try, and one of the wrong
 type (`expect_type`) costs no hint: it says what was got and what is needed, and is not kept.
@@ -23,6 +26,10 @@ from typing import Any, NoReturn
 
 from dataflow.course import attempts as records
 from dataflow.course.translations import translate
+from dataflow.course.variants import drawn
+
+#: A hint, or what makes it of the values of this variant.
+Hint = str | Callable[[Any], str]
 
 
 class WrongAnswer(Exception):
@@ -105,7 +112,7 @@ class Verdict:
         return {"text/plain": repr(self), "text/html": html, records.MIME: record}
 
 
-def exercise(*hints: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:
+def exercise(*hints: Hint) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:
     """Makes a check of a function that returns why the answer is right, or calls `expect`.
 
     ``hints`` are three: where to look, what to think, nearly the code. The exercise is called after its
@@ -146,9 +153,10 @@ def exercise(*hints: str) -> Callable[[Callable[..., str]], Callable[..., Verdic
     return decorate
 
 
-def _not_yet(name: str, words: str, hints: tuple[str, ...]) -> Verdict:
+def _not_yet(name: str, words: str, hints: tuple[Hint, ...]) -> Verdict:
     before = records.num_wrong(records.earlier(name))
-    hint = hints[min(before, len(hints) - 1)]
+    told = hints[min(before, len(hints) - 1)]
+    hint = told if isinstance(told, str) else told(drawn(name))
     known = records.add(name, {"right": False, "words": words})
     if before >= len(hints):
         hint += " (A solution is at the end of the lesson, where no teacher took it out.)"

@@ -85,7 +85,7 @@ def test_every_sentence_is_found_by_its_template(part: str) -> None:
 def ex1(x: Any) -> str:
     """A number."""
     expect(x == 3, f"m4 is {x}, needed a tensor")
-    return "Right: six different states, and the seventh is the first."
+    return f"Right: {2 * x} different states, and the next one is the first."
 
 
 @pytest.mark.usefixtures("german")
@@ -96,7 +96,9 @@ def test_a_check_speaks_german() -> None:
         "  Hinweis: Jede Operation genügt: tf.negative(useless), oder useless + 1."
     )
     assert verdict.words == "m4 is 4, needed a tensor", "what is kept is the same for a whole class"
-    assert repr(ex1(3)) == "✓ Richtig. sechs verschiedene Zustände, und der siebte ist der erste."
+    assert (
+        repr(ex1(3)) == "✓ Richtig. 6 verschiedene Zustände, und der nächste ist wieder der erste."
+    )
     assert repr(ex1(...)).startswith("… Offen. Noch nichts zu prüfen")
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
+from dataflow.course.attempts import read_notebook
+from dataflow.course.variants import replaced, replacements, table_of
+from dataflow.course.variants.copies import as_variant
 from tools.lesson import exercise_of, role_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +35,12 @@ def read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)
 
 
+def read_variant(path: Path, seed: int) -> Any:
+    """A lesson as the variant ``seed``, solutions included."""
+    made = as_variant(read_notebook(path), seed)
+    return nbformat.reads(json.dumps(made), as_version=4)
+
+
 def code(notebook: Any) -> list[Any]:
     return [c for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
 
@@ -47,12 +57,20 @@ def headings(notebook: Any) -> list[str]:
     return [line[3:].strip() for line in text.splitlines() if line.startswith("## ")]
 
 
-def mistakes_of(path: Path) -> dict[str, list[str]]:
-    """Wrong answers to each exercise of a lesson: source that stands in for the learner's cell."""
+def mistakes_of(path: Path, seed: int = 0) -> dict[str, list[str]]:
+    """Wrong answers to each exercise of a lesson: source that stands in for the learner's cell.
+
+    For a variant, with its values where the exercise's own texts have them.
+    """
     home = MISTAKES / f"{checks_of(path)}.py"
     spec = importlib.util.spec_from_file_location(f"mistakes_{home.stem}", home)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     found: dict[str, list[str]] = module.MISTAKES
+    lesson = checks_of(path)
+    for name in set(found) & set(table_of(lesson)) if seed else ():
+        cells = replacements(lesson, name, seed).values()
+        changes = {old: new for each in cells for old, new in each.items()}
+        found[name] = [replaced(source, changes) for source in found[name]]
     return found

@@ -9,6 +9,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 _NUM_STEPS, _BATCH = 300, 100
 _MAX_WEIGHTS, _NEEDED = 5000, 0.96
@@ -16,7 +17,9 @@ _MAX_WEIGHTS, _NEEDED = 5000, 0.96
 
 @exercise(
     "There are four variables: a matrix and a vector for each of the two layers.",
-    "64 pixels by 32 units, and 32 more; then 32 by 10 scores, and 10 more.",
+    lambda v: (
+        f"64 pixels by {v.units} units, and {v.units} more; then {v.units} by 10 scores, and 10 more."
+    ),
     "sum(v.shape.num_elements() for v in tf.trainable_variables()), while the network's graph is "
     "the default graph.",
 )
@@ -26,7 +29,8 @@ def ex1(num_weights: Any) -> str:
         isinstance(num_weights, (int, np.integer)),
         f"num_weights is {type(num_weights).__name__}, needed a whole number",
     )
-    matrices, biases = 64 * 32 + 32 * 10, 32 + 10
+    units = drawn("lesson00.ex1").units
+    matrices, biases = 64 * units + units * 10, units + 10
     expect(
         num_weights != matrices,
         "these are the two matrices; each unit has one number more, its bias",
@@ -35,7 +39,10 @@ def ex1(num_weights: Any) -> str:
         num_weights == matrices + biases,
         f"{num_weights} is not the number of elements of all four variables",
     )
-    return "Right: 2,410 numbers, and 2,048 of them look at pixels. Large language models have 100 million times as many."
+    return (
+        f"Right: {matrices + biases:,} numbers, and {64 * units:,} of them look at pixels. Large language "
+        "models have 100 million times as many."
+    )
 
 
 @exercise(

@@ -6,17 +6,21 @@ from typing import Any
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import begun, exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 @exercise(
     "Write one line for each letter: two constants, one addition, two multiplications.",
     "A constant for b and one for c. Then each letter reads letters that you have made "
     "already: d reads b and c.",
-    'tf.constant(2.0, name="b"), tf.add(b, c, name="d") and so on, all inside the with block.',
+    lambda v: (
+        f'tf.constant({v.b}, name="b"), tf.add(b, c, name="d") and so on, all inside the with block.'
+    ),
 )
 def ex1(graph: Any) -> str:
     """The graph of d = b + c, e = c * 2, a = d * e."""
     expect_type(isinstance(graph, tf.Graph), f"graph is {type(graph).__name__}, needed a tf.Graph")
+    v = drawn("lesson01.ex1")
     ops = {op.name: op for op in graph.get_operations()}
     begun(ops)
     missing = [name for name in "bcdea" if name not in ops]
@@ -24,8 +28,8 @@ def ex1(graph: Any) -> str:
     with tf.Session(graph=graph) as session:
         first = session.run({name: f"{name}:0" for name in "bca"})
         expect(
-            (first["b"], first["c"]) == (2.0, 1.0),
-            f"b is {first['b']} and c is {first['c']}, needed 2.0 and 1.0",
+            (first["b"], first["c"]) == (float(v.b), float(v.c)),
+            f"b is {first['b']} and c is {first['c']}, needed {v.b} and {v.c}",
         )
         # Other numbers: a graph that only happens to give 6 is found out.
         other = session.run({name: f"{name}:0" for name in "dea"}, {"b:0": 5.0, "c:0": 4.0})
@@ -47,7 +51,8 @@ def ex1(graph: Any) -> str:
 )
 def ex2(name: Any) -> str:
     """The name of an addition inside two scopes."""
-    with tf.Graph().as_default(), tf.name_scope("outer"), tf.name_scope("inner"):
+    v = drawn("lesson01.ex2")
+    with tf.Graph().as_default(), tf.name_scope(v.outer), tf.name_scope(v.inner):
         real = tf.add(1, 2).name
     expect_type(isinstance(name, str), f"a name is a string, got {type(name).__name__}")
     expect(
@@ -59,9 +64,11 @@ def ex2(name: Any) -> str:
 
 
 @exercise(
-    "tf.zeros([5, 3]) is a matrix of that shape.",
-    "The inner lengths must agree: 5 rows of 3, times 3 rows of 7. The graph works the shape "
-    "out when the product is made.",
+    lambda v: f"tf.zeros([{v.rows}, {v.inner}]) is a matrix of that shape.",
+    lambda v: (
+        f"The inner lengths must agree: {v.rows} rows of {v.inner}, times {v.inner} rows of {v.columns}. "
+        "The graph works the shape out when the product is made."
+    ),
     "tf.matmul(first, second) is the product; assign it to product, and print it.",
 )
 def ex3(product: Any) -> str:
@@ -71,25 +78,33 @@ def ex3(product: Any) -> str:
         f"product is {type(product).__name__}, needed a tensor: let the graph work out the shape",
     )
     expect(product.op.type == "MatMul", f"product is made by {product.op.type}, needed MatMul")
+    v = drawn("lesson01.ex3")
     shapes = [t.shape.as_list() for t in product.op.inputs]
+    needed = [[v.rows, v.inner], [v.inner, v.columns]]
     expect(
-        shapes == [[5, 3], [3, 7]], f"the factors have shapes {shapes}, needed [5, 3] and [3, 7]"
+        shapes == needed, f"the factors have shapes {shapes}, needed {needed[0]} and {needed[1]}"
     )
-    return f"Right: {product.shape}. The inner 3 is summed over, the outer 5 and 7 remain."
+    return (
+        f"Right: {product.shape}. The inner {v.inner} is summed over, the outer {v.rows} and "
+        f"{v.columns} remain."
+    )
 
 
 @exercise(
-    "Which three whole numbers greater than 1 have the product 24?",
+    lambda v: f"Which three whole numbers greater than 1 have the product {v.elements}?",
     "The number of elements is the product of the lengths. And zeros are floats unless you "
     "say which dtype.",
-    "tf.zeros([...], dtype=tf.int32) with three lengths whose product is 24.",
+    lambda v: f"tf.zeros([...], dtype=tf.int32) with three lengths whose product is {v.elements}.",
 )
 def ex4(block: Any) -> str:
     """A whole-numbered tensor of rank 3 with 24 elements."""
     expect_type(isinstance(block, tf.Tensor), f"block is {type(block).__name__}, needed a tensor")
     shape = block.shape
     expect(shape.ndims == 3, f"the rank is {shape.ndims} (shape {shape}), needed 3")
-    expect(shape.num_elements() == 24, f"{shape} has {shape.num_elements()} elements, needed 24")
+    num = drawn("lesson01.ex4").elements
+    expect(
+        shape.num_elements() == num, f"{shape} has {shape.num_elements()} elements, needed {num}"
+    )
     expect(1 not in shape.as_list(), f"{shape} has an axis of length 1")
     expect(block.dtype.is_integer, f"the dtype is {block.dtype.name}, needed whole numbers")
     return f"Right: {shape} of {block.dtype.name}."

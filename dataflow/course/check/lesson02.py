@@ -6,17 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 @exercise(
     "Start at each of the two fetches and go against the arrows.",
     "Mark both fetches, then what each of them reads, then what that reads, until nothing is "
     "left to read.",
-    "y reads nothing. add_op reads two nodes. Those, and the fetches themselves, are all.",
+    lambda v: (
+        f"{v.other} reads nothing. {v.first} reads two nodes; write them down, and whatever they read. "
+        "Those, and the fetches themselves, are all."
+    ),
 )
 def ex1(session: Any, names: Any) -> str:
-    """The nodes that a run of add_op and y computes."""
-    needed = session.needed(["add_op:0", "y:0"])
+    """The nodes that a run of two fetches computes."""
+    v = drawn("lesson02.ex1")
+    needed = session.needed([f"{v.first}:0", f"{v.other}:0"])
     expect_type(
         isinstance(names, (set, frozenset, list, tuple)) and all(isinstance(n, str) for n in names),
         "names is a set of strings: {'x', 'y'}",
@@ -76,16 +81,21 @@ def ex3(session: Any, both: Callable[[Any], Any]) -> str:
 @exercise(
     "What does pow_op read? If those tensors are given, nothing above them is needed.",
     "pow_op reads add_op and mul_op. A feed takes the place of the node, so feed these two.",
-    "feeds = {add_op: ..., mul_op: ...}, with two numbers of which the first to the power of the "
-    "second is 32.",
+    lambda v: (
+        "feeds = {add_op: ..., mul_op: ...}, with two numbers of which the first to the power of the "
+        f"second is {v.result}."
+    ),
 )
 def ex4(session: Any, feeds: Any) -> str:
-    """Feeds that leave nothing but pow_op to compute, for the result 32."""
+    """Feeds that leave nothing but pow_op to compute, for a given result."""
     expect_type(isinstance(feeds, dict), "feeds is a dictionary: {tensor: value}")
     needed = session.needed("pow_op:0", feeds)
     rest = sorted(needed - {"pow_op"})
     expect("pow_op" in needed, "pow_op itself is fed, so nothing is computed at all")
     expect(not rest, f"with these feeds the run still computes {', '.join(rest)}")
     value = session.run("pow_op:0", feeds)
-    expect(value == 32, f"pow_op is the only node left, but it returns {value}, needed 32")
-    return "Right: one node is computed, and it returns 32."
+    result = drawn("lesson02.ex4").result
+    expect(
+        value == result, f"pow_op is the only node left, but it returns {value}, needed {result}"
+    )
+    return f"Right: one node is computed, and it returns {result}."

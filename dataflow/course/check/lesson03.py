@@ -9,6 +9,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _is_tensor(name: str, value: Any) -> None:
@@ -49,27 +50,30 @@ def ex1(celsius: Any, fahrenheit: Any) -> str:
 
 @exercise(
     "The first length is not known, the second is: [None, ...].",
-    "The shape has two axes: rows, open, and columns, four. The mean is taken along one of "
-    "them, which leaves one number a row.",
+    lambda v: (
+        f"The shape has two axes: rows, open, and columns, {v.columns}. The mean is taken along one of "
+        "them, which leaves one number a row."
+    ),
     "tf.reduce_mean has an axis=; axis 0 goes down the columns, axis 1 along the rows.",
 )
 def ex2(table: Any, means: Any) -> str:
-    """The mean of each row of a table of four columns."""
+    """The mean of each row of a table."""
+    num = drawn("lesson03.ex2").columns
     _is_hole("table", table)
     _is_tensor("means", means)
     shape = table.shape
     expect(shape.ndims == 2, f"the shape of table is {shape}, needed two axes")
     lengths = shape.as_list()
     expect(lengths[0] is None, f"table takes {lengths[0]} rows only, needed any number")
-    expect(lengths[1] == 4, f"table has {lengths[1]} columns, needed exactly 4")
-    values = np.arange(20.0).reshape(5, 4) ** 2
+    expect(lengths[1] == num, f"table has {lengths[1]} columns, needed exactly {num}")
+    numbers = np.arange(5.0 * num).reshape(5, num) ** 2
     with tf.Session(graph=table.graph) as session:
-        for rows in (values, values[:1]):
+        for rows in (numbers, numbers[:1]):
             got = session.run(means, {table: rows})
             needed = rows.mean(axis=1)
             expect(
                 np.shape(got) == needed.shape,
-                f"for {len(rows)} rows of 4 the means have shape {np.shape(got)}, needed "
+                f"for {len(rows)} rows of {num} the means have shape {np.shape(got)}, needed "
                 f"{needed.shape}",
             )
             expect(np.allclose(got, needed), "the numbers are not the means of the rows")
@@ -113,10 +117,11 @@ def ex3(cubes: Callable[[list[float]], Any]) -> str:
     "One placeholder is plain, the other has a default.",
     "What must be fed has no value of its own. What may be left out needs one: there is a "
     "placeholder for that.",
-    "tf.placeholder_with_default(1.0, []) is the gain.",
+    lambda v: f"tf.placeholder_with_default({v.default}.0, []) is the gain.",
 )
 def ex4(signal: Any, gain: Any, scaled: Any) -> str:
-    """A gain that is 1 unless it is fed."""
+    """A gain with a default."""
+    usual = drawn("lesson03.ex4").default
     _is_hole("signal", signal)
     _is_tensor("gain", gain)
     _is_tensor("scaled", scaled)
@@ -125,16 +130,19 @@ def ex4(signal: Any, gain: Any, scaled: Any) -> str:
             plain = session.run(scaled, {signal: 3.0})
         except tf.errors.InvalidArgumentError:
             expect(False, "with the signal alone the run fails: gain has no value of its own")
-        expect(plain == 3.0, f"with the signal 3 alone it gives {plain}, needed 3")
-        louder = session.run(scaled, {signal: [3.0, -1.0], gain: 2.0})
         expect(
-            np.allclose(louder, [6.0, -2.0]),
-            f"with the signal [3, -1] and the gain 2 it gives {louder}, needed [6, -2]",
+            plain == 3.0 * usual,
+            f"with the signal 3 alone it gives {plain}, needed {3 * usual}",
+        )
+        louder = session.run(scaled, {signal: [3.0, -1.0], gain: 4.0})
+        expect(
+            np.allclose(louder, [12.0, -4.0]),
+            f"with the signal [3, -1] and the gain 4 it gives {louder}, needed [12, -4]",
         )
         try:
             session.run(scaled, {gain: 2.0})
         except tf.errors.InvalidArgumentError:
-            return "Right: 3 stays 3, a gain of 2 doubles, and the signal must be fed."
+            return f"Right: 3 alone gives {3 * usual}, with a gain of 4 it is 12, and the signal must be fed."
     expect(False, "without a signal the run should fail, but it returned a value")
     return ""
 

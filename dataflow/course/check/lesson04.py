@@ -9,6 +9,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _is_variable(name: str, value: Any) -> None:
@@ -87,11 +88,14 @@ def ex2(a: Any, b: Any) -> str:
 @exercise(
     "A ticket needs something that remembers how many were printed.",
     "Only a variable outlives a run. An operation that adds to it also returns its new value.",
-    "assign_add returns the new value. With which number must the variable begin, so that the first "
-    "new value is 100?",
+    lambda v: (
+        "assign_add returns the new value. With which number must the variable begin, so that the first "
+        f"new value is {v.first}?"
+    ),
 )
 def ex3(ticket: Any) -> str:
-    """Ticket numbers from 100 on."""
+    """Ticket numbers from a given one on."""
+    first = drawn("lesson04.ex3").first
     expect(
         hasattr(ticket, "graph"), f"ticket is {type(ticket).__name__}, needed something to be run"
     )
@@ -100,11 +104,11 @@ def ex3(ticket: Any) -> str:
     expect(all(n is not None for n in numbers), "a run of ticket returns nothing")
     told = ", ".join(str(n) for n in numbers)
     expect(len({int(n) for n in numbers}) > 1, f"every run prints the same ticket: {told}")
-    expect([int(n) for n in numbers] == [100, 101, 102, 103], f"the tickets are {told}")
+    expect([int(n) for n in numbers] == list(range(first, first + 4)), f"the tickets are {told}")
     with _initialized(ticket.graph) as session:
         again = int(session.run(ticket))
-    expect(again == 100, f"a new session begins with ticket {again}, needed 100")
-    return f"Right: {told}, and a new session begins with 100 again."
+    expect(again == first, f"a new session begins with ticket {again}, needed {first}")
+    return f"Right: {told}, and a new session begins with {first} again."
 
 
 @exercise(
@@ -147,19 +151,25 @@ def ex4(layer: Callable[[Any], Any]) -> str:
 @exercise(
     "What comes back by itself when it goes on and on?",
     "The remainder of a division comes back; so does a row of numbers that is shifted in a circle.",
-    "state = tf.Variable(0); tick = state.assign((state + 1) % 6). Find one of your own.",
+    lambda v: (
+        f"state = tf.Variable(0); tick = state.assign((state + 1) % {v.hours}). Find one of your own."
+    ),
 )
 def ex5(state: Any, tick: Any) -> str:
-    """Any machine with a period of six."""
+    """Any machine with a given period."""
+    hours = drawn("lesson04.ex5").hours
     expect_type(isinstance(state, tf.Variable), f"state is {type(state).__name__}, not a variable")
     expect_type(isinstance(tick, tf.Tensor | tf.Operation), "tick is no operation")
     with tf.Session(graph=state.graph) as session:
         session.run(state.initializer)
         seen = [np.copy(session.run(state))]
-        for _ in range(18):
+        for _ in range(3 * hours):
             session.run(tick)
             seen.append(np.copy(session.run(state)))
     for i, value in enumerate(seen):
         first = next(j for j, other in enumerate(seen) if np.array_equal(other, value))
-        expect(first == i % 6, f"after {i} ticks it is as after {first}, needed as after {i % 6}")
-    return "Right: six different states, and the seventh is the first."
+        expect(
+            first == i % hours,
+            f"after {i} ticks it is as after {first}, needed as after {i % hours}",
+        )
+    return f"Right: {hours} different states, and the next one is the first."

@@ -9,6 +9,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _is_tensor(name: str, value: Any) -> None:
@@ -128,18 +129,26 @@ def ex3(largest_rate: Callable[[Any, float], Any]) -> str:
 
 
 @exercise(
-    "At the bottom the cost must be smallest where x ** 3 is 10: make the error x ** 3 - 10 a cost.",
-    "A square is smallest where what is squared is zero. What is zero where the cube of x is 10?",
-    "The cost is (x ** 3 - 10) ** 2. Its slopes are large, so take a small learning rate, 0.001.",
+    lambda v: (
+        f"At the bottom the cost must be smallest where x ** 3 is {v.cube}: make the error x ** 3 - {v.cube} "
+        "a cost."
+    ),
+    lambda v: (
+        f"A square is smallest where what is squared is zero. What is zero where the cube of x is {v.cube}?"
+    ),
+    lambda v: (
+        f"The cost is (x ** 3 - {v.cube}) ** 2. Its slopes are large, so take a small learning rate, 0.001."
+    ),
 )
 def ex4(x: Any, downhill: Any) -> str:
-    """A variable that walks to the cube root of 10."""
+    """A variable that walks to a cube root."""
     expect_type(isinstance(x, tf.Variable), f"x is {type(x).__name__}, needed a tf.Variable")
     expect(
         getattr(downhill, "graph", None) is x.graph,
         f"downhill is {type(downhill).__name__}, needed an operation of the graph of x",
     )
-    goal = 10.0 ** (1 / 3)
+    cube = drawn("lesson05.ex4").cube
+    goal = cube ** (1 / 3)
     with tf.Session(graph=x.graph) as session:
         session.run([v.initializer for v in x.graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)])
         begin = float(session.run(x))
@@ -155,7 +164,7 @@ def ex4(x: Any, downhill: Any) -> str:
         )
         expect(
             abs(end - goal) < 1e-3,
-            f"after 500 runs x is {end:.5g} and its cube {end**3:.5g}, needed 10",
+            f"after 500 runs x is {end:.5g} and its cube {end**3:.5g}, needed {cube}",
         )
         expect(
             abs(first - goal) > 1e-4,

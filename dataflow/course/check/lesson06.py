@@ -10,6 +10,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _is_dataset(name: str, value: Any) -> None:
@@ -35,10 +36,11 @@ def _elements(dataset: Any, most: int) -> list[Any]:
     "Range, map, batch: which numbers must the range give so that only even ones are squared?",
     "Even numbers are those that are counted in twos. Square each of them, and put the "
     "batches together last.",
-    "tf.data.Dataset.range(0, limit, 2) counts in twos; batch(4) comes last.",
+    lambda v: f"tf.data.Dataset.range(0, limit, 2) counts in twos; batch({v.size}) comes last.",
 )
 def ex1(even_squares: Callable[[int], Any]) -> str:
-    """Squares of even numbers in batches of four."""
+    """Squares of even numbers in batches."""
+    size = drawn("lesson06.ex1").size
     for limit in (20, 9, 2):
         with tf.Graph().as_default():
             made = even_squares(limit)
@@ -54,7 +56,7 @@ def ex1(even_squares: Callable[[int], Any]) -> str:
         told = f"even_squares({limit}) gives the numbers {got[:12]}"
         expect(got == needed, f"{told}, needed {needed[:12]}")
         lengths = [len(batch) for batch in batches]
-        packed = [min(4, len(needed) - i) for i in range(0, len(needed), 4)]
+        packed = [min(size, len(needed) - i) for i in range(0, len(needed), size)]
         expect(lengths == packed, f"{told} in batches of {lengths}, needed {packed}")
     return "Right, for limits of 20, 9 and 2."
 

@@ -9,6 +9,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 _SPECIES = ("Setosa", "Versicolor", "Virginica")
 
@@ -171,19 +172,23 @@ def ex3(confusion: Callable[..., Any], classifier: Any) -> str:
     "The largest probability of a row decides whether it may answer; its place is the answer.",
     "Two numbers for each row: the largest probability, and its place. The first decides "
     "whether the second is given.",
-    "np.where(rows.max(-1) >= 0.9, rows.argmax(-1), -1) does it for one row and for many.",
+    lambda v: (
+        f"np.where(rows.max(-1) >= {v.least}, rows.argmax(-1), -1) does it for one row and for many."
+    ),
 )
 def ex4(careful: Callable[[Any], Any]) -> str:
     """A classifier that may refuse."""
+    least = float(drawn("lesson07.ex4").least)
+    rest = 1 - least
     rows = np.array(
         [
             [0.97, 0.02, 0.01],
             [0.5, 0.3, 0.2],
-            [0.05, 0.04, 0.91],
-            [0.0, 0.9, 0.1],
-            [0.02, 0.89, 0.09],
+            [rest / 2, rest / 2 - 0.01, least + 0.01],
+            [0.0, least, rest],
+            [0.02, least - 0.01, rest - 0.01],
         ]
-    )
+    ).round(4)
     needed = [0, -1, 2, 1, -1]
     for row, number in zip(rows, needed, strict=True):
         found = careful(row)

@@ -11,6 +11,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _checkpoint(path: Path, values: dict[str, Any]) -> str:
@@ -20,6 +21,15 @@ def _checkpoint(path: Path, values: dict[str, Any]) -> str:
             tf.get_variable(name, initializer=np.asarray(value, np.float32))
         session.run(tf.global_variables_initializer())
         return str(tf.train.Saver().save(session, str(path)))
+
+
+#: What exercise 4 asks for, by the name of the scalar.
+_CURVES: dict[str, Callable[[int], int]] = {
+    "square": lambda i: i * i,
+    "double": lambda i: i + i,
+    "cube": lambda i: i**3,
+    "opposite": lambda i: -i,
+}
 
 
 @exercise(
@@ -131,14 +141,17 @@ def ex3(count_up: Callable[[Any], Any]) -> str:
 @exercise(
     "A summary is made by a run, and written with add_summary(summary, step).",
     "Build once: a placeholder and its summary. Then one run and one add_summary for each step.",
-    "tf.summary.scalar('square', placeholder) once, then for each step: run it, add_summary(made, i); "
-    "close the writer at the end.",
+    lambda v: (
+        f"tf.summary.scalar('{v.tag}', placeholder) once, then for each step: run it, add_summary(made, i); "
+        "close the writer at the end."
+    ),
 )
-def ex4(log_squares: Callable[[Any, int], Any]) -> str:
+def ex4(log: Callable[[Any, int], Any]) -> str:
     """A scalar written for TensorBoard."""
+    tag = drawn("lesson09.ex4").tag
     with tempfile.TemporaryDirectory() as folder:
         with tf.Graph().as_default():
-            log_squares(folder, 7)
+            log(folder, 7)
         files = sorted(Path(folder).rglob("*tfevents*"))
         expect(files, "there is no file of events in the folder")
         points: dict[str, list[tuple[int, float]]] = {}
@@ -148,15 +161,15 @@ def ex4(log_squares: Callable[[Any, int], Any]) -> str:
                     points.setdefault(value.tag, []).append((event.step, value.simple_value))
     expect(points, "the file holds no values: was the writer closed, and add_summary called?")
     expect(
-        "square" in points,
-        f"there is no scalar square in it, but {', '.join(sorted(points))}",
+        tag in points,
+        f"there is no scalar {tag} in it, but {', '.join(sorted(points))}",
     )
-    needed = [(i, float(i * i)) for i in range(7)]
+    needed = [(i, float(_CURVES[tag](i))) for i in range(7)]
     expect(
-        sorted(points["square"]) == needed,
-        f"for 7 steps it holds the points {sorted(points['square'])}, needed {needed}",
+        sorted(points[tag]) == needed,
+        f"for 7 steps it holds the points {sorted(points[tag])}, needed {needed}",
     )
-    return "Right: seven points, from (0, 0) to (6, 36)."
+    return f"Right: seven points, from (0, 0) to (6, {needed[-1][1]:g})."
 
 
 @exercise(

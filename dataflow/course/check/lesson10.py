@@ -9,6 +9,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _values(build: Callable[..., Any], name: str, *arrays: Any) -> tuple[Any, Any]:
@@ -24,17 +25,22 @@ def _values(build: Callable[..., Any], name: str, *arrays: Any) -> tuple[Any, An
 
 
 @exercise(
-    "Look up all four words at once: embedding_lookup takes a table of numbers too. Which shape "
+    "Look up all the words at once: embedding_lookup takes a table of numbers too. Which shape "
     "comes out?",
-    "A lookup of [batch, 4] numbers gives [batch, 4, size] vectors. Over which axis is the "
-    "average?",
-    "The lookup gives [batch, 4, size]; tf.reduce_mean over axis 1 leaves [batch, size].",
+    lambda v: (
+        f"A lookup of [batch, {v.num}] numbers gives [batch, {v.num}, size] vectors. Over which axis is "
+        "the average?"
+    ),
+    lambda v: (
+        f"The lookup gives [batch, {v.num}, size]; tf.reduce_mean over axis 1 leaves [batch, size]."
+    ),
 )
 def ex1(cbow: Callable[[Any, Any], Any]) -> str:
-    """The average vector of four neighbors."""
+    """The average vector of some neighbors."""
+    num = drawn("lesson10.ex1").num
     rng = np.random.default_rng(3)
     table = rng.normal(size=(9, 5)).astype(np.float32)
-    contexts = np.array([[0, 1, 2, 3], [8, 8, 8, 8], [7, 1, 7, 4]], np.int32)
+    contexts = np.array([range(num), [8] * num, [7, 1, 7, 4, 2, 2][:num]], np.int32)
     _, got = _values(cbow, "cbow", table, contexts)
     needed = table[contexts].mean(axis=1)
     expect(
@@ -43,9 +49,9 @@ def ex1(cbow: Callable[[Any, Any], Any]) -> str:
     )
     expect(
         np.allclose(got[1], table[8], atol=1e-5),
-        "four times the same word should give that word's vector, and gives another",
+        "the same word every time should give that word's vector, and gives another",
     )
-    expect(np.allclose(got, needed, atol=1e-5), "the result is not the average of the four vectors")
+    expect(np.allclose(got, needed, atol=1e-5), "the result is not the average of the vectors")
     return "Right: one vector for each example, the average of its neighbors' vectors."
 
 

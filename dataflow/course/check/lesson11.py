@@ -10,6 +10,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 @exercise(
@@ -47,31 +48,34 @@ def ex1(pad: Callable[[list[list[int]], int], Any]) -> str:
     "tf.nn.top_k takes the largest along the last axis. Along which axis are the places?",
     "top_k looks along the last axis, and the places are in the middle. Exchange these two "
     "axes first.",
-    "tf.transpose(seen, [0, 2, 1]) puts the places last; then tf.nn.top_k(..., 2).values, and the "
-    "mean of the two.",
+    lambda v: (
+        f"tf.transpose(seen, [0, 2, 1]) puts the places last; then tf.nn.top_k(..., {v.num}).values, and "
+        "their mean."
+    ),
 )
-def ex2(two_strongest: Callable[[Any], Any]) -> str:
-    """The mean of each filter's two largest values."""
+def ex2(strongest: Callable[[Any], Any]) -> str:
+    """The mean of each filter's largest values."""
+    v = drawn("lesson11.ex2")
     rng = np.random.RandomState(6)
-    for shape in ((2, 7, 3), (1, 2, 1), (4, 5, 8)):
+    for shape in ((2, 7, 3), (1, v.num, 1), (4, 5, 8)):
         value = rng.randn(*shape).astype(np.float32)
         with tf.Graph().as_default(), tf.Session() as session:
-            result = two_strongest(tf.constant(value))
+            result = strongest(tf.constant(value))
             expect_type(
                 isinstance(result, tf.Tensor),
-                f"two_strongest returned {type(result).__name__}, needed a tensor",
+                f"{v.name} returned {type(result).__name__}, needed a tensor",
             )
             got = session.run(result)
-        want = np.sort(value, axis=1)[:, -2:].mean(1)
+        want = np.sort(value, axis=1)[:, -v.num :].mean(1)
         expect(
             got.shape == want.shape,
             f"of a shape {list(shape)} you make {list(got.shape)}, needed {list(want.shape)}",
         )
         expect(
             np.allclose(got, want, atol=1e-5),
-            "the values are not the means of the two largest along the places",
+            f"the values are not the means of the {v.num} largest along the places",
         )
-    return "Right: two witnesses for each filter in place of one."
+    return f"Right: {v.num} witnesses for each filter in place of one."
 
 
 def _is_friendly(words: list[str]) -> bool:

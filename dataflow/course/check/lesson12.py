@@ -10,38 +10,44 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 @exercise(
     "Take x apart along its second axis, and go through the parts with a Python loop.",
     "The state begins at zero, one number for each example. Each element in turn gives the "
     "next state.",
-    "h = tf.zeros_like(x[:, 0]); for element in tf.unstack(x, axis=1): h = 0.5 * h + element.",
+    lambda v: (
+        f"h = tf.zeros_like(x[:, 0]); for element in tf.unstack(x, axis=1): h = {v.factor} * h + element."
+    ),
 )
 def ex1(leaky: Callable[[Any], Any]) -> str:
-    """h = 0.5 h + x, six times."""
+    """h = 0.5 h + x, or with another factor, six times."""
+    factor = float(drawn("lesson12.ex1").factor)
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None, 6])
         last = leaky(x)
         expect_type(
             isinstance(last, tf.Tensor), f"it returned {type(last).__name__}, needed a tensor"
         )
-        values = np.array(
+        numbers = np.array(
             [[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1], [3, -1, 4, 1, -5, 9]], np.float32
         )
         with tf.Session() as session:
-            got = session.run(last, {x: values})
+            got = session.run(last, {x: numbers})
     expect(np.shape(got) == (3,), f"for 3 sequences the shape is {np.shape(got)}, needed (3,)")
     expect(
         abs(got[1] - 1) < 1e-5, f"0 0 0 0 0 1 gives {got[1]:g}; the last number is added in full"
     )
     expect(
-        abs(got[0] - 0.5**5) < 1e-6,
-        f"1 0 0 0 0 0 gives {got[0]:g}; the 1 has been halved five times by the end",
+        abs(got[0] - factor**5) < 1e-6,
+        f"1 0 0 0 0 0 gives {got[0]:g}; the 1 has been multiplied by {factor:g} five times by the end",
     )
-    needed = values @ (0.5 ** np.arange(5, -1, -1))
+    needed = numbers @ (factor ** np.arange(5, -1, -1))
     expect(np.allclose(got, needed), f"3 -1 4 1 -5 9 gives {got[2]:g}, needed {needed[2]:g}")
-    return "Right: a 1 at the beginning counts 1/32 at the end, one at the end counts 1."
+    return (
+        f"Right: a 1 at the beginning counts {factor**5:.3g} at the end, one at the end counts 1."
+    )
 
 
 @exercise(

@@ -8,6 +8,7 @@ from typing import Any
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type, wrong
+from dataflow.course.variants import drawn
 
 _WAIT_MILLISECONDS = 300
 _PATIENCE_MILLISECONDS = 20_000
@@ -108,13 +109,18 @@ def ex3(drain: Callable[[Any, Any], Any]) -> str:
 
 @exercise(
     "Something has to wait in enter. A run waits at a full queue, and at an empty one.",
-    "A queue with room for three is full with three cars. Which operation puts a car in, and "
-    "which takes one out?",
-    "A queue with a capacity of three: enter enqueues, leave dequeues; open_it may be tf.no_op(). "
-    "(Or three tokens, and enter takes one.)",
+    lambda v: (
+        f"A queue with room for {v.num} is full with {v.num} cars. Which operation puts a car in, and "
+        "which takes one out?"
+    ),
+    lambda v: (
+        f"A queue with a capacity of {v.num}: enter enqueues, leave dequeues; open_it may be tf.no_op(). "
+        f"(Or {v.num} tokens, and enter takes one.)"
+    ),
 )
 def ex4(car_park: Callable[[], Any]) -> str:
-    """At most three at a time."""
+    """At most so many at a time."""
+    num = drawn("lesson13.ex4").num
     with tf.Graph().as_default():
         made = car_park()
         expect_type(
@@ -136,10 +142,10 @@ def ex4(car_park: Callable[[], Any]) -> str:
                 return False
 
             expect(not waits(open_it), "open_it waits and does not come back")
-            for car in range(1, 4):
+            for car in range(1, num + 1):
                 expect(not waits(enter), f"car {car} has to wait, though there are places")
-            expect(waits(enter), "a fourth car gets in while three are inside")
+            expect(waits(enter), f"one more car gets in while {num} are inside")
             expect(not waits(leave), "a car that wants to leave has to wait")
             expect(not waits(enter), "one has left, and still the next car has to wait")
             expect(waits(enter), "after one has left, two get in")
-    return "Right: three get in, the fourth waits until one leaves."
+    return f"Right: {num} get in, the next one waits until one leaves."

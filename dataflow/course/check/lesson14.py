@@ -9,6 +9,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _unrewritten() -> Any:
@@ -32,6 +33,7 @@ def _is_tensor(name: str, value: Any) -> None:
 )
 def ex1(roundabout: Callable[[Any], Any]) -> str:
     """Operations that the rewrites make nothing of."""
+    least = drawn("lesson14.ex1").num
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None], name="x")
         y = roundabout(x)
@@ -42,8 +44,8 @@ def ex1(roundabout: Callable[[Any], Any]) -> str:
             needed = {node["name"] for node in told.before}
             steps = [op.name for op in computing if op.name in needed]
             expect(
-                len(steps) >= 4,
-                f"it builds {len(steps)} operations on the way from x, needed at least four",
+                len(steps) >= least,
+                f"it builds {len(steps)} operations on the way from x, needed at least {least}",
             )
             left = [f"{n['name']} ({n['op']})" for n in told.after if n["name"] != "x"]
             expect(not left, f"after the rewrites there is still {', '.join(left)}")
@@ -113,14 +115,19 @@ def ex3(log_sum_exp: Callable[[Any], Any]) -> str:
     "There are two ways to put the brackets. Which one never makes a second n by n matrix?",
     "n * n * n multiplications for two matrices, n * n for a matrix and a column. Which "
     "brackets leave only the second kind?",
-    "a times (b times v): the inner product is a column.",
+    lambda v: f"{v.code} has v in its inner product, which is no n by n matrix.",
 )
 def ex4(product: Callable[[Any, Any, Any], Any]) -> str:
     """Three factors, cheaply."""
+    asked = drawn("lesson14.ex4")
+    column = asked.kind.endswith("one column")
+    factors = asked.formula.replace("`", "").split(" times ")
     n = 50
     rng = np.random.default_rng(0)
     a, b = rng.random((2, n, n)).astype(np.float32)
-    v = rng.random((n, 1)).astype(np.float32)
+    v = rng.random((n, 1) if column else (1, n)).astype(np.float32)
+    matrices = {"a": a, "b": b, "v": v}
+    one, two, three = (matrices[name] for name in factors)
     with tf.Graph().as_default():
         inputs = [tf.placeholder(tf.float32, m.shape) for m in (a, b, v)]
         y = product(*inputs)
@@ -129,8 +136,8 @@ def ex4(product: Callable[[Any, Any, Any], Any]) -> str:
             got = session.run(y, dict(zip(inputs, (a, b, v), strict=True)))
             needed = set(session.needed(y))
             expect(
-                np.shape(got) == (n, 1) and np.allclose(got, a @ b @ v, rtol=1e-3),
-                f"it is not a times b times v (the shape is {np.shape(got)})",
+                np.shape(got) == v.shape and np.allclose(got, one @ two @ three, rtol=1e-3),
+                f"it is not {' times '.join(factors)} (the shape is {np.shape(got)})",
             )
         squares = [
             op.name

@@ -9,6 +9,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _copies(trace: Any, kind: str) -> list[str]:
@@ -58,6 +59,7 @@ def ex1(quick: Callable[[Any], Any]) -> str:
 )
 def ex2(model: Callable[[], Any]) -> str:
     """Floats on the GPU, a counter on the CPU, one operation for both."""
+    v = drawn("lesson15.ex2")
     from dataflow.runtime.stepper import record
 
     with tf.test.pretend_gpus(1), tf.Graph().as_default() as graph:
@@ -67,15 +69,15 @@ def ex2(model: Callable[[], Any]) -> str:
             f"model returned {type(step).__name__}, needed an operation",
         )
         variables = tf.global_variables()
-        floats = [v for v in variables if v.dtype.base_dtype == tf.float32]
-        counts = [v for v in variables if v.dtype.base_dtype == tf.int32]
+        floats = [x for x in variables if x.dtype.base_dtype == tf.float32]
+        counts = [x for x in variables if x.dtype.base_dtype == tf.int32]
         expect(
             len(floats) == len(counts) == 1,
             f"model made {len(floats)} float32 and {len(counts)} int32 variables, needed one each",
         )
         expect(
-            floats[0].shape.as_list() == [3, 3],
-            f"the floats have the shape {floats[0].shape}, needed (3, 3)",
+            floats[0].shape.as_list() == [v.size, v.size],
+            f"the floats have the shape {floats[0].shape}, needed ({v.size}, {v.size})",
         )
         with tf.Session(graph=graph) as session:
             session.run(tf.global_variables_initializer())
@@ -93,7 +95,8 @@ def ex2(model: Callable[[], Any]) -> str:
         "runs; needed is a doubling in each, of something that is not 0",
     )
     expect(
-        after[1] == before[1] + 3, f"the counter went from {before[1]} to {after[1]} in three runs"
+        after[1] == before[1] + 3 * v.add,
+        f"the counter went from {before[1]} to {after[1]} in three runs, needed {v.add} more in each",
     )
     return f"Right: doubled three times on the GPU, counted to {after[1]} on the CPU."
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _decoded(value: Any) -> list[str]:
@@ -46,14 +47,17 @@ def ex1(tokens: Callable[[Any], Any]) -> str:
 
 
 @exercise(
-    "The key is the first letter, the value the length. Which op reduces by key to a mean?",
+    "The key is a letter of the word, the value the length. Which op reduces by key to a mean?",
     "Number the different letters first, as tf.unique does; then reduce the lengths by these "
     "numbers.",
-    "letters, number = tf.unique(tf.strings.substr(words, 0, 1)); then tf.unsorted_segment_mean of "
-    "the lengths as floats.",
+    lambda v: (
+        f"letters, number = tf.unique(tf.strings.substr(words, {v.place}, 1)); then "
+        "tf.unsorted_segment_mean of the lengths as floats."
+    ),
 )
 def ex2(mean_length: Callable[[Any], Any]) -> str:
-    """The mean length of the words that begin with each letter."""
+    """The mean length of the words that begin (or end) with each letter."""
+    v = drawn("lesson16.ex2")
     for words in (
         ["cat", "dog", "concatenate", "a", "apple", "mat"],
         ["x"],
@@ -61,7 +65,7 @@ def ex2(mean_length: Callable[[Any], Any]) -> str:
     ):
         lengths: dict[str, list[int]] = collections.defaultdict(list)
         for word in words:
-            lengths[word[0]].append(len(word))
+            lengths[word[int(v.place)]].append(len(word))
         with tf.Graph().as_default(), tf.Session() as session:
             result = mean_length(tf.constant(words))
             expect_type(
@@ -73,7 +77,7 @@ def ex2(mean_length: Callable[[Any], Any]) -> str:
         want = {letter: sum(n) / len(n) for letter, n in lengths.items()}
         expect(
             len(_decoded(letters)) == len(want),
-            f"{words} begin with {len(want)} letters; you return {len(_decoded(letters))}",
+            f"there are {len(want)} such letters in {words}; you return {len(_decoded(letters))}",
         )
         for letter, mean in want.items():
             expect(

@@ -8,17 +8,22 @@ from typing import Any
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 @exercise(
     "Two blocks: the variable inside one tf.device, the sum inside another.",
     "Where a node lives is said by the block in which it is made. The variable and the sum "
     "are made in two.",
-    'with tf.device("/job:worker/task:1"): the variable; with tf.device("/job:worker/task:0"): '
-    "return tf.reduce_sum of it.",
+    lambda v: (
+        f'with tf.device("/job:worker/task:{v.home}"): the variable; with '
+        f'tf.device("/job:worker/task:{v.other}"): return tf.reduce_sum of it.'
+    ),
 )
 def ex1(cluster: Any, build: Callable[[], Any]) -> str:
-    """A variable of ones on worker 1, its sum on worker 0."""
+    """A variable of ones on one worker, its sum on the other."""
+    v = drawn("lesson17.ex1")
+    home, other = f"/job:worker/task:{v.home}", f"/job:worker/task:{v.other}"
     with tf.Graph().as_default() as graph:
         total = build()
         expect_type(
@@ -26,24 +31,24 @@ def ex1(cluster: Any, build: Callable[[], Any]) -> str:
         )
         variables = tf.global_variables()
         expect(variables, "build made no variable")
-        homes = {v.op.device for v in variables}
+        homes = {x.op.device for x in variables}
         expect(
-            all("/job:worker/task:1" in home for home in homes),
+            all(home in where for where in homes),
             f"the variable lives on {', '.join(sorted(homes)) or 'no task in particular'}, needed "
-            "/job:worker/task:1",
+            f"{home}",
         )
         where = total.op.device
         expect(
-            "/job:worker/task:0" in where,
-            f"the sum is computed on {where or 'no task in particular'}, needed /job:worker/task:0",
+            other in where,
+            f"the sum is computed on {where or 'no task in particular'}, needed {other}",
         )
         with tf.Session(cluster.target, graph=graph) as session:
             session.run(tf.global_variables_initializer())
             value = session.run(total)
-    expect(value == 3.0, f"the sum is {value}, needed that of three ones")
+    expect(value == float(v.num), f"the sum is {value}, needed that of {v.num} ones")
     return (
         f"Right: {value}. The result is the same as with everything on one task; what changes is "
-        "what travels: the variable's value goes from worker 1 to worker 0 in every run."
+        f"what travels: the variable's value goes from worker {v.home} to worker {v.other} in every run."
     )
 
 
@@ -75,8 +80,10 @@ def ex2(loss_and_count: Any) -> str:
     "Catch it: try: sess.run(...), except tf.errors.InvalidArgumentError as e: error = e.",
     "Building raises nothing: a graph may name any task. It is the run that fails, and the "
     "exception is what you keep.",
-    'with tf.device("/job:worker/task:7"): lost = tf.constant(1.0); then run lost in '
-    "tf.Session(cluster.target) inside a try.",
+    lambda v: (
+        f'with tf.device("/job:worker/task:{v.task}"): lost = tf.constant(1.0); then run lost in '
+        "tf.Session(cluster.target) inside a try."
+    ),
 )
 def ex3(error: Any) -> str:
     """The error of a task that does not exist."""
@@ -87,7 +94,10 @@ def ex3(error: Any) -> str:
         isinstance(error, tf.errors.InvalidArgumentError),
         f"that is a {type(error).__name__}, needed the InvalidArgumentError of the cluster",
     )
-    expect("task:7" in str(error), f"this error is about something else: {error}")
+    expect(
+        f"task:{drawn('lesson17.ex3').task}" in str(error),
+        f"this error is about something else: {error}",
+    )
     return "Right: the master looks for the task before anything runs, and says which there are."
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _spec(num_ps: int) -> Any:
@@ -21,10 +22,11 @@ def _spec(num_ps: int) -> Any:
     "tf.train.replica_device_setter(cluster=spec, worker_device=...) inside tf.device.",
     "The setter is the argument of tf.device. What is made in its block is placed by it: "
     "variables in turn, all else on the worker.",
-    "Make the four variables in that block, and return tf.add_n of them, made there as well.",
+    "Make the variables in that block, and return tf.add_n of them, made there as well.",
 )
 def ex1(build: Callable[[Any], Any]) -> str:
-    """Four variables on however many parameter servers, their sum on worker 1."""
+    """Some variables on however many parameter servers, their sum on worker 1."""
+    num = drawn("lesson18.ex1").num
     told = ""
     for num_ps in (2, 4):
         with tf.Graph().as_default() as graph:
@@ -34,7 +36,7 @@ def ex1(build: Callable[[Any], Any]) -> str:
                 f"build returned {type(total).__name__}, needed the sum, a tensor",
             )
             variables = tf.global_variables()
-            expect(len(variables) == 4, f"build made {len(variables)} variables, needed 4")
+            expect(len(variables) == num, f"build made {len(variables)} variables, needed {num}")
             homes = [v.op.device or "no task in particular" for v in variables]
             servers = {f"/job:ps/task:{i}" for i in range(num_ps)}
             used = {server for server in servers if any(home.startswith(server) for home in homes)}
@@ -48,7 +50,7 @@ def ex1(build: Callable[[Any], Any]) -> str:
                 where.startswith("/job:worker/task:1"),
                 f"the sum is computed on {where}, needed /job:worker/task:1",
             )
-            numbers = np.array([1.0, 10.0, 100.0, 1000.0])
+            numbers = 10.0 ** np.arange(num)
             with tf.Session(graph=graph, config=_ANYWHERE) as session:
                 for variable, number in zip(variables, numbers, strict=True):
                     variable.load(np.full(variable.shape.as_list(), number), session)
@@ -57,7 +59,7 @@ def ex1(build: Callable[[Any], Any]) -> str:
                 np.isclose(
                     value, sum(n * _size(v) for n, v in zip(numbers, variables, strict=True))
                 ),
-                f"with the variables set to 1, 10, 100 and 1000 the sum is {value:g}",
+                f"with the variables set to 1, 10, 100 and so on the sum is {value:g}",
             )
             told = f"{len(variables)} variables on {num_ps} servers"
     return f"Right: {told}, and the sum on worker 1. The function does not say how many there are."
@@ -128,21 +130,24 @@ def ex3(rate: Any) -> str:
     "tf.cluster.simulate(100, 4).median_step_seconds is the step with four backups.",
     "The simulation gives the median step for any number of backups. Try them in order, and "
     "stop at the first that is quick enough.",
-    "Begin with 0 backups and go up by one while the median step is 2.3 s or longer.",
+    lambda v: (
+        f"Begin with 0 backups and go up by one while the median step is {v.limit} s or longer."
+    ),
 )
 def ex4(backups: Any) -> str:
-    """The fewest backup workers for steps under 2.3 s."""
+    """The fewest backup workers for steps that are quick enough."""
+    limit = float(drawn("lesson18.ex4").limit)
     expect_type(
         isinstance(backups, (int, np.integer)) and not isinstance(backups, bool) and backups >= 0,
         f"backups is {backups!r}, needed a number of workers",
     )
     expect(backups <= 100, f"{backups} backups for 100 workers are more than this check simulates")
     seconds = tf.cluster.simulate(100, int(backups)).median_step_seconds
-    expect(seconds < 2.3, f"with {backups} the median step takes {seconds:.2f} s")
+    expect(seconds < limit, f"with {backups} the median step takes {seconds:.2f} s")
     if backups:
         fewer = tf.cluster.simulate(100, int(backups) - 1).median_step_seconds
         expect(
-            fewer >= 2.3,
+            fewer >= limit,
             f"with {backups} it takes {seconds:.2f} s, but {fewer:.2f} s with one fewer",
         )
     alone = tf.cluster.simulate(100, 0).median_step_seconds

@@ -11,6 +11,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 @exercise(
@@ -124,10 +125,11 @@ def ex3(finished_at: Callable[[list[float], int], float]) -> str:
     "A vote is a place: the argmax of a row. Count the votes of each class for each picture, "
     "and take the largest count.",
     "p.argmax(1) is one model's votes; np.eye(num_classes)[votes] turns them into rows that can be "
-    "added; argmax takes the smallest of equals.",
+    "added; argmax takes the smallest of equals. (Turned round, the largest.)",
 )
 def ex4(majority: Callable[[list[Any]], Any]) -> str:
     """One vote for each model."""
+    smallest = drawn("lesson19.ex4").which == "smallest"
     sure = np.array([[0.9, 0.1, 0.0], [0.0, 0.2, 0.8]])
     torn = np.array([[0.4, 0.6, 0.0], [0.3, 0.4, 0.3]])
     also = np.array([[0.1, 0.5, 0.4], [0.6, 0.3, 0.1]])
@@ -145,6 +147,8 @@ def ex4(majority: Callable[[list[Any]], Any]) -> str:
         )
         counts = sum(np.eye(num_classes, dtype=int)[p.argmax(1)] for p in answers)
         want = np.argmax(counts, axis=1)
+        if not smallest:
+            want = num_classes - 1 - np.argmax(np.asarray(counts)[:, ::-1], axis=1)
         wrong = np.flatnonzero(got != want)
         expect(
             wrong.size == 0,

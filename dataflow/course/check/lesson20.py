@@ -10,6 +10,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 @exercise(
@@ -45,11 +46,19 @@ def ex1(train_until: Callable[[str, int], Any]) -> str:
     return f"Right: calls to 7, 12, 12 and 20 made {', '.join(told)} runs."
 
 
+def _wasted(v: Any, n: float) -> float:
+    """Seconds that are lost in 10,000 steps by saving every ``n``."""
+    return float(10_000 / n * v.save + n / 2 * float(v.step))
+
+
 @exercise(
     "Write the sum of both costs as a function of n, and try some n.",
     "Saving more often costs more writing, saving less often loses more. The best n is where "
     "both cost about the same.",
-    "wasted(n) = 10_000 / n * 2 + n / 2 * 0.1 is 205 at n = 100 and 70 at n = 1,000. In between?",
+    lambda v: (
+        f"wasted(n) = 10_000 / n * {v.save} + n / 2 * {v.step} is {_wasted(v, 100):.0f} at n = 100 and "
+        f"{_wasted(v, 1000):.0f} at n = 1,000. Try others."
+    ),
 )
 def ex2(n: Any) -> str:
     """How often to save."""
@@ -58,16 +67,14 @@ def ex2(n: Any) -> str:
         f"n is {n!r}, needed a number of steps",
     )
 
-    def wasted(n: float) -> float:
-        return 10_000 / n * 2 + n / 2 * 0.1
-
-    best = min(range(1, 10_000), key=wasted)
+    v = drawn("lesson20.ex2")
+    best = min(range(1, 10_000), key=lambda n: _wasted(v, n))
     why = "written too often" if n < best else "too much is done again"
     expect(
         abs(float(n) - best) <= 100,
-        f"saving every {n:g} steps wastes {wasted(float(n)):.1f} s in 10,000 steps: {why}",
+        f"saving every {n:g} steps wastes {_wasted(v, float(n)):.1f} s in 10,000 steps: {why}",
     )
-    return f"Right: {wasted(float(n)):.1f} s in 10,000 steps; the least is at {best}."
+    return f"Right: {_wasted(v, float(n)):.1f} s in 10,000 steps; the least is at {best}."
 
 
 @exercise(

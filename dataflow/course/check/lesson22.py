@@ -9,6 +9,7 @@ import numpy as np
 
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 _NUM_POSITIONS = 32
 
@@ -117,13 +118,19 @@ def ex3(most_likely: Callable[[Any, int], Any]) -> str:
 
 
 @exercise(
-    "The score of t and s is row t of query times row s of key. It has to be large for s = t - 1 only.",
+    lambda v: (
+        "The score of t and s is row t of query times row s of key. It has to be large for "
+        f"s = t - {v.first} only."
+    ),
     "Let key be the identity. Then row t of query holds the scores of position t with each position.",
-    "np.eye(32, k=-1) has its 1 in column t - 1 of row t. Scores are divided by the root of the "
-    "number of columns, so make it sharp with a factor.",
+    lambda v: (
+        f"np.eye(32, k=-{v.first}) has its 1 in column t - {v.first} of row t. Scores are divided by the "
+        "root of the number of columns, so make it sharp with a factor."
+    ),
 )
 def ex4(previous_position: Callable[[], Any]) -> str:
-    """A head that looks one position back, by hand."""
+    """A head that looks some positions back, by hand."""
+    far = drawn("lesson22.ex4").first
     made = previous_position()
     expect_type(
         isinstance(made, (tuple, list)) and len(made) == 2,
@@ -142,19 +149,19 @@ def ex4(previous_position: Callable[[], Any]) -> str:
     scores = query @ key.T / np.sqrt(query.shape[1])
     expect(np.all(np.isfinite(scores)), "a score is not a finite number")
     least = 1.0
-    for length in (2, 7, _NUM_POSITIONS):
+    for length in (far + 1, 7, _NUM_POSITIONS):
         later = np.triu(np.ones([length, length]), 1)
         weights = _softmax(scores[:length, :length] - 1e9 * later)
-        back = np.diagonal(weights, -1)
-        t = int(np.argmin(back)) + 1
+        back = np.diagonal(weights, -far)
+        t = int(np.argmin(back)) + far
         expect(
-            back[t - 1] > 0.9,
-            f"with {length} positions, position {t} puts {back[t - 1]:.2f} of its weight on "
-            f"position {t - 1}, and most ({weights[t].max():.2f}) on position "
+            back[t - far] > 0.9,
+            f"with {length} positions, position {t} puts {back[t - far]:.2f} of its weight on "
+            f"position {t - far}, and most ({weights[t].max():.2f}) on position "
             f"{int(np.argmax(weights[t]))}; needed more than 0.9",
         )
         least = min(least, float(back.min()))
     return (
-        f"Right: at least {least:.3f} of the weight lies one position back. Trained transformers have "
+        f"Right: at least {least:.3f} of the weight lies {far} back. Trained transformers have "
         "such heads; a second block that builds on one can continue any sequence that it saw before."
     )

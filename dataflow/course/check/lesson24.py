@@ -8,6 +8,14 @@ from typing import Any
 import numpy as np
 
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
+
+_ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "tanh": np.tanh,
+    "a sine": np.sin,
+    "a relu": lambda x: np.maximum(x, 0),
+    "an arctangent": np.arctan,
+}
 
 
 @exercise(
@@ -39,14 +47,16 @@ def ex1(bubble: Callable[[int, int], Any]) -> str:
     "Which columns of A and which rows of B belong to worker rank?",
     "np.split(A, num, axis=1) is a list of the workers' columns. The rows of B are those with the "
     "same numbers.",
-    "np.tanh(x @ np.split(A, num, axis=1)[rank]) @ np.split(B, num, axis=0)[rank].",
+    "With columns = np.split(A, num, axis=1)[rank]: the activation of x @ columns, and then "
+    "@ np.split(B, num, axis=0)[rank].",
 )
 def ex2(my_part: Callable[[Any, Any, Any, int, int], Any]) -> str:
     """One worker's share of a pair of layers."""
+    activation = _ACTIVATIONS[drawn("lesson24.ex2").name]
     rng = np.random.default_rng(10)
     for num in (1, 2, 4):
         x, A, B = rng.normal(size=(5, 6)), rng.normal(size=(6, 8)), rng.normal(size=(8, 3))
-        needed = np.tanh(x @ A) @ B
+        needed = activation(x @ A) @ B
         parts = [my_part(x, A, B, rank, num) for rank in range(num)]
         for rank, part in enumerate(parts):
             expect_type(
@@ -58,7 +68,7 @@ def ex2(my_part: Callable[[Any, Any, Any, int, int], Any]) -> str:
             )
         off = float(np.abs(sum(parts) - needed).max())
         expect(off < 1e-9, f"the sum of {num} parts is off by up to {off:.3g}")
-        used = np.abs(parts[0] - np.tanh(x @ A[:, : 8 // num]) @ B[: 8 // num]).max()
+        used = np.abs(parts[0] - activation(x @ A[:, : 8 // num]) @ B[: 8 // num]).max()
         expect(
             used < 1e-9,
             f"the sum is right, but worker 0 of {num} did more than its share: it needs the first "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 def _arrays() -> list[tuple[str, Any]]:
@@ -62,13 +63,16 @@ def ex1(quantize_range: Callable[[Any, int], Any]) -> str:
 
 
 @exercise(
-    "There are three cases: a bad step, the thousandth good one, any other good one.",
+    lambda v: f"There are three cases: a bad step, good one number {v.shown}, any other good one.",
     "good counts the steps before this one. With this one, how many are there?",
-    "if not finite: return scale / 2, 0, False; if good + 1 == 1000: return scale * 2, 0, True; "
-    "return scale, good + 1, True.",
+    lambda v: (
+        f"if not finite: return scale / 2, 0, False; if good + 1 == {v.num}: return scale * 2, 0, True; "
+        "return scale, good + 1, True."
+    ),
 )
 def ex2(next_scale: Callable[[float, int, bool], Any]) -> str:
     """Dynamic loss scaling."""
+    num = drawn("lesson25.ex2").num
     scale, good = 1024.0, 0
     wanted_scale, wanted_good = 1024.0, 0
     bad = {1, 700, 701, 2703}
@@ -76,7 +80,7 @@ def ex2(next_scale: Callable[[float, int, bool], Any]) -> str:
         finite = step not in bad
         if not finite:
             wanted_scale, wanted_good = wanted_scale / 2, 0
-        elif wanted_good == 999:
+        elif wanted_good == num - 1:
             wanted_scale, wanted_good = wanted_scale * 2, 0
         else:
             wanted_good += 1

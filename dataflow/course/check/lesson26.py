@@ -11,31 +11,35 @@ from typing import Any
 import numpy as np
 
 from dataflow.course.exercise import exercise, expect, expect_type
+from dataflow.course.variants import drawn
 
 
 @exercise(
     "Which of these does json.loads refuse, which does np.array, and which go through both?",
     "A missing key is a KeyError and a list in place of a dictionary a TypeError: catch both, and raise "
     "ValueError. Then look at the shape, and at np.isfinite.",
-    "After images = np.array(json.loads(body)['images'], np.float32): if images.ndim != 2 or "
-    "images.shape[1] != 64 or len(images) < 1 or not np.isfinite(images).all(): raise ValueError(...).",
+    lambda v: (
+        "After images = np.array(json.loads(body)['images'], np.float32): if images.ndim != 2 or "
+        f"images.shape[1] != {v.width} or len(images) < 1 or not np.isfinite(images).all(): raise ValueError(...)."
+    ),
 )
 def ex1(read: Callable[[bytes], Any]) -> str:
     """Reading a request that may be anything."""
+    width = drawn("lesson26.ex1").width
     rng = np.random.default_rng(14)
     for num in (1, 5):
-        images = rng.uniform(size=(num, 64)).round(3)
+        images = rng.uniform(size=(num, width)).round(3)
         got = read(json.dumps({"images": images.tolist()}).encode())
         expect_type(
             isinstance(got, np.ndarray),
             f"for {num} images it returned {type(got).__name__}, needed an array",
         )
         expect(
-            got.shape == (num, 64) and got.dtype == np.float32,
-            f"for {num} images it returned {got.dtype}{list(got.shape)}, needed float32[{num}, 64]",
+            got.shape == (num, width) and got.dtype == np.float32,
+            f"for {num} images it returned {got.dtype}{list(got.shape)}, needed float32[{num}, {width}]",
         )
         expect(np.allclose(got, images), "the numbers are not those of the request")
-    row = [0.5] * 64
+    row = [0.5] * width
     bad = {
         "no JSON": b"{images",
         "no text": b"\xff\xfe\x00",
@@ -43,14 +47,14 @@ def ex1(read: Callable[[bytes], Any]) -> str:
         "no images": json.dumps({"pictures": [row]}).encode(),
         "a list": json.dumps([row]).encode(),
         "a number": b"7",
-        "63 numbers": json.dumps({"images": [row[:63]]}).encode(),
+        "one number too few": json.dumps({"images": [row[1:]]}).encode(),
         "one row without its list": json.dumps({"images": row}).encode(),
         "rows of unequal length": json.dumps({"images": [row, row[:3]]}).encode(),
         "no rows": json.dumps({"images": []}).encode(),
-        "words": json.dumps({"images": [["a"] * 64]}).encode(),
+        "words": json.dumps({"images": [["a"] * width]}).encode(),
         "null": json.dumps({"images": None}).encode(),
-        "NaN": json.dumps({"images": [[*row[:63], float("nan")]]}).encode(),
-        "infinity": json.dumps({"images": [[*row[:63], float("inf")]]}).encode(),
+        "NaN": json.dumps({"images": [[*row[1:], float("nan")]]}).encode(),
+        "infinity": json.dumps({"images": [[*row[1:], float("inf")]]}).encode(),
     }
     for what, body in bad.items():
         try:

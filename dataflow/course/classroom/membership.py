@@ -130,7 +130,9 @@ class Membership:
 
 
 def _sent_of(attempt: attempts.Attempt) -> attempts.Attempt:
-    return {k: v for k, v in attempt.items() if k in ("right", "words", "given", "shown")}
+    return {
+        k: v for k, v in attempt.items() if k in ("right", "words", "given", "shown", "variant")
+    }
 
 
 class HandedIn:

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dataflow.course.attempts import variant_in
 from dataflow.course.classroom.limits import MAX_ANSWERS_AT_ONCE
 from dataflow.course.classroom.questions import (
     Catalog,
@@ -26,6 +27,7 @@ from dataflow.course.classroom.questions import (
     plain,
 )
 from dataflow.course.classroom.refusal import Refusal
+from dataflow.course.variants import as_shipped
 
 _ID = re.compile(r"[0-9a-zA-Z_-]{8,64}")
 _MAX_WORDS = 2_000
@@ -106,21 +108,31 @@ def _answer(value: Any, catalog: Catalog) -> Answer:
     right = attempt.get("right")
     if not isinstance(right, bool) or not isinstance(attempt.get("words"), str):
         raise Refusal(422, "An attempt says whether it was right, and what was said of it.")
-    shown = attempt.get("shown") is True
+    shown, seed = attempt.get("shown") is True, variant_in(attempt)
     question = None if value.get("question") is None else clean_question(value["question"])
     literal = catalog.literals.get(task)
     if literal is not None and question is None:
         raise Refusal(422, f"{task} is a question, and the answer does not say what was asked.")
     given = None
     if question is not None and not shown:
-        given = check_given(question, attempt.get("given"))
+        given = _as_shipped(task, seed, check_given(question, attempt.get("given")))
         if literal is not None:  # the lesson itself says what there is to choose
             check_given(literal.question, given)
             right = given == literal.right if literal.right else right
+            question = literal.question if seed else question
     told = _told(value.get("told"), question) if right or shown else None
-    words = plain(attempt["words"], _MAX_WORDS)
+    words = _as_shipped(task, seed, plain(attempt["words"], _MAX_WORDS))
     digest = digest_of(question) if question is not None else None
     return Answer(uid, task, right and not shown, shown, words, given, question, digest, told)
+
+
+def _as_shipped(task: str, seed: int, given: Any) -> Any:
+    """What was answered in a variant, with the shipped text's numbers, so that it can be counted with others."""
+    if not seed:
+        return given
+    if isinstance(given, list):
+        return [_as_shipped(task, seed, each) for each in given]
+    return as_shipped(task, seed, given) if isinstance(given, str) else given
 
 
 def _told(value: Any, question: Question | None) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dataflow.course import gradebooks
-from dataflow.course.attempts import Attempt, notebook_of
+from dataflow.course.attempts import Attempt, notebook_of, variant_of
 from dataflow.course.class_report import ClassReport, NotebookRecord, TaskRecord, tasks_of
 from dataflow.course.classroom.store import Given, Store
 
@@ -44,32 +44,40 @@ def class_report(store: Store) -> ClassReport:
     for answer in store.answers():
         file = file_of.get(answer.task, answer.task.partition(".")[0])
         live.setdefault((answer.learner, file), {}).setdefault(answer.task, []).append(answer)
-    handed = {
-        (each.learner, each.file): (each.at, tasks_of(notebook_of(each.body.decode())))
-        for each in store.notebooks()
-    }
+    handed: dict[tuple[int, str], tuple[float, list[TaskRecord], int]] = {}
+    for each in store.notebooks():
+        notebook = notebook_of(each.body.decode())
+        handed[each.learner, each.file] = each.at, tasks_of(notebook), variant_of(notebook)
     found = []
     for number, learner in store.learners().items():
         files = sorted({file for who, file in [*live, *handed] if who == number})
         for file in files:
             answers = live.get((number, file), {})
-            at, records = handed.get((number, file), (0.0, []))
+            at, records, seed = handed.get((number, file), (0.0, [], 0))
             times = [at, *(a.at for given in answers.values() for a in given)]
             known = lessons.get(file, [])
-            tasks = _merged(known, records, answers)
+            tasks = _merged(known, records, answers, seed)
             if tasks:
-                found.append(NotebookRecord(learner.label, file, tasks, at=max(times)))
+                found.append(
+                    NotebookRecord(learner.label, file, tasks, at=max(times), variant=seed)
+                )
     return ClassReport(found)
 
 
 def _merged(
-    known: Sequence[str], records: Sequence[TaskRecord], answers: dict[str, list[Given]]
+    known: Sequence[str],
+    records: Sequence[TaskRecord],
+    answers: dict[str, list[Given]],
+    seed: int,
 ) -> list[TaskRecord]:
+    # Live answers are kept with the shipped text's numbers; the notebook says whose variant they were.
     attempts: dict[str, list[Attempt]] = {name: [] for name in known}
     attempts |= {record.name: record.attempts for record in records}
     for task, given in answers.items():
         if len(given) >= len(attempts.get(task, [])):
-            attempts[task] = [_attempt(answer) for answer in given]
+            attempts[task] = [
+                _attempt(answer) | ({"variant": seed} if seed else {}) for answer in given
+            ]
     return [TaskRecord(name, tries) for name, tries in attempts.items()]
 
 

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from dataflow.course.classroom.messages import read_answers, read_json, read_questions
-from dataflow.course.classroom.questions import Catalog, read_catalog
+from dataflow.course.classroom.questions import Catalog, digest_of, read_catalog
 from dataflow.course.classroom.refusal import Refusal
+from dataflow.course.variants import drawn
 from tests.course.classroom.a_class import NODES, Q1, Q2, answer, lessons
+from tests.lessons.notebooks import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +152,25 @@ def test_the_courses_own_lessons_are_found() -> None:
     assert catalog.card_of("lesson02.q2").number == 2
     assert len(catalog.literals) > 40
     assert catalog.prompts["lesson02.ex2"].startswith("2. An open task. useless need not")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_choices_of_a_variant_are_counted_with_the_shipped_ones(seed: int) -> None:
+    catalog = read_catalog(ROOT / "lessons")
+    v = drawn("lesson19.q1", seed)
+    groups = [{"label": "", "options": [f"about {v.product}", "none", f"about {v.others}"]}]
+    question = {"form": "choice", "text": "How many?", "groups": groups}
+    sent = []
+    for number, given in enumerate([f"about {v.others}", f"about {v.product}"]):
+        attempt = {"right": not number, "words": "w", "given": [given], "variant": seed}
+        uid = f"variant-{number}"
+        sent.append({"id": uid, "task": "lesson19.q1", "attempt": attempt, "question": question})
+    good, refused = read_answers({"answers": sent}, catalog)
+    assert refused == []
+    assert [(each.given, each.right) for each in good] == [
+        (["about 7"], True),
+        (["about 56"], False),
+    ]
+    assert {each.digest for each in good} == {digest_of(catalog.literals["lesson19.q1"].question)}
+    no_seed = {"answers": [sent[0] | {"attempt": {**sent[0]["attempt"], "variant": "x"}}]}
+    assert read_answers(no_seed, catalog)[0] == [], "as it is, it is no choice of this lesson"

@@ -10,6 +10,7 @@ the question's own words, ``hints`` (three: look there, think this, nearly the a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dataflow_widgets.predict.choices import ChoiceQuestion, ShapeQuestion, ValueQuestion
@@ -129,5 +130,9 @@ def choice(
     **options: Any,
 ) -> Predict:
     """A plain question. ``answer`` is the index of the right choice, or a function that works it
-    out with the engine, called when the question is made."""
-    return Predict(ChoiceQuestion(text, choices, answer), explain=explain, **options)
+    out with the engine, called when the question is made. In a variant of a lesson
+    (`dataflow.course.variant`) the choices stand in an order that comes from its seed."""
+    from dataflow.course import variants
+
+    order = partial(variants.order, str(options.get("name") or text))
+    return Predict(ChoiceQuestion(text, choices, answer, order), explain=explain, **options)

@@ -61,12 +61,20 @@ class ChoiceQuestion(_Choices):
         "Take each choice that is left as true, and say what a run would then show.",
     )
 
-    def __init__(self, text: str, choices: Sequence[str], answer: int | Callable[[], int]) -> None:
+    def __init__(
+        self,
+        text: str,
+        choices: Sequence[str],
+        answer: int | Callable[[], int],
+        order: Callable[[int], Sequence[int]] = range,
+    ) -> None:
+        """``order`` says in which order so many choices are shown, by their indices."""
         index = int(answer() if callable(answer) else answer)
         if not 0 <= index < len(choices):
             raise ValueError(f"answer is an index of choices, 0 to {len(choices) - 1}, got {index}")
         self.text = text
-        super().__init__([("", [str(c) for c in choices], str(choices[index]))])
+        shown = [str(choices[i]) for i in order(len(choices))]
+        super().__init__([("", shown, str(choices[index]))])
 
     def grade(self, given: Any, tries: int) -> Grade:
         right = self._chosen(given)[0] == self._groups[0][2]

@@ -100,7 +100,9 @@ class Predict(Widget):
     def _graded(self, given: Any, before: list[dict[str, Any]]) -> dict[str, Any]:
         tries = sum(not a["right"] and not a.get("shown") for a in before)
         grade = self._question.grade(given, tries)
-        answer: dict[str, Any] = {"given": given, "right": grade.right, "words": grade.words}
+        from dataflow.course import attempts
+
+        answer = attempts.stamped({"given": given, "right": grade.right, "words": grade.words})
         if not grade.right:
             answer["hint"] = self._hints[min(tries, len(self._hints) - 1)]
             answer["mistakes"] = self._question.mistakes(given)
@@ -120,8 +122,11 @@ class Predict(Widget):
 
     def reveal(self) -> str:
         """Shows the explanation without a right answer; kept as such. Returns it."""
+        from dataflow.course import attempts
+
         if not self.explanation:
-            self._keep({"right": False, "words": "The answer was shown.", "shown": True})
+            shown = {"right": False, "words": "The answer was shown.", "shown": True}
+            self._keep(attempts.stamped(shown))
         return translate(self.explanation)
 
     def again(self) -> None:

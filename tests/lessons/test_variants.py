@@ -1,0 +1,94 @@
+"""Variants of the lessons: each with every exercise blank, wrong and right, and each question answered, for
+two seeds beside the shipped text, which `test_lessons` runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dataflow.course.attempts import read_notebook
+from dataflow.course.variants import drawn, table_of
+from dataflow.course.variants.copies import as_variant
+from tests.lessons.notebooks import (
+    LESSONS,
+    ROOT,
+    by_role,
+    checks_of,
+    mistakes_of,
+    number_of,
+    read,
+    read_variant,
+)
+from tests.lessons.right_answers import RIGHT, VARIED
+from tests.lessons.test_lessons import (
+    answered,
+    contradictions,
+    execute,
+    starts_a_cluster,
+    ungraded,
+)
+from tests.lessons.test_skeleton import layout
+
+SEEDS = (1, 2)
+
+
+def source_of(notebook: Any) -> dict[str, str]:
+    return {c["id"]: "".join(c["source"]) for c in notebook["cells"]}
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
+def test_two_or_more_tasks_of_a_lesson_vary(path):
+    shipped = read_notebook(path)
+    lesson = checks_of(path)
+    assert len(table_of(lesson)) >= 2, "two or more exercises or questions vary"
+    before = source_of(shipped)
+    assert source_of(as_variant(shipped, 0)) == before
+    made = {seed: source_of(as_variant(shipped, seed)) for seed in range(1, 9)}
+    assert source_of(as_variant(shipped, 1)) == made[1], "the same seed gives the same"
+    assert made[1] != made[2]
+    for part, table in table_of(lesson).items():
+        for seed, sources in made.items():
+            for cell in table["cells"]:
+                assert sources[cell] != before[cell], f"{part}, seed {seed}: {cell} is as shipped"
+    for seed in made:
+        assert layout(read_variant(path, seed)) == []
+
+
+@pytest.mark.parametrize("name", sorted(VARIED))
+def test_right_answers_by_formula_agree_with_the_shipped_ones(name):
+    said = VARIED[name](drawn(name, 0))
+    assert said == RIGHT[name]
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
+def test_every_question_that_varies_has_a_right_answer_for_each_variant(path):
+    lesson = checks_of(path)
+    questions = [f"{lesson}.{part}" for part in table_of(lesson) if part.startswith("q")]
+    asked = by_role(read(path), "predict")
+    assert [q for q in questions if q.partition(".")[2] not in asked] == []
+    exercises = [part for part in table_of(lesson) if part.startswith("ex")]
+    assert [e for e in exercises if e not in mistakes_of(path)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(p, id=p.stem, marks=[pytest.mark.cluster] if starts_a_cluster(p) else [])
+        for p in LESSONS
+    ],
+)
+def test_a_variant_runs_and_grades(path, seed, tmp_path, monkeypatch):
+    monkeypatch.delenv("DATAFLOW_DATA", raising=False)
+    notebook = answered(path, compared=False, seed=seed)
+    execute(notebook, tmp_path, monkeypatch)
+    assert contradictions(notebook) == []
+    assert ungraded(notebook) == []
+
+
+def test_every_lesson_has_a_table():
+    there = {p.stem for p in (ROOT / "dataflow" / "course" / "variants").glob("lesson*.toml")}
+    assert there == {f"lesson{number_of(p):02}" for p in LESSONS}
