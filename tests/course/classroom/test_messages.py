@@ -161,8 +161,8 @@ def test_choices_of_a_variant_are_counted_with_the_shipped_ones(seed: int) -> No
     groups = [{"label": "", "options": [f"about {v.product}", "none", f"about {v.others}"]}]
     question = {"form": "choice", "text": "How many?", "groups": groups}
     sent = []
-    for number, given in enumerate([f"about {v.others}", f"about {v.product}"]):
-        attempt = {"right": not number, "words": "w", "given": [given], "variant": seed}
+    for number, said in enumerate([f"about {v.others}", f"about {v.product}"]):
+        attempt = {"right": not number, "words": "w", "given": [said], "variant": seed}
         uid = f"variant-{number}"
         sent.append({"id": uid, "task": "lesson19.q1", "attempt": attempt, "question": question})
     good, refused = read_answers({"answers": sent}, catalog)
