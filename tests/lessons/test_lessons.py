@@ -24,16 +24,7 @@ import pytest
 from nbclient import NotebookClient
 
 from dataflow.course.attempts import MIME
-from tests.lessons.notebooks import (
-    LESSONS,
-    ROOT,
-    by_role,
-    code,
-    mistakes_of,
-    number_of,
-    read,
-    read_variant,
-)
+from tests.lessons.notebooks import LESSONS, ROOT, by_role, code, mistakes_of, number_of, read
 from tests.lessons.right_answers import ASK, contradiction
 from tests.lessons.stated_numbers import disagreements, printed, with_probes
 from tools.lesson import PEAK_MEMORY, exercise_of, role_of
@@ -83,14 +74,14 @@ def parameters() -> list:
     ]
 
 
-def answered(path: Path, compared: bool = True, seed: int = 0) -> Any:
+def answered(path: Path, compared: bool = True) -> Any:
     """The lesson with every exercise tried blank, wrong (three times or more) and right.
 
-    ``compared``: at its end it prints what `compare_rewrites` found, and its memory. ``seed``: as this variant.
+    ``compared``: at its end it prints what `compare_rewrites` found, and its memory.
     """
-    notebook = read_variant(path, seed) if seed else read(path)
+    notebook = read(path)
     solutions, checks = by_role(notebook, "solution"), by_role(notebook, "check")
-    mistakes = mistakes_of(path, seed)
+    mistakes = mistakes_of(path)
     cells = []
     for cell in with_probes(notebook.cells):
         role = role_of(cell)

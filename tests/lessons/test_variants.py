@@ -1,5 +1,4 @@
-"""Variants of the lessons: each with every exercise blank, wrong and right, and each question answered, for
-two seeds beside the shipped text, which `test_lessons` runs."""
+"""Variants of the lessons: what varies, and whole runs of those whose own cells vary."""
 
 from __future__ import annotations
 
@@ -10,6 +9,7 @@ import pytest
 from dataflow.course.attempts import read_notebook
 from dataflow.course.variants import drawn, table_of
 from dataflow.course.variants.copies import as_variant
+from tests.lessons import test_lessons
 from tests.lessons.notebooks import (
     LESSONS,
     ROOT,
@@ -21,14 +21,8 @@ from tests.lessons.notebooks import (
     read_variant,
 )
 from tests.lessons.right_answers import RIGHT, VARIED
-from tests.lessons.test_lessons import (
-    answered,
-    contradictions,
-    execute,
-    starts_a_cluster,
-    ungraded,
-)
 from tests.lessons.test_skeleton import layout
+from tools.lesson import role_of
 
 SEEDS = (1, 2)
 
@@ -71,22 +65,25 @@ def test_every_question_that_varies_has_a_right_answer_for_each_variant(path):
     assert [e for e in exercises if e not in mistakes_of(path)] == []
 
 
-@pytest.mark.slow
+def state_varies(path: Any) -> bool:
+    """Whether a variant changes what the lesson itself runs, and not only its questions and exercises."""
+    of_tasks = {"predict", "exercise", "check", "solution"}
+    roles = {c.id: role_of(c) for c in read(path).cells}
+    cells = {cell for part in table_of(checks_of(path)).values() for cell in part["cells"]}
+    return any(roles[cell] not in {*of_tasks, "markdown"} for cell in cells)
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(p, id=p.stem, marks=[pytest.mark.cluster] if starts_a_cluster(p) else [])
-        for p in LESSONS
-    ],
-)
+@pytest.mark.parametrize("path", filter(state_varies, LESSONS), ids=lambda p: p.stem)
 def test_a_variant_runs_and_grades(path, seed, tmp_path, monkeypatch):
     monkeypatch.delenv("DATAFLOW_DATA", raising=False)
-    notebook = answered(path, compared=False, seed=seed)
-    execute(notebook, tmp_path, monkeypatch)
-    assert contradictions(notebook) == []
-    assert ungraded(notebook) == []
+    monkeypatch.setattr(test_lessons, "read", lambda path: read_variant(path, seed))
+    monkeypatch.setattr(test_lessons, "mistakes_of", lambda path: mistakes_of(path, seed))
+    notebook = test_lessons.answered(path, compared=False)
+    test_lessons.execute(notebook, tmp_path, monkeypatch)
+    assert test_lessons.contradictions(notebook) == []
+    assert test_lessons.ungraded(notebook) == []
 
 
 def test_every_lesson_has_a_table():
