@@ -7,6 +7,7 @@ import json
 import os
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -166,7 +167,7 @@ def left_behind(before: list[str]) -> list[str]:
     memory = [[f for f in files if f.startswith("/memfd:")] for files in (before, now)]
     # One may be left: the lazily made one of the process's first link.
     if len(memory[1]) > len(memory[0]) or len(now) > len(before) + 1:
-        left += now
+        left += [f"{file}: {more} more" for file, more in (Counter(now) - Counter(before)).items()]
     return left
 
 
