@@ -22,8 +22,8 @@ _ADVICE = {
     "tf.data.Dataset.zip.",
     "contrib.training.weighted_resample": "use tf.gather with indices drawn by tf.multinomial.",
     "enable_v2_behavior": "dataflow is TensorFlow 1's graph mode; leave the line out.",
-    "profiler": "run with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and look at the "
-    "tf.RunMetadata with tf.python.client.timeline, or a dataflow_widgets Timeline.",
+    "profiler.advise": "look at the times of tf.profiler.profile(run_meta=...).",
+    "profiler.write_op_log": "types of nodes are their op types, devices and '_trainable_variables'.",
     "summary.create_file_writer": "it is TensorFlow 2's; use tf.summary.FileWriter(logdir).",
     "python.debug": "tfdbg is not here; use tf.Print, sess.explain(fetches), or the stepper of "
     "dataflow_widgets.",
@@ -403,7 +403,7 @@ _CONTRIB = {
     "tensorrt": ("NVIDIA's TensorRT", "leave it out: sessions compile graphs themselves"),
     "testing": ("readers of summaries in tests", "use tf.train.summary_iterator"),
     "text": ("skip-gram sampling", "make the pairs in Python, as lesson 10 does"),
-    "tfprof": ("the profiler", "use a traced run and tf.python.client.timeline"),
+    "tfprof": ("the profiler", "use tf.profiler.profile"),
     "timeseries": ("models of time series", "write the model with tf.nn.dynamic_rnn"),
     "tpu": (
         "estimators and ops for TPUs",

@@ -50,7 +50,7 @@ def test_longer_paths_of_course_code() -> None:
         ("contrib.learn.TensorFlowEstimator", "DNNClassifier"),
         ("contrib.learn.train", "fit"),
         ("contrib.session_bundle", "simple_save"),
-        ("profiler", "FULL_TRACE"),
+        ("profiler.advise", "run_meta"),
         ("summary.create_file_writer", "FileWriter"),
         ("tpu", "tf.device"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,8 @@ def _fit(value: Any, array: Any, dtype: DType, from_numpy: bool) -> Any:
     target = dtype.numpy
     if array.dtype == target:
         return array
+    if kind == "O" and from_numpy and all(isinstance(v, Number) for v in array.flat):
+        return array.astype(target)  # what pandas gives for columns of mixed types
     if kind in "SUO":
         raise TypeError(
             f"Expected {dtype.name}, got {short_repr(value)} of type {_kind_name(value)!r}."

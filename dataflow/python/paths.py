@@ -39,6 +39,7 @@ python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf
 python.ops.{variables variable_scope state_ops gen_state_ops} : tf ops.variables
+python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
 python.ops.resource_variable_ops : ops.resource_variables tf

@@ -42,6 +42,10 @@ class LSTMBlockCell(LSTMCell):
             dtype=dtype,
         )
 
+    def take_unique_scope(self) -> None:
+        """Takes a scope that no other layer has here, as a layer and not as a cell in a loop does."""
+        self._set_scope(None)
+
 
 class GRUBlockCellV2(GRUCell):
     """`tf.nn.rnn_cell.GRUCell`, with its variables; ``cell_size`` is an older name of ``num_units``."""
@@ -222,6 +226,7 @@ class LSTMBlockFusedCell(LSTMBlockWrapper):
         inputs = array.stack(inputs) if is_list else convert_to_tensor(inputs)
         if isinstance(initial_state, tuple):
             initial_state = LSTMStateTuple(*initial_state)
+        self._cell.take_unique_scope()
         outputs, state = dynamic_rnn(
             self._cell,
             inputs,

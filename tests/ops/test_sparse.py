@@ -215,3 +215,13 @@ def test_functions_that_do_not_keep_zeros() -> None:
         for function in (tf.exp, tf.convert_to_tensor):
             with pytest.raises(TypeError, match="to_dense"):
                 function(sparse)
+
+
+def test_indices_as_objects_of_pandas() -> None:
+    indices = np.array([[0, 1], [2, 0]], dtype=object)  # what `DataFrame.values` gives at times
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = tf.SparseTensor(indices, [1.0, 2.0], [3, 2])
+        found = session.run(tf.sparse_tensor_to_dense(made))
+    assert found.tolist() == [[0, 1], [0, 0], [2, 0]]
+    with pytest.raises(TypeError, match="Expected int64"):
+        tf.convert_to_tensor(np.array([1, "a"], dtype=object), tf.int64)

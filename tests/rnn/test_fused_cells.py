@@ -175,3 +175,20 @@ def test_a_fused_lstm_is_the_basic_one_over_time() -> None:
         np.testing.assert_allclose(values[t], np.where(active, h_new, 0), rtol=1e-4, atol=1e-5)
         h, c = np.where(active, h_new, h), np.where(active, c_new, c)
     np.testing.assert_allclose(last.h, h, rtol=1e-4, atol=1e-5)
+
+
+def test_each_fused_lstm_has_variables_of_its_own() -> None:
+    with tf.Graph().as_default():
+        x = tf.zeros([3, 2, 4])
+        first, second = rnn.LSTMBlockFusedCell(5), rnn.LSTMBlockFusedCell(5)
+        for cell in (first, second, first):
+            cell(x, dtype=tf.float32)
+        with tf.variable_scope("s"):
+            rnn.TimeReversedFusedRNN(rnn.LSTMBlockFusedCell(5, name="n"))(x, dtype=tf.float32)
+            rnn.LSTMBlockFusedCell(5, name="n")(x, dtype=tf.float32)
+        assert [v.op.name for v in tf.global_variables()[::2]] == [
+            "lstm_fused_cell/kernel",
+            "lstm_fused_cell_1/kernel",
+            "s/n/kernel",
+            "s/n_1/kernel",
+        ]
