@@ -251,8 +251,8 @@ _GROUPS = (
     ),
     (
         "train",
-        "Checkpoint CheckpointManager CheckpointOptions",
-        "checkpoints of objects are not here; use tf.train.Saver(max_to_keep=...).",
+        "CheckpointOptions",
+        "it came with TensorFlow 2; call tf.train.Checkpoint without options.",
     ),
     ("train", "sdca_optimizer sdca_fprint sdca_shrink_l1", "use tf.train.FtrlOptimizer."),
     ("math", "special sobol_sample", "it came with TensorFlow 2; use scipy in a tf.py_func."),

@@ -17,6 +17,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.layers.base import snake_case
 from dataflow.ops.control_flow import group, with_dependencies
+from dataflow.ops.trackable import AutoTrackable
 from dataflow.ops.variables import Variable, variable_creator_scope
 
 
@@ -242,7 +243,7 @@ class GradientTape:
         return map_structure(lambda source: next(made), sources)
 
 
-class Module:
+class Module(AutoTrackable):
     """A base for classes that hold variables and other modules, and find them again."""
 
     def __init__(self, name: str | None = None) -> None:

@@ -98,7 +98,6 @@ def test_a_tape_differentiates_once_unless_it_is_persistent() -> None:
     ("path", "words"),
     [
         ("distribute", "replica_device_setter"),
-        ("train.Checkpoint", "tf.train.Saver"),
         ("random.Generator", "seed="),
         ("signal.fftnd", "fft2d"),
         ("LMDBReader", "TFRecord"),

@@ -15,7 +15,7 @@ from dataflow.formats.crc32c import masked_crc32c
 from dataflow.formats.protobuf_wire import WireError, read_varint
 
 _FOOTER_BYTES = 48
-_MAGIC = 0xDB4775248B80FB57
+MAGIC = 0xDB4775248B80FB57
 _TRAILER_BYTES = 5
 
 
@@ -35,10 +35,10 @@ def read_table(path: str) -> dict[bytes, bytes]:
         )
     footer = data[-_FOOTER_BYTES:]
     magic = int.from_bytes(footer[-8:], "little")
-    if magic != _MAGIC:
+    if magic != MAGIC:
         raise DataLossError(
             message=f"{path}: not a checkpoint index: it ends in 0x{magic:016x}, needed "
-            f"0x{_MAGIC:016x}. It was truncated, or is another kind of file (a checkpoint of "
+            f"0x{MAGIC:016x}. It was truncated, or is another kind of file (a checkpoint of "
             "TensorFlow before 0.12 is one file without .index and cannot be read)."
         )
     try:

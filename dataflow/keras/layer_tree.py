@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dataflow.layers.base import Layer
+from dataflow.ops.trackable import AutoTrackable, parts_in_attributes
 from dataflow.ops.variables import Variable
 
 
@@ -68,6 +70,13 @@ class LayerTree:
         """The lists that the layers within call ``what``, one after the other."""
         return distinct(item for layer in self.sublayers() for item in getattr(layer, what, ()))
 
+    def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
+        """(name, part) of what a checkpoint of objects saves: weights and attributes."""
+        yield from super().checkpoint_parts()  # type: ignore[misc]
+        for name, part in parts_in_attributes(self):
+            if name not in self.not_parts:
+                yield name, part
+
     @property
     def submodules(self) -> tuple[Any, ...]:
         """All layers within, those within them too."""
@@ -81,3 +90,14 @@ def _is_metric(value: Any) -> bool:
     from dataflow.keras.base_metric import Metric
 
     return isinstance(value, Metric)
+
+
+#: Objects that TensorFlow's layers have within and ours do not, by layer.
+_inner_parts: weakref.WeakKeyDictionary[Any, AutoTrackable] = weakref.WeakKeyDictionary()
+
+
+def inner_part(layer: Any, **parts: Any) -> AutoTrackable:
+    """An object that stands for one within ``layer``, the same each time, with these parts."""
+    part = _inner_parts.setdefault(layer, AutoTrackable())
+    vars(part).update({k: v for k, v in parts.items() if v is not None})
+    return part

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer, Node, tag_of
-from dataflow.keras.layer_tree import distinct
+from dataflow.keras.base_metric import Metric
+from dataflow.keras.layer_tree import distinct, inner_part
 from dataflow.keras.op_layers import complete_history
 from dataflow.keras.serialization import serialize
 from dataflow.keras.training import Training
@@ -84,6 +86,22 @@ class Model(Training, Layer):
                 unique.append(layer)
         self._layers = unique
         self.built = True
+
+    def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
+        """(name, part) for checkpoints of objects: layers by number, then attributes."""
+        if getattr(self, "inputs", None):
+            inner: list[Any] = list(self.layers)
+            if not any(type(layer).__name__ == "InputLayer" for layer in inner):
+                inner.insert(0, inner_part(self))  # of a Sequential, where TensorFlow counts it
+            with_weights = 0
+            for i, layer in enumerate(inner):
+                if getattr(layer, "weights", None):
+                    yield f"layer_with_weights-{with_weights}", layer
+                    with_weights += 1
+                yield f"layer-{i}", layer
+        for name, part in super().checkpoint_parts():
+            if not isinstance(part, Metric):
+                yield name, part
 
     @property
     def layers(self) -> list[Layer]:

@@ -173,6 +173,11 @@ class Optimizer:
         """As `weights`."""
         return self.weights
 
+    def checkpoint_parts(self) -> list[tuple[str, Any]]:
+        """(name, variable) of what a checkpoint saves beside the slots."""
+        names = {"iterations": "iter", "lr": "learning_rate"}
+        return [(names.get(key, key), v) for key, v in self._variables_here().items()]
+
     def get_slot_names(self) -> list[str]:
         """The names of what is kept for each weight, such as "m" and "v" of `Adam`."""
         return [] if self._inner is None else list(self._inner._slots)

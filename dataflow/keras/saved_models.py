@@ -10,31 +10,23 @@ from dataflow.keras import backend as K
 from dataflow.keras.serialization import custom_object_scope
 from dataflow.runtime.session import Session
 from dataflow.train.checkpoint_management import checkpoint_exists
+from dataflow.train.object_checkpoint import restore_objects, write_objects
 from dataflow.train.saved_models import simple_save
-from dataflow.train.saver import Saver
 
 #: Where the architecture is, below a SavedModel's folder.
 _ARCHITECTURE = os.path.join("assets", "saved_model.json")
 _WEIGHTS = os.path.join("assets", "keras_weights")
 
 
-def _by_key(model: Any) -> dict[str, Any]:
-    """The variables of a model under names that another model of the same code has, too."""
-    found: dict[str, Any] = {}
-    for number, layer in enumerate(layer for layer in model.layers if layer.weights):
-        for i, variable in enumerate(layer.weights):
-            found[f"layer_with_weights-{number}/{i}"] = variable
-    return found
-
-
 def save_checkpoint(model: Any, prefix: Any) -> None:
-    """Writes the weights as a checkpoint ``prefix``; raises `ValueError` where there are none."""
-    variables = _by_key(model)
-    if not variables:
+    """Writes the weights as a checkpoint ``prefix``; raises `ValueError` where there are none.
+
+    It is a checkpoint of objects, as TensorFlow's, with the optimizer's variables.
+    """
+    if not model.weights:
         raise ValueError("This model has no weights yet: give it an input_shape, or data.")
     with model._graph.as_default():
-        session = K.get_session()
-        Saver(variables).save(session, os.fspath(prefix), write_meta_graph=False, write_state=False)
+        write_objects(model, prefix, K.get_session())
 
 
 def is_checkpoint(path: Any) -> bool:
@@ -42,16 +34,21 @@ def is_checkpoint(path: Any) -> bool:
     return not os.path.isfile(path) and checkpoint_exists(os.fspath(path))
 
 
-def load_checkpoint(model: Any, prefix: Any) -> None:
-    """Reads what `save_checkpoint` wrote; raises `NotFoundError` where the layers differ."""
-    variables = _by_key(model)
-    if not variables:
+def load_checkpoint(model: Any, prefix: Any) -> Any:
+    """Reads what `save_checkpoint` or TensorFlow wrote; the status of the restore.
+
+    Raises `AssertionError` where the checkpoint does not have all weights of the model.
+    """
+    if not model.weights:
         raise ValueError(
             "load_weights: the model has no weights yet; give its first layer input_shape=..., or "
             "call it on data first."
         )
     with model._graph.as_default():
-        Saver(variables).restore(K.get_session(), os.fspath(prefix))
+        status = restore_objects(model, prefix)
+        status.assert_weights(model.weights)
+        status.run_restore_ops(K.get_session())
+    return status
 
 
 def export_saved_model(

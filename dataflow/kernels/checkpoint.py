@@ -57,7 +57,8 @@ def restore_v2_kernel(
             )
     # Those of bfloat16 come as float32.
     arrays = [a.astype(d.numpy, copy=False) for a, d in zip(arrays, dtypes, strict=True)]
-    return tuple(array if array.shape else array[()] for array in arrays)
+    # A text stays an array: `bytes` have no shape.
+    return tuple(a if a.shape or a.dtype == object else a[()] for a in arrays)
 
 
 #: Tensors of so many elements are read, and their CRCs computed, by several threads.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dataflow import shapes
@@ -288,6 +288,12 @@ class Layer(Configurable, LayerCalls):
         return self._trainable_weights + self._non_trainable_weights
 
     trainable_variables = trainable_weights
+
+    def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
+        """(name, part) of what a checkpoint of objects saves: weights by the last part of their name."""
+        own = [*self._trainable_weights, *self._non_trainable_weights]
+        return [(v.op.name.rpartition("/")[2], v) for v in own]
+
     non_trainable_variables = non_trainable_weights
     variables = weights
 

@@ -66,6 +66,11 @@ class Template:
 
     var_scope = variable_scope
 
+    def checkpoint_parts(self) -> list[tuple[str, Any]]:
+        """(name within the template's scope, variable), for checkpoints of objects."""
+        scope = self.variable_scope.name + "/"
+        return [(v.op.name.removeprefix(scope), v) for v in self.variables]
+
     @property
     def variables(self) -> list[Any]:
         """Its variables."""

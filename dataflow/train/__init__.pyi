@@ -34,6 +34,7 @@ from dataflow.train.checkpoint_management import (
     remove_checkpoint as remove_checkpoint,
     update_checkpoint_state as update_checkpoint_state,
 )
+from dataflow.train.checkpoint_manager import CheckpointManager as CheckpointManager
 from dataflow.formats.checkpoint_reader import NewCheckpointReader as NewCheckpointReader
 from dataflow.train.coordinator import Coordinator as Coordinator, LooperThread as LooperThread
 from dataflow.train.device_setter import replica_device_setter as replica_device_setter
@@ -103,6 +104,7 @@ from dataflow.train.monitored_session import (
     SingularMonitoredSession as SingularMonitoredSession,
 )
 from dataflow.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
+from dataflow.train.object_checkpoint import Checkpoint as Checkpoint
 from dataflow.train.optimizer import Optimizer as Optimizer
 from dataflow.train.proximal_gradient_descent import (
     ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,

@@ -331,6 +331,10 @@ class Optimizer:
     def _non_slot_variables(self) -> list[Any]:
         return list(self._non_slot_dict.values())
 
+    def checkpoint_parts(self) -> list[tuple[str, Any]]:
+        """(name, variable) of what a checkpoint saves beside the slots, such as Adam's powers."""
+        return sorted((name, v) for (name, _), v in self._non_slot_dict.items())
+
     # ---- for subclasses -------------------------------------------------------------------
 
     def _valid_dtypes(self) -> set[Any]:

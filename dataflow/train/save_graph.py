@@ -44,11 +44,11 @@ def build_saver_def(
             shards = []
             for device, items in groups:
                 with _on(device):
-                    shards.append(_restore(prefix, items, reshape, "restore_shard"))
+                    shards.append(restore_saveables(prefix, items, reshape, "restore_shard"))
             restored = group(*shards, name="restore_all")
         else:
             saved = _save(prefix, saveables)
-            restored = _restore(prefix, saveables, reshape, "restore_all")
+            restored = restore_saveables(prefix, saveables, reshape, "restore_all")
         return SaverDef(
             filename_tensor_name=prefix.name,
             save_tensor_name=saved.name,
@@ -104,7 +104,9 @@ def _sharded_save(prefix: Tensor, groups: list[tuple[str, list[SaveableObject]]]
             return array.identity(prefix)
 
 
-def _restore(prefix: Tensor, saveables: list[SaveableObject], reshape: bool, name: str) -> Any:
+def restore_saveables(
+    prefix: Tensor, saveables: list[SaveableObject], reshape: bool, name: str
+) -> Any:
     specs = [spec for item in saveables for spec in item.specs]
     with default_graph().device(_CPU):
         tensors = restore_v2(

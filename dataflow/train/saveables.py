@@ -12,6 +12,9 @@ from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.state import assign
 from dataflow.ops.variables import Variable
 
+#: Where a checkpoint of objects keeps which object has which tensor.
+OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
 
 class SaveSpec:
     """One tensor of a checkpoint: the tensor, which part of a whole it is, and its name there."""

@@ -19,7 +19,12 @@ from dataflow.train.checkpoint_management import (
 )
 from dataflow.train.global_step import global_step as global_step_value
 from dataflow.train.save_graph import build_saver_def, restored_by
-from dataflow.train.saveables import all_saveable_objects, validated_saveables
+from dataflow.train.saveables import (
+    OBJECT_GRAPH_KEY,
+    all_saveable_objects,
+    names_to_saveables,
+    validated_saveables,
+)
 
 
 class Saver:
@@ -365,8 +370,22 @@ class Saver:
         restore_op = graph.get_operation_by_name(self.saver_def.restore_op_name)
         filename = graph.get_tensor_by_name(self.saver_def.filename_tensor_name)
         reader = CheckpointReader(prefix)
-        reader.check(restored_by(restore_op))
+        expected = restored_by(restore_op)
+        if self._var_list and reader.has_tensor(OBJECT_GRAPH_KEY):
+            if not all(map(reader.has_tensor, expected)):
+                self._restore_objects(sess, prefix, reader)
+                return
+        reader.check(expected)
         sess.run(restore_op, {filename: prefix})
+
+    def _restore_objects(self, sess: Any, prefix: str, reader: CheckpointReader) -> None:
+        """Of a checkpoint that `Checkpoint` wrote, which knows the names of nodes, too."""
+        from dataflow.train.object_restore import keys_by_name, restore_operation
+
+        keys = keys_by_name(reader)
+        items = names_to_saveables(self._var_list)
+        by_key = {keys.get(name, name): variable for name, variable in items.items()}
+        sess.run(restore_operation(prefix, reader, by_key))
 
 
 def _checkpoints_in(folder: str) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dataflow.keras.base_layer import InputSpec
+from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.core import weight_settings
 from dataflow.keras.layers.recurrent_states import LastingStates
 from dataflow.keras.layers.recurrent_steps import (
@@ -90,6 +92,13 @@ class _Recurrent(LastingStates, RecurrentWeights):
         self.return_state = return_state
         self.go_backwards = go_backwards
         self.input_spec = InputSpec(ndim=3)
+
+    def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
+        """(name, part) for checkpoints of objects: TensorFlow's layer has a cell with the weights."""
+        weights = {
+            name: getattr(self, name, None) for name in ("kernel", "recurrent_kernel", "bias")
+        }
+        return [("cell", inner_part(self, **weights))]
 
     def build(self, input_shape: Any) -> None:
         if isinstance(input_shape, list):  # the states that it starts from come after the inputs

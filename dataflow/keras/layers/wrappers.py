@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dataflow.keras.base_layer import Layer
+from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.containers import LayerOfLayers
 from dataflow.keras.serialization import serialize
 from dataflow.ops import array
@@ -92,6 +94,15 @@ class Bidirectional(Wrapper):
         if shape is not None and "input_shape" not in kwargs:
             kwargs.setdefault("batch_input_shape", shape)
         super().__init__(layer, **kwargs)
+
+    def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
+        """(name, part) for checkpoints of objects: the two directions, as in TensorFlow."""
+        both = {"0": self.forward_layer, "1": self.backward_layer}
+        return [
+            ("forward_layer", self.forward_layer),
+            ("_layers", inner_part(self, **both)),
+            ("backward_layer", self.backward_layer),
+        ]
 
     def _inner(self) -> list[Any]:
         return [self.forward_layer, self.backward_layer]

@@ -1,0 +1,65 @@
+"""What checkpoints of objects hold: which parts an object has, and under which names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dataflow.ops.variables import Variable
+
+
+class AutoTrackable:
+    """A base for classes whose attributes `tf.train.Checkpoint` saves.
+
+    Attributes that hold variables, layers, optimizers, other such objects, or lists and dicts of
+    these, are found when a checkpoint is written or read.
+    """
+
+    def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
+        """(name, part) of what a checkpoint saves of this object."""
+        return parts_in_attributes(self)
+
+
+def is_trackable(value: Any) -> bool:
+    """Whether a checkpoint of objects can hold ``value``: it has variables, or parts that have.
+
+    An object with parts has a method ``checkpoint_parts``.
+    """
+    if isinstance(value, dict):
+        return all(isinstance(k, str) for k in value)
+    return isinstance(value, list) or _is_object(value)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Variable) or hasattr(type(value), "checkpoint_parts")
+
+
+def parts_in_attributes(value: Any) -> Iterator[tuple[str, Any]]:
+    """Attributes that hold trackable things, in the order in which they were first set."""
+    for name, part in list(vars(value).items()):
+        if _is_object(part) or (is_trackable(part) and _holds_something(part, set())):
+            yield name, part
+
+
+def _holds_something(part: Any, seen: set[int]) -> bool:
+    if not isinstance(part, (list, dict)):
+        return _is_object(part)
+    if id(part) in seen:
+        return False
+    seen.add(id(part))
+    items = part.values() if isinstance(part, dict) else part
+    return any(_holds_something(item, seen) for item in items)
+
+
+def parts_of(value: Any) -> list[tuple[str, Any]]:
+    """(name, part) of the trackable parts of ``value``; a name stands for its last part."""
+    found: Iterable[tuple[str, Any]]
+    if isinstance(value, Variable):
+        found = ()
+    elif isinstance(value, list):
+        found = ((str(i), item) for i, item in enumerate(value) if is_trackable(item))
+    elif isinstance(value, dict):
+        found = ((k, item) for k, item in value.items() if is_trackable(item))
+    else:
+        found = value.checkpoint_parts()
+    return list(dict(found).items())

@@ -1,0 +1,176 @@
+"""`tf.train.Checkpoint` and `CheckpointManager`: objects to files and back, in TensorFlow's format."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.train.saveables import OBJECT_GRAPH_KEY
+
+
+class Part(tf.Module):
+    def __init__(self, start: float) -> None:
+        super().__init__(name="part")
+        self.w = tf.Variable([start, start + 1], name="anything")
+        self.more = [tf.Variable(start + 5), {"k": tf.Variable(start + 6)}]
+
+
+def values(session: Any, part: Part) -> list[Any]:
+    w, a, b = session.run([part.w, part.more[0], part.more[1]["k"]])
+    return [*w.tolist(), float(a), float(b)]
+
+
+def test_variables_are_found_by_their_place_not_by_their_name(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        part = Part(1.0)
+        checkpoint = tf.train.Checkpoint(part=part)
+        session.run(tf.global_variables_initializer())
+        path = checkpoint.save(tmp_path / "m", session=session)
+    assert path == str(tmp_path / "m-1") and tf.train.latest_checkpoint(tmp_path) == path
+    names = [name for name, _ in tf.train.list_variables(path)]
+    assert "part/more/1/k/.ATTRIBUTES/VARIABLE_VALUE" in names and OBJECT_GRAPH_KEY in names
+    assert tf.train.load_variable(path, "save_counter/.ATTRIBUTES/VARIABLE_VALUE") == 1
+    with tf.Graph().as_default(), tf.Session() as session, tf.variable_scope("other"):
+        part = Part(-9.0)
+        status = tf.train.Checkpoint(part=part).restore(path)
+        status.assert_consumed().assert_nontrivial_match()
+        status.run_restore_ops(session)
+        assert values(session, part) == [1, 2, 6, 7]
+
+
+def test_slots_and_what_is_made_after_restore(tmp_path: Path) -> None:
+    def build(made: Any = None) -> Any:
+        layer = tf.keras.layers.Dense(2, kernel_initializer="ones")
+        optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
+        checkpoint = tf.train.Checkpoint(layer=layer, optimizer=optimizer)
+        status = made(checkpoint) if made else None
+        loss = tf.reduce_sum(layer(tf.constant([[1.0, 2.0]])) ** 2)
+        step = optimizer.minimize(loss, var_list=layer.trainable_variables)
+        return checkpoint, loss, step, status
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        checkpoint, loss, step, _ = build()
+        session.run(tf.global_variables_initializer())
+        session.run([step])
+        session.run([step])
+        path = checkpoint.write(tmp_path / "w", session=session)
+        session.run(step)
+        expected = session.run(loss)
+    key = "layer/kernel/.OPTIMIZER_SLOT/optimizer/momentum/.ATTRIBUTES/VARIABLE_VALUE"
+    assert key in dict(tf.train.list_variables(path))
+    with tf.Graph().as_default(), tf.Session() as session:
+        _, loss, step, status = build(lambda c: c.restore(path))
+        status.initialize_or_restore(session)
+        session.run(step)
+        assert session.run(loss) == expected
+
+
+def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        session_vars = tf.train.Checkpoint(a=tf.Variable(1.0), b=tf.Variable(2.0))
+        session.run(tf.global_variables_initializer())
+        path = session_vars.save(tmp_path / "m", session=session)
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, c = tf.Variable(5.0), tf.Variable(6.0)
+        status = tf.train.Checkpoint(a=a, c=c).restore(path)
+        with pytest.raises(AssertionError, match="b/.ATTRIBUTES"):
+            status.assert_consumed()
+        with pytest.raises(AssertionError, match="not assigned a value"):
+            status.assert_existing_objects_matched()
+        status.expect_partial().initialize_or_restore(session)
+        assert session.run([a, c]) == [1, 6]
+    with tf.Graph().as_default():
+        wide = tf.Variable([1.0, 2.0])
+        status = tf.train.Checkpoint(a=wide).restore(path)
+        with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
+            status.run_restore_ops(session)
+        with pytest.raises(AssertionError, match="Nothing except the root"):
+            other = tf.train.Checkpoint(z=tf.Variable(1.0))
+            other.restore(path).assert_nontrivial_match()
+        with pytest.raises(tf.errors.NotFoundError, match="no checkpoint"):
+            tf.train.Checkpoint(a=wide).restore(tmp_path / "nothing")
+        with pytest.raises(ValueError, match="trackable object"):
+            tf.train.Checkpoint(a=3)
+
+
+def test_none_initializes(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        a = tf.Variable(5.0)
+        status = tf.train.Checkpoint(a=a).restore(None)
+        status.initialize_or_restore(session)
+        assert session.run(a) == 5
+        with pytest.raises(AssertionError, match="No checkpoint specified"):
+            status.run_restore_ops(session)
+
+
+def test_savers_and_checkpoints_read_each_other(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, t = tf.Variable(5.0, name="a"), tf.Variable("text", name="t")
+        session.run(tf.global_variables_initializer())
+        named = tf.train.Saver([a, t]).save(session, str(tmp_path / "named"))
+        placed = tf.train.Checkpoint(x=a, y=t).write(tmp_path / "placed", session=session)
+        session.run([a.assign(0.0), t.assign("")])
+        tf.train.Saver([a, t]).restore(session, placed)
+        assert session.run([a, t]) == [5, b"text"]
+        session.run([a.assign(0.0), t.assign("")])
+        tf.train.Checkpoint(x=a, y=t).restore(named).run_restore_ops(session)
+        assert session.run([a, t]) == [5, b"text"]
+
+
+def test_a_manager_keeps_the_newest(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session().as_default():
+        v = tf.Variable(0.0)
+        manager = tf.train.CheckpointManager(tf.train.Checkpoint(v=v), tmp_path, max_to_keep=2)
+        assert manager.latest_checkpoint is None
+        v.initializer.run()
+        for _ in range(3):
+            saved = manager.save()
+        kept = [str(tmp_path / "ckpt-2"), str(tmp_path / "ckpt-3")]
+        assert manager.checkpoints == kept and saved == manager.latest_checkpoint == kept[1]
+        assert not any("ckpt-1" in name for name in os.listdir(tmp_path))
+        again = tf.train.CheckpointManager(tf.train.Checkpoint(v=v), tmp_path, max_to_keep=2)
+        assert again.checkpoints == kept
+        again.save(checkpoint_number=10)
+        assert again.checkpoints == [kept[1], str(tmp_path / "ckpt-10")]
+        with pytest.raises(ValueError, match="max_to_keep"):
+            tf.train.CheckpointManager(tf.train.Checkpoint(v=v), tmp_path, max_to_keep=0)
+
+
+PROGRAM = """
+import sys
+import tensorflow as tf
+if not tf.__version__.startswith("1."):
+    tf = tf.compat.v1
+    tf.disable_eager_execution()
+a, b = tf.Variable([9.0, 9.0]), tf.Variable(u"", name="b")
+checkpoint = tf.train.Checkpoint(a=a, parts=tf.train.Checkpoint(b=b))
+with tf.Session() as session:
+    status = checkpoint.restore(sys.argv[1]).assert_consumed()
+    status.initialize_or_restore(session)
+    print(session.run([a, b]))
+    session.run(a.assign(a * 10))
+    checkpoint.save(sys.argv[2], session=session)
+"""
+
+
+@pytest.mark.oracle
+@pytest.mark.skipif("DATAFLOW_ORACLE_PYTHON" not in os.environ, reason="needs a TensorFlow")
+def test_tensorflow_reads_and_writes_the_same(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, b = tf.Variable([1.0, 2.0]), tf.Variable("text")
+        checkpoint = tf.train.Checkpoint(a=a, parts=tf.train.Checkpoint(b=b))
+        session.run(tf.global_variables_initializer())
+        path = checkpoint.save(tmp_path / "ours", session=session)
+        (tmp_path / "theirs").mkdir()
+        command = [os.environ["DATAFLOW_ORACLE_PYTHON"], "-c", PROGRAM, path]
+        subprocess.run([*command, str(tmp_path / "theirs" / "m")], check=True, timeout=120)
+        status = checkpoint.restore(tf.train.latest_checkpoint(tmp_path / "theirs"))
+        status.assert_consumed().run_restore_ops(session)
+        np.testing.assert_array_equal(session.run(a), [10, 20])
+        assert session.run([b, checkpoint.save_counter]) == [b"text", 2]
