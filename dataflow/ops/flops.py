@@ -77,8 +77,22 @@ _RULES: dict[str, Rule] = {
         ("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd"), _each_input(1)
     ),
     **dict.fromkeys(
-        "Add AddV2 Sub Mul RealDiv Maximum Minimum Pow GreaterEqual Greater LessEqual Less Equal "
-        "NotEqual".split(),
+        [
+            "Add",
+            "AddV2",
+            "Sub",
+            "Mul",
+            "RealDiv",
+            "Maximum",
+            "Minimum",
+            "Pow",
+            "GreaterEqual",
+            "Greater",
+            "LessEqual",
+            "Less",
+            "Equal",
+            "NotEqual",
+        ],
         _each_output(1),
     ),
     "Rsqrt": _each_input(2),

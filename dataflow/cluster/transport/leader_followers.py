@@ -54,6 +54,11 @@ def can_share_thread() -> bool:
     return hasattr(select, "epoll") and hasattr(os, "eventfd")
 
 
+def _close_files(epoll: select.epoll, wake_fd: int) -> None:
+    epoll.close()
+    os.close(wake_fd)
+
+
 class LeaderFollowers:
     """The connections of one listener that have only short work at present.
 
@@ -69,7 +74,8 @@ class LeaderFollowers:
         self._epoll = select.epoll()
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._epoll.register(self._wake_fd, select.EPOLLIN)
-        weakref.finalize(self, os.close, self._wake_fd)
+        self._closed = False
+        self._close_files = weakref.finalize(self, _close_files, self._epoll, self._wake_fd)
 
     def join(self, connection: Connection) -> Message | None:
         """Let the leader receive for ``connection``, or lead, until the connection needs its own thread.
@@ -82,7 +88,7 @@ class LeaderFollowers:
         seat = _Follower(connection)
         connection.on_close = lambda: self._leave(seat)
         with self._lock:
-            if connection.closed:
+            if connection.closed or self._closed:
                 return None
             try:
                 self._epoll.register(seat.fd, select.EPOLLIN)
@@ -117,6 +123,15 @@ class LeaderFollowers:
             if self._leader is not None:
                 self._leader.leads = True
                 self._leader.sleep.release()
+            elif self._closed:
+                self._close_files()
+
+    def close(self) -> None:
+        """Nobody joins from now on; the files are closed when the last connection has left."""
+        with self._lock:
+            self._closed = True
+            if self._leader is None:
+                self._close_files()
 
     def _receive(self, seat: _Follower) -> None:
         connection, handler = seat.connection, self._handler

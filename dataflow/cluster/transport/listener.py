@@ -199,6 +199,8 @@ class Listener:
                 sock.close()
         for connection in connections:
             connection.close()
+        if self._group is not None:
+            self._group.close()
         os.close(self._wake_write)
         os.close(self._wake_read)
         self.refusals.close()

@@ -1,7 +1,10 @@
 """One thread for many connections: who is served by whom, and that nobody holds up the others."""
 
+import gc
+import os
 import random
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -187,3 +190,28 @@ def test_any_order_of_short_and_long_and_new_and_closed_links(echo):
         thread.join(60)
     assert not errors
     assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize("first", ["listener", "connections"])
+def test_a_closed_listener_leaves_no_file(first, eventually):
+    """Without waiting for the garbage collector: listeners and their groups lie in cycles."""
+
+    def files():
+        here = Path("/proc/self/fd")
+        names = [os.readlink(here / fd) for fd in os.listdir(here) if (here / fd).is_symlink()]
+        return sum("anon_inode" in name for name in names)
+
+    gc.disable()
+    try:
+        before = files()
+        handler = Echo()
+        listener = Listener("127.0.0.1:0", KEY, "/job:ps/task:0", handler)
+        made = [connect(listener.address, KEY, "client") for _ in range(3)]
+        leader_of(made)
+        assert files() > before
+        ends = [listener, *made] if first == "listener" else [*made, listener]
+        for end in ends:
+            end.close()
+        eventually(lambda: files() <= before)
+    finally:
+        gc.enable()
