@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
 
+from dataflow import dtypes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import DTypeError
 from dataflow.graph.default_stacks import default_graph
@@ -184,3 +185,20 @@ def convert_n_to_tensor(values: Any, dtype: Any = None, name: str | None = None)
         convert_to_tensor(v, dtype, None if name is None else f"{name}_{i}")
         for i, v in enumerate(values)
     ]
+
+
+def preferred_of_list(value: Sequence[Any], allowed: Container[DType] | None) -> DType | None:
+    """The dtype to try first for a list whose own says little, where an op takes ``allowed`` only.
+
+    An empty list says nothing; no axes are still axes. Since NumPy 2 a uint8 plus 1 is one, too, so
+    that programs for NumPy 1 give sizes of shapes as such.
+    """
+    if allowed is None or dtypes.int32 not in allowed:
+        return None
+    if not value:
+        return dtypes.int32 if dtypes.float32 not in allowed else None
+    if dtypes.uint8 not in allowed and any(
+        isinstance(item, np.integer) and item.itemsize < 4 for item in value
+    ):
+        return dtypes.int32
+    return None

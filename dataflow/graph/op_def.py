@@ -7,7 +7,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dataflow import dtypes, shapes
+from dataflow import shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import DTypeError
 from dataflow.graph.conversion import CompositeOperand
@@ -270,7 +270,7 @@ class OpDef(OpTraits):
         dtype: DType | None,
         ref: bool = False,
     ) -> Tensor:
-        from dataflow.graph.conversion import internal_convert
+        from dataflow.graph.conversion import internal_convert, preferred_of_list
 
         saved = graph.name_stack
         graph.name_stack = op_name
@@ -282,10 +282,8 @@ class OpDef(OpTraits):
                 spec = self.attr_by_name.get(arg.type_attr)
                 if spec is not None and not spec.required:
                     preferred = as_dtype(spec.default)
-                elif isinstance(value, (list, tuple)) and not value:
-                    # An empty list says nothing of its dtype; no axes are still axes.
-                    allowed = self.allowed.get(arg.type_attr)
-                    preferred = dtypes.int32 if allowed and dtypes.float32 not in allowed else None
+                elif isinstance(value, (list, tuple)):
+                    preferred = preferred_of_list(value, self.allowed.get(arg.type_attr))
             return internal_convert(value, dtype, arg.name, preferred, ref)
         except CompositeOperand:
             raise

@@ -67,7 +67,8 @@ def _pool(places: int | None, each: int, once: int = 0) -> Rule:
 
     def count(op: Operation) -> int:
         windows = _size(op.outputs[0] if places is None else op.inputs[places])
-        return windows * (each * math.prod(op.attrs["ksize"]) + once)
+        area: int = math.prod(op.attrs["ksize"])
+        return windows * (each * area + once)
 
     return count
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS, DType, as_dtype
-from dataflow.graph.conversion import convert_to_tensor, internal_convert
+from dataflow.graph.conversion import convert_to_tensor, internal_convert, preferred_of_list
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
@@ -242,8 +242,10 @@ def random_gamma_gradient(op: Any, grad: Any) -> list[Any]:
 
 def shape_tensor(shape: Any, name: str = "shape") -> Tensor:
     """A shape as an integer tensor; an empty list is the shape of a scalar."""
-    dtype = dtypes.int32 if isinstance(shape, (list, tuple)) and not len(shape) else None
-    return convert_to_tensor(shape, dtype, name=name)
+    preferred = None
+    if isinstance(shape, (list, tuple)):
+        preferred = preferred_of_list(shape, (dtypes.int32, dtypes.int64))
+    return convert_to_tensor(shape, None, name=name, preferred_dtype=preferred)
 
 
 def random_normal(

@@ -138,10 +138,16 @@ contrib.framework.python.ops : contrib.framework
 contrib.seq2seq.python.ops.{attention_wrapper basic_decoder beam_search_decoder} : contrib.seq2seq
 contrib.seq2seq.python.ops.{beam_search_ops decoder helper loss} : contrib.seq2seq
 contrib.legacy_seq2seq.python.ops.seq2seq : contrib.legacy_seq2seq
+contrib.learn.{python python.learn} : contrib.learn
+contrib.layers.python.layers : contrib.layers
+contrib.losses.python.losses : contrib.losses
+contrib.cudnn_rnn.python.layers : contrib.cudnn_rnn
+contrib.framework.python.framework : contrib.framework
+contrib.slim.python.slim : contrib.slim
 contrib.learn.python.learn.{estimators metric_spec experiment} : contrib.learn
 contrib.learn.python.learn.{learn_runner monitors preprocessing} : contrib.learn
 contrib.learn.python.learn.learn_runner : contrib.learn.learn_runner
-contrib.learn.python.learn.monitors : contrib.learn.monitors
+contrib.learn.python.learn.{monitors models} : contrib.learn.monitors contrib.learn.models
 contrib.learn.python.learn.estimators.{estimator dnn linear run_config model_fn prediction_key} : contrib.learn
 contrib.learn.python.learn.datasets : contrib.learn.datasets
 contrib.learn.python.learn.datasets.base : contrib.learn.datasets.base

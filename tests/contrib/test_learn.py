@@ -169,9 +169,10 @@ def test_a_model_function_that_returns_a_tuple_or_ops(tmp_path) -> None:
     model = own_estimator(tmp_path)
     model.fit(input_fn=arrays, steps=100)
     assert model.evaluate(input_fn=arrays, steps=1)["loss"] < 1e-3
-    np.testing.assert_allclose(model.predict(X, as_iterable=False)["value"], SCORE, atol=0.1)
-    got = learn.SKCompat(model).predict(X, batch_size=7)["value"]
-    np.testing.assert_allclose(got, model.predict(X, as_iterable=False)["value"], rtol=1e-5)
+    x = X.astype(np.float32)  # as `arrays` gives it
+    np.testing.assert_allclose(model.predict(x, as_iterable=False)["value"], SCORE, atol=0.1)
+    got = learn.SKCompat(model).predict(x, batch_size=7)["value"]
+    np.testing.assert_allclose(got, model.predict(x, as_iterable=False)["value"], rtol=1e-5)
     compatible = learn.SKCompat(own_estimator(tmp_path / "new"))
     score = compatible.fit(X, SCORE, batch_size=30, steps=100).score(X, SCORE)
     assert score["loss"] < 1e-2
@@ -344,3 +345,53 @@ def test_arrays_of_an_endless_input_are_one_batch(tmp_path) -> None:
         input_fn=lambda: ({name: tf.constant(X[:5])}, None), as_iterable=False
     )
     assert len(found) == 5
+
+
+def test_arrays_are_one_tensor_and_predictions_know_the_labels(tmp_path):
+    seen = []
+
+    def model_fn(features, labels, mode):
+        seen.append((mode, features.dtype.name, features.shape.as_list(), labels.shape.as_list()))
+        flat = tf.layers.flatten(features)
+        predictions, loss = learn.models.linear_regression(flat, labels)
+        step = tf.train.get_global_step()
+        train = tf.contrib.layers.optimize_loss(loss, step, 0.1, "SGD")
+        return predictions, loss, train
+
+    estimator = learn.Estimator(model_fn, str(tmp_path))
+    x = X.reshape(90, 2, 1)
+    estimator.fit(x, SCORE[:, None], steps=200)  # a column of targets is a vector
+    assert estimator.evaluate(x, SCORE)["loss"] < 0.01
+    predicted = estimator.predict(x, as_iterable=False)
+    np.testing.assert_allclose(predicted, SCORE, atol=0.2)
+    assert predicted.dtype == np.float64
+    expected = ("float64", [None, 2, 1], [None])
+    assert seen == [(mode, *expected) for mode in ("train", "eval", "infer")]
+
+
+def test_models_of_regression():
+    x, rows = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([1.0, 2.0])
+    classes = tf.constant([[1.0, 0.0], [0.0, 1.0]])
+    with tf.variable_scope("a"):
+        line = learn.models.linear_regression(x, rows, init_mean=1.0, init_stddev=0.0)
+    with tf.variable_scope("b"):
+        zero = learn.models.linear_regression_zero_init(x, classes)
+    with tf.variable_scope("c"):
+        weighed = learn.models.logistic_regression(x, classes, [0.0, 1.0], 0.5, 0.0)
+    with tf.variable_scope("d"):
+        even = learn.models.logistic_regression_zero_init(x, classes)
+    assert [v.op.name for v in tf.global_variables()][:2] == [
+        "a/linear_regression/weights",
+        "a/linear_regression/bias",
+    ]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = session.run([line, zero, weighed, even])
+    np.testing.assert_allclose(found[0][0], [4, 8])
+    np.testing.assert_allclose(found[0][1], (9 + 36) / 2)
+    np.testing.assert_allclose(found[1][1], 0.5)
+    score = np.exp([2.0, 4.0])  # 0.5 * (1 + 2) + 0.5, 0.5 * (3 + 4) + 0.5; the first class is at 0
+    np.testing.assert_allclose(found[2][0][:, 1], score / (1 + score), rtol=1e-5)
+    np.testing.assert_allclose(found[3][1], np.log(2), rtol=1e-6)
+    with pytest.raises(ValueError, match=r"linear_regression needs the sizes"):
+        learn.models.linear_regression(tf.placeholder(tf.float32, [None, None]), rows)

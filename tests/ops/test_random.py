@@ -300,3 +300,16 @@ def test_seeds_of_a_graph_give_each_op_its_own_stream_wherever_it_is_built() -> 
     # As in TensorFlow: the op's number in the graph is its seed.
     np.testing.assert_array_equal(build(0), build(0))
     assert not np.array_equal(build(0), build(1))
+
+
+def test_sizes_that_are_small_integers_of_numpy() -> None:
+    size = np.uint8(3) + 1  # an int64 before NumPy 2
+    for build in (
+        lambda: tf.truncated_normal([size, 2]),
+        lambda: tf.random_uniform([2, size]),
+        lambda: tf.reshape(tf.zeros([8]), [size, 2]),
+        lambda: tf.ones((size,)),
+        lambda: tf.tile(tf.zeros([1]), [size]),
+    ):
+        (value,) = draw(build)
+        assert 4 in value.shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +137,9 @@ def test_lines_of_the_program() -> None:
     assert all("test_profiler.py" in c.name for c in root.children)
 
 
-def test_the_report_is_printed_or_written(capsys: Any, tmp_path: Path) -> None:
+def test_the_report_is_printed_or_written(graph: Any, capsys: Any, tmp_path: Path) -> None:
     network()
-    tf.profiler.profile(tf.get_default_graph(), options=Builder.float_operation())
+    tf.profiler.profile(graph, options=Builder.float_operation())
     printed = capsys.readouterr().out
     assert "_TFProfRoot (--/12.11k flops)" in printed
     assert "\n  Conv2D (10.80k/10.80k flops)\n" in printed
@@ -164,8 +165,8 @@ def test_what_it_refuses(arguments: dict[str, Any], message: str) -> None:
 
 
 def test_old_paths() -> None:
-    from dataflow.python.profiler import model_analyzer, option_builder
-
+    model_analyzer = importlib.import_module("dataflow.python.profiler.model_analyzer")
+    option_builder = importlib.import_module("dataflow.python.profiler.option_builder")
     assert model_analyzer.profile is tf.profiler.profile
     assert option_builder.ProfileOptionBuilder is Builder
 

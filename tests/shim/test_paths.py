@@ -80,3 +80,19 @@ def test_the_paths_of_ragged_tensors_and_linear_operators() -> None:
     with tf.Graph().as_default():
         rows = ragged_factory_ops.constant([[1], [2, 3]])
         assert ragged_tensor.is_ragged(rows) and not ragged_tensor.is_ragged(rows.values)
+
+
+def test_packages_of_contrib_have_the_public_names_on_the_way() -> None:
+    from dataflow.contrib.cudnn_rnn.python.layers import CudnnLSTM
+    from dataflow.contrib.layers.python.layers import batch_norm
+    from dataflow.contrib.learn.python import SKCompat
+    from dataflow.contrib.learn.python.learn import RunConfig, learn_runner
+
+    import dataflow as tf
+
+    assert SKCompat is tf.contrib.learn.SKCompat
+    assert RunConfig is tf.contrib.learn.RunConfig
+    assert learn_runner.run is tf.contrib.learn.learn_runner.run
+    assert batch_norm is tf.contrib.layers.batch_norm
+    assert CudnnLSTM is tf.contrib.cudnn_rnn.CudnnLSTM
+    assert tf.contrib.learn.python.learn.models.linear_regression is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from dataflow.contrib.learn import datasets, learn_runner, monitors, preprocessing
+from dataflow.contrib.learn import datasets, learn_runner, models, monitors, preprocessing
 from dataflow.contrib.learn.canned import (
     DNNClassifier,
     DNNLinearCombinedClassifier,
@@ -46,6 +46,7 @@ __all__ = [
     "infer_real_valued_columns_from_input",
     "infer_real_valued_columns_from_input_fn",
     "learn_runner",
+    "models",
     "monitors",
     "preprocessing",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -17,6 +18,9 @@ from dataflow.estimator import estimator as core, run_config
 from dataflow.estimator.head_estimators import add_metrics
 from dataflow.estimator.inputs import numpy_input_fn
 from dataflow.estimator.model_fn import EstimatorSpec
+from dataflow.graph import nest
+from dataflow.ops.sources import placeholder
+from dataflow.ops.sparse_tensor import SparseTensor, sparse_placeholder
 from dataflow.runtime.config import ConfigProto, GPUOptions
 
 
@@ -87,7 +91,7 @@ class Estimator:
 
     ``model_fn(features, labels, mode, params, config, model_dir)`` (all after ``labels`` may be left
     out) returns `ModelFnOps`, or a tuple (predictions, loss, train_op). Arrays ``x`` and ``y`` come
-    in batches of ``batch_size``, all rows at once by default.
+    in batches of ``batch_size``, all rows at once by default, each as one tensor of its own dtype.
     """
 
     def __init__(
@@ -107,7 +111,13 @@ class Estimator:
                 f"({params}) are passed."
             )
 
+        signatures: list[Any] = []
+
         def adapted(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+            if labels is not None:
+                signatures[:] = [nest.map_structure(_placeholder_like, labels)]
+            elif signatures:  # many a model function builds its loss for predictions, too
+                labels = nest.map_structure(lambda make: make(), signatures[0])
             if feature_engineering_fn is not None:
                 features, labels = feature_engineering_fn(features, labels)
             extra = {
@@ -223,6 +233,12 @@ class Estimator:
         return self.core.export_savedmodel(export_dir_base, serving_input_fn, *args, **kwargs)
 
 
+def _placeholder_like(tensor: Any) -> Callable[[], Any]:
+    """What makes a placeholder of the tensor's dtype and shape in another graph."""
+    make = sparse_placeholder if isinstance(tensor, SparseTensor) else placeholder
+    return functools.partial(make, tensor.dtype, tensor.shape)
+
+
 def _spec(mode: str, found: Any) -> EstimatorSpec:
     if isinstance(found, ModelFnOps):
         ops = found
@@ -259,15 +275,21 @@ def _input_fn(
         return input_fn
     if x is None:
         raise ValueError("Either x or input_fn must be provided.")
-    x = {k: np.asarray(v) for k, v in x.items()} if isinstance(x, dict) else {UNNAMED: _numbers(x)}
-    rows = len(next(iter(x.values())))
+    x = {k: np.asarray(v) for k, v in x.items()} if isinstance(x, dict) else np.asarray(x)
+    rows = len(next(iter(x.values())) if isinstance(x, dict) else x)
     return numpy_input_fn(
         x,
-        None if y is None else (dict(y) if isinstance(y, dict) else np.asarray(y)),
+        None if y is None else (dict(y) if isinstance(y, dict) else _targets(y)),
         batch_size=batch_size or rows,
         num_epochs=epochs,
         shuffle=shuffle,
     )
+
+
+def _targets(y: Any) -> Any:
+    """An array of targets; a column [rows, 1] is [rows]."""
+    values = np.asarray(y)
+    return values[:, 0] if values.ndim > 1 and values.shape[1] == 1 else values
 
 
 def _numbers(x: Any) -> Any:
