@@ -141,9 +141,9 @@ _GROUPS = (
     ),
     (
         "contrib.factorization",
-        "GMM GmmAlgorithm gmm WALSMatrixFactorization WALSModel",
-        "of this package k-means is here; use scikit-learn's GaussianMixture, or write a "
-        "factorization with two variables and tf.train.AdamOptimizer.",
+        "GMM GMMEstimator gmm WALSMatrixFactorization",
+        "of this package k-means and WALSModel are here; use scikit-learn's GaussianMixture, or train "
+        "with WALSModel's update ops.",
     ),
     (
         "contrib.estimator",

@@ -1,9 +1,10 @@
-"""``tf.contrib.factorization``: k-means, as a graph and as an estimator."""
+"""``tf.contrib.factorization``: k-means, as a graph and as an estimator; weighted least squares."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from dataflow.contrib.wals import WALSModel
 from dataflow.estimator import kmeans as _estimator
 from dataflow.estimator.clustering import (
     CLUSTERS_VAR_NAME,
@@ -25,6 +26,7 @@ __all__ = [
     "SQUARED_EUCLIDEAN_DISTANCE",
     "KMeans",
     "KMeansClustering",
+    "WALSModel",
 ]
 
 __getattr__ = explain_absent(__name__)

@@ -17,6 +17,7 @@ __all__ = [
     "aggregate_metric_map",
     "aggregate_metrics",
     "confusion_matrix",
+    "f1_score",
     "set_difference",
     "set_intersection",
     "set_size",
@@ -94,6 +95,7 @@ streaming_sparse_average_precision_at_k = _predictions_first(ranking.average_pre
 streaming_sparse_precision_at_k = _predictions_first(ranking.precision_at_k)
 streaming_sparse_precision_at_top_k = _predictions_first(ranking.precision_at_top_k)
 streaming_sparse_recall_at_k = _predictions_first(ranking.recall_at_k)
+f1_score = thresholds.f1_score
 streaming_mean = means.mean
 streaming_mean_tensor = means.mean_tensor
 streaming_percentage_less = means.percentage_below

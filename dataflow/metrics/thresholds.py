@@ -38,6 +38,7 @@ from dataflow.ops.math import (
     maximum,
     minimum,
     multiply,
+    reduce_max,
     reduce_min,
     reduce_sum,
 )
@@ -151,6 +152,28 @@ def auc(
             metrics_collections,
             updates_collections,
         )
+
+
+def f1_score(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """The best F1 score, ``2 p r / (p + r)`` of precision and recall, over ``num_thresholds`` cuts."""
+    with variable_scope(name, "f1", (labels, predictions, weights)):
+        cuts = _spread(num_thresholds)
+        values, updates = _counts_at(labels, predictions, cuts, weights, ("tp", "fn", "fp"))
+
+        def best(counts: dict[str, Any]) -> Tensor:
+            precision = divide(counts["tp"], _EPSILON + counts["tp"] + counts["fp"])
+            recall = divide(counts["tp"], _EPSILON + counts["tp"] + counts["fn"])
+            return reduce_max(2.0 * precision * recall / (precision + recall + _EPSILON))
+
+        return collect(best(values), best(updates), metrics_collections, updates_collections)
 
 
 def interpolated_area(tp: Any, fp: Any, fn: Any, name: str) -> Tensor:

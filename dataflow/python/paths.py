@@ -163,7 +163,7 @@ contrib.slim.python.slim.data.data_provider : contrib.slim.data_provider
 contrib.slim.python.slim.data.dataset_data_provider : contrib.slim.dataset_data_provider
 contrib.slim.python.slim.data.parallel_reader : contrib.slim.parallel_reader
 contrib.slim.python.slim.data.prefetch_queue : contrib.slim.prefetch_queue
-contrib.factorization.python.ops.{clustering_ops kmeans} : contrib.factorization
+contrib.factorization.python.ops.{clustering_ops kmeans factorization_ops} : contrib.factorization
 contrib.training.python.training.{training hparam evaluation bucket_ops} : contrib.training
 contrib.training.python.training.{sampling_ops sequence_queueing_state_saver} : contrib.training
 contrib.metrics.python.ops.metric_ops : contrib.metrics

@@ -242,3 +242,32 @@ def test_embeddings_of_a_class_come_together() -> None:
     np.testing.assert_allclose(
         run(learning.npairs_loss([0, 1, 2], e[:3], e[3:6])), expected, rtol=1e-5
     )
+
+
+def test_losses_of_lifted_structures_and_of_several_labels():
+    """Values of TensorFlow 1.15."""
+    learning = tf.contrib.losses.metric_learning
+    draws = np.random.RandomState(0)
+    anchor = tf.constant(draws.randn(8, 4).astype(np.float32))
+    other = tf.constant(draws.randn(8, 4).astype(np.float32))
+    labels = np.array([0, 1, 2, 0, 1, 2, 0, 1])
+    lifted = learning.lifted_struct_loss(labels, anchor)
+    second = [1, 2, 0, 2, 2, 0, 1, 0]
+    several = [
+        tf.SparseTensor([[int(a)], [int(b)]], [1, 1], [3])
+        if a < b
+        else tf.SparseTensor([[int(a)]], [1], [3])
+        for a, b in zip(labels, second, strict=True)
+    ]
+    shared = learning.npairs_loss_multilabel(several, anchor, other)
+    (slope,) = tf.gradients(lifted, anchor)
+    with tf.Session() as session:
+        found = session.run([lifted, learning.lifted_struct_loss(labels, anchor, 2.0), shared])
+        np.testing.assert_allclose(found, [6.2780194, 10.28028, 3.1506956], rtol=1e-5)
+        expected = [-0.08432, 0.42266, 0.12201, 0.45682]
+        np.testing.assert_allclose(session.run(slope)[0], expected, atol=1e-4)
+        point = tf.ones([3, 2])
+        same = learning.lifted_struct_loss([1, 1, 2], point)  # no slope at no distance
+        assert np.isfinite(session.run(tf.gradients(same, point)[0])).all()
+    with pytest.raises(TypeError, match="list of SparseTensors"):
+        learning.npairs_loss_multilabel([anchor], anchor, other)

@@ -250,3 +250,22 @@ def test_labels_that_are_the_value_of_a_sparse_tensor():
         session.run(tf.local_variables_initializer())
         assert session.run(updates) == [1.0, 0.75]
         assert session.run([tf.size(labels), tf.rank(labels)]) == [4, 2]
+
+
+def test_f1_score_is_the_best_over_cuts() -> None:
+    """Values of TensorFlow 1.15."""
+    labels, scores = tf.placeholder(tf.int64, [None]), tf.placeholder(tf.float32, [None])
+    best, update = tf.contrib.metrics.f1_score(labels, scores, metrics_collections=["m"])
+    draws = np.random.RandomState(0)
+    found = []
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        assert session.run(best) == 0
+        for _ in range(3):
+            truth = draws.randint(0, 2, 20)
+            guess = np.clip(truth * 0.3 + draws.rand(20) * 0.7, 0, 1)
+            draws.rand(20)
+            found.append(session.run(update, {labels: truth, scores: guess}))
+        assert session.run(best) == found[-1]
+    np.testing.assert_allclose(found, [0.77777773, 0.7391304, 0.7042253], rtol=1e-6)
+    assert tf.get_collection("m") == [best]

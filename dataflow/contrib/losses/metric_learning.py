@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
@@ -10,11 +11,14 @@ from dataflow.ops.loss import softmax_cross_entropy_with_logits_v2
 from dataflow.ops.math import (
     cast,
     equal,
+    exp,
+    log,
     logical_and,
     logical_not,
     matmul,
     maximum,
     reduce_any,
+    reduce_logsumexp,
     reduce_max,
     reduce_mean,
     reduce_min,
@@ -23,8 +27,19 @@ from dataflow.ops.math import (
     square,
 )
 from dataflow.ops.matrix_diag import eye
+from dataflow.ops.sparse_dense import sparse_tensor_to_dense
+from dataflow.ops.sparse_tensor import SparseTensor
 
-__all__ = ["contrastive_loss", "npairs_loss", "triplet_semihard_loss"]
+#: The logarithm of what a negative counts that is none.
+_NEVER = -1e30
+
+__all__ = [
+    "contrastive_loss",
+    "lifted_struct_loss",
+    "npairs_loss",
+    "npairs_loss_multilabel",
+    "triplet_semihard_loss",
+]
 
 
 def _same_class(labels: Any) -> Any:
@@ -60,12 +75,67 @@ def npairs_loss(
     N-pair Loss Objective" (2016).
     """
     anchor, other = convert_to_tensor(embeddings_anchor), convert_to_tensor(embeddings_positive)
+    return _npairs(cast(_same_class(labels), anchor.dtype), anchor, other, reg_lambda)
+
+
+def npairs_loss_multilabel(
+    sparse_labels: Sequence[SparseTensor],
+    embeddings_anchor: Any,
+    embeddings_positive: Any,
+    reg_lambda: float = 0.002,
+    print_losses: bool = False,
+) -> Any:
+    """`npairs_loss` of examples with several labels: targets in proportion to the labels they share.
+
+    ``sparse_labels`` is a list of one `SparseTensor` [classes] for each example.
+    """
+    if not all(isinstance(labels, SparseTensor) for labels in sparse_labels):
+        raise TypeError(
+            f"sparse_labels must be a list of SparseTensors, but got {sparse_labels!r}."
+        )
+    anchor, other = convert_to_tensor(embeddings_anchor), convert_to_tensor(embeddings_positive)
+    rows = [cast(sparse_tensor_to_dense(labels), anchor.dtype) for labels in sparse_labels]
+    table = array.stack(rows)
+    return _npairs(matmul(table, table, transpose_b=True), anchor, other, reg_lambda)
+
+
+def _npairs(alike: Any, anchor: Any, other: Any, reg_lambda: float) -> Any:
+    """The loss for how much alike each pair is, [batch, batch]."""
     norms = sum(reduce_mean(reduce_sum(square(t), 1)) for t in (anchor, other))
-    alike = cast(_same_class(labels), anchor.dtype)
     targets = alike / reduce_sum(alike, 1, keepdims=True)
     similarity = matmul(anchor, other, transpose_b=True)
     loss = softmax_cross_entropy_with_logits_v2(labels=targets, logits=similarity)
     return reduce_mean(loss) + 0.25 * reg_lambda * norms
+
+
+def _squared_distances(embeddings: Any) -> Any:
+    """Of all pairs, [batch, batch]; 0 from an example to itself."""
+    squares = reduce_sum(square(embeddings), 1, keepdims=True)
+    products = matmul(embeddings, embeddings, transpose_b=True)
+    others = 1.0 - eye(array.shape(embeddings)[0], dtype=embeddings.dtype)
+    return maximum(squares - 2.0 * products + array.transpose(squares), 0.0) * others
+
+
+def lifted_struct_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Any:
+    """``mean(max(J, 0)^2) / 2`` over the pairs (i, j) of one class, with J = d(i, j) and the log of the
+    sum of ``exp(margin - d)`` over all negatives of i and of j; d are distances.
+
+    ``embeddings`` are [batch, size], labels [batch]. Song, Xiang, Jegelka, Savarese, "Deep Metric
+    Learning via Lifted Structured Feature Embedding" (2016).
+    """
+    embeddings = convert_to_tensor(embeddings)
+    squares = _squared_distances(embeddings)
+    apart = squares > 0.0  # at 0 the root has no slope
+    distances = array.where_v2(apart, sqrt(array.where_v2(apart, squares, 1.0)), 0.0)
+    alike = _same_class(labels)
+    closeness = array.where_v2(alike, _NEVER, margin - distances)
+    of_one = reduce_logsumexp(closeness, 1, keepdims=True)
+    of_other = array.transpose(of_one)
+    top = maximum(of_one, of_other)
+    of_both = top + log(exp(of_one - top) + exp(of_other - top))
+    losses = square(maximum(of_both + distances, 0.0))
+    pairs = cast(alike, embeddings.dtype) - eye(array.shape(embeddings)[0], dtype=embeddings.dtype)
+    return 0.5 * reduce_sum(losses * pairs) / reduce_sum(pairs)
 
 
 def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Any:
@@ -76,10 +146,8 @@ def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> 
     Kalenichenko, Philbin, "FaceNet" (2015).
     """
     embeddings = convert_to_tensor(embeddings)
-    squares = reduce_sum(square(embeddings), 1, keepdims=True)
-    products = matmul(embeddings, embeddings, transpose_b=True)
+    distances = _squared_distances(embeddings)
     itself = eye(array.shape(embeddings)[0], dtype=embeddings.dtype)
-    distances = maximum(squares - 2.0 * products + array.transpose(squares), 0.0) * (1.0 - itself)
     alike = _same_class(labels)
     others = cast(logical_not(alike), embeddings.dtype)
     lowest = reduce_min(distances, 1, keepdims=True)
