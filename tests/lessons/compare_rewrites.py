@@ -8,7 +8,7 @@ values of the first, and `report()` says what was compared.
 
 A graph that trains also takes some steps on a GPU (`compare_devices`).
 
-Not compared: runs in other processes (a cluster's tasks), in the stepper and under a trace; runs that
+Not compared: runs in other processes or threads of a cluster's tasks, in the stepper and under a trace; runs that
 begin while another thread's run is under way; plans whose effects cannot be repeated, by reason in
 `skipped`.
 """
@@ -60,7 +60,8 @@ def _changing(plan: Plan) -> list[Any]:
     for op in plan.ops:
         if not op.op_def.stateful or op.type in REPEATABLE or op.type.startswith("Assign"):
             continue
-        if not op.outputs:
+        # Members of a collective wait for each other, and a comparison holds the others up.
+        if not op.outputs or op.type.startswith("Collective"):
             raise NotImplementedError(op.type)
         if op._get_control_flow_context() is not None:
             raise NotImplementedError(f"{op.type} in a loop or branch")
@@ -144,6 +145,8 @@ def _compare(plan: Plan, values: list[Any]) -> Any:
 
 def _compared_run(plan: Plan, values: Any) -> Any:
     global _num_running
+    if compare_devices.is_of_a_task():
+        return _run(plan, values)
     with _gate:
         # A variable that another thread changes meanwhile would differ.
         if plan not in _seen and not _num_running:
