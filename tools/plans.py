@@ -3,7 +3,9 @@
     python -m tools.plans
 
 Writes lessons/teaching.md: for each lesson the minutes of its sections, what learners tend to believe and
-what is so, and questions to talk about.
+what is so, and questions to talk about; and the time that a lesson says into its first cell.
+
+Minutes are an estimate by one rule for all lessons, `minutes_of`: nobody has timed a class.
 """
 
 from __future__ import annotations
@@ -17,11 +19,17 @@ from typing import Any
 
 import nbformat
 
+from tools.lesson import role_of, write
+
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = ROOT / "lessons"
 SOURCE = LESSONS / "plans.toml"
 PAGE = LESSONS / "teaching.md"
-_FIELDS = {"number", "minutes", "exercises", "wrong", "discuss"}
+_FIELDS = {"number", "wrong", "discuss"}
+_TIME = re.compile(r"(\*\*Time:\*\*\s+about\s+)(\d+)(\s+minutes)")
+#: What a minute is enough for, and how many minutes a question and an exercise take.
+WORDS_A_MINUTE, LINES_A_MINUTE, CELLS_A_MINUTE = 200, 12, 2
+QUESTION_MINUTES, EXERCISE_MINUTES, OPEN_TASK_MINUTES = 3, 6, 10
 
 
 #: How to give each learner numbers of their own, in `PAGE`.
@@ -52,27 +60,75 @@ class PlanError(Exception):
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a plan is about: file, title, the minutes that the lesson says, and its sections."""
+    """What a plan is about: file, title, the minutes that the lesson says, its sections with their minutes, and
+    those of the exercises."""
 
     file: str
     title: str
-    minutes: int
-    sections: tuple[str, ...]
+    told: int
+    sections: tuple[tuple[str, int], ...]
+    exercises: int
+
+    @property
+    def minutes(self) -> int:
+        """What the lesson should say: the sum of its sections, to five minutes."""
+        return 5 * round(sum(minutes for _, minutes in self.sections) / 5)
+
+
+def minutes_of(cells: list[Any]) -> float:
+    """Minutes for some cells: 200 words or 12 lines of code a minute, half a minute to run a cell and look at
+    what it shows, 3 minutes for a question."""
+    minutes = 0.0
+    for cell in cells:
+        role = role_of(cell)
+        if role == "markdown":
+            minutes += (
+                len(re.sub(r"<!--.*?-->", "", cell.source, flags=re.S).split()) / WORDS_A_MINUTE
+            )
+        elif role == "predict":
+            minutes += QUESTION_MINUTES
+        elif role == "code":
+            lines = sum(bool(line.strip()) for line in cell.source.splitlines())
+            minutes += lines / LINES_A_MINUTE + 1 / CELLS_A_MINUTE
+    return minutes
 
 
 def read_lesson(path: Path) -> Lesson:
-    """A lesson's title, time and sections, up to the summing up that is the last of them."""
+    """A lesson's title, times and sections, without the summing up that is the last of them."""
     notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
-    text = re.sub(r"```.*?```", "", text, flags=re.S)
-    sections = re.findall(r"^## (.+?) *$", text, flags=re.M)
-    title = re.search(r"^# \d+ · (.+)$", text, flags=re.M)
-    time = re.search(r"\*\*Time:\*\*\s+about\s+(\d+)\s+minutes", text)
+    title = re.search(r"^# \d+ · (.+)$", notebook.cells[0].source, flags=re.M)
+    time = _TIME.search(notebook.cells[0].source)
+    sections = _sections(notebook.cells[1:])
     if title is None or time is None or "Exercises" not in sections:
         raise PlanError(f"{path.name} has no title, time or exercises")
-    last = sections.index("What just happened")
-    kept = (*sections[:last], *sections[last + 1 : sections.index("Exercises")])
-    return Lesson(path.name, title[1], int(time[1]), kept)
+    kept = list(sections)[: list(sections).index("Exercises")]
+    pairs = [(name, max(1, round(minutes_of(sections[name])))) for name in kept]
+    text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    num_open = text.count("*An open task.*")
+    num = sum(role_of(cell) == "exercise" for cell in notebook.cells) - num_open
+    exercises = num * EXERCISE_MINUTES + num_open * OPEN_TASK_MINUTES
+    told = tuple((name, m) for name, m in pairs if name != "What just happened")
+    return Lesson(path.name, title[1], int(time[2]), told, exercises)
+
+
+def _sections(cells: list[Any]) -> dict[str, list[Any]]:
+    """The cells of each second-level heading; a Markdown cell with several is divided."""
+    found: dict[str, list[Any]] = {}
+    name = ""
+    for cell in cells:
+        if cell.cell_type != "markdown":
+            found.setdefault(name, []).append(cell)
+            continue
+        fenced = re.sub(
+            r"```.*?```", lambda m: m[0].replace("\n## ", "\n "), cell.source, flags=re.S
+        )
+        parts = re.split(r"^## (.+?) *$", fenced, flags=re.M)
+        for i in range(0, len(parts), 2):
+            name = parts[i - 1] if i else name
+            made = nbformat.v4.new_markdown_cell(parts[i])  # type: ignore[no-untyped-call]
+            found.setdefault(name, []).append(made)
+    found.pop("", None)
+    return found
 
 
 def read_lessons(folder: Path = LESSONS) -> dict[int, Lesson]:
@@ -89,19 +145,9 @@ def read_plans(text: str, lessons: dict[int, Lesson]) -> list[dict[str, Any]]:
             f"got plans of {numbers}, needed one for each of {sorted(lessons)}, in order"
         )
     for plan in plans:
-        lesson, name = lessons[plan["number"]], f"lesson {plan['number']}"
+        name = f"lesson {plan['number']}"
         if set(plan) != _FIELDS:
             raise PlanError(f"{name}: got {sorted(plan)}, needed {sorted(_FIELDS)}")
-        if len(plan["minutes"]) != len(lesson.sections):
-            raise PlanError(
-                f"{name}: got {len(plan['minutes'])} numbers of minutes, needed one for each of "
-                f"{list(lesson.sections)}"
-            )
-        if sum(plan["minutes"]) != lesson.minutes:
-            raise PlanError(
-                f"{name}: the minutes add up to {sum(plan['minutes'])}, and the lesson says "
-                f"{lesson.minutes}"
-            )
         if len(plan["wrong"]) < 2 or len(plan["discuss"]) < 2:
             raise PlanError(f"{name}: needed two or more of what is believed, and two questions")
     return plans
@@ -110,12 +156,17 @@ def read_plans(text: str, lessons: dict[int, Lesson]) -> list[dict[str, Any]]:
 def page(plans: list[dict[str, Any]], lessons: dict[int, Lesson]) -> str:
     """The plans as Markdown."""
     hours = sum(lesson.minutes for lesson in lessons.values()) / 60
-    more = sum(plan["exercises"] for plan in plans) / 60
+    more = sum(lesson.exercises for lesson in lessons.values()) / 60
     lines = [
         "# Teaching with the lessons",
         "",
         f"A plan for each lesson: {hours:.0f} hours of lessons, and {more:.0f} of exercises. Made of",
-        "`plans.toml` by `python -m tools.plans`. What learners tend to believe is there to be asked",
+        "`plans.toml` by `python -m tools.plans`. Minutes are an estimate by one rule for all lessons, as nobody has",
+        f"timed a class: {WORDS_A_MINUTE} words or {LINES_A_MINUTE} lines of code a minute, half a minute for each cell that "
+        "is run,",
+        f"{QUESTION_MINUTES} minutes for a question, {EXERCISE_MINUTES} for an exercise and {OPEN_TASK_MINUTES} for "
+        "an open task; a class that talks takes longer.",
+        "What learners tend to believe is there to be asked",
         "for *before* the section that answers it: let the class vote, then let the engine answer.",
         "`dataflow class` counts the votes, on the projector: [class.md](class.md).",
         *VARIANTS.splitlines(),
@@ -126,14 +177,13 @@ def page(plans: list[dict[str, Any]], lessons: dict[int, Lesson]) -> str:
             "",
             f"## {plan['number']} · {lesson.title}",
             "",
-            f"[{lesson.file}]({lesson.file}), {lesson.minutes} minutes, and {plan['exercises']} for "
+            f"[{lesson.file}]({lesson.file}), {lesson.minutes} minutes, and {lesson.exercises} for "
             "the exercises.",
             "",
             "| section | minutes |",
             "|---|---|",
         ]
-        pairs = zip(lesson.sections, plan["minutes"], strict=True)
-        lines += [f"| {section} | {minutes} |" for section, minutes in pairs]
+        lines += [f"| {section} | {minutes} |" for section, minutes in lesson.sections]
         lines += ["", "What learners tend to believe, and what is so:", ""]
         lines += [f"- *{believed}* {so}" for believed, so in plan["wrong"]]
         lines += ["", "To talk about:", ""]
@@ -141,8 +191,19 @@ def page(plans: list[dict[str, Any]], lessons: dict[int, Lesson]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def tell_time(path: Path, minutes: int) -> None:
+    """Writes the minutes into the lesson's first cell."""
+    notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    first = notebook.cells[0]
+    first.source = _TIME.sub(rf"\g<1>{minutes}\g<3>", first.source)
+    write(notebook, path)
+
+
 def main() -> int:
     try:
+        for lesson in read_lessons().values():
+            if lesson.told != lesson.minutes:
+                tell_time(LESSONS / lesson.file, lesson.minutes)
         lessons = read_lessons()
         plans = read_plans(SOURCE.read_text(encoding="utf-8"), lessons)
     except (PlanError, tomllib.TOMLDecodeError) as e:
