@@ -141,7 +141,7 @@ _GROUPS = (
     ),
     (
         "contrib.factorization",
-        "GMM GMMEstimator gmm WALSMatrixFactorization",
+        "GMM GmmAlgorithm gmm WALSMatrixFactorization",
         "of this package k-means and WALSModel are here; use scikit-learn's GaussianMixture, or train "
         "with WALSModel's update ops.",
     ),

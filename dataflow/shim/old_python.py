@@ -127,6 +127,10 @@ def _mend_numpy() -> None:
             # `np.bool` is NumPy's again in NumPy 2, and stays.
             if value is not None and name not in vars(np) and not hasattr(np, name):
                 setattr(np, name, value)
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        np.set_printoptions(
+            legacy="1.25"
+        )  # a list of losses prints as numbers, not np.float32(...)
     np.array = _ragged(np.array)
     np.asarray = _ragged(np.asarray)
     np.fromstring = _fromstring(np.fromstring)

@@ -225,3 +225,18 @@ with tf.Session() as session:
 """
     )
     assert found == [[2.0]]
+
+
+def test_numbers_of_numpy_print_as_they_did() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+import tensorflow as tf
+with tf.Session() as session:
+    loss = session.run(tf.constant(0.5))
+result = [str([loss, np.int64(3)]), str({"loss": loss}), repr((np.True_,))]
+"""
+    )
+    assert found == ["[0.5, 3]", "{'loss': 0.5}", "(True,)"]
