@@ -19,10 +19,11 @@ THREE = np.digitize(SCORE, [-1, 1]).astype(np.int64)
 
 
 @pytest.fixture(autouse=True)
-def quiet():
+def quiet_in_a_graph_of_its_own():
     before = tf.logging.get_verbosity()
     tf.logging.set_verbosity(tf.logging.ERROR)
-    yield
+    with tf.Graph().as_default():
+        yield
     tf.logging.set_verbosity(before)
 
 
