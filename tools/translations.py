@@ -5,7 +5,8 @@
 
 A sentence is a string or an f-string (in JavaScript a template literal) of a source; what is filled in is
 ``{0}``, ``{1}``, ... Nothing is marked in the sources: `is_sentence` tells words for a person from other
-strings, and `languages/not_words.txt` has the few that it cannot tell.
+strings, and `languages/not_words.txt` has the few that it cannot tell. What a check says to a learner is
+words in any case.
 """
 
 from __future__ import annotations
@@ -74,6 +75,23 @@ def sentences_of_python(path: Path) -> Iterator[str]:
             yield from _templates(node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+
+
+def said_by_checks(path: Path) -> Iterator[str]:
+    """Hints and messages of a module of checks: words for a person, also where there is code among them."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        called = (
+            node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        )
+        if called not in ("exercise", "expect", "expect_type", "wrong"):
+            continue
+        assert isinstance(node, ast.Call)
+        for argument in node.args:
+            said = argument.body if isinstance(argument, ast.Lambda) else argument
+            if isinstance(said, ast.JoinedStr):
+                yield from filter(_WORDS.search, _templates(said))
+            elif isinstance(said, ast.Constant) and _WORDS.search(str(said.value)):
+                yield str(said.value)
 
 
 def _templates(node: ast.JoinedStr) -> Iterator[str]:
@@ -183,11 +201,11 @@ def collect() -> dict[str, dict[str, str]]:
         found: dict[str, str] = {}
         for path in paths:
             take = sentences_of_python if kind == "py" else sentences_of_javascript
+            hints = set(said_by_checks(path)) if part == "checks" else set()
             for template in take(path):
-                if (
-                    is_sentence(template)
-                    and json.dumps(template, ensure_ascii=False) not in not_words
-                ):
+                if (is_sentence(template) or template in hints) and json.dumps(
+                    template, ensure_ascii=False
+                ) not in not_words:
                     found[template] = template
         table[part] = found
     return table

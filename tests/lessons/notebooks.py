@@ -41,6 +41,16 @@ def read_variant(path: Path, seed: int) -> Any:
     return nbformat.reads(json.dumps(made), as_version=4)
 
 
+def state_varies(path: Path, part: str = "") -> bool:
+    """Whether a variant changes what the lesson itself runs, and not only its questions and exercises; or
+    whether one ``part`` of its table does."""
+    of_tasks = {"markdown", "predict", "exercise", "check", "solution"}
+    roles = {c.id: role_of(c) for c in read(path).cells}
+    table = table_of(checks_of(path))
+    cells = {cell for name in ([part] if part else table) for cell in table[name]["cells"]}
+    return any(roles[cell] not in of_tasks for cell in cells)
+
+
 def code(notebook: Any) -> list[Any]:
     return [c for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
 

@@ -16,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,26 @@ import pytest
 from nbclient import NotebookClient
 
 from dataflow.course.attempts import MIME
-from tests.lessons.notebooks import LESSONS, ROOT, by_role, code, mistakes_of, number_of, read
+from dataflow.course.variants import table_of
+from tests.lessons.notebooks import (
+    LESSONS,
+    ROOT,
+    by_role,
+    checks_of,
+    code,
+    mistakes_of,
+    number_of,
+    read,
+    read_variant,
+    state_varies,
+)
 from tests.lessons.right_answers import ASK, contradiction
 from tests.lessons.stated_numbers import disagreements, printed, with_probes
 from tools.lesson import PEAK_MEMORY, exercise_of, role_of
 
 CELL_TIMEOUT_SECONDS = 180
+#: Variants of which each exercise and question is tried in the run of its lesson, beside the shipped text.
+SEEDS = (1, 2)
 MAX_KERNEL_BYTES = 1_500_000_000
 
 #: Lessons that train in the notebook itself. (Lesson 20 does so in the tasks of a cluster only, with
@@ -74,10 +89,11 @@ def parameters() -> list:
     ]
 
 
-def answered(path: Path, compared: bool = True) -> Any:
+def answered(path: Path, compared: bool = True, seeds: Sequence[int] = ()) -> Any:
     """The lesson with every exercise tried blank, wrong (three times or more) and right.
 
-    ``compared``: at its end it prints what `compare_rewrites` found, and its memory.
+    ``compared``: at its end it prints what `compare_rewrites` found, and its memory. ``seeds``: behind each
+    exercise and question that varies, the same of these variants.
     """
     notebook = read(path)
     solutions, checks = by_role(notebook, "solution"), by_role(notebook, "check")
@@ -90,18 +106,44 @@ def answered(path: Path, compared: bool = True) -> Any:
         cells.append(cell)
         if role == "predict":
             cells.append(v4.new_code_cell(ASK, metadata={"asked": True}))
-        if role != "exercise":
-            continue
-        name = exercise_of(cell)
-        cells.append(_check(checks[name], "open"))
-        for source in mistakes[name]:
-            cells += [v4.new_code_cell(source), _check(checks[name], "wrong")]
-        cells.append(v4.new_code_cell(mistakes[name][0]))  # and again: all hints are seen
-        cells += [_check(checks[name], "wrong") for _ in range(2)]
-        cells += [v4.new_code_cell(solutions[name].source), _check(checks[name], "right")]
+            cells += _varied(path, cell, seeds)
+        if role == "exercise":
+            name = exercise_of(cell)
+            cells += _tried(checks[name], mistakes[name], solutions[name])
+            cells += _varied(path, cell, seeds)
     last = (COMPARED, PEAK_MEMORY) if compared else ()
     notebook.cells = [*cells, *map(v4.new_code_cell, last)]
     return notebook
+
+
+def _tried(check: Any, mistakes: list[str], solution: Any) -> list[Any]:
+    """An exercise blank, with each mistake, with the first one again until all hints were seen, and right."""
+    cells = [_check(check, "open")]
+    for source in mistakes:
+        cells += [v4.new_code_cell(source), _check(check, "wrong")]
+    cells.append(v4.new_code_cell(mistakes[0]))
+    cells += [_check(check, "wrong") for _ in range(2)]
+    return [*cells, v4.new_code_cell(solution.source), _check(check, "right")]
+
+
+def _varied(path: Path, cell: Any, seeds: Sequence[int]) -> list[Any]:
+    """A question or exercise once more for each seed, if it varies, with the attempts so far forgotten."""
+    lesson, name = checks_of(path), cell.id
+    if name not in table_of(lesson) or state_varies(path, name):
+        return []
+    cells = []
+    for seed in seeds:
+        notebook = read_variant(path, seed)
+        begin = f"attempts.forget('{lesson}.{name}'); variant({seed})"
+        cells.append(v4.new_code_cell(f"from dataflow.course import attempts, variant; {begin}"))
+        (own,) = [c for c in notebook.cells if c.id == name]
+        cells.append(v4.new_code_cell(own.source))
+        if role_of(cell) == "predict":
+            cells.append(v4.new_code_cell(ASK, metadata={"asked": True}))
+        else:
+            check, solution = (by_role(notebook, role)[name] for role in ("check", "solution"))
+            cells += _tried(check, mistakes_of(path, seed)[name], solution)
+    return [*cells, v4.new_code_cell("variant(0)")] if seeds else []
 
 
 def _check(cell: Any, expected: str) -> Any:
@@ -200,7 +242,7 @@ def test_what_a_lesson_says_holds_for_larger_data(path, data_folder, tmp_path, m
 @pytest.mark.parametrize("path", parameters())
 def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypatch):
     monkeypatch.delenv("DATAFLOW_DATA", raising=False)  # from the data that ships
-    notebook = answered(path)
+    notebook = answered(path, seeds=SEEDS)
     execute(notebook, tmp_path, monkeypatch)
     assert all(cell.execution_count for cell in code(notebook))
     num_bytes = int(printed(notebook.cells[-1]))

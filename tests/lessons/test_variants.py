@@ -1,4 +1,7 @@
-"""Variants of the lessons: what varies, and whole runs of those whose own cells vary."""
+"""Variants of the lessons: what varies, and whole runs of those whose own cells vary.
+
+The exercises and questions of the others are tried with the lesson itself, by `test_lessons`.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,10 @@ from tests.lessons.notebooks import (
     number_of,
     read,
     read_variant,
+    state_varies,
 )
 from tests.lessons.right_answers import RIGHT, VARIED
 from tests.lessons.test_skeleton import layout
-from tools.lesson import role_of
-
-SEEDS = (1, 2)
 
 
 def source_of(notebook: Any) -> dict[str, str]:
@@ -65,16 +66,8 @@ def test_every_question_that_varies_has_a_right_answer_for_each_variant(path):
     assert [e for e in exercises if e not in mistakes_of(path)] == []
 
 
-def state_varies(path: Any) -> bool:
-    """Whether a variant changes what the lesson itself runs, and not only its questions and exercises."""
-    of_tasks = {"predict", "exercise", "check", "solution"}
-    roles = {c.id: role_of(c) for c in read(path).cells}
-    cells = {cell for part in table_of(checks_of(path)).values() for cell in part["cells"]}
-    return any(roles[cell] not in {*of_tasks, "markdown"} for cell in cells)
-
-
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", test_lessons.SEEDS)
 @pytest.mark.parametrize("path", [p for p in LESSONS if state_varies(p)], ids=lambda p: p.stem)
 def test_a_variant_runs_and_grades(path, seed, tmp_path, monkeypatch):
     monkeypatch.delenv("DATAFLOW_DATA", raising=False)

@@ -13,6 +13,7 @@ from tools.translations import (
     as_toml,
     collect,
     is_sentence,
+    said_by_checks,
     sentences_of_javascript,
     sentences_of_python,
 )
@@ -96,3 +97,15 @@ def test_the_page_gets_the_table_of_its_language_alone() -> None:
     }
     assert said in sent["de"] and "__LANGUAGES__" not in sent["de"]
     assert said not in sent["en"]
+
+
+def test_hints_of_code_and_words_are_sentences(tmp_path):
+    module = tmp_path / "lesson99.py"
+    module.write_text(
+        "@exercise('Look.', lambda v: f'np.where(x >= {v.least}, x, -1) does it for all.', 'x[:, 0]')\n"
+        "def ex1(x):\n"
+        "    expect(x == 1, f'x is {x}, needed {x + 1} = 2')\n"
+        "    other('np.where(x == 1) is no hint')\n"
+    )
+    found = list(said_by_checks(module))
+    assert found == ["np.where(x >= {0}, x, -1) does it for all.", "x is {0}, needed {1} = 2"]
