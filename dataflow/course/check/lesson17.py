@@ -24,7 +24,10 @@ def ex1(cluster: Any, build: Callable[[], Any]) -> str:
     """A variable of ones on one worker, its sum on the other."""
     v = drawn("lesson17.ex1")
     home, other = f"/job:worker/task:{v.home}", f"/job:worker/task:{v.other}"
-    with tf.Graph().as_default() as graph:
+    # An earlier answer's variable may have the same name and another shape.
+    container = "lesson17.ex1"
+    tf.Session.reset(cluster.target, [container])
+    with tf.Graph().as_default() as graph, graph.container(container):
         total = build()
         expect_type(
             isinstance(total, tf.Tensor), f"build returned {type(total).__name__}, needed the sum"
