@@ -47,13 +47,15 @@ OPTIMIZER_SUMMARIES = [
 
 
 def _rate(learning_rate: Any) -> Any:
-    """The learning rate as it is; raises `ValueError` for what cannot be one."""
+    """The learning rate: a number as a variable, which a program may set; `ValueError` for the rest."""
     if isinstance(learning_rate, Tensor | Variable):
         if learning_rate.shape.ndims not in (0, None):
             raise ValueError(f"The learning rate must be a scalar, got {learning_rate}.")
     elif isinstance(learning_rate, int | float | np.number):
         if learning_rate < 0.0:
             raise ValueError(f"Invalid learning_rate {learning_rate}: it must not be negative.")
+        start = initializers.constant_initializer(learning_rate)
+        return get_variable("learning_rate", [], initializer=start, trainable=False)
     elif learning_rate is not None:
         raise ValueError(
             f"Learning rate should be None, a number or a tensor, got {learning_rate!r}."
@@ -200,8 +202,8 @@ def optimize_loss(
             if global_step is None:
                 raise ValueError("global_step is required for learning_rate_decay_fn.")
             learning_rate = learning_rate_decay_fn(learning_rate, global_step)
-        if learning_rate is not None and "learning_rate" in summaries:
-            summary.scalar("learning_rate", learning_rate)
+            if "learning_rate" in summaries:
+                summary.scalar("learning_rate", learning_rate)
         if isinstance(optimizer, str):
             if optimizer not in OPTIMIZER_CLS_NAMES:
                 raise ValueError(

@@ -60,10 +60,12 @@ def _counts_at(
     labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: tuple[str, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """For each threshold the counts of ``kinds``: their variables, and their updates."""
+    predictions = convert_to_tensor(predictions)  # integers are allowed: classes 0 and 1
+    lowest, highest = (cast(limit, predictions.dtype) for limit in (0.0, 1.0))
     with control_dependencies(
         [
-            assert_greater_equal(predictions, 0.0, message="predictions must be in [0, 1]"),
-            assert_less_equal(predictions, 1.0, message="predictions must be in [0, 1]"),
+            assert_greater_equal(predictions, lowest, message="predictions must be in [0, 1]"),
+            assert_less_equal(predictions, highest, message="predictions must be in [0, 1]"),
         ]
     ):
         predictions, labels, weights = matched(

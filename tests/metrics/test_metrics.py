@@ -269,3 +269,20 @@ def test_f1_score_is_the_best_over_cuts() -> None:
         assert session.run(best) == found[-1]
     np.testing.assert_allclose(found, [0.77777773, 0.7391304, 0.7042253], rtol=1e-6)
     assert tf.get_collection("m") == [best]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_classes_as_scores(dtype: type) -> None:
+    """A program scores the pixels of two masks; the numbers are TensorFlow 1.15's."""
+    truth, guess = np.array([0, 1, 1, 0, 1], np.int32), np.array([0, 1, 0, 0, 1]).astype(dtype)
+    values = [
+        tf.metrics.auc(truth, guess),
+        tf.contrib.metrics.f1_score(truth, guess),
+        tf.metrics.sensitivity_at_specificity(truth, guess, 0.9),
+    ]
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        found = session.run([update for _, update in values])
+        np.testing.assert_allclose(found, [0.8333, 0.8, 0.6667], atol=1e-3)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"must be in \[0, 1\]"):
+        tf.metrics.auc(truth, 3 * guess)

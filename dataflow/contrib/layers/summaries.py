@@ -8,7 +8,7 @@ from dataflow import dtypes, summary
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.casts import cast
-from dataflow.ops.math import equal, reduce_mean
+from dataflow.ops.math import greater, less, reduce_mean
 
 __all__ = [
     "summarize_activation",
@@ -23,18 +23,25 @@ __all__ = [
 
 
 def summarize_tensor(tensor: Any, tag: str | None = None) -> Any:
-    """A scalar's value or a tensor's histogram, as a summary called ``tag`` or as the op."""
+    """A scalar's value or a tensor's histogram, as a summary called ``tag``, by default ``<op>_summary``.
+
+    None for strings and booleans, which have neither.
+    """
+    if tensor.dtype.base_dtype in (dtypes.string, dtypes.bool_):
+        return None
     kind = summary.scalar if tensor.get_shape().ndims == 0 else summary.histogram
-    return kind(tag or tensor.op.name, tensor)
+    return kind(tag or f"{tensor.op.name}_summary", tensor)
 
 
 def summarize_activation(op: Any) -> Any:
-    """A histogram of ``op``, and for ReLU, softplus and their like how many values are 0 (or 6)."""
+    """A histogram of ``op``, and for ReLU, softplus and their like how many inputs are below 0 (or above 6)."""
     if op.op.type in ("Relu", "Softplus", "Relu6"):
-        zeros = reduce_mean(cast(equal(op, 0.0), dtypes.float32))
+        zeros = reduce_mean(cast(less(op.op.inputs[0], 0.0), dtypes.float32))
         summary.scalar(f"{op.op.name}/zeros", zeros)
     if op.op.type == "Relu6":
-        summary.scalar(f"{op.op.name}/sixes", reduce_mean(cast(equal(op, 6.0), dtypes.float32)))
+        summary.scalar(
+            f"{op.op.name}/sixes", reduce_mean(cast(greater(op.op.inputs[0], 6.0), dtypes.float32))
+        )
     return summary.histogram(f"{op.op.name}/activation", op)
 
 

@@ -19,15 +19,20 @@ def test_variables_weights_and_activations() -> None:
         tf.add_to_collection(tf.GraphKeys.WEIGHTS, w)
         y = tf.nn.relu6(w, name="y")
         tf.add_to_collection(tf.GraphKeys.ACTIVATIONS, y)
-        assert tags(layers.summarize_weights()) == ["w_1"]  # a name of its own, as in TensorFlow
+        assert tags(layers.summarize_weights()) == ["w_summary"]
         assert layers.summarize_biases() == []
         assert tags(layers.summarize_activations()) == ["y/activation"]
         assert tags(graph.get_collection(tf.GraphKeys.SUMMARIES)) == [
-            "w_1",
+            "w_summary",
             "y/zeros",
             "y/sixes",
             "y/activation",
         ]
+
+
+def test_strings_have_no_summary() -> None:
+    assert layers.summarize_tensor(tf.constant("a")) is None
+    assert layers.summarize_tensor(tf.constant([True])) is None
 
 
 def test_slims_names_and_fraction_of_zeros(capfd) -> None:
