@@ -9,6 +9,7 @@ from dataflow import (
     core as core,
     data as data,
     debugging as debugging,
+    distribute as distribute,
     distributions as distributions,
     errors as errors,
     estimator as estimator,

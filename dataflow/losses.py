@@ -29,6 +29,13 @@ from dataflow.ops.math import (
 from dataflow.ops.weights import require_broadcastable
 from dataflow.shapes import compatible, format_dims
 
+_LAST_REDUCTION = "last_loss_reduction"
+
+
+def last_reduction() -> str | None:
+    """The reduction of the last loss of the default graph: strategies ask for it."""
+    return default_graph().attachments.get(_LAST_REDUCTION)  # type: ignore[no-any-return]
+
 
 class Reduction:
     """How the losses of single examples become one number."""
@@ -115,6 +122,7 @@ def compute_weighted_loss(
     number of losses whose weight is not 0.
     """
     Reduction.validate(reduction)
+    default_graph().attachments[_LAST_REDUCTION] = reduction
     graph = default_graph()
     with graph.name_scope(scope or "weighted_loss"):
         losses = convert_to_tensor(losses)

@@ -56,7 +56,7 @@ _GROUPS = (
     ),
     (
         "",
-        "distribute mixed_precision experimental types mlir",
+        "mixed_precision experimental types mlir",
         "it is not part of graph mode here: "
         "place towers with tf.device, share variables between processes with "
         "tf.train.replica_device_setter or tf.cluster.",
@@ -296,6 +296,19 @@ _GROUPS = (
         "NumpyIterator DatasetSpec ThreadingOptions",
         "it is of eager execution; use tf.data.make_one_shot_iterator(dataset).",
     ),
+    (
+        "distribute.cluster_resolver",
+        "GCEClusterResolver KubernetesClusterResolver SlurmClusterResolver TPUClusterResolver",
+        "they ask a cloud's service; write a SimpleClusterResolver(tf.train.ClusterSpec({...})).",
+    ),
+    (
+        "contrib.distribute",
+        "AllReduceCrossDeviceOps DistributionStrategy Monitor MultiWorkerAllReduce StandardInputStep "
+        "StandardSingleLossStep Step UpdateContext get_cross_replica_context get_distribution_strategy "
+        "has_distribution_strategy initialize_tpu_system require_replica_context "
+        "run_standard_tensorflow_server",
+        "it went before tf.distribute was finished; use tf.distribute's names.",
+    ),
     ("estimator", "tpu", "there are no TPUs here; use tf.estimator.Estimator."),
     (
         "config",
@@ -344,7 +357,6 @@ _CONTRIB = {
     "copy_graph": ("copies of graphs", "use tf.import_graph_def(graph.as_graph_def())"),
     "decision_trees": ("a format of trees", "use scikit-learn's trees"),
     "deprecated": ("summaries before 1.0", "use tf.summary.scalar and its like"),
-    "distribute": ("distribution strategies", "use tf.train.replica_device_setter or tf.cluster"),
     "eager": ("eager execution", "build a graph and run it in a tf.Session"),
     "ffmpeg": ("a decoder of audio and video", "use tf.audio.decode_wav"),
     "fused_conv": ("a fused convolution for GPUs", "use tf.nn.conv2d, tf.nn.bias_add, tf.nn.relu"),

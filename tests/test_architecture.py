@@ -54,6 +54,7 @@ LAYERS = {
     5: (
         *("data", "train", "layers", "rnn", "losses", "metrics", "estimator", "feature_column"),
         *("summary", "cluster", "introspect", "keras", "saved_model", "distributions"),
+        "distribute",
         "linear_operators",
     ),
     6: ("cli", "course", "shim"),

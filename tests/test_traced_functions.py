@@ -97,7 +97,6 @@ def test_a_tape_differentiates_once_unless_it_is_persistent() -> None:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("distribute", "replica_device_setter"),
         ("random.Generator", "seed="),
         ("signal.fftnd", "fft2d"),
         ("LMDBReader", "TFRecord"),

@@ -17,6 +17,7 @@ import numpy as np
 from dataflow import errors, logging
 from dataflow.data.dataset import Dataset
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
+from dataflow.estimator.replicated import replicated_spec, scope_of, settings_for
 from dataflow.estimator.run_config import RunConfig
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
@@ -229,10 +230,19 @@ class Estimator:
         from dataflow.estimator.cluster_training import device_function
 
         config = self._config
-        with self._new_graph(device_function(config)) as graph:
+        strategy = config.train_distribute
+        devices = device_function(config) if strategy is None else None
+        with self._new_graph(devices) as graph, scope_of(strategy):
             step = create_global_step(graph)
-            features, labels = self._features_and_labels(input_fn, ModeKeys.TRAIN)
-            spec = self._call_model_fn(features, labels, ModeKeys.TRAIN)
+            if strategy is None:
+                features, labels = self._features_and_labels(input_fn, ModeKeys.TRAIN)
+                spec = self._call_model_fn(features, labels, ModeKeys.TRAIN)
+            else:
+                spec = replicated_spec(
+                    strategy,
+                    lambda: self._call_input_fn(input_fn, ModeKeys.TRAIN),
+                    lambda x, y: self._call_model_fn(x, y, ModeKeys.TRAIN),
+                )
             if self._warm_start is not None and self.latest_checkpoint() is None:
                 warm_start(*self._warm_start)
             if not any(x.op.name == "loss" for x in graph.get_collection(GraphKeys.SUMMARIES)):
@@ -272,7 +282,7 @@ class Estimator:
                 chief_only_hooks=chief_hooks,
                 save_checkpoint_secs=0,
                 save_summaries_steps=config.save_summary_steps,
-                config=config.session_config,
+                config=settings_for(strategy, config.session_config),
                 max_wait_secs=config.session_creation_timeout_secs,
                 log_step_count_steps=every,
             ) as session:

@@ -18,6 +18,10 @@ class RunConfig:
     Checkpoints come every ``save_checkpoints_secs`` seconds (600) or ``save_checkpoints_steps``
     steps; giving both is a `ValueError`.
 
+    ``train_distribute``: a `tf.distribute.Strategy`; each of its replicas gets batches of its own from
+    the input function's dataset, and all make one step together. Evaluation, with
+    ``eval_distribute`` too, is on one device: its numbers are those of the whole data either way.
+
     The environment variable TF_CONFIG (JSON: ``{"cluster": {job: [addresses]}, "task": {"type":
     job, "index": n}}``) makes this process a task of a cluster: see `train_and_evaluate`. A task
     sees only itself and the parameter servers (``session_config.device_filters``), so that workers
@@ -64,11 +68,15 @@ class RunConfig:
         ):
             if value is not None and value < 0:
                 raise ValueError(f"{name} should be >= 0, got {value}.")
-        if train_distribute is not None or eval_distribute is not None:
-            raise NotImplementedError(
-                "RunConfig: distribution strategies belong to TensorFlow 2; use a cluster with "
-                "tf.train.replica_device_setter instead."
-            )
+        if experimental_distribute is not None:
+            train_distribute = train_distribute or experimental_distribute.train_distribute
+            eval_distribute = eval_distribute or experimental_distribute.eval_distribute
+        for name, strategy in (
+            ("train_distribute", train_distribute),
+            ("eval_distribute", eval_distribute),
+        ):
+            if strategy is not None and not hasattr(strategy, "scope"):
+                raise ValueError(f"{name} is a tf.distribute.Strategy or None, got {strategy!r}.")
         self.model_dir = None if model_dir is None else local_path(model_dir)
         self.tf_random_seed = tf_random_seed
         self.save_summary_steps = save_summary_steps
@@ -78,8 +86,8 @@ class RunConfig:
         self.log_step_count_steps = log_step_count_steps
         self.device_fn = device_fn
         self.protocol = protocol
-        self.train_distribute = None
-        self.eval_distribute = None
+        self.train_distribute = train_distribute
+        self.eval_distribute = eval_distribute
         self.experimental_max_worker_delay_secs = experimental_max_worker_delay_secs
         self.session_creation_timeout_secs = session_creation_timeout_secs
         self.checkpoint_save_graph_def = checkpoint_save_graph_def

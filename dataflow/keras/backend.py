@@ -42,6 +42,7 @@ from dataflow.ops.sparse_tensor import sparse_placeholder
 from dataflow.ops.state import assign, is_variable_initialized
 from dataflow.ops.variable_lists import variables_initializer
 from dataflow.ops.variables import Variable
+from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.session import Session
 
 _settings: dict[str, Any] = {
@@ -120,7 +121,9 @@ def get_session() -> Any:
     session = default_session()
     if session is None or session.graph is not graph:
         if state.session is None:
-            state.session = Session(graph=graph)
+            strategy = graph.attachments.get("strategy")  # whose devices the variables are on
+            config = strategy and strategy.update_config_proto(ConfigProto())
+            state.session = Session(graph=graph, config=config)
         session = state.session
     if not _settings["manual_initialization"]:
         _initialize_variables(session, graph)

@@ -19,6 +19,7 @@ from dataflow.graph.op_signature import Array, Defaulted
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.graph_functions import name_scope
+from dataflow.ops.replicas import state
 from dataflow.shapes import Dims
 
 _RED = np.array([255, 0, 0, 255], np.uint8)
@@ -137,6 +138,8 @@ def summary_scope(
 
 
 def _collect(value: Tensor, collections: Any, default: list[str]) -> Tensor:
+    if state.replica is not None and state.replica.index > 0:
+        return value  # of several replicas the first one writes
     for key in default if collections is None else collections:
         default_graph().add_to_collection(key, value)
     return value

@@ -15,7 +15,7 @@ from dataflow.train.object_graph import (
     objects_of,
 )
 from dataflow.train.save_graph import restore_saveables
-from dataflow.train.saveables import OBJECT_GRAPH_KEY, SaveableObject, VariableSaveable
+from dataflow.train.saveables import OBJECT_GRAPH_KEY, SaveableObject, variable_saveable
 
 
 def session_or_default(session: Any) -> Any:
@@ -52,9 +52,7 @@ def restore_operation(prefix: str, reader: CheckpointReader, by_key: dict[str, A
     reader.check({key: (v.shape.as_list(), v.dtype.base_dtype.name) for key, v in by_key.items()})
     graph = next(iter(by_key.values())).op.graph
     with graph.as_default(), graph.name_scope("restore"), graph.control_dependencies(None):
-        saveables: list[SaveableObject] = [
-            VariableSaveable(v, "", key) for key, v in by_key.items()
-        ]
+        saveables: list[SaveableObject] = [variable_saveable(v, key) for key, v in by_key.items()]
         return restore_saveables(constant(prefix), saveables, reshape=False, name="restore_all")
 
 

@@ -23,12 +23,21 @@ from dataflow.ops.control_flow import group, tuple_
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.math import cast
+from dataflow.ops.replicas import replica_to_merge
 from dataflow.ops.resource_variables import ResourceVariable, is_resource_variable
 from dataflow.ops.segment import unsorted_segment_sum
 from dataflow.ops.state import assign_add
 from dataflow.ops.variable_lists import trainable_variables
 from dataflow.ops.variables import Variable
 from dataflow.train import slot_creator
+from dataflow.train.replicated_steps import (
+    apply_in_replica,
+    copies_of,
+    is_per_replica,
+    loss_of_replica,
+    made_plainly,
+    mirrored_slots,
+)
 
 
 def deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Tensor, Tensor]:
@@ -139,6 +148,7 @@ class Optimizer:
             )
         loss = convert_to_tensor(loss() if given_as_function else loss)
         self._assert_valid_dtypes([loss])
+        loss = loss_of_replica(loss)
         if grad_loss is not None:
             grad_loss = convert_to_tensor(grad_loss)
             self._assert_valid_dtypes([grad_loss])
@@ -183,6 +193,8 @@ class Optimizer:
         gradient, `NotImplementedError` for what is not a variable.
         """
         pairs = [(self._as_gradient(g), v) for g, v in grads_and_vars]
+        if replica := replica_to_merge():
+            return apply_in_replica(replica, self, pairs, global_step, name)
         if not pairs:
             raise ValueError("No variables provided.")
         var_list = [v for g, v in pairs if g is not None]
@@ -193,9 +205,12 @@ class Optimizer:
         for variable in var_list:
             self._check_type(variable)
         graph = var_list[0].op.graph
+        pairs, mirrors = copies_of(pairs)
+        var_list = [v for g, v in pairs if g is not None]
         with graph.as_default():
-            with _outside_control_flow():
+            with _outside_control_flow(), made_plainly():
                 self._create_slots(var_list)
+                mirrored_slots(self, mirrors)
             with name_scope(name, self._name) as scope:
                 self._prepare()
                 updates = []
@@ -211,7 +226,10 @@ class Optimizer:
                         graph.control_dependencies([self._finish(updates, "update")]),
                         graph.colocate_with(global_step),
                     ):
-                        result = assign_add(global_step, 1, name=scope)
+                        if hasattr(global_step, "copies"):
+                            result = global_step.assign_add(1)
+                        else:
+                            result = assign_add(global_step, 1, name=scope)
             if isinstance(result, Tensor):
                 result = result.op
             train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
@@ -221,7 +239,7 @@ class Optimizer:
 
     @staticmethod
     def _as_gradient(grad: Any) -> Any:
-        if grad is None or isinstance(grad, IndexedSlices):
+        if grad is None or isinstance(grad, IndexedSlices) or is_per_replica(grad):
             return grad
         try:
             return convert_to_tensor(grad)

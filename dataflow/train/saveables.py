@@ -62,6 +62,30 @@ class VariableSaveable(SaveableObject):
         return assign(self.op, tensor, validate_shape=validate)
 
 
+class MirroredSaveable(VariableSaveable):
+    """A variable with copies on several devices: the first is saved, all are restored."""
+
+    def __init__(self, var: Any, name: str) -> None:
+        super().__init__(_reference(var.copies[0]), "", name)
+        self._references = [_reference(copy) for copy in var.copies]
+
+    def restore(self, restored_tensors: list[Tensor], restored_shapes: Any) -> Any:
+        """Assigns all copies."""
+        from dataflow.ops.control_flow import group
+
+        tensor = restored_tensors[0]
+        if restored_shapes is not None:
+            tensor = array.reshape(tensor, restored_shapes[0])
+        return group(*[assign(reference, tensor) for reference in self._references])
+
+
+def variable_saveable(var: Any, name: str) -> VariableSaveable:
+    """The saveable of a whole variable."""
+    if hasattr(var, "copies"):
+        return MirroredSaveable(var, name)
+    return VariableSaveable(_reference(var), "", name)
+
+
 def _reference(item: Any) -> Tensor:
     """The reference tensor of a variable; raises `TypeError` for anything else."""
     try:
@@ -126,6 +150,9 @@ def validated_saveables(var_list: Any) -> list[SaveableObject]:
         else:
             reference = _reference(item)
             _once(seen, reference, name)
+            if hasattr(item, "copies"):
+                result.append(MirroredSaveable(item, name))
+                continue
             info = item._get_save_slice_info() if isinstance(item, Variable) else None
             spec = info.spec if info is not None else ""
             result.append(VariableSaveable(reference, spec, name))
