@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterable
@@ -43,12 +44,26 @@ def is_running(pid: int) -> bool:
     return False
 
 
-def await_ends(pids: list[int], timeout_seconds: float = 5.0) -> None:
-    """Wait until the processes are gone."""
+def ensure_ended(pids: list[int], timeout_seconds: float = 5.0) -> None:
+    """Wait until the processes of this machine are gone; who is not by then is killed.
+
+    Ray ends an actor when its servers come to it, which a busy machine may keep them from.
+    """
     deadline = time.monotonic() + timeout_seconds
     for pid in pids:
-        while pid and is_running(pid) and time.monotonic() < deadline:
+        while pid and is_running(pid):
+            if time.monotonic() >= deadline:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+                _await_killed(pid)
+                break
             time.sleep(0.01)
+
+
+def _await_killed(pid: int, timeout_seconds: float = 2.0) -> None:
+    deadline = time.monotonic() + timeout_seconds
+    while is_running(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 class Reaper:

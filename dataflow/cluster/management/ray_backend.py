@@ -25,7 +25,7 @@ from dataflow.cluster.management.admission import (
     check_resources,
 )
 from dataflow.cluster.management.backend import TaskHandle
-from dataflow.cluster.management.processes import await_ends, is_running
+from dataflow.cluster.management.processes import ensure_ended, is_running
 from dataflow.cluster.management.spec import addresses_by_job
 from dataflow.cluster.management.task_process import TaskProcess
 from dataflow.errors import ResourceExhaustedError, UnavailableError
@@ -321,7 +321,7 @@ class RayBackend:
         self.tasks = [other for other in self.tasks if other is not task]
         self._end(task)
         if task.host == os.uname().nodename:
-            await_ends([task.pid])
+            ensure_ended([task.pid])
 
     def _end(self, task: ActorTask) -> None:
         task.end = None  # the watcher takes no notice
@@ -389,7 +389,7 @@ class RayBackend:
             if self._group is not None:
                 with contextlib.suppress(Exception):
                     remove_placement_group(self._group)
-        await_ends([task.pid for task in self.tasks if task.host == os.uname().nodename])
+        ensure_ended([task.pid for task in self.tasks if task.host == os.uname().nodename])
         if self._watcher is not None and threading.current_thread() is not self._watcher:
             self._watcher.join(timeout_seconds)
         with _lock:
