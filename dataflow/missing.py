@@ -6,6 +6,10 @@ from collections.abc import Iterable, Sequence
 
 #: Names that are not here, by their path below ``tf``, and what to write instead.
 _ADVICE = {
+    "concat_v2": "it is tf.concat(values, axis) since TensorFlow 1.0, with the same arguments.",
+    "models": "it went away before TensorFlow 1.0; cells are in tf.nn.rnn_cell, the sequence models of "
+    "models.rnn in tf.contrib.legacy_seq2seq.",
+    "nn.deconv2d": "it was renamed: use tf.nn.conv2d_transpose.",
     "contrib.learn.TensorFlowEstimator": "it went away before TensorFlow 1.0; use "
     "tf.contrib.learn.Estimator(model_fn) or tf.estimator.DNNClassifier.",
     "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
@@ -338,6 +342,7 @@ _ADVICE |= {
 #: The packages of ``tf.contrib`` that are not here: what each was, and what to write instead.
 _CONTRIB = {
     "all_reduce": ("sums over devices", "use tf.add_n of the devices' tensors"),
+    "autograph": ("Python rewritten as graphs", "write it with tf.while_loop and tf.cond"),
     "batching": ("batches of requests to a server", "batch with tf.train.batch or a Dataset"),
     "bayesflow": ("Monte Carlo estimates", "draw with tf.random_normal and take tf.reduce_mean"),
     "bigtable": ("a reader of Google's Bigtable", "read with a Python client in a tf.py_func"),

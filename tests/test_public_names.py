@@ -86,6 +86,24 @@ def test_a_missing_name_says_what_is_near_and_says_it_once() -> None:
     assert "tf.linalg.cholesky" in last and last.count("Did you mean") == 1
 
 
+@pytest.mark.parametrize(
+    ("package", "name", "instead"),
+    [
+        ("", "concat_v2", "tf.concat(values, axis)"),
+        ("", "models", "tf.contrib.legacy_seq2seq"),
+        ("nn", "deconv2d", "tf.nn.conv2d_transpose"),
+        ("contrib", "autograph", "tf.while_loop and tf.cond"),
+    ],
+)
+def test_a_name_of_the_past_says_what_to_write_instead(
+    package: str, name: str, instead: str
+) -> None:
+    module = getattr(tf, package) if package else tf
+    with pytest.raises(AttributeError, match=f"{name} is not part of dataflow") as caught:
+        getattr(module, name)
+    assert instead in str(caught.value) and "Did you mean" not in str(caught.value)
+
+
 def test_what_stars_import() -> None:
     names: dict[str, object] = {}
     exec("from dataflow.bitwise import *", names)
