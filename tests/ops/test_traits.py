@@ -285,6 +285,8 @@ OTHER_WORDS = {
     "graph/attr_kinds.py": "Shape",
     "graph/op_signature.py": "Shape",
     "graph/serialize.py": "Shape",
+    # The name of a variable that was given none.
+    "distribute/strategy.py": "Variable",
 }
 #: Parts of the package that build graphs, or look at those of learners; they decide nothing.
 BUILDERS = (
