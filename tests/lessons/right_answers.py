@@ -152,7 +152,7 @@ VARIED: dict[str, Callable[[Any], Any]] = {
     "lesson11.q1": lambda v: [str(2 * (len(v.words.split()) - 1))],
     "lesson12.q3": lambda v: [{"0.9": "about 0.01", "0.95": "about 0.1", "0.98": "about 0.4"}[v.w]],
     "lesson16.q1": lambda v: [
-        f"the card: it adds {v.times} times as quickly"
+        f"the card: it adds {v.times} times as fast"
         if float(v.copy) + float(v.card) < float(v.cpu)
         else "the processor"
     ],
