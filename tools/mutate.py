@@ -11,8 +11,9 @@ which has eleven replacements, does not crowd out `if`, which has one. Annotatio
 A first run of `TESTS` under coverage notes which test runs which line, and how long it takes
 (`.mutate/coverage.json`; `--cover` does it again). A mutant then gets the tests that run its line,
 the quickest first, one of each function before the second of any, up to `--seconds` of them, in a
-copy of the tree. A survivor may still be killed by a test that was too slow: run it again with a larger
-`--seconds`. Tests that start Ray, a browser or other programs are left out: what only they
+fork of a process that has imported the engine (`tools/mutant_forks.py`), in a copy of the tree. A test that
+fails without the change too kills nothing. A survivor may still be killed by a test that was too slow: run it
+again with a larger `--seconds` (`--only`). Tests that start Ray, a browser or other programs are left out: what only they
 notice counts as a survivor.
 
 The environment is one of its own (`.venv-mutate`); the everyday suite needs none of it.
@@ -25,7 +26,6 @@ import ast
 import collections
 import concurrent.futures
 import json
-import math
 import os
 import random
 import re
@@ -39,46 +39,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tools.mutant_forks import NOT_IN_PLACE, REQUESTS
+from tools.mutation_coverage import MARK, NO_THREADS, PACKAGES, measure
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / ".mutate"
-PACKAGES = ("runtime", "rewrites", "cluster/execution", "placement")
-# Fast tests of what the packages do.
-TESTS = (
-    *("tests/runtime", "tests/rewrites", "tests/placement", "tests/test_gradients.py"),
-    *(
-        "tests/cluster/execution",
-        "tests/cluster/partition",
-        "tests/cluster/management/test_server.py",
-    ),
-    *("tests/cluster/management/test_training_modes.py", "tests/cluster/management/test_deaths.py"),
-    *("tests/ops/test_while_loop.py", "tests/ops/test_queue.py", "tests/ops/test_waiting.py"),
-    *(
-        "tests/ops/test_variables.py",
-        "tests/ops/test_failed_updates.py",
-        "tests/ops/test_traits.py",
-    ),
-    *("tests/ops/test_synchronization.py", "tests/ops/test_tensor_array.py"),
-    *("tests/ops/test_control_flow_gradients.py", "tests/ops/test_sparse.py", "tests/introspect"),
-    *("tests/gpu/test_cuda_graphs.py", "tests/gpu/test_sparse_steps_cuda.py"),
-    *("tests/train/test_background_jobs.py", "tests/cluster/management/test_thread_backend.py"),
-    *(
-        "tests/cluster/management/test_message_watch.py",
-        "tests/cluster/management/test_operations.py",
-    ),
-)
-FAST = (
-    "not gpu and not oracle and not binder and not slow and not cluster and not browser"
-    " and not netns"
-)
-# And what runs where no thread can start. Their tests are named with `MARK` in front.
-WITHOUT_THREADS = (
-    *("tests/runtime/test_cooperative.py", "tests/runtime/test_waiting.py"),
-    *("tests/train/test_coordinator.py", "tests/cluster/management/test_cooperative_backend.py"),
-)
-NO_THREADS = {"DATAFLOW_THREADS": "0"}
-MARK = "without threads: "
 # One test may take this long: a mutant that never ends is killed by it.
 TEST_SECONDS = 30
 # Cosmic Ray's operators that need arguments, or that change nothing but the test for identity, which
@@ -97,91 +62,6 @@ class Mutant:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line} {self.operator}\n    - {self.before}\n    + {self.after}"
-
-
-# --- which test runs which line -------------------------------------------------------------------
-
-
-def measure(workers: int) -> dict[str, Any]:
-    """Run the tests once; return `lines` (path -> line -> tests) and `seconds` (test -> time)."""
-    tree = copy_of_tree("cover")
-    shutil.rmtree(WORK / "parts", ignore_errors=True)
-    (WORK / "parts").mkdir(parents=True)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.mutate", "-p", "no:cacheprovider"]
-    if workers > 1:
-        command += ["-n", str(workers), "--dist", "worksteal"]
-    environment = environment_of(tree) | {"DATAFLOW_COVER": str(WORK / "parts")}
-    subprocess.run([*command, "-m", FAST, *TESTS], cwd=tree, env=environment, check=False)
-    environment |= NO_THREADS
-    command = [part for part in command if part not in ("-n", str(workers), "--dist", "worksteal")]
-    command += ["-p", "no:xdist", *WITHOUT_THREADS]
-    subprocess.run(command, cwd=tree, env=environment, check=False)
-    lines: dict[str, dict[str, list[str]]] = {}
-    seconds: dict[str, float] = {}
-    for part in (WORK / "parts").glob("*.json"):
-        read = json.loads(part.read_text())
-        seconds |= read["seconds"]
-        for path, by_line in read["lines"].items():
-            into = lines.setdefault(path, {})
-            for line, tests in by_line.items():
-                into.setdefault(line, []).extend(tests)
-    return {"lines": lines, "seconds": seconds}
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Measure in this process: with pytest-xdist, each worker does."""
-    folder = os.environ.get("DATAFLOW_COVER")
-    if folder and (hasattr(config, "workerinput") or not config.getoption("numprocesses", None)):
-        config.pluginmanager.register(_Measuring(Path(folder)))
-
-
-class _Measuring:
-    """A pytest plugin that notes for each test which lines of the packages it runs."""
-
-    def __init__(self, folder: Path) -> None:
-        import coverage
-
-        self.folder = folder
-        self.mark = MARK if os.environ.get("DATAFLOW_THREADS") == "0" else ""
-        self.seconds: dict[str, float] = {}
-        include = [str(Path.cwd() / "dataflow" / package / "*") for package in PACKAGES]
-        self.coverage = coverage.Coverage(data_file=None, include=include, config_file=False)
-        self.coverage.start()
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Of a test with many parameters keep some, drawn at random."""
-        chance = random.Random(1)
-        by_function: dict[str, list[pytest.Item]] = collections.defaultdict(list)
-        for item in items:
-            by_function[item.nodeid.partition("[")[0]].append(item)
-        kept = {
-            item
-            for group in by_function.values()
-            for item in chance.sample(group, min(len(group), 4 + math.isqrt(len(group))))
-        }
-        items[:] = [item for item in items if item in kept]
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self.coverage.switch_context(self.mark + item.nodeid)
-        yield
-        self.coverage.switch_context("")
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" and report.passed:
-            self.seconds[self.mark + report.nodeid] = round(report.duration, 3)
-
-    def pytest_sessionfinish(self) -> None:
-        self.coverage.stop()
-        data = self.coverage.get_data()
-        lines = {}
-        for path in data.measured_files():
-            lines[str(Path(path).relative_to(Path.cwd()))] = {
-                line: [test for test in tests if test in self.seconds]
-                for line, tests in data.contexts_by_lineno(path).items()
-            }
-        part = self.folder / f"{os.getpid()}.json"
-        part.write_text(json.dumps({"lines": lines, "seconds": self.seconds}))
 
 
 # --- mutants --------------------------------------------------------------------------------------
@@ -310,74 +190,126 @@ def environment_of(tree: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def is_killed(mutant: Mutant, tests: list[str], tree: Path, limit: float) -> str:
-    """Return the test that fails, or "" when all pass."""
-    path = tree / mutant.path
-    original, times = path.read_text(), path.stat()
-    without = [test.removeprefix(MARK) for test in tests if test.startswith(MARK)]
-    usual = [test for test in tests if not test.startswith(MARK)]
-    try:
-        path.write_text(mutant.code)
-        for group, also in ((usual, {}), (without, NO_THREADS)):
-            if group and (failure := _failure(group, tree, limit, also)):
+class ForksEnded(Exception):
+    """The process that tests mutants has ended, most likely as it could not import something."""
+
+
+class Forks:
+    """A process that has collected `tests`, and runs some of them for each mutant in a fork."""
+
+    def __init__(self, tree: Path, tests: set[str], without_threads: bool) -> None:
+        own = {test for test in tests if test.startswith(MARK) == without_threads}
+        self.tree = tree
+        self.mark = MARK if without_threads else ""
+        self.environment = environment_of(tree) | (NO_THREADS if without_threads else {})
+        requests, to_requests = os.pipe()
+        from_answers, answers = os.pipe()
+        self._requests, self._answers = os.fdopen(to_requests, "w"), os.fdopen(from_answers)
+        self.environment[REQUESTS] = f"{requests},{answers}"
+        files = sorted({test.removeprefix(self.mark).partition("::")[0] for test in own})
+        self._log = tree / f".forks{int(without_threads)}.log"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no"]
+        command += ["-p", "tools.mutant_forks", "-p", "no:xdist", f"--timeout={TEST_SECONDS}"]
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                [*command, *files],
+                cwd=tree,
+                env=self.environment,
+                pass_fds=(requests, answers),
+                stdout=log,
+                stderr=log,
+            )
+        os.close(requests)
+        os.close(answers)
+
+    def failure(self, path: str, code: str, tests: list[str], limit: float) -> str:
+        """The test that fails with this code in that file, or "" when all pass."""
+        request = {"path": str(self.tree / path), "code": code, "limit": limit, "tests": tests}
+        request["tests"] = [test.removeprefix(self.mark) for test in tests]
+        print(json.dumps(request), file=self._requests, flush=True)
+        answer = self._answers.readline()
+        if not answer:
+            raise ForksEnded(f"the tests could not be collected: see {self._log}")
+        return str(json.loads(answer))
+
+    def close(self) -> None:
+        self._requests.close()
+        self._process.wait()
+        self._answers.close()
+
+
+class Tree:
+    """A copy of the engine with its two processes that test mutants."""
+
+    def __init__(self, path: Path, tests: set[str]) -> None:
+        self.path = path
+        # Once, as forks write no bytecode.
+        folders = [path / "dataflow", path / "tests", path / "widgets"]
+        subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=False)
+        self._forks = {
+            without: Forks(path, tests, without)
+            for without in {test.startswith(MARK) for test in tests}
+        }
+
+    def killer(self, mutant: Mutant, tests: list[str], limit: float) -> str:
+        """The test that fails, or "" when all pass. A test that fails anyway is left out."""
+        original = (self.path / mutant.path).read_text()
+        for without, forks in sorted(self._forks.items()):
+            left = [test for test in tests if test.startswith(MARK) == without]
+            while left:
+                failure = forks.failure(mutant.path, mutant.code, left, limit)
+                if failure == NOT_IN_PLACE:
+                    failure = self._anew(mutant, original, set(left), limit)
+                failed = [test for test in left if failure.endswith(" " + test.removeprefix(MARK))]
+                if not (failed and forks.failure(mutant.path, original, failed, limit)):
+                    break
+                left = left[left.index(failed[0]) + 1 :]
+            if left and failure:
                 return failure
         return ""
-    finally:
-        path.write_text(original)
-        # Its time again, or what is compiled of it would count as stale.
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-
-def _failure(tests: list[str], tree: Path, limit: float, also: dict[str, str]) -> str:
-    """Run tests in a tree; return the first that fails, or "" when all pass."""
-    arguments = tree / ".mutant-tests"
-    arguments.write_text("\n".join(tests))
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no"]
-    command += [f"--timeout={TEST_SECONDS}", f"@{arguments}"]
-    if also:
-        command += ["-p", "no:xdist"]  # which starts threads
-    with subprocess.Popen(
-        command,
-        cwd=tree,
-        env=environment_of(tree) | also,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
+    def _anew(self, mutant: Mutant, original: str, tests: set[str], limit: float) -> str:
+        """Import everything from the changed file, for what is done once when a module is imported."""
+        path = self.path / mutant.path
+        times = path.stat()
+        path.write_text(mutant.code)
         try:
-            output, _ = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.communicate()
-            return f"time limit ({limit:.0f} s)"
-    if process.returncode == 0:
-        return ""
-    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return (failed or output.splitlines() or ["pytest ended"])[-1][:150]
+            forks = Forks(self.path, tests, any(test.startswith(MARK) for test in tests))
+            try:
+                return forks.failure(mutant.path, mutant.code, sorted(tests), limit)
+            except ForksEnded:
+                return "the tests cannot be collected"
+            finally:
+                forks.close()
+        finally:
+            path.write_text(original)
+            # Its time again, or what is compiled of it would count as stale.
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def close(self) -> None:
+        for forks in self._forks.values():
+            forks.close()
 
 
 def run(mutants: list[Mutant], covered: dict[str, Any], seconds: float, workers: int) -> list[str]:
     """Test each mutant; return what became of each: killed, survived, not covered."""
-    trees = [copy_of_tree(f"tree{i}") for i in range(workers)]
-    for tree in trees:
-        # Once, as mutants write no bytecode: two of one size and one second would be taken for one.
-        folders = [tree / "dataflow", tree / "tests", tree / "widgets"]
-        subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=False)
+    tests_by_mutant = {mutant: tests_of(mutant, covered, seconds) for mutant in mutants}
+    every = {test for tests in tests_by_mutant.values() for test in tests}
+    trees = [Tree(copy_of_tree(f"tree{i}"), every) for i in range(workers)]
     free = collections.deque(trees)
     lock = threading.Lock()
 
     def test(mutant: Mutant) -> str:
-        tests = tests_of(mutant, covered, seconds)
+        tests = tests_by_mutant[mutant]
         if not tests:
             outcome, by = "not covered", ""
         else:
             with lock:
                 tree = free.pop()
             began = time.monotonic()
-            # Collection and a loaded machine: thrice the time that the tests took alone, and then some.
-            limit = 90 + 3 * sum(covered["seconds"][test] for test in tests)
-            by = is_killed(mutant, tests, tree, limit)
+            # A loaded machine: thrice the time that the tests took alone, and then some.
+            limit = 60 + 3 * sum(covered["seconds"][test] for test in tests)
+            by = tree.killer(mutant, tests, limit)
             outcome = "killed" if by else "survived"
             by = by or f"{len(tests)} tests in {time.monotonic() - began:.0f} s"
             with lock:
@@ -385,8 +317,12 @@ def run(mutants: list[Mutant], covered: dict[str, Any], seconds: float, workers:
         print(f"{outcome:11} {mutant}\n    {by}", flush=True)
         return outcome
 
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(test, mutants))
+    try:
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(test, mutants))
+    finally:
+        for tree in trees:
+            tree.close()
 
 
 def files_of(target: str) -> list[str]:
@@ -424,7 +360,9 @@ def main() -> None:
     WORK.mkdir(exist_ok=True)
     kept = WORK / "coverage.json"
     if options.cover or not kept.exists():
-        kept.write_text(json.dumps(measure(options.workers)))
+        tree = copy_of_tree("cover")
+        found = measure(tree, environment_of(tree), WORK / "parts", options.workers)
+        kept.write_text(json.dumps(found))
     covered = json.loads(kept.read_text())
     total: collections.Counter[str] = collections.Counter()
     for target, mutants in samples.items():
