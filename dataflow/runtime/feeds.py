@@ -120,42 +120,53 @@ def _to_array(
         )
     if is_string:
         if isinstance(value, (int, float, complex, np.number, np.bool_)):
-            raise TypeError(
-                f"Type of feed value {value!r} with type {type(value)} is not compatible with Tensor "
-                f"type string of {tensor.name!r}. Feed text or bytes: str({value!r})."
-            )
+            raise _no_text(tensor, value)
         if isinstance(value, bytes) and not isinstance(value, np.generic):
             one = np.empty((), object)
             one[()] = value
             return one
-        return as_bytes_array(
-            np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
+        return _as_bytes_array(
+            tensor, np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
         )
-    if type(value) is int and numpy_dtype.kind in "iu":
-        info = np.iinfo(numpy_dtype)
-        if not info.min <= value <= info.max:
-            raise TypeError(
-                f"Type of feed value {value} with type <class 'int'> is not compatible with Tensor "
-                f"type {numpy_dtype} of {tensor.name!r}: the number does not fit. "
-                "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
-            )
+    if isinstance(value, int) and not _holds(numpy_dtype, value):
+        raise TypeError(
+            f"Type of feed value {value} with type {type(value)} is not compatible with Tensor "
+            f"type {numpy_dtype} of {tensor.name!r}: the number does not fit. "
+            "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
+        )
     try:
         # A CuPy array is copied to the host, where plans expect feeds.
         return np.asarray(to_host(value), dtype=numpy_dtype)
-    except (ValueError, TypeError) as e:
+    except (ValueError, TypeError, OverflowError) as e:
         got = (
             np.asarray(value, dtype=object).dtype
             if isinstance(value, (list, tuple))
             else type(value)
         )
-        raise ValueError(
+        kind = ValueError if isinstance(e, ValueError) else TypeError
+        raise kind(
             f"Cannot feed value for Tensor {tensor.name!r}, {describe_tensor(tensor)}: {e}\n"
             f"  got: {got}\n  built at {tensor.op.built_at}"
         ) from e
 
 
-def as_bytes_array(value: Any) -> Any:
-    """An object array whose elements are ``bytes``; text is encoded as UTF-8."""
+def _holds(dtype: np.dtype[Any], value: int) -> bool:
+    """Whether this type has that number: exactly, but for float64, as in TensorFlow."""
+    try:
+        if dtype.kind in "iub":
+            return bool(dtype.type(value) == value)
+        # As Python numbers: NumPy would round what an array's number is compared with.
+        with np.errstate(over="ignore"):
+            return bool(dtype.type(value).item() == float(value))
+    except OverflowError:
+        return False
+
+
+def _as_bytes_array(tensor: Tensor, value: Any) -> Any:
+    """An object array whose elements are ``bytes``; text is encoded as UTF-8.
+
+    Raises `TypeError` for elements that are neither.
+    """
     array = np.asarray(value)
     if array.dtype.kind == "S":
         return array.astype(object)
@@ -167,9 +178,19 @@ def as_bytes_array(value: Any) -> Any:
         return array
     else:
         flat = [v.encode() if isinstance(v, str) else v for v in flat]
+        for other in flat:
+            if not isinstance(other, bytes):
+                raise _no_text(tensor, other)
     out = np.empty(len(flat), dtype=object)
     out[:] = flat
     return out.reshape(array.shape)
+
+
+def _no_text(tensor: Tensor, value: object) -> TypeError:
+    return TypeError(
+        f"Type of feed value {value!r} with type {type(value)} is not compatible with Tensor "
+        f"type string of {tensor.name!r}. Feed text or bytes: str({value!r})."
+    )
 
 
 def _wrong_shape(tensor: Tensor, shape: tuple[int, ...]) -> None:

@@ -95,6 +95,13 @@ def test_numbers_are_no_text(value: Any) -> None:
         (tf.int8, (-128, 127), (-129, 128)),
         (tf.uint8, (0, 255), (-1, 256)),
         (tf.int32, (-(2**31), 2**31 - 1), (-(2**31) - 1, 2**31)),
+        (tf.uint64, (0, 2**64 - 1), (-1, 2**64)),
+        (tf.bool, (0, 1, False, True), (2, -1)),
+        (tf.float16, (2048, True), (2049, 10**6)),
+        (tf.bfloat16, (256,), (257,)),
+        (tf.float32, (2**24, 2**24 + 2, 2**100), (2**24 + 1, 10**400)),
+        (tf.float64, (2**53,), (10**400,)),
+        (tf.complex64, (2**24,), (2**24 + 1,)),
     ],
 )
 def test_integers_that_do_not_fit_are_refused(dtype: Any, fits: Any, too_large: Any) -> None:
@@ -104,6 +111,47 @@ def test_integers_that_do_not_fit_are_refused(dtype: Any, fits: Any, too_large: 
     for value in too_large:
         with pytest.raises(TypeError, match="the number does not fit"):
             run(tf.identity(x), {x: value})
+
+
+def test_float64_rounds_an_integer_as_tensorflow_does() -> None:
+    x = tf.placeholder(tf.float64, [])
+    assert run(tf.identity(x), {x: 2**53 + 1}) == 2.0**53
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        (["a", None], "None"),
+        ([1], "1"),
+        ([[b"a"], [b"b", b"c"]], r"\[b'a'\]"),
+        (np.array([b"a", 2.5], object), "2.5"),
+        (np.array([True]), "True"),
+        (None, "None"),
+    ],
+)
+def test_lists_with_elements_that_are_no_text_are_refused(value: Any, named: str) -> None:
+    many = tf.placeholder(tf.string)
+    with pytest.raises(TypeError, match=f"feed value {named} .* type string of 'Placeholder:0'"):
+        run(tf.identity(many), {many: value})
+    assert run(tf.identity(many), {many: np.zeros(0)}).tolist() == []  # has none
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (2j, TypeError),
+        ({"a": 1}, TypeError),
+        ([2**40], TypeError),
+        ([float("inf")], TypeError),
+        (float("nan"), ValueError),
+        ("text", ValueError),
+        ([[1], [2, 3]], ValueError),
+    ],
+)
+def test_values_that_are_no_numbers_name_the_tensor(value: Any, kind: Any) -> None:
+    x = tf.placeholder(tf.int32, name="x")
+    with pytest.raises(kind, match="Cannot feed value for Tensor 'x:0', int32"):
+        run(tf.identity(x), {x: value})
 
 
 def test_shapes_are_checked_where_they_are_known() -> None:
