@@ -44,7 +44,7 @@ def positions(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation
             for t in op.inputs
             if t not in given and t.op.op_def.control_flow != "next_iteration"
         ]
-        before = [_after(control, found) for control in op.control_inputs]
+        before = [position_after(control, found) for control in op.control_inputs]
         loops = max((p.loops for p in (*coming, *before)), key=len, default=())
         if op.op_def.control_flow == "enter":
             loops = (*loops, op.attrs["frame_name"])
@@ -61,7 +61,7 @@ def positions(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation
 
 def _with_branch(t: Tensor, found: dict[Operation, Position]) -> Position:
     """The position of a consumer of a value."""
-    place = _after(t.op, found)
+    place = position_after(t.op, found)
     if t.op.op_def.control_flow == "switch" and t.op in found:
         predicate = t.op.inputs[1]
         if predicate.op.op_def.control_flow != "loop_cond":
@@ -70,7 +70,7 @@ def _with_branch(t: Tensor, found: dict[Operation, Position]) -> Position:
     return place
 
 
-def _after(source: Operation, found: dict[Operation, Position]) -> Position:
+def position_after(source: Operation, found: dict[Operation, Position]) -> Position:
     """The position of a consumer of an output of ``source``."""
     place = found.get(source, OUTSIDE)
     if source.op_def.control_flow == "exit":

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
 
 def needed_operations(
-    fetch_tensors: Iterable[Tensor], fetch_operations: Iterable[Operation], fed: Iterable[Tensor]
+    fetch_tensors: Iterable[Tensor],
+    fetch_operations: Iterable[Operation],
+    fed: Iterable[Tensor],
+    done: Container[Operation] = (),
 ) -> list[Operation]:
     """Every node that the fetches depend on, walking back and stopping at fed tensors.
+
+    Nobody waits for nodes that are ``done``; those whose values are needed and not fed run again.
 
     Sorted by creation, which is an execution order except for edges that were changed afterwards
     (`topological_order` handles those).
@@ -31,7 +36,7 @@ def needed_operations(
                 seen.add(source)
                 stack.append(source)
         for source in op.control_inputs:
-            if source not in seen:
+            if source not in seen and source not in done:
                 seen.add(source)
                 stack.append(source)
     return topological_order(seen, fed_set)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dataflow.errors import InvalidArgumentError
+from dataflow.errors import InvalidArgumentError, OpError
+from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.control_flow_positions import OUTSIDE, position_after, positions
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
@@ -16,44 +18,82 @@ if TYPE_CHECKING:
 
 
 class PartialRun:
-    """The state of one partial run: computed values are kept, as if fed, for later calls."""
+    """The state of one partial run: computed values are kept, as if fed, so that no node runs twice.
 
-    def __init__(self, session: BaseSession, fetches: Any, feeds: Iterable[Any]) -> None:
+    ``fetches`` and ``feeds``: all that its steps may ask for and be given, in any nesting.
+    """
+
+    def __init__(self, session: BaseSession, fetches: Any, feeds: Any) -> None:
         graph = session.graph
         self._session = session
-        self._fetchable = FetchPlan(graph, list(fetches))
-        self._feedable = {graph.as_graph_element(f, allow_operation=False) for f in feeds}
+        self._fetchable = FetchPlan(graph, fetches)
+        one = isinstance(feeds, (str, Tensor)) or not isinstance(feeds, Iterable)
+        given = FetchPlan(graph, feeds if one else list(feeds))
+        for op in given.operations:
+            graph.as_graph_element(op, allow_operation=False)  # which raises
+        self._feedable = frozenset(given.tensors)
         self._known: dict[Tensor, Any] = {}
+        self._done: set[Operation] = set()
+        self._fetched: set[Tensor | Operation] = set()
+        self._has_failed = False
 
-    def run(self, fetches: Any, feed_dict: Mapping[Any, Any]) -> Any:
+    def run(self, session: BaseSession, fetches: Any, feed_dict: Mapping[Any, Any]) -> Any:
         """Computes ``fetches`` from everything fed and computed so far."""
-        session = self._session
         wanted = FetchPlan(session.graph, fetches)
+        feeds = flatten_feeds(session.graph, feed_dict)
+        self._check(session, wanted, feeds)
+        known = {**self._known, **feeds}
+        plan = Plan(session, wanted, list(known), done=self._done)
+        # Nodes of branches and loops run with the whole of it; what it gives is kept.
+        places = positions(plan.ops, known)
+        outside = [
+            op
+            for op in plan.ops
+            if op.op_def.control_flow != "switch" and position_after(op, places) == OUTSIDE
+        ]
+        inner = [
+            t
+            for op in outside
+            for t in op.outputs
+            if t not in known
+            and t.dtype.is_numpy_compatible
+            and not op.op_def.is_variable
+            and session.graph.is_fetchable(t)
+        ]
+        both = FetchPlan(session.graph, [fetches, inner])
+        try:
+            result, values = Plan(session, both, list(known), done=self._done).run(known.values())
+        except OpError:
+            self._has_failed = True
+            raise
+        self._known = known | dict(zip(inner, values, strict=True))
+        self._done.update(outside)
+        self._fetched.update(wanted.tensors, wanted.operations)
+        return result
+
+    def _check(self, session: BaseSession, wanted: FetchPlan, feeds: Iterable[Tensor]) -> None:
+        """Raises `InvalidArgumentError` for what this partial run cannot do now."""
+        if session is not self._session:
+            raise _refused("This partial run was set up by another session.")
+        if self._has_failed:
+            raise _refused(
+                "A step of this partial run has failed, which ended it: begin again with "
+                "partial_run_setup."
+            )
+        for tensor in feeds:
+            if tensor not in self._feedable:
+                raise _refused(f"{tensor.name!r} was not given to partial_run_setup as a feed.")
+            if tensor in self._known:
+                raise _refused(f"{tensor.name!r} was fed already in this partial run.")
         elements: list[Any] = [*wanted.tensors, *wanted.operations]
         for element in elements:
             if element not in self._fetchable.tensors and element not in self._fetchable.operations:
-                raise InvalidArgumentError(
-                    None, None, f"{element.name!r} was not given to partial_run_setup as a fetch."
+                raise _refused(f"{element.name!r} was not given to partial_run_setup as a fetch.")
+            if element in self._fetched:
+                raise _refused(
+                    f"{element.name!r} was fetched already in this partial run: each fetch is given once."
                 )
-        for tensor, value in flatten_feeds(session.graph, feed_dict).items():
-            if tensor not in self._feedable:
-                raise InvalidArgumentError(
-                    None, None, f"{tensor.name!r} was not given to partial_run_setup as a feed."
-                )
-            if tensor in self._known:
-                raise InvalidArgumentError(
-                    None, None, f"{tensor.name!r} was fed already in this partial run."
-                )
-            self._known[tensor] = value
-        # All intermediate values are kept, so that no node runs twice.
-        plan = Plan(session, wanted, list(self._known))
-        inner = [
-            t
-            for op in plan.ops
-            for t in op.outputs
-            if t not in self._known and t.dtype.is_numpy_compatible and not t.dtype.is_ref
-        ]
-        full = Plan(session, FetchPlan(session.graph, [fetches, inner]), list(self._known))
-        result, values = full.run(self._known.values())
-        self._known.update(zip(inner, values, strict=True))
-        return result
+
+
+def _refused(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)

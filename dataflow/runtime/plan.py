@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,7 +65,7 @@ class Plan:
     """The compiled form of ``run(fetches, feeds)`` in one session.
 
     ``ops`` the needed nodes in order; ``source`` the generated code; call `run` with the fed
-    values in the order of ``feeds``.
+    values in the order of ``feeds``. Nodes in ``done`` are not waited for (`needed_operations`).
     """
 
     def __init__(
@@ -74,17 +74,18 @@ class Plan:
         fetches: FetchPlan,
         feeds: list[Tensor],
         kept_by_function: dict[str, dict[str, Any]] | None = None,
+        done: Container[Operation] = (),
     ) -> None:
         self.session = session
         self._kept_by_function = kept_by_function
         self.fetches = fetches
         self.feeds = feeds
         with without_collecting():
-            self._make(fetches, feeds)
+            self._make(fetches, feeds, done)
 
-    def _make(self, fetches: FetchPlan, feeds: list[Tensor]) -> None:
+    def _make(self, fetches: FetchPlan, feeds: list[Tensor], done: Container[Operation]) -> None:
         session = self.session
-        self.ops = needed_operations(fetches.tensors, fetches.operations, feeds)
+        self.ops = needed_operations(fetches.tensors, fetches.operations, feeds, done)
         self.needed = frozenset(op.name for op in self.ops)
         self.journal: list[Any] = []
         #: The nodes that `generated` computes: ``ops`` until the plan is rewritten.

@@ -349,22 +349,31 @@ class BaseSession:
         return nan_origin.find(plan, plan.convert_feeds(values))
 
     def partial_run_setup(self, fetches: Any, feeds: Iterable[Any] | None = None) -> Any:
-        """Prepares `partial_run`: one computation whose fetches and feeds are given step by step."""
+        """Prepares `partial_run`: one computation whose fetches and feeds are given step by step.
+
+        Each node runs once, each fetch is given once. Raises `RuntimeError` for a closed session.
+        """
+        self.check_open()
         from dataflow.runtime.partial_run import PartialRun
 
-        return PartialRun(self, fetches, feeds or [])
+        return PartialRun(self, fetches, [] if feeds is None else feeds)
 
     def partial_run(
         self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
     ) -> Any:
-        """Continues a computation prepared by `partial_run_setup`."""
+        """Continues a computation prepared by `partial_run_setup`.
+
+        Raises `InvalidArgumentError` for what was not given to the setup or came already, and after a
+        step that failed; else what `run` raises.
+        """
+        self.check_open()
         if not hasattr(handle, "run"):
             raise InvalidArgumentError(
                 None,
                 None,
                 f"{handle!r} is no handle of a partial run: give what partial_run_setup returned.",
             )
-        return handle.run(fetches, feed_dict or {})
+        return handle.run(self, fetches, feed_dict or {})
 
     def list_devices(self) -> Any:
         """The devices that this session can use."""

@@ -118,6 +118,74 @@ def test_pruned_nodes_do_not_run() -> None:
         assert calls == [1]
 
 
+def test_a_partial_run_changes_a_variable_once() -> None:
+    a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    v = tf.Variable(1.0)
+    changed = tf.assign_add(v, a)
+    twice = changed * 2.0
+    with tf.control_dependencies([changed.op]):
+        behind = a * b
+    with tf.Session() as s:
+        s.run(v.initializer)
+        handle = s.partial_run_setup([changed, twice, behind], [a, b])
+        assert s.partial_run(handle, changed, {a: 1.0}) == 2.0
+        assert s.partial_run(handle, twice) == 4.0
+        assert s.partial_run(handle, behind, {b: 3.0}) == 3.0
+        assert s.run(v) == 2.0
+
+
+def test_partial_runs_of_loops_and_branches() -> None:
+    a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    looped = tf.while_loop(lambda i: i < 10.0, lambda i: i + 2.0, [a])
+    taken = tf.cond(looped > 0.0, lambda: looped + 1.0, lambda: looped - 1.0)
+    with tf.Session() as s:
+        handle = s.partial_run_setup([looped, taken, taken * b], [a, b])
+        assert s.partial_run(handle, looped, {a: 1.0}) == 11.0
+        assert s.partial_run(handle, taken) == 12.0
+        assert s.partial_run(handle, "mul:0", {b: 2.0}) == 24.0
+
+
+def test_a_partial_run_is_set_up_with_any_nesting() -> None:
+    sparse, one = tf.sparse_placeholder(tf.float32), tf.placeholder(tf.float32, [], name="one")
+    total = tf.sparse_reduce_sum(sparse)
+    with tf.Session() as s:
+        handle = s.partial_run_setup({"total": total, "more": (total + one,)}, {sparse, one})
+        value = tf.SparseTensorValue([[0, 1]], [3.0], [2, 2])
+        assert s.partial_run(handle, {"t": total}, {sparse: value}) == {"t": 3.0}
+        assert s.partial_run(handle, "add:0", {one: 2.0}) == 5.0
+        assert s.partial_run(s.partial_run_setup("add:0", "one:0"), [], {"one:0": 1.0}) == []
+        with pytest.raises(TypeError, match="Operation"):
+            s.partial_run_setup(total, one.op)
+
+
+def test_a_step_that_fails_ends_a_partial_run() -> None:
+    a, b = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+    with tf.Session() as s:
+        handle = s.partial_run_setup(a + b, [a, b])
+        with pytest.raises(ValueError, match="Cannot feed"):  # before it begins
+            s.partial_run(handle, "add:0", {a: 1.0, b: [1.0]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="broadcast"):
+            s.partial_run(handle, "add:0", {a: [1.0, 2.0], b: [1.0, 2.0, 3.0]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="has failed"):
+            s.partial_run(handle, "add:0")
+
+
+def test_a_partial_run_belongs_to_its_session_while_that_is_open() -> None:
+    a = tf.placeholder(tf.float32, [])
+    b = a + 1.0
+    with tf.Session() as s, tf.Session() as other:
+        handle = s.partial_run_setup([b], [a])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="another session"):
+            other.partial_run(handle, b, {a: 1.0})
+        assert s.partial_run(handle, b, {a: 1.0}) == 2.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="'add:0' was fetched already"):
+            s.partial_run(handle, b)
+    with pytest.raises(RuntimeError, match="closed Session"):
+        s.partial_run(handle, b)
+    with pytest.raises(RuntimeError, match="closed Session"):
+        s.partial_run_setup([b], [a])
+
+
 def test_an_unfed_placeholder() -> None:
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     y = x * 2.0
