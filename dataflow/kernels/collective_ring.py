@@ -24,13 +24,16 @@ class Link(Protocol):
     size: int
 
     def send(self, array: np.ndarray) -> None:
-        """Send to the next member; the array is not changed afterwards."""
+        """Send to the next member; the array may be changed when this returns, a part of a `vector` when
+        something that was computed from it has come back around the ring."""
 
     def receive(self) -> np.ndarray:
         """The next array of the member before."""
 
-    def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
-        """An array that can be sent without a copy, or ``None``."""
+    def vector(self, dtype: np.dtype, length: int) -> np.ndarray:
+        """A vector whose content is undefined, and whose parts are sent without a copy where that is possible.
+
+        It has a ``base`` where the next member reads its memory."""
 
 
 def finish(array: np.ndarray, final: str, size: int) -> np.ndarray:
@@ -48,52 +51,59 @@ def _bounds(length: int, size: int) -> list[int]:
     return [length * i // size for i in range(size + 1)]
 
 
-def reduce_scatter(link: Link, flat: np.ndarray, merge: str, final: str) -> np.ndarray:
-    """The part of the reduced vector that belongs to this rank, in a new array."""
+def reduce_scatter(
+    link: Link, flat: np.ndarray, result: np.ndarray, merge: str, final: str
+) -> np.ndarray:
+    """Reduce into ``result``, a `Link.vector`; returns the part of it that belongs to this rank.
+
+    The other parts hold what has been sent.
+    """
     rank, size = link.rank, link.size
     bounds, combine = _bounds(len(flat), size), MERGES[merge]
-    first = (rank - 1) % size
-    link.send(flat[bounds[first] : bounds[first + 1]])
-    for step in range(2, size + 1):
+    for step in range(1, size + 1):
         chunk = (rank - step) % size
         own = flat[bounds[chunk] : bounds[chunk + 1]]
-        got = link.receive()
-        out = link.allocate(own.dtype, own.shape)
-        merged = combine(got, own, out=np.empty_like(own) if out is None else out)
-        del got  # its memory is the sender's, who waits for it
+        merged = result[bounds[chunk] : bounds[chunk + 1]]
+        if step == 1:
+            merged[...] = own
+        else:
+            got = link.receive()
+            combine(got, own, out=merged)
+            del got  # its memory is the sender's, who waits for it
         if step < size:
             link.send(merged)
     return finish(merged, final, size)
 
 
-def gather_chunks(link: Link, own: np.ndarray, result: np.ndarray) -> None:
-    """Fill the vector ``result`` with all ranks' parts; ``own`` is this rank's."""
+def gather_chunks(link: Link, result: np.ndarray) -> None:
+    """Fill the vector ``result`` with all ranks' parts; this rank's is there."""
     rank, size = link.rank, link.size
     bounds = _bounds(len(result), size)
-    link.send(own)
-    result[bounds[rank] : bounds[rank + 1]] = own
-    del own
+    link.send(result[bounds[rank] : bounds[rank + 1]])
     for step in range(1, size):
         chunk = (rank - step) % size
-        got = link.receive()
+        part = result[bounds[chunk] : bounds[chunk + 1]]
+        part[...] = link.receive()
         if step < size - 1:
-            link.send(got)
-        result[bounds[chunk] : bounds[chunk + 1]] = got
-        del got
+            link.send(part)
+    if result.base is not None:  # the next member reads it yet
+        result.flags.writeable = False
 
 
 def all_reduce(link: Link, value: np.ndarray, merge: str, final: str) -> np.ndarray:
-    """The reduced array, the same bits on every rank."""
+    """The reduced array, the same bits on every rank; it may be read-only."""
     flat = value.reshape(-1)
-    result = np.empty_like(flat)
-    gather_chunks(link, reduce_scatter(link, flat, merge, final), result)
+    result = link.vector(flat.dtype, len(flat))
+    reduce_scatter(link, flat, result, merge, final)
+    gather_chunks(link, result)
     return result.reshape(value.shape)
 
 
 def all_gather(link: Link, value: np.ndarray) -> np.ndarray:
-    """All ranks' arrays of one shape, behind each other."""
-    result = np.empty(link.size * value.size, value.dtype)
-    gather_chunks(link, value.reshape(-1), result)
+    """All ranks' arrays of one shape, behind each other; it may be read-only."""
+    result = link.vector(value.dtype, link.size * value.size)
+    result[link.rank * value.size : (link.rank + 1) * value.size] = value.reshape(-1)
+    gather_chunks(link, result)
     return result.reshape(link.size * value.shape[0], *value.shape[1:])
 
 

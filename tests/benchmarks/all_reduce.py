@@ -1,7 +1,8 @@
 """Averaging gradients among workers: the ring, the synchronous parameter server, and PyTorch's gloo.
 
 Each runs in processes of its own on loopback (``all_reduce_task.py``). They take turns; for each the
-median of the seconds of a step is printed, and its ratio to the ring's. Run it by ``python -m tests.benchmarks.all_reduce``.
+median of the seconds of a step is printed, and of the processor time of all its processes together, with their
+ratios to the ring's. Run it by ``python -m tests.benchmarks.all_reduce``.
 
 Usage: ``python -m tests.benchmarks.all_reduce [--workers 4] [--megabytes 4] [--rounds 5] [--steps 20]``.
 PyTorch's Python comes from ``DATAFLOW_TORCH_PYTHON``; without it gloo is left out.
@@ -61,10 +62,19 @@ class Group:
                     raise RuntimeError(f"a task of {program} did not start")
         self.workers = self.processes[:num_workers]
 
-    def seconds(self, steps: int) -> float:
-        """The seconds of one step of the slowest worker."""
+    def processor_seconds(self) -> float:
+        """The processor time that the threads of all processes have taken so far."""
+        nanoseconds = 0
+        for process in self.processes:
+            for found in pathlib.Path(f"/proc/{process.pid}/task").glob("*/schedstat"):
+                nanoseconds += int(found.read_text().split()[0])
+        return nanoseconds / 1e9
+
+    def seconds(self, steps: int) -> tuple[float, float]:
+        """The seconds of one step of the slowest worker, and the processor time of all processes."""
         for process in self.processes:  # those of the other ways stand still meanwhile
             process.send_signal(signal.SIGCONT)
+        before = self.processor_seconds()
         for worker in self.workers:
             assert worker.stdin is not None
             worker.stdin.write(f"{steps}\n")
@@ -72,7 +82,7 @@ class Group:
         found = max(float(w.stdout.readline()) for w in self.workers if w.stdout) / steps
         for process in self.processes:
             process.send_signal(signal.SIGSTOP)
-        return found
+        return found, (self.processor_seconds() - before) / steps
 
     def stop(self) -> None:
         """End the processes."""
@@ -98,19 +108,25 @@ def main() -> None:
     try:
         for name, python in programs.items():
             groups.append(Group(name, python, arguments.workers, size))
-            groups[-1].seconds(arguments.steps)  # warm
-        times: dict[str, list[float]] = {name: [] for name in programs}
+            groups[-1].seconds(2 * arguments.steps)  # warm
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
         for _ in range(arguments.rounds):
             for group in groups:
                 times[group.program].append(group.seconds(arguments.steps))
     finally:
         for group in groups:
             group.stop()
-    ring = statistics.median(times["ring"])
+    medians = {
+        name: [statistics.median(column) for column in zip(*found, strict=True)]
+        for name, found in times.items()
+    }
+    wall, busy = medians["ring"]
     print(f"{arguments.megabytes:g} MB, {arguments.workers} workers, a step:")
-    for name, found in times.items():
-        median = statistics.median(found)
-        print(f"  {name:18} {1e3 * median:8.2f} ms   {median / ring:5.2f} x the ring's")
+    for name, (seconds, processor) in medians.items():
+        print(
+            f"  {name:18} {1e3 * seconds:8.2f} ms {seconds / wall:5.2f} x the ring's;  "
+            f"{1e3 * processor:8.2f} ms of processors {processor / busy:5.2f} x"
+        )
     if "gloo" not in times:
         print("  gloo is left out: DATAFLOW_TORCH_PYTHON names no Python with PyTorch")
 

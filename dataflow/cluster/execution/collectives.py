@@ -415,8 +415,10 @@ def _exchange(link: TaskLink, request: Request, value: np.ndarray, source: int) 
     if request.kind == "gather":
         return ring.all_gather(link, value)
     if request.kind == "reduce_scatter":
-        own = ring.reduce_scatter(link, value.reshape(-1), request.merge, request.final)
-        # The link's memory goes back to it; and the bounds of equal parts are whole rows.
+        flat = value.reshape(-1)
+        whole = link.vector(flat.dtype, len(flat))
+        own = ring.reduce_scatter(link, flat, whole, request.merge, request.final)
+        # The vector's memory goes back to the link; and the bounds of equal parts are whole rows.
         return np.array(own).reshape(request.shape[0] // link.size, *request.shape[1:])
     return ring.broadcast(link, value, source, request.dtype, request.shape)
 

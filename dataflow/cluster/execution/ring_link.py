@@ -20,6 +20,8 @@ from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.traffic import Traffic
 from dataflow.cluster.transport.connection import Connection, TooLong
 from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
+from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
+from dataflow.cluster.transport.shm_vector import MOST_PARTS, vector_of
 from dataflow.errors import DeadlineExceededError, OpError, UnavailableError
 from dataflow.kernels.collective_groups import Request
 from dataflow.runtime.stepper import Hop
@@ -132,9 +134,17 @@ class TaskLink:
             self._connection = owner.connect(self._right)
         mailbox.open()
 
-    def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
-        """Memory that the next member can read, where there is such."""
-        return None if self._connection is None else self._connection.allocate(dtype, shape)
+    def vector(self, dtype: np.dtype, length: int) -> np.ndarray:
+        """A vector in memory that the next member can read, where there is such and it gains something."""
+        found = None
+        if (
+            self._connection is not None
+            and length * dtype.itemsize >= self.size * SHARE_FROM_BYTES
+            and 2 * self.size <= MOST_PARTS
+            and dtype.kind in "iufc"
+        ):
+            found = self._connection.allocate_vector(dtype, length)
+        return np.empty(length, dtype) if found is None else found
 
     def send(self, array: np.ndarray) -> None:
         """Send to the next member."""
@@ -151,7 +161,10 @@ class TaskLink:
         if self.tracer is not None:
             ends = self._owner.task, self._right, self._name(count)
             self.tracer.hops.append(Hop(id, count, *ends, array.nbytes, time.time(), True))
-        self._connection.send(Kind.COLLECTIVE, tag, id, (array,))
+        if vector_of(array) is None:
+            self._connection.send(Kind.COLLECTIVE, tag, id, (array,))
+        else:
+            self._connection.send_part(Kind.COLLECTIVE, tag, id, array)
 
     def _name(self, count: int) -> str:
         """What the array is that this member sends as its number ``count``."""

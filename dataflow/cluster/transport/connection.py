@@ -47,6 +47,7 @@ from dataflow.cluster.transport.messages import (
 )
 from dataflow.cluster.transport.shm_receive import IncomingSegments
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES, OutgoingSegments, Place
+from dataflow.cluster.transport.shm_vector import vector_of
 from dataflow.errors import DeadlineExceededError, OpError, ResourceExhaustedError, UnavailableError
 
 log = logging.getLogger("dataflow.cluster")
@@ -198,41 +199,66 @@ class Connection:
                 size, largest, shared = form.size, form.largest, form.shared_bytes
             else:
                 buffers, size, largest, shared = self._encode(kind, tag, id, tensors, head, flags)
-            if largest != self.largest_sent:
-                self._note_sent(largest)
-            try:
-                if self.line is not None and self._hold_back(buffers, size, shared):
-                    return
-                if self._outgoing.has_news:
-                    for announcement in self._outgoing.announcements():
-                        news = messages.encode(Kind.SEGMENT, head=announcement)
-                        self._send_buffers(news, _size_of(news), while_full)
-                # The usual frame is small and goes in one call, without waiting for room.
-                self.bytes_sent += size
-                self.shared_bytes_sent += shared
-                if hold and size <= _JOIN_BYTES:
-                    self._held += b"".join(buffers)
-                    return
-                if self._held:
-                    buffers = [self._held, *buffers]
-                    size += len(self._held)
-                    self._held = b""
-                if size <= _JOIN_BYTES:
-                    data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
-                    try:
-                        sent = self.sock.send(data, socket.MSG_DONTWAIT)
-                        if sent == size:
-                            return
-                    except BlockingIOError:
-                        sent = 0
-                    buffers, size = [data[sent:]], size - sent
-                self._send_buffers(buffers, size, while_full)
-            except OSError as error:
-                self.close()
-                raise self._lost(error) from None
-            except BaseException:
-                self.close()  # interrupted inside a frame: the rest of it will never be sent
-                raise
+            self._transmit(buffers, size, largest, shared, while_full, hold)
+
+    def send_part(self, kind: int, tag: int, id: int, part: np.ndarray) -> None:
+        """Send a contiguous part of a vector of `allocate_vector`, without a copy; raises as `send`.
+
+        Each part has to stay as it is until its receiver has read it. Beyond `shm_vector.MOST_PARTS` of
+        a vector parts are copied.
+        """
+        with self.send_lock:
+            frame = vector_of(part).frame(kind, tag, id, part)
+            if frame is not None:
+                self._transmit([frame], len(frame), part.nbytes, part.nbytes, None, False)
+                return
+        self.send(kind, tag, id, (part.copy(),))
+
+    def _transmit(
+        self,
+        buffers: list[Any],
+        size: int,
+        largest: int,
+        shared: int,
+        while_full: Callable[[], None] | None,
+        hold: bool,
+    ) -> None:
+        """Send an encoded frame; called with the lock held."""
+        if largest != self.largest_sent:
+            self._note_sent(largest)
+        try:
+            if self.line is not None and self._hold_back(buffers, size, shared):
+                return
+            if self._outgoing.has_news:
+                for announcement in self._outgoing.announcements():
+                    news = messages.encode(Kind.SEGMENT, head=announcement)
+                    self._send_buffers(news, _size_of(news), while_full)
+            # The usual frame is small and goes in one call, without waiting for room.
+            self.bytes_sent += size
+            self.shared_bytes_sent += shared
+            if hold and size <= _JOIN_BYTES:
+                self._held += b"".join(buffers)
+                return
+            if self._held:
+                buffers = [self._held, *buffers]
+                size += len(self._held)
+                self._held = b""
+            if size <= _JOIN_BYTES:
+                data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
+                try:
+                    sent = self.sock.send(data, socket.MSG_DONTWAIT)
+                    if sent == size:
+                        return
+                except BlockingIOError:
+                    sent = 0
+                buffers, size = [data[sent:]], size - sent
+            self._send_buffers(buffers, size, while_full)
+        except OSError as error:
+            self.close()
+            raise self._lost(error) from None
+        except BaseException:
+            self.close()  # interrupted inside a frame: the rest of it will never be sent
+            raise
 
     def _encode(
         self,
@@ -311,6 +337,13 @@ class Connection:
             return None
         with self.send_lock:
             return self._outgoing.allocate(dtype, shape)
+
+    def allocate_vector(self, dtype: np.dtype, length: int) -> np.ndarray | None:
+        """A vector to be written and sent in parts by `send_part`; ``None`` as in `allocate`."""
+        if not self.may_share:
+            return None
+        with self.send_lock:
+            return self._outgoing.allocate_vector(dtype, length)
 
     def _send_buffers(
         self, buffers: list[Any], size: int, while_full: Callable[[], None] | None
@@ -533,7 +566,7 @@ class Connection:
     def _small_tensors(self, descriptors: list[messages.Descriptor], at: int) -> list[np.ndarray]:
         tensors = []
         for descriptor in descriptors:
-            dtype, shape, place, _, num_bytes = descriptor
+            dtype, shape, place, _, num_bytes, *_ = descriptor
             if place == SHARED:
                 tensors.append(self._incoming.view(descriptor))
                 self.shared_bytes_received += num_bytes
@@ -551,7 +584,7 @@ class Connection:
     def _large_tensors(self, descriptors: list[messages.Descriptor]) -> list[np.ndarray]:
         tensors = []
         for descriptor in descriptors:
-            dtype, shape, place, _, num_bytes = descriptor
+            dtype, shape, place, _, num_bytes, *_ = descriptor
             if place == SHARED:
                 tensors.append(self._incoming.view(descriptor))
                 self.shared_bytes_received += num_bytes

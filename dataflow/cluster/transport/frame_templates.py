@@ -142,11 +142,11 @@ class ReceivedTemplate:
         self.rest = begins[16:]
         self.size = size
         self.shared_bytes = sum(d.num_bytes for d in descriptors if d.place == SHARED)
-        #: Shape, dtype and offset of the bytes; or nothing, and what a `Lease` is made of.
+        #: Shape, dtype and where the bytes are; or nothing, and what a `Lease` is made of.
         self.tensors: list[tuple[Any, Any, Any, Any]] = []
         at = len(begins)
         for descriptor in descriptors:
-            dtype, shape, place, _, num_bytes = descriptor
+            dtype, shape, place, _, num_bytes, *_ = descriptor
             if place == SHARED:
                 self.tensors.append((None, None, *incoming.find(descriptor)))
                 continue

@@ -24,7 +24,7 @@ from dataflow.dtypes import bfloat16
 
 MAGIC = b"DF"
 #: Grows with each change of what goes over the wire.
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 
 #: magic, kind, flags, tag, id, number of tensors, meta bytes, payload bytes
 HEADER = struct.Struct("<2sBBIQIIQ")
@@ -33,6 +33,8 @@ LENGTHS = struct.Struct("<IQ")
 LENGTHS_AT = HEADER.size - LENGTHS.size
 #: dtype code, rank, place, padding, segment number, payload bytes (or the segment's)
 DESCRIPTOR = struct.Struct("<BBBxIQ")
+#: After the shape of a part of a segment: its first byte, and which byte of the segment's head it has.
+_PART = struct.Struct("<QI")
 
 DEFAULT_MAX_MESSAGE_BYTES = 4 << 30
 MAX_RANK = 32
@@ -41,7 +43,7 @@ _MOST_ELEMENTS = sys.maxsize // 16
 #: `socket.sendmsg` takes at most IOV_MAX (1024 on Linux) buffers.
 MAX_BUFFERS = 512
 
-INLINE, SHARED, STRINGS = 0, 1, 2
+INLINE, SHARED, STRINGS, PART = 0, 1, 2, 3
 
 
 class Kind(enum.IntEnum):
@@ -146,6 +148,19 @@ def describe_shared(array: np.ndarray, segment: int) -> bytes:
     return found
 
 
+def encode_part(
+    kind: int, tag: int, id: int, array: np.ndarray, segment: int, offset: int, flag: int
+) -> bytes:
+    """Return the frame of one array that lies in a segment ``offset`` bytes from its data's beginning.
+
+    ``flag`` is the byte of the segment's head that the receiver clears.
+    """
+    code, rank, _, _, nbytes = DESCRIPTOR.unpack_from(describe(array))
+    meta = DESCRIPTOR.pack(code, rank, PART, segment, nbytes)
+    meta += struct.pack(f"<{rank}q", *array.shape) + _PART.pack(offset, flag)
+    return HEADER.pack(MAGIC, kind, 0, tag, id, 1, len(meta), 0) + meta
+
+
 def pack_strings(array: np.ndarray) -> tuple[bytes, bytes]:
     """Return the descriptor and the bytes of an array of strings.
 
@@ -236,6 +251,9 @@ class Descriptor(NamedTuple):
     place: int
     segment: int
     num_bytes: int
+    #: Of an array in a segment: where it begins there, and the byte of the segment's head that it has.
+    offset: int = 0
+    flag: int = 0
 
 
 def check_header(
@@ -296,12 +314,18 @@ def parse_meta(
         except struct.error as error:
             raise ProtocolError(f"a cut-off tensor descriptor ({error})") from None
         at += 8 * rank
+        offset = flag = 0
+        if place == PART:
+            if len(meta) < at + _PART.size:
+                raise ProtocolError("a cut-off descriptor of a part of a segment")
+            offset, flag = _PART.unpack_from(meta, at)
+            at += _PART.size
         # Without its zeros too, as NumPy has no empty array of more than that.
         if rank and (min(shape) < 0 or math.prod(n or 1 for n in shape) > _MOST_ELEMENTS):
             raise ProtocolError(f"a tensor of shape {shape}")
         if code == STRING_CODE and place == STRINGS:
             dtype = None
-        elif (code < len(_DTYPE_OF_CODE) and place in (INLINE, SHARED)) or (
+        elif (code < len(_DTYPE_OF_CODE) and place in (INLINE, SHARED, PART)) or (
             code == _BFLOAT16_CODE and place == INLINE
         ):
             dtype = bfloat16.numpy if code == _BFLOAT16_CODE else _DTYPE_OF_CODE[code]
@@ -309,9 +333,11 @@ def parse_meta(
                 raise ProtocolError(f"{dtype} of shape {shape} in {num_bytes} bytes")
         else:
             raise ProtocolError(f"a tensor of dtype code {code} in place {place}")
+        if place == PART:
+            place = SHARED
         if place != SHARED:
             inline_bytes += num_bytes
-        descriptors.append(Descriptor(dtype, shape, place, segment, num_bytes))
+        descriptors.append(Descriptor(dtype, shape, place, segment, num_bytes, offset, flag))
     if inline_bytes != payload_bytes:
         raise ProtocolError(
             f"the tensors take {inline_bytes} bytes, the payload has {payload_bytes}"

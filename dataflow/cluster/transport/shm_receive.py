@@ -4,7 +4,8 @@ The sender owns the segments: anonymous files (`os.memfd_create`) that the recei
 ``/proc/<pid>/fd/<fd>``. They have no name in any directory, so nothing is left behind however either
 side dies. The first byte of a segment says whether a tensor lies in it: the sender sets it,
 the receiver clears it when the last view of the array is gone, and only then is the segment used
-again. The sender's side is in `shm_send`.
+again. Where a vector is sent in parts, each part has one of the bytes after the first. The sender's side
+is in `shm_send` and `shm_vector`.
 
 Memory is shared over local sockets only, where the system says which process is at the other end: a
 peer names a descriptor of its own and no process, and what is opened must be memory of this kind
@@ -19,7 +20,7 @@ import secrets
 import socket
 import stat
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,7 @@ except ImportError:  # WebAssembly, where no message comes; `ClusterSpec` and it
 
 from dataflow.cluster.transport.messages import Descriptor, ProtocolError
 
-#: Data starts here, so that it is aligned for vector instructions.
+#: Data starts here, so that it is aligned for vector instructions; the bytes before it are flags.
 DATA_OFFSET = 64
 FREE, BUSY = 0, 1
 
@@ -137,27 +138,36 @@ def address_of(mapping: mmap.mmap) -> int:
     return int(np.frombuffer(mapping, dtype=np.uint8).__array_interface__["data"][0])
 
 
-def interface(address: int, dtype: np.dtype, shape: tuple[int, ...], reads: bool) -> dict[str, Any]:
+def interface(
+    address: int, dtype: np.dtype, shape: tuple[int, ...], reads: bool, offset: int = 0
+) -> dict[str, Any]:
     """The array interface (NumPy) of an array in the segment at an address; ``reads``: it is read-only."""
     return {
         "version": 3,
         "shape": shape,
         "typestr": dtype.str,
-        "data": (address + DATA_OFFSET, reads),
+        "data": (address + DATA_OFFSET + offset, reads),
     }
 
 
+class Seat(NamedTuple):
+    """Where an array lies in a segment: its array interface, and the segment's byte that it has."""
+
+    interface: dict[str, Any]
+    flag: int
+
+
 class Lease:
-    """Keeps a segment of the peer's busy until the last array over it is gone."""
+    """Keeps a segment of the peer's, or a part of it, busy until the last array over it is gone."""
 
-    __slots__ = ("__array_interface__", "_mapping")
+    __slots__ = ("__array_interface__", "_flag", "_mapping")
 
-    def __init__(self, mapping: mmap.mmap, interface: dict[str, Any]) -> None:
+    def __init__(self, mapping: mmap.mmap, seat: Seat) -> None:
         self._mapping = mapping
-        self.__array_interface__ = interface
+        self.__array_interface__, self._flag = seat
 
     def __del__(self) -> None:
-        self._mapping[0] = FREE
+        self._mapping[self._flag] = FREE
 
 
 class IncomingSegments:
@@ -184,15 +194,16 @@ class IncomingSegments:
             raise ProtocolError(f"segment {number} cannot be mapped: {error}") from None
         self._segments[number] = (mapping, address_of(mapping), size)
 
-    def find(self, descriptor: Descriptor) -> tuple[mmap.mmap, dict[str, Any]]:
-        """What a `Lease` of the array needs: its memory and its array interface."""
-        found = self._segments.get(descriptor.segment)
-        if found is None or descriptor.num_bytes > found[2]:
-            raise ProtocolError(
-                f"a tensor in segment {descriptor.segment}, which was not announced"
-            )
-        assert descriptor.dtype is not None
-        return found[0], interface(found[1], descriptor.dtype, descriptor.shape, True)
+    def find(self, descriptor: Descriptor) -> tuple[mmap.mmap, Seat]:
+        """What a `Lease` of the array needs."""
+        dtype, shape, _, number, num_bytes, offset, flag = descriptor
+        found = self._segments.get(number)
+        if found is None or offset + num_bytes > found[2]:
+            raise ProtocolError(f"a tensor in segment {number}, which was not announced")
+        if flag >= DATA_OFFSET:
+            raise ProtocolError(f"a part of segment {number} with the flag {flag}")
+        assert dtype is not None
+        return found[0], Seat(interface(found[1], dtype, shape, True, offset), flag)
 
     def view(self, descriptor: Descriptor) -> np.ndarray:
         """Return the array that lies in a segment; read-only, without a copy."""

@@ -9,21 +9,14 @@ last array over the allocation is gone here.
 from __future__ import annotations
 
 import math
-import mmap
 import os
 from typing import Any
 
 import numpy as np
 
 from dataflow.cluster.transport.messages import describe_shared
-from dataflow.cluster.transport.shm_receive import (
-    BUSY,
-    DATA_OFFSET,
-    FREE,
-    address_of,
-    interface,
-    make_memory,
-)
+from dataflow.cluster.transport.shm_receive import BUSY, DATA_OFFSET, FREE, interface
+from dataflow.cluster.transport.shm_vector import Segment, is_unread, vector_in
 
 #: From this size a tensor goes through shared memory; measured: at 128 KB a step (pull and push)
 #: took 103 us of processor time shared and 128 through the socket, at 256 KB a round trip
@@ -35,34 +28,12 @@ _MAX_SEGMENTS = 48
 _MOST_KINDS = 256
 
 
-class _Segment:
-    """One block of memory; ``allocated`` while an array of this process lies in it."""
-
-    __slots__ = ("address", "allocated", "capacity", "fd", "mapping", "number")
-
-    def __init__(self, number: int, capacity: int) -> None:
-        self.number = number
-        self.capacity = capacity
-        self.fd = make_memory(DATA_OFFSET + capacity)
-        try:
-            self.mapping = mmap.mmap(self.fd, DATA_OFFSET + capacity)
-        except OSError:
-            os.close(self.fd)
-            raise
-        self.address = address_of(self.mapping)
-        self.allocated = False
-
-    def fits(self, size: int) -> bool:
-        """Whether an array of so many bytes may lie in it without much waste."""
-        return size <= self.capacity <= 4 * size
-
-
 class Place:
     """Where an array of one dtype and shape lies in a segment, and its descriptor in frames."""
 
     __slots__ = ("array", "descriptor", "interface", "mapping", "segment")
 
-    def __init__(self, segment: _Segment, dtype: np.dtype, shape: tuple[int, ...]) -> None:
+    def __init__(self, segment: Segment, dtype: np.dtype, shape: tuple[int, ...]) -> None:
         self.segment = segment
         self.mapping = segment.mapping
         self.interface = interface(segment.address, dtype, shape, False)
@@ -120,7 +91,9 @@ class OutgoingSegments:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.total_bytes = 0
-        self._segments: list[_Segment] = []
+        self._segments: list[Segment] = []
+        #: Segments of vectors that are gone here, whose parts the peer may still read.
+        self._lingering: list[Segment] = []
         self._places: dict[tuple[np.dtype, tuple[int, ...]], list[Place]] = {}
         self._announced = 0
         #: Whether there are segments that the peer has not been told about.
@@ -162,22 +135,43 @@ class OutgoingSegments:
             return None
         return np.asarray(Allocation(places[-1]))
 
-    def _make(self, size: int) -> bool:
-        """Make a segment for arrays of so many bytes; its places come last."""
+    def allocate_vector(self, dtype: np.dtype, length: int) -> np.ndarray | None:
+        """A vector whose content is undefined, to be written and sent in parts (`shm_vector`).
+
+        ``None`` if there is no room.
+        """
+        size = length * dtype.itemsize
+        for segment in self._lingering.copy():
+            if is_unread(segment):
+                self._lingering.remove(segment)
+                segment.allocated = False
+        for segment in self._segments:
+            if segment.fits(size) and segment.mapping[0] == FREE and not segment.allocated:
+                return vector_in(segment, dtype, length, self._lingering)
+        fresh = self._new_segment(size)
+        if fresh is None:
+            return None
+        return vector_in(fresh, dtype, length, self._lingering)
+
+    def _new_segment(self, size: int) -> Segment | None:
         capacity = size + size // 8
         if self.total_bytes + capacity > self.limit_bytes or len(self._segments) >= _MAX_SEGMENTS:
-            return False
+            return None
         try:
-            segment = _Segment(len(self._segments), capacity)
+            segment = Segment(len(self._segments), capacity)
         except OSError:
-            return False
+            return None
         self.total_bytes += capacity
         self._segments.append(segment)
         self.has_news = True
         for (dtype, shape), places in self._places.items():
             if segment.fits(math.prod(shape) * dtype.itemsize):
                 places.append(Place(segment, dtype, shape))
-        return True
+        return segment
+
+    def _make(self, size: int) -> bool:
+        """Make a segment for arrays of so many bytes; its places come last."""
+        return self._new_segment(size) is not None
 
     def announcements(self) -> list[dict[str, Any]]:
         """Return where to map the segments that the peer has not been told about."""
@@ -191,6 +185,7 @@ class OutgoingSegments:
         for segment in self._segments:
             os.close(segment.fd)
         self._segments.clear()
+        self._lingering.clear()
         for places in self._places.values():
             places.clear()  # a caller that still has the list finds no place
         self._places.clear()

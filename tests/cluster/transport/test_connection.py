@@ -308,15 +308,15 @@ def test_another_protocol_version_is_refused_with_both_numbers(echo, monkeypatch
         )
         raw.sendall(frame)
         eventually(lambda: echo.refusals.last)
-    assert "old speaks protocol 0, this task speaks 3" in echo.refusals.last[-1][1]
-    monkeypatch.setattr(messages, "PROTOCOL_VERSION", 4)
+    assert "old speaks protocol 0, this task speaks 4" in echo.refusals.last[-1][1]
+    monkeypatch.setattr(messages, "PROTOCOL_VERSION", 5)
 
     def greet_as_version_1(connection, key, greeting):
         connection.send(Kind.HELLO, head={"protocol": 1, "nonce": "n", **greeting})
         connection.receive()
 
     monkeypatch.setattr(handshake, "greet", greet_as_version_1)
-    with pytest.raises(FailedPreconditionError, match="speaks protocol 1, this process speaks 4"):
+    with pytest.raises(FailedPreconditionError, match="speaks protocol 1, this process speaks 5"):
         connect(echo.address, KEY, "client", timeout_seconds=0.2)
 
 
