@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import select
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -36,6 +38,8 @@ def change_functions(path: Path, original: str, code: str) -> bool:
         return True
     old = compile(original, str(path), "exec", dont_inherit=True)
     new = compile(code, str(path), "exec", dont_inherit=True)
+    if _done_at_import(old) != _done_at_import(new):
+        return False
     changed = {_place(before): after for before, after in _changed_functions(old, new, False)}
     found = [
         function
@@ -47,6 +51,13 @@ def change_functions(path: Path, original: str, code: str) -> bool:
     for function in found:
         function.__code__ = changed[_place(function.__code__)]
     return bool(found) or original == code
+
+
+def _done_at_import(code: CodeType) -> list[Any]:
+    """The code of a module and of its classes, without that of functions."""
+    inner = [c for c in _codes_in(code) if not c.co_flags & 0x2]  # CO_NEWLOCALS
+    values = [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
+    return [code.co_code, code.co_names, values, *map(_done_at_import, inner)]
 
 
 def _place(code: CodeType) -> tuple[str, int]:
@@ -61,7 +72,7 @@ def _changed_functions(
         yield old, new
     pairs = zip(_codes_in(old), _codes_in(new), strict=False)
     for inner_old, inner_new in pairs:
-        is_function = bool(inner_old.co_flags & 0x2)  # CO_NEWLOCALS, which a class's body lacks
+        is_function = bool(inner_old.co_flags & 0x2)  # CO_NEWLOCALS
         yield from _changed_functions(inner_old, inner_new, in_function or is_function)
 
 
@@ -142,12 +153,23 @@ class _Failures:
 def _first_failure(request: dict[str, Any], original: str, items: dict[str, pytest.Item]) -> str:
     if not change_functions(Path(request["path"]), original, request["code"]):
         return NOT_IN_PLACE
-    failures = _Failures()
     chosen = [items[test] for test in request["tests"]]
-    for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+    functions = set(request["more"])
+    others = [
+        item
+        for test, item in items.items()
+        if test.partition("[")[0] in functions and item not in set(chosen)
+    ]
+    until = time.monotonic() + request["limit"] / 2
+    return _run(chosen) or _run(others, until)
+
+
+def _run(chosen: list[pytest.Item], until: float = math.inf) -> str:
+    failures = _Failures()
+    for item, following in zip(chosen, [*chosen[1:], None][: len(chosen)], strict=True):
+        if failures.first or time.monotonic() > until:
+            break
         item.config.pluginmanager.register(failures)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         item.config.pluginmanager.unregister(failures)
-        if failures.first:
-            break
     return failures.first

@@ -126,7 +126,8 @@ def tests_of(mutant: Mutant, covered: dict[str, Any], seconds: float) -> list[st
     candidates: set[str] = set()
     for line in _lines_of_statement(mutant):
         candidates.update(by_line.get(str(line), ()))
-    if not candidates and _at_import(mutant):
+    # A line of a function that ran when the module was imported has no test of its own either.
+    if not candidates and (str(mutant.line) in by_line or _at_import(mutant)):
         candidates.update(test for tests in by_line.values() for test in tests)
     times = covered["seconds"]
     by_function: dict[str, list[str]] = collections.defaultdict(list)
@@ -141,6 +142,13 @@ def tests_of(mutant: Mutant, covered: dict[str, Any], seconds: float) -> list[st
             break
         chosen.append(test)
     return chosen
+
+
+def more_tests_of(mutant: Mutant, tests: Iterable[str]) -> list[str]:
+    """Functions of the file's own test module: of those with many parameters, few were measured."""
+    stem = Path(mutant.path).stem
+    functions = {test.partition("[")[0] for test in tests if "[" in test}
+    return sorted(test for test in functions if f"/test_{stem}" in test.partition("::")[0])
 
 
 def _lines_of_statement(mutant: Mutant) -> range:
@@ -209,7 +217,9 @@ class Forks:
         files = sorted({test.removeprefix(self.mark).partition("::")[0] for test in own})
         self._log = tree / f".forks{int(without_threads)}.log"
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no"]
-        command += ["-p", "tools.mutant_forks", "-p", "no:xdist", f"--timeout={TEST_SECONDS}"]
+        command += ["-p", "tools.mutant_forks", f"--timeout={TEST_SECONDS}"]
+        if without_threads:
+            command += ["-p", "no:xdist"]  # which starts threads
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 [*command, *files],
@@ -222,10 +232,16 @@ class Forks:
         os.close(requests)
         os.close(answers)
 
-    def failure(self, path: str, code: str, tests: list[str], limit: float) -> str:
-        """The test that fails with this code in that file, or "" when all pass."""
-        request = {"path": str(self.tree / path), "code": code, "limit": limit, "tests": tests}
+    def failure(
+        self, path: str, code: str, tests: list[str], limit: float, more: Iterable[str] = ()
+    ) -> str:
+        """The test that fails with this code in that file, or "" when all pass.
+
+        ``more``: functions whose other parameters are tried when all pass, as long as there is time.
+        """
+        request = {"path": str(self.tree / path), "code": code, "limit": limit}
         request["tests"] = [test.removeprefix(self.mark) for test in tests]
+        request["more"] = [test.removeprefix(self.mark) for test in more]
         print(json.dumps(request), file=self._requests, flush=True)
         answer = self._answers.readline()
         if not answer:
@@ -257,26 +273,30 @@ class Tree:
         for without, forks in sorted(self._forks.items()):
             left = [test for test in tests if test.startswith(MARK) == without]
             while left:
-                failure = forks.failure(mutant.path, mutant.code, left, limit)
+                more = more_tests_of(mutant, left)
+                failure = forks.failure(mutant.path, mutant.code, left, limit, more)
                 if failure == NOT_IN_PLACE:
-                    failure = self._anew(mutant, original, set(left), limit)
-                failed = [test for test in left if failure.endswith(" " + test.removeprefix(MARK))]
-                if not (failed and forks.failure(mutant.path, original, failed, limit)):
+                    failure = self._anew(mutant, original, left, more, limit)
+                failed = failure.partition(" ")[2]
+                if "::" not in failed or not forks.failure(mutant.path, original, [failed], limit):
                     break
-                left = left[left.index(failed[0]) + 1 :]
+                names = [test.removeprefix(MARK) for test in left]
+                left = left[names.index(failed) + 1 :] if failed in names else []
             if left and failure:
                 return failure
         return ""
 
-    def _anew(self, mutant: Mutant, original: str, tests: set[str], limit: float) -> str:
+    def _anew(
+        self, mutant: Mutant, original: str, tests: list[str], more: list[str], limit: float
+    ) -> str:
         """Import everything from the changed file, for what is done once when a module is imported."""
         path = self.path / mutant.path
         times = path.stat()
         path.write_text(mutant.code)
         try:
-            forks = Forks(self.path, tests, any(test.startswith(MARK) for test in tests))
+            forks = Forks(self.path, set(tests), any(test.startswith(MARK) for test in tests))
             try:
-                return forks.failure(mutant.path, mutant.code, sorted(tests), limit)
+                return forks.failure(mutant.path, mutant.code, tests, limit, more)
             except ForksEnded:
                 return "the tests cannot be collected"
             finally:

@@ -32,6 +32,10 @@ def wrapped(x):
     return plain(x) - 1
 
 class Thing:
+    @property
+    def size(self):
+        return 3
+
     def method(self, x):
         return x - LIMIT
 """
@@ -69,13 +73,19 @@ def test_functions_of_every_kind_are_changed_where_they_are(module: ModuleType) 
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [("LIMIT = 3", "LIMIT = 4"), ("more=10", "more=11"), ("made(2)", "made(3)")],
+    [
+        ("LIMIT = 3", "LIMIT = 4"),
+        ("more=10", "more=11"),
+        ("made(2)", "made(3)"),
+        ("    @property\n", "\n"),
+    ],
 )
 def test_what_is_done_when_a_module_is_imported_cannot_be_changed(
     module: ModuleType, before: str, after: str
 ) -> None:
     assert not change(module, before, after)
-    assert (module.Thing().method(5), module.plain(1), module.twice(3)) == (2, 11, 7)
+    thing = module.Thing()
+    assert (thing.method(5), thing.size, module.plain(1), module.twice(3)) == (2, 3, 11, 7)
 
 
 def test_the_same_source_and_a_module_that_is_not_imported_need_no_change(
