@@ -110,7 +110,7 @@ def _holders(group: list[Operation]) -> Iterable[Operation]:
 
     They share an array, so they need one memory; and it must be the same in every run.
     """
-    if len(group) == 1:
+    if len(group) == 1 and not group[0].op_def.is_variable:
         return group
     found = dict.fromkeys(op for op in group if op.op_def.stateful or reference_inputs(op))
     waiting = [op for op in found if op.op_def.is_variable]

@@ -11,6 +11,7 @@ import pytest
 import dataflow as tf
 from dataflow.kernels.xp import gpus, num_pretend_gpus, pretend_gpus
 from dataflow.placement.memory import memory_of
+from dataflow.placement.placer import place
 from dataflow.runtime.stepper import record
 
 ON_CPU = tf.ConfigProto(device_count={"GPU": 0})
@@ -164,6 +165,15 @@ def test_a_variable_stays_where_every_op_on_it_can_run() -> None:
         session.run(v.initializer)
         assert devices_of(session, step)["step"] == "CPU:0"
         assert session.run(counted) == 4
+
+
+def test_a_variable_alone_is_where_it_is_with_every_op_on_it() -> None:
+    v = tf.Variable(np.int64(3), name="v")
+    devices = ["/device:CPU:0", "/device:GPU:0"]
+    assert place([v.op], devices, None)[v.op] == "/device:GPU:0"
+    counted = tf.count_up_to(v, 9)
+    assert place([v.op], devices, None)[v.op] == "/device:CPU:0"
+    assert place([v.op, counted.op], devices, None)[v.op] == "/device:CPU:0"
 
 
 def test_what_a_run_sees_of_a_variable_is_not_changed_later() -> None:
@@ -425,9 +435,11 @@ def test_types_without_kernels_stay_on_the_host() -> None:
     x = tf.constant([1.0, 2.0], name="x")
     short = tf.cast(x, tf.bfloat16, name="short")
     few, _, _ = tf.quantize(x, 0.0, 2.0, tf.quint8, name="few")
+    byte = tf.cast(x, tf.uint8, name="byte")
     with tf.Session() as session:
         assert devices_of(session, [tf.cast(short, tf.float32), few])["short"] == "CPU:0"
         assert devices_of(session, few)["few"] == "CPU:0"
+        assert devices_of(session, byte)["byte"] == "GPU:0"  # a type that has kernels
     with tf.device("/gpu:0"):
         pinned = tf.cast(x, tf.bfloat16)
     with tf.Session() as session:

@@ -50,6 +50,9 @@ def merged() -> Any:
         (lambda: tf.equal(ints(), 1), (H, H), (H,), True),
         (lambda: tf.range(3), (H, H, H), (H,), True),
         (lambda: tf.fill([2], 1), (H, H), (H,), True),
+        # But for ops that a GPU does on int32, and those that keep a state.
+        (lambda: tf.raw_ops.Bincount(arr=ints(), size=4, weights=[]), (D, H, D), (D,), False),
+        (lambda: tf.random_uniform([2], 0, 9, tf.int32), (H, H, H), (D,), False),
         (lambda: tf.equal(floats(), 1.0), (D, D), (D,), False),
         (lambda: tf.logical_not(tf.constant([True])), (D,), (D,), False),
         (lambda: tf.cast(ints(), tf.float32), (D,), (D,), False),
