@@ -43,6 +43,22 @@ def test_values_and_gradients(
             np.testing.assert_array_equal(a, w)
 
 
+def test_a_gradient_of_another_pooling_keeps_the_array() -> None:
+    x, b = tf.placeholder(tf.float32, [1, 2, 2, 1]), tf.placeholder(tf.float32, [1])
+    other = tf.placeholder(tf.float32, [1, 1, 1, 1])
+    rectified = tf.nn.relu(x + b)
+    window = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+    y = tf.nn.max_pool(rectified, **window)
+    for first, second in ((rectified, other), (tf.square(rectified), y)):
+        gradient = tf.raw_ops.MaxPoolGrad(
+            orig_input=first, orig_output=second, grad=tf.ones_like(y), **window
+        )
+        feeds = {x: numbers(1, 2, 2, 1), b: np.zeros(1), other: np.ones((1, 1, 1, 1))}
+        plan, got, wanted = both([y, gradient], feeds)
+        assert not moved(plan)
+        same(got, wanted)
+
+
 def test_of_sums_that_are_rounded_alike_the_first_gets_the_gradient() -> None:
     x, b = tf.placeholder(tf.float32, [1, 2, 2, 1]), tf.placeholder(tf.float32, [1])
     y = tf.nn.max_pool(tf.nn.relu(x + b), [1, 2, 2, 1], [1, 2, 2, 1], "VALID")

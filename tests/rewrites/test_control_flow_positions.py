@@ -32,7 +32,7 @@ def test_places_of_loops_and_branches() -> None:
     def body(i: Any, v: Any) -> Any:
         seen["body"] = v * 2.0
         taken = tf.cond(v > 1.0, lambda: keep("then", v + 1.0), lambda: keep("else", v - 1.0))
-        seen["merged"] = taken * 1.5
+        seen["merge"], seen["merged"] = taken, taken * 1.5
         return i + 1, seen["merged"]
 
     def keep(name: str, value: Any) -> Any:
@@ -45,7 +45,7 @@ def test_places_of_loops_and_branches() -> None:
     inside = _place_of(seen["body"])
     assert len(inside.loops) == 1
     assert not inside.branches
-    assert _place_of(seen["merged"]) == inside
+    assert _place_of(seen["merge"]) == _place_of(seen["merged"]) == inside
     then, other = _place_of(seen["then"]), _place_of(seen["else"])
     assert then.loops == other.loops == inside.loops
     ((predicate, branch),), ((same_predicate, other_branch),) = then.branches, other.branches
@@ -53,6 +53,15 @@ def test_places_of_loops_and_branches() -> None:
     assert (branch, other_branch) == (True, False)
     assert not then.is_dead
     assert then._replace(branches=then.branches | other.branches).is_dead
+
+
+def test_what_has_one_operand_in_a_branch_is_in_that_branch() -> None:
+    x, p = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.bool, [], name="p")
+    _, taken = tf.raw_ops.Switch(data=x, pred=p)
+    both_operands, one = taken * taken, x + taken
+    assert _place_of(both_operands) == _place_of(one) == _place_of(one * x)
+    assert _place_of(one).branches == {(p, True)}
+    assert _place_of(tf.raw_ops.Merge(inputs=[one, one])[0]).branches == {(p, True)}
 
 
 def test_the_body_of_a_loop_is_fused() -> None:

@@ -131,3 +131,16 @@ def test_something_that_is_not_padded_is_added() -> None:
         return tf.add_n([first, second, x])
 
     assert "Pad" in run(build, X)
+
+
+def test_padded_parts_that_wait_for_a_change_stay() -> None:
+    x = tf.placeholder(tf.float32, [2, 4])
+    v = tf.Variable(1.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+            late = tf.pad(x, [[2, 0], [0, 0]])
+        y = tf.add_n([late, tf.pad(x, [[0, 2], [0, 0]])])
+        plan = rewritten(session, y, [x])
+        assert plan.run([np.ones((2, 4))]).tolist() == np.ones((4, 4)).tolist()
+        assert session.run(v) == 2.0

@@ -16,7 +16,9 @@ from tests.rewrites.test_multi_output_fusion import both, same
 RNG = np.random.default_rng(0)
 
 
-def _network(steps: Any, batch: int | None = None) -> tuple[list[Any], dict[Any, Any]]:
+def _network(
+    steps: Any, batch: int | None = None, gate_gradients: bool = False
+) -> tuple[list[Any], dict[Any, Any]]:
     """A loss of a loop over a placeholder, and gradients of its weights and bias."""
     x = tf.placeholder(tf.float32, [batch, 3])
     w, b = tf.placeholder(tf.float32, [3, 3]), tf.placeholder(tf.float32, [3])
@@ -27,7 +29,7 @@ def _network(steps: Any, batch: int | None = None) -> tuple[list[Any], dict[Any,
     )
     loss = tf.reduce_sum(tf.square(h))
     feeds = {t: RNG.normal(size=[5 if n is None else n for n in t.dims]) for t in (x, w, b)}
-    return [loss, *tf.gradients(loss, [w, b, x])], feeds
+    return [loss, *tf.gradients(loss, [w, b, x], gate_gradients=gate_gradients)], feeds
 
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
@@ -40,6 +42,13 @@ def test_products_and_sums_of_rows_wait_for_the_last_round(steps: int) -> None:
     assert kinds.count("_AddProduct") == kinds.count("_AddRows") == 1
     assert kinds.count("_RoundsTotal") == 2 and "BiasAddGrad" not in kinds
     assert sum(hit.rule == "loop_sums" for hit in plan.journal) == 2
+
+
+def test_gates_of_gradients_do_not_keep_products_in_the_loop() -> None:
+    fetched, feeds = _network(5, gate_gradients=True)
+    plan, got, wanted = both(fetched, feeds)
+    same(got, wanted)
+    assert types(plan).count("_AddProduct") == types(plan).count("_AddRows") == 1
 
 
 def test_terms_are_added_up_before_they_take_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:

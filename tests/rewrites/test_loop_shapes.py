@@ -85,6 +85,32 @@ def test_elements_of_an_array_have_what_all_of_them_have(alike: bool) -> None:
     assert [_symbols(t, [x])[0] == batch for t in elements] == [alike, alike]
 
 
+def test_elements_gathered_have_the_size_of_those_written() -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+    array = tf.TensorArray(tf.float32, 2, infer_shape=False)
+    stacked = array.write(0, x).write(1, x * 2.0).stack()
+    stacked.set_shape([None, None, 3])
+    tf.while_loop(lambda i: i < 2, lambda i: i + 1, [0])  # arrays are for loops
+    (batch, _) = _symbols(x, [x])
+    assert _symbols(stacked, [x])[1:] == (batch, 3)
+
+
+def test_an_element_that_nobody_writes_has_a_size_of_its_own() -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+    array = tf.TensorArray(tf.float32, 2, clear_after_read=False, infer_shape=False)
+
+    def body(i: Any, total: Any) -> Any:
+        element = array.read(i)
+        element.set_shape([None, 3])
+        seen.append(element)
+        return i + 1, total + tf.reduce_sum(element)
+
+    seen: list[Any] = []
+    tf.while_loop(lambda i, _: i < 2, body, [0, 0.0])
+    (batch, _) = _symbols(x, [x])
+    assert _symbols(seen[0], [x])[1] == 3 and _symbols(seen[0], [x])[0] != batch
+
+
 def test_nested_loops_settle() -> None:
     x = tf.placeholder(tf.float32, [None, 2])
 

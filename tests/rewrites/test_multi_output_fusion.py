@@ -53,6 +53,23 @@ def test_a_loss_and_its_gradient_are_one_kernel(either: None, rows: int | None) 
     assert "def small" in hit.source
 
 
+def test_a_node_that_waits_for_a_change_is_not_fused(either: None) -> None:
+    x = tf.placeholder(tf.float32, [20])
+    v = tf.Variable(1.0)
+    before = tf.sin(x)
+    with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+        waiting = tf.exp(before)
+    fetches = [tf.cos(before), waiting * 2.0, waiting + before]
+    with tf.Session() as s:
+        s.run(v.initializer)
+        plan = rewritten(s, fetches, [x])
+        same(
+            plan.run([np.ones(20)]),
+            [np.cos(w := np.sin(np.ones(20))), 2 * np.exp(w), np.exp(w) + w],
+        )
+        assert s.run(v) == 2.0
+
+
 def test_what_lies_between_two_nodes_keeps_them_apart(either: None) -> None:
     x = tf.placeholder(tf.float32, [64, 64])
     power = tf.exp(tf.tanh(x) * 0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -183,3 +184,61 @@ def test_the_number_of_gathered_rows_needs_no_rows() -> None:
     feeds = {ids: np.array([1, 2, 3], np.int32), table: np.ones((7, 2), np.float32)}
     plan, got, wanted = both([tf.shape(tf.gather(table, ids))[0] * 2], feeds)
     assert types(plan) == ["Size", "Mul"] and got == wanted == [6]
+
+
+def _outcome(run: Callable[[], list[Any]]) -> Any:
+    try:
+        return [value.tolist() for value in run()]
+    except tf.errors.InvalidArgumentError:
+        return "refused"
+
+
+def _is_the_same_rewritten(y: Any, feeds: dict[Any, Any]) -> bool:
+    off = tf.ConfigProto()
+    off.graph_options.rewrite_options.disable_meta_optimizer = True
+    with tf.Session(config=off) as plain, tf.Session() as session:
+        wanted = _outcome(lambda: plain.run([y], feeds))
+        plan = rewritten(session, [y], list(feeds))
+        return bool(_outcome(lambda: plan.run(list(feeds.values()))) == wanted)
+
+
+def _check_lookups_that_differ(change: Callable[[Any, dict[Any, Any]], Any]) -> None:
+    """Changes each input of each node of a lookup in turn."""
+    number = 0
+    while True:
+        with tf.Graph().as_default() as graph:
+            sparse, values = lookup()
+            table = tf.placeholder(tf.float32, [5, 2])
+            y = tf.nn.safe_embedding_lookup_sparse([table], sparse) * 1.0
+            places = [(op, i) for op in graph.get_operations() for i in range(len(op.inputs))]
+            if number == len(places):
+                break
+            op, i = places[number]
+            number += 1
+            feeds = {table: np.arange(10, dtype=np.float32).reshape(5, 2)}
+            feeds |= flat(sparse, values["empty rows and repeated ids"])
+            changed = change(op.inputs[i], feeds)
+            if changed is not None:
+                op._update_input(i, changed)
+                assert _is_the_same_rewritten(y, feeds), (op.name, i)
+
+
+def test_lookups_whose_constants_are_others() -> None:
+    def other(tensor: Any, feeds: Any) -> Any:
+        if tensor.op.type != "Const" or not tensor.dtype.is_integer:
+            return None
+        return tf.constant(tensor.op.attrs["value"] + 1, tensor.dtype)
+
+    _check_lookups_that_differ(other)
+
+
+def test_lookups_with_a_node_in_between() -> None:
+    def plus_nothing(tensor: Any, feeds: Any) -> Any:
+        dtype = tensor.dtype.base_dtype
+        if not (dtype.is_integer or dtype.is_floating):
+            return None
+        zero = tf.placeholder(dtype, [])
+        feeds[zero] = dtype.as_numpy_dtype(0)
+        return tensor + zero
+
+    _check_lookups_that_differ(plus_nothing)
