@@ -130,6 +130,43 @@ def test_who_needs_the_helper_has_nothing_beside_it() -> None:
         assert "future(" not in rewritten(y, [x], s).source
 
 
+@pytest.mark.parametrize(
+    ("build", "large", "single", "known"),
+    [
+        (lambda x: tf.nn.relu(x), True, False, True),
+        (lambda x: tf.gradients(tf.nn.relu(x), x)[0], False, False, True),
+        (lambda x: tf.gradients(tf.nn.relu(x), x)[0], True, False, False),
+        (lambda x: tf.gradients(tf.nn.relu(x), x)[0], True, True, True),
+        (lambda x: tf.matmul(x, x), False, False, True),
+        (lambda x: tf.matmul(x, x), True, False, False),
+        (lambda x: tf.matmul(x, x), True, True, True),
+        (lambda x: tf.nn.max_pool(x[None, :, :, None], 2, 2, "SAME"), False, False, False),
+        (lambda x: tf.nn.max_pool(x[None, :, :, None], 2, 2, "SAME"), False, True, True),
+    ],
+)
+def test_a_kernel_that_shares_its_own_work_has_no_cost(
+    build: Any, large: bool, single: bool, known: bool
+) -> None:
+    size = 2048 if large else 32
+    op = build(tf.placeholder(tf.float32, [size, size])).op
+    assert (concurrency.microseconds(op, single) is not None) is known
+
+
+@pytest.mark.threads
+def test_random_numbers_are_drawn_in_the_steps_own_thread(eager: None) -> None:
+    x = tf.placeholder(tf.float32, [4, 4])
+    drawn = tf.random_normal([4, 4], name="drawn")
+    one = tf.exp(tf.sin(tf.cos(drawn)))
+    two = tf.sin(tf.exp(tf.cos(x)))
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.remapping = 2  # OFF
+    with tf.Session(config=config) as s:
+        plan = rewritten(tf.matmul(one, two), [x], s)
+    lines = plan.source.splitlines()
+    inside = {op.name for n, op in plan.generated.line_ops.items() if lines[n - 1][:8].isspace()}
+    assert "Cos" in inside and "drawn/RandomStandardNormal" not in inside
+
+
 def test_loops_branches_and_recorded_runs_have_no_parts(eager: None) -> None:
     x = tf.placeholder(tf.float32, [2, 2])
     y = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.exp(x), lambda: tf.sin(x))

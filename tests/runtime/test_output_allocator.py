@@ -11,6 +11,7 @@ import dataflow as tf
 from dataflow.kernels.loader import all_kernels
 from dataflow.runtime.codegen import Generator
 from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.output_allocator import num_bytes
 from dataflow.runtime.plan import Plan
 from tests.samples import all_samples
 from tests.samples.base import Sample
@@ -175,3 +176,21 @@ def test_kernels_that_take_out_give_the_same(sample: Sample) -> None:
 def test_there_is_a_sample_of_each() -> None:
     assert len(TAKES_OUT) > 10
     assert {s.op for s in SAMPLES} >= TAKES_OUT - {"Gather"}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "size"),
+    [
+        (tf.float32, [3, 4], 48),
+        (tf.complex128, [2], 32),
+        (tf.uint8, [], 1),
+        (tf.int16, [5, 0, 2], 0),
+        (tf.float32, [None, 4], 0),
+        (tf.float32, None, 0),
+        (tf.string, [2], 0),
+        (tf.bool, [2], 0),
+        (tf.bfloat16, [2], 0),
+    ],
+)
+def test_the_size_of_a_value(dtype: Any, shape: Any, size: int) -> None:
+    assert num_bytes(tf.placeholder(dtype, shape)) == size

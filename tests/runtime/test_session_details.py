@@ -116,6 +116,21 @@ def test_an_interactive_session_brings_its_graph_along(graph: Any) -> None:
     assert tf.get_default_graph() is graph and tf.get_default_session() is None
 
 
+def test_a_run_that_is_repeated_finds_its_plan(graph: Any, monkeypatch: Any) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = x + 1.0
+    with tf.Session() as session:
+        cases: list[Any] = [y, y.op, "add:0", [y, {"x": x}], (y, [x])]
+        wanted = [session.run(fetches, {x: 1.0}) for fetches in cases]
+        plans = len(cases)
+        assert f"{plans} plans" in repr(session)
+        monkeypatch.setattr(session, "plan_for", None)
+        assert [session.run(fetches, {x: 1.0}) for fetches in cases] == wanted
+        monkeypatch.undo()
+        z = y * 2.0  # a graph that grew makes them anew
+        assert session.run(z, {x: 1.0}) == 4.0
+
+
 def test_partial_runs_take_their_own_handle_fetches_and_feeds(graph: Any) -> None:
     x, y = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.float32, [], name="y")
     v = tf.Variable(1.0, name="v")

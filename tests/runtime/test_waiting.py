@@ -272,3 +272,47 @@ def test_one_thread_at_a_time_runs_lines_of_a_step() -> None:
     rest._give_turn()
     thread.join(WAIT_SECONDS)
     assert events == ["first", "second"]
+
+
+class _Elsewhere(resources.Waiter):
+    """Another thread goes on with the step, where another op fails."""
+
+    def __init__(self, fails: bool) -> None:
+        self.cancellation = resources.Cancellation()
+        self.went_on = 0
+        self._fails = fails
+
+    def go_on(self) -> None:
+        self.went_on += 1
+        if self._fails:
+            assert self.cancellation is not None
+            self.cancellation.cancel()
+
+
+@pytest.mark.threads
+@pytest.mark.parametrize("closed", [False, True])
+def test_who_waits_is_told_whether_its_step_or_its_session_ended(
+    closed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    condition, session = threading.Condition(), resources.Cancellation()
+    waiter = _Elsewhere(fails=not closed)
+    monkeypatch.setattr(resources.here, "waiter", waiter)
+    if closed:
+        threading.Timer(0.05, session.cancel).start()
+    why = "its session was closed" if closed else "another op of its step failed"
+    with condition, pytest.raises(tf.errors.CancelledError, match=f"'op' was waiting when {why}"):
+        resources.wait_for(condition, lambda: False, session, "op")
+    assert waiter.went_on == 1
+    assert not session._callbacks and not waiter.cancellation._callbacks
+
+
+@pytest.mark.threads
+def test_who_need_not_wait_or_waits_for_so_long_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    condition, session = threading.Condition(), resources.Cancellation()
+    waiter = _Elsewhere(fails=False)
+    monkeypatch.setattr(resources.here, "waiter", waiter)
+    with condition:
+        assert resources.wait_for(condition, lambda: True, session, "op") and not waiter.went_on
+        assert not resources.wait_for(condition, lambda: False, session, "op", 0.05)
+    with waiting.within(0.05), condition, pytest.raises(tf.errors.DeadlineExceededError):
+        resources.wait_for(condition, lambda: False, session, "op", 30.0)
