@@ -29,7 +29,7 @@ from dataflow.runtime.resources import uninitialized
 
 if TYPE_CHECKING:
     from dataflow.runtime import concurrency
-    from dataflow.runtime.waiting import Overlap
+    from dataflow.runtime.waiting import LoopEnd, Overlap
 
 _ASSIGNS = frozenset({"Assign"})
 _LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"})
@@ -39,6 +39,7 @@ _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
 _OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|nonfinite\d+")
 _RESERVED = frozenset(
     {*keyword.kwlist, *dir(builtins), "DEAD", "feed", "hook", "isfinite", "later", "run"}
+    | {"stop"}
     | {"uninitialized", "value", output_allocator.ALLOCATOR}
 )
 
@@ -114,6 +115,7 @@ class Generator:
         preallocated: Sequence[bool] | None = None,
         check: Callable[[Generator], None] | None = None,
         overlap: Overlap | None = None,
+        loop_end: LoopEnd | None = None,
     ) -> None:
         self.ops = list(ops)
         self.fetches = list(fetches)
@@ -128,6 +130,8 @@ class Generator:
         self._check = check
         #: Lets the other lines continue while an op waits, if the plan has such ops.
         self._overlap = overlap
+        #: Ends loops when their session is closed or the time of their run is up.
+        self.loop_end = loop_end
         #: Which fetches may be written into a buffer of the caller (adds the argument `allocator`).
         self._preallocated = preallocated
         self.values: dict[Tensor, Value] = {}

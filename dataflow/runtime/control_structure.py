@@ -334,6 +334,9 @@ class Emitter:
         before = self.ancestors(condition, frame)
         generator.add_line("while True:")
         generator.indent += 1
+        if generator.loop_end is not None:
+            generator.globals["stop"] = generator.loop_end
+            generator.add_line(generator.loop_end.line, condition)
         for op in heads:
             generator.emit_trace(op)
         saved, self.open = self.open, []

@@ -290,6 +290,7 @@ class Plan:
             kernel_threads=self.session.config.intra_op_parallelism_threads,
             check=None if trace else self._nan_check(placed),
             overlap=None if trace else self._overlap(placed),
+            loop_end=getattr(self.session, "loop_end", None),  # not of a cluster's task
         )
 
     def _nan_check(self, placed: Placed) -> Callable[[Generator], None] | None:

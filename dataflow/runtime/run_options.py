@@ -71,7 +71,7 @@ def _with_timeout(
     """Runs, and cancels ops that are still waiting when the time is up."""
     if session.remote is not None:
         return session.remote.run(fetches, feed_dict, timeout_ms / 1000)[0]
-    with within(timeout_ms / 1000):
+    with within(timeout_ms / 1000, session.loop_end):
         return session.run_now(fetches, feed_dict)
 
 

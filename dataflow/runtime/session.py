@@ -34,7 +34,7 @@ from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrapper
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.resources import Cancellation, ResourceManager
-from dataflow.runtime.waiting import within
+from dataflow.runtime.waiting import LoopEnd, within
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
@@ -93,6 +93,7 @@ class BaseSession:
             limit_memory(given.gpu_options.per_process_gpu_memory_fraction)
         self.resources = ResourceManager()
         self.cancellation = Cancellation()
+        self.loop_end = LoopEnd()
         self._states: dict[str, dict[str, Any]] = {}
         self.rewrite_options = RewriteOptions.from_config(self.config)
         self.remote: Any = None
@@ -177,7 +178,7 @@ class BaseSession:
 
             return run_with_options(self, fetches, feed_dict, options, run_metadata)
         if self._timeout_ms and self.remote is None:
-            with within(self._timeout_ms / 1000):
+            with within(self._timeout_ms / 1000, self.loop_end):
                 return self.run_now(fetches, feed_dict)
         return self.run_now(fetches, feed_dict)
 
@@ -395,10 +396,11 @@ class BaseSession:
             raise RuntimeError("Attempted to use a closed Session.")
 
     def close(self) -> None:
-        """Frees what the session holds; runs that are blocked in a queue are cancelled."""
+        """Frees what the session holds; runs that wait, or are in a loop, end with `CancelledError`."""
         if self._closed:
             return
         self._closed = True
+        self.loop_end.close()
         self.cancellation.cancel()
         self._plans.clear()
         self._plans = _ClosedPlans()

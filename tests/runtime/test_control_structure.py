@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,54 @@ def test_the_plan_is_one_while_statement() -> None:
     assert plan.source.count("while True:") == 1
     assert "Merge" not in plan.source
     assert "Switch" not in plan.source
+
+
+def endless() -> Any:
+    return tf.while_loop(lambda i: i >= 0, lambda i: tf.minimum(i + 1, 5), [tf.constant(0)])
+
+
+@pytest.mark.threads
+def test_a_loop_ends_with_its_session() -> None:
+    loop = endless()
+    session = tf.Session()
+    threading.Timer(0.2, session.close).start()
+    with pytest.raises(tf.errors.CancelledError, match="when its session was closed") as caught:
+        session.run(loop)
+    assert "while" in str(caught.value.op.name)
+
+
+@pytest.mark.parametrize("way", ["options", "config", "callable"])
+def test_a_loop_ends_when_the_time_of_its_run_is_up(way: str) -> None:
+    loop, short = endless(), tf.while_loop(lambda i: i < 9, lambda i: i + 1, [tf.constant(0)])
+    limited = tf.ConfigProto(operation_timeout_in_ms=50) if way == "config" else None
+    options = tf.RunOptions(timeout_in_ms=50) if way != "config" else None
+    with tf.Session(config=limited) as session:
+        for _ in range(4):  # the plan is rewritten in between
+            with pytest.raises(tf.errors.DeadlineExceededError, match="time of its run was up"):
+                if way == "callable":
+                    session.make_callable(loop, accept_options=True)(options=options)
+                else:
+                    session.run(loop, options=options)
+            assert session.run(short) == 9
+
+
+@pytest.mark.threads
+def test_a_loop_without_a_deadline_goes_on_beside_one_that_has_one() -> None:
+    done = threading.Event()
+    with tf.Session() as session:
+        loop = tf.while_loop(
+            lambda i: tf.py_func(lambda i: np.bool_(not done.is_set()), [i], tf.bool),
+            lambda i: tf.minimum(i + 1, 5),
+            [tf.constant(0)],
+        )
+        results: list[Any] = []
+        thread = threading.Thread(target=lambda: results.append(session.run(loop)))
+        thread.start()
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(endless(), options=tf.RunOptions(timeout_in_ms=50))
+        done.set()
+        thread.join(30)
+    assert results and results[0] in range(6)
 
 
 def test_an_error_inside_a_loop_names_the_node() -> None:
