@@ -2,7 +2,7 @@
 
     make mutate                                         # 40 mutants of each package below
     make mutate ARGS="dataflow/placement --sample 80"   # of one package, or of one file
-    make mutate ARGS="--only placer.py:61 dataflow/placement"
+    make mutate ARGS="dataflow/placement --only placer.py:61"
 
 Cosmic Ray's operators make the mutants (another comparison, a number off by one, a condition
 negated, ...). Places are drawn first and then what is done there, with a fixed seed, so that `|`,
@@ -10,7 +10,8 @@ which has eleven replacements, does not crowd out `if`, which has one. Annotatio
 
 A first run of `TESTS` under coverage notes which test runs which line, and how long it takes
 (`.mutate/coverage.json`; `--cover` does it again). A mutant then gets the tests that run its line,
-the quickest first, one of each function before the second of any, up to `--seconds` of them, in a
+those of the file's own test module and the quickest first, one of each function before the second of any, up
+to `--seconds` of them, in a
 fork of a process that has imported the engine (`tools/mutant_forks.py`), in a copy of the tree. A test that
 fails without the change too kills nothing. A survivor may still be killed by a test that was too slow: run it
 again with a larger `--seconds` (`--only`). Tests that start Ray, a browser or other programs are left out: what only they
@@ -121,7 +122,7 @@ def _extent(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def tests_of(mutant: Mutant, covered: dict[str, Any], seconds: float) -> list[str]:
-    """The tests that run the mutant's line, quickest first, each function's first test first."""
+    """The tests that run the mutant's line: the own module's and the quickest first."""
     by_line = covered["lines"].get(mutant.path, {})
     candidates: set[str] = set()
     for line in _lines_of_statement(mutant):
@@ -136,7 +137,8 @@ def tests_of(mutant: Mutant, covered: dict[str, Any], seconds: float) -> list[st
     turn = {test: i for tests in by_function.values() for i, test in enumerate(tests)}
     chosen: list[str] = []
     spent = 0.0
-    for test in sorted(candidates, key=lambda test: (turn[test], times[test], test)):
+    own = f"/test_{Path(mutant.path).stem}"
+    for test in sorted(candidates, key=lambda t: (own not in t, turn[t], times[t], t)):
         spent += times[test] + 0.01
         if spent > seconds and chosen:
             break
@@ -361,7 +363,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=40, help="of tests for each mutant")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--cover", action="store_true", help="measure again which test runs what")
-    parser.add_argument("--only", help="mutants whose description has this text")
+    parser.add_argument(
+        "--only", nargs="+", help="mutants whose description has one of these texts"
+    )
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     options = parser.parse_args()
     targets = options.targets or [f"dataflow/{package}" for package in PACKAGES]
@@ -369,7 +373,7 @@ def main() -> None:
         target: [
             mutant
             for mutant in mutants_of(files_of(target), options.sample, options.seed)
-            if options.only is None or options.only in str(mutant)
+            if options.only is None or any(text in str(mutant) for text in options.only)
         ]
         for target in targets
     }

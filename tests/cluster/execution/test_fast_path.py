@@ -79,6 +79,16 @@ def test_it_gives_what_the_general_step_gives(cluster, straight, monkeypatch):
     assert sum(results is not None for results in straight) >= 9
 
 
+def test_a_step_with_time_left_is_done_as_any_other(cluster, straight):
+    x, loss, new, _ = asynchronous()
+    options = tf.RunOptions(timeout_in_ms=60_000)
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(tf.global_variables_initializer())
+        fed = [session.run([loss, new], {x: 1.0}, options=options)[1] for _ in range(8)]
+    assert fed == list(range(1, 9))
+    assert sum(results is not None for results in straight) >= 4
+
+
 def test_the_state_machine_sees_each_step(cluster, straight, monkeypatch):
     x, loss, new, _ = asynchronous()
     seen = []

@@ -67,6 +67,12 @@ def test_the_oldest_steps_go_and_a_thousand_take_less_than_20_mb():
     assert len(recording) == 1000 and recording.num_steps == 1100
     assert recording.steps()[0].number == 101
     assert recording.num_bytes < 20e6
+    few, none = tf.cluster.Recording(), tf.cluster.Recording()
+    for _ in range(11):
+        few.add_rows(FIRST, 0.0, 1.0, "applied", None, None, spans, messages)
+    assert none.num_bytes == 0
+    assert few.num_bytes * 1000 == recording.num_bytes * 11  # each step's rows, and no more
+    assert few.num_bytes > 11 * (len(spans) + len(messages)) * 8
 
 
 def test_sessions_of_several_workers_share_a_recording(cluster):

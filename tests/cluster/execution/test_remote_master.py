@@ -1,5 +1,7 @@
 """Sessions whose master is reached over a connection, as from another process."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,39 @@ def test_nodes_that_are_added_later_are_sent(target):
         later = added + 1.0
         assert session.run(later, {x: [0.0, 0.0]}).tolist() == [2, 3]
         assert session.run(later * 2.0, {x: [0.0, 0.0]}).tolist() == [4, 6]
+
+
+def test_a_graph_that_was_changed_is_sent_anew(target):
+    a, b = tf.constant(1.0), tf.constant(10.0)
+    with tf.device("/job:ps/task:0"):
+        c = tf.add(a, 1.0)
+    with tf.Session(target) as session:
+        assert session.run([c, b]) == [2.0, 10.0]
+        c.op._update_input(0, b)
+        assert session.run(c) == 11.0
+        assert session.run(c * 2.0) == 22.0
+
+
+class _Pair:
+    """A value of the library attrs, which compares by value and has no hash."""
+
+    __attrs_attrs__ = (SimpleNamespace(name="one"), SimpleNamespace(name="two"))
+    __hash__ = None
+
+    def __init__(self, one, two):
+        self.one, self.two = one, two
+
+
+def test_fetches_that_cannot_be_a_key(target):
+    x = tf.placeholder(tf.float32, [], name="x")
+    with tf.device("/job:ps/task:0"):
+        y = x + 1.0
+    with tf.Session(target) as session:
+        for value in (1.0, 2.0):
+            got = session.run(_Pair(y, [x]), {x: value})
+            assert (got.one, got.two) == (value + 1.0, [value])
+        with pytest.raises(TypeError, match="invalid type"):
+            session.run({y})
 
 
 def test_errors_name_the_node_of_this_graph(target):

@@ -23,6 +23,22 @@ def test_without_noise_the_times_can_be_computed_by_hand():
     assert run.gradients_dropped == 0
 
 
+def test_stragglers_take_up_to_so_many_times_as_long():
+    rng = np.random.default_rng(0)
+    always = Latency(2.0, sigma=0.0, straggler_probability=1.0, straggler_factor=4.0)
+    drawn = np.array([always.draw(rng, 0) for _ in range(2000)])
+    assert 2.0 <= drawn.min() < 2.1 and 7.9 < drawn.max() <= 8.0
+    assert drawn.mean() == pytest.approx(5.0, rel=0.05)
+    now_and_then = dataclasses.replace(always, straggler_probability=0.25)
+    drawn = np.array([now_and_then.draw(rng, 0) for _ in range(4000)])
+    assert (drawn > 2.0).mean() == pytest.approx(0.25, abs=0.03)
+    slow = dataclasses.replace(CALM, slow_workers={3: 2.5})
+    assert [slow.draw(rng, worker) for worker in (2, 3)] == [1.0, 2.5]
+    spread = np.log([Latency(3.0, 0.5, 0.0).draw(rng, 0) / 3.0 for _ in range(4000)])
+    assert spread.mean() == pytest.approx(0.0, abs=0.03)
+    assert spread.std() == pytest.approx(0.5, rel=0.05)
+
+
 def test_a_seed_decides_everything():
     first, second = simulate(20, 2, seed=3), simulate(20, 2, seed=3)
     np.testing.assert_array_equal(first.step_seconds, second.step_seconds)

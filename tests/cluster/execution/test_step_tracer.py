@@ -8,6 +8,7 @@ import pytest
 import dataflow as tf
 from dataflow.cluster.execution.recording import Recording
 from dataflow.cluster.execution.step_tracer import Event, Sent, StepTracer, merge
+from dataflow.runtime.stepper import CopyNode
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:1"
 ON_PS = "/job:ps/replica:0/task:0/device:CPU:0"
@@ -91,6 +92,15 @@ def test_a_name_that_the_graph_has_already_is_not_taken(graph):
     tf.constant(1.0, name="send_v_0")
     names = {s.op_name for s in merge(tracers(), graph, 100.0).steps}
     assert "_send_v_0" in names and "send_v_0" not in names
+
+
+def test_copies_of_one_name_are_counted(graph):
+    traces = tracers()
+    copy = CopyNode("moved", "_CopyToHost", ON_PS, "v:0", "float32", "[2]")
+    for start in (100.6, 100.7, 100.8):
+        traces[PS].events.append(Event("moved", start, 0.01, [], "GPU:0", copy=copy))
+    names = [s.op_name for s in merge(traces, graph, 100.0).steps]
+    assert [name for name in names if name.startswith("moved")] == ["moved", "moved_1", "moved_2"]
 
 
 def test_a_trace_travels():
