@@ -223,6 +223,15 @@ def _check_lookups_that_differ(change: Callable[[Any, dict[Any, Any]], Any]) -> 
                 assert _is_the_same_rewritten(y, feeds), (op.name, i)
 
 
+def test_lookups_in_a_table_of_unknown_rank() -> None:
+    sparse, values = lookup()
+    table = tf.placeholder(tf.float32)
+    y = tf.nn.safe_embedding_lookup_sparse([table], sparse) * 1.0
+    feeds = {table: np.arange(10, dtype=np.float32).reshape(5, 2)}
+    feeds |= flat(sparse, values["empty rows and repeated ids"])
+    assert _is_the_same_rewritten(y, feeds)
+
+
 def test_lookups_whose_constants_are_others() -> None:
     def other(tensor: Any, feeds: Any) -> Any:
         if tensor.op.type != "Const" or not tensor.dtype.is_integer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
@@ -316,3 +317,24 @@ def test_who_need_not_wait_or_waits_for_so_long_only(monkeypatch: pytest.MonkeyP
         assert not resources.wait_for(condition, lambda: False, session, "op", 0.05)
     with waiting.within(0.05), condition, pytest.raises(tf.errors.DeadlineExceededError):
         resources.wait_for(condition, lambda: False, session, "op", 30.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds_of_run", "seconds", "ends_the_run"),
+    [(None, 0.01, False), (30.0, 0.01, False), (0.01, 30.0, True)],
+)
+def test_without_threads_the_earlier_of_two_time_limits_ends_a_wait(
+    seconds_of_run: float | None, seconds: float, ends_the_run: bool
+) -> None:
+    limit = contextlib.nullcontext() if seconds_of_run is None else waiting.within(seconds_of_run)
+    condition, session = threading.Condition(), resources.Cancellation()
+
+    def wait() -> bool:
+        return resources.wait_without_threads(condition, lambda: False, session, "op", seconds)
+
+    with limit, condition:
+        if ends_the_run:
+            with pytest.raises(tf.errors.DeadlineExceededError, match="'op' was still waiting"):
+                wait()
+        else:
+            assert not wait()
