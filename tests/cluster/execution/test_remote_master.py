@@ -67,6 +67,22 @@ def test_a_graph_that_was_changed_is_sent_anew(target):
         assert session.run(c * 2.0) == 22.0
 
 
+def test_each_combination_is_kept_until_the_graph_changes(target):
+    v, x, added = step()
+    with tf.Session(target) as session:
+        for _ in range(2):
+            session.run(v.initializer)
+            session.run(added, {x: [1.0, 1.0]})
+            session.run([v, x], {x: [1.0, 1.0]})
+        assert "3 plans" in repr(session)
+        more = tf.add(v, x)
+        session.run(more, {x: [1.0, 1.0]})
+        assert "4 plans" in repr(session)
+        more.op._update_input(1, tf.constant([5.0, 5.0]))
+        assert session.run(more).tolist() == [8.0, 9.0]
+        assert "1 plans" in repr(session)
+
+
 class _Pair:
     """A value of the library attrs, which compares by value and has no hash."""
 
