@@ -54,7 +54,7 @@ def _number(read: Callable[[str], Any], lower: Any, upper: Any) -> Callable[[str
 def _define(
     name: str,
     default: Any,
-    help: Any,
+    help: str,
     convert: Callable[[str], Any],
     flags: FlagValues | None,
     required: bool,
@@ -70,7 +70,7 @@ def _define(
 
 @_old_keywords
 def DEFINE_string(
-    name: str, default: Any, help: Any = "", flag_values: Any = None, required: bool = False
+    name: str, default: Any, help: str = "", flag_values: Any = None, required: bool = False
 ) -> None:
     """Defines a text flag."""
     _define(name, default, help, str, flag_values, required)
@@ -80,7 +80,7 @@ def DEFINE_string(
 def DEFINE_integer(
     name: str,
     default: Any,
-    help: Any = "",
+    help: str = "",
     lower_bound: Any = None,
     upper_bound: Any = None,
     flag_values: Any = None,
@@ -95,7 +95,7 @@ def DEFINE_integer(
 def DEFINE_float(
     name: str,
     default: Any,
-    help: Any = "",
+    help: str = "",
     lower_bound: Any = None,
     upper_bound: Any = None,
     flag_values: Any = None,
@@ -110,7 +110,7 @@ def DEFINE_float(
 def DEFINE_boolean(
     name: str,
     default: Any,
-    help: Any = "",
+    help: str = "",
     flag_values: Any = None,
     module_name: Any = None,
     required: bool = False,
@@ -127,7 +127,7 @@ def DEFINE_enum(
     name: str,
     default: Any,
     enum_values: Any,
-    help: Any = "",
+    help: str = "",
     flag_values: Any = None,
     module_name: Any = None,
     required: bool = False,
@@ -144,7 +144,7 @@ def DEFINE_enum(
 
 @_old_keywords
 def DEFINE_list(
-    name: str, default: Any, help: Any = "", flag_values: Any = None, required: bool = False
+    name: str, default: Any, help: str = "", flag_values: Any = None, required: bool = False
 ) -> None:
     """Defines a flag that takes texts separated by commas."""
     value = default.split(",") if isinstance(default, str) else default
@@ -156,7 +156,7 @@ def DEFINE_list(
 def DEFINE_spaceseplist(
     name: str,
     default: Any,
-    help: Any = "",
+    help: str = "",
     comma_compat: bool = False,
     flag_values: Any = None,
     required: bool = False,
@@ -171,7 +171,7 @@ def DEFINE_spaceseplist(
 
 
 def _define_multi(
-    name: str, default: Any, help: Any, convert: Any, flags: Any, required: bool
+    name: str, default: Any, help: str, convert: Any, flags: Any, required: bool
 ) -> None:
     """A flag that may be given several times; its value is a list. A default of one value is a list of it."""
     single = isinstance(default, str) or not isinstance(default, Iterable)
@@ -181,7 +181,7 @@ def _define_multi(
 
 @_old_keywords
 def DEFINE_multi_string(
-    name: str, default: Any, help: Any = "", flag_values: Any = None, required: bool = False
+    name: str, default: Any, help: str = "", flag_values: Any = None, required: bool = False
 ) -> None:
     """Defines a flag that may be given several times: a list of texts."""
     _define_multi(name, default, help, str, flag_values, required)
@@ -191,7 +191,7 @@ def DEFINE_multi_string(
 def DEFINE_multi_integer(
     name: str,
     default: Any,
-    help: Any = "",
+    help: str = "",
     lower_bound: Any = None,
     upper_bound: Any = None,
     flag_values: Any = None,
@@ -206,7 +206,7 @@ def DEFINE_multi_integer(
 def DEFINE_multi_float(
     name: str,
     default: Any,
-    help: Any = "",
+    help: str = "",
     lower_bound: Any = None,
     upper_bound: Any = None,
     flag_values: Any = None,
@@ -222,7 +222,7 @@ def DEFINE_multi_enum(
     name: str,
     default: Any,
     enum_values: Any,
-    help: Any = "",
+    help: str = "",
     flag_values: Any = None,
     case_sensitive: bool = True,
     required: bool = False,
@@ -249,7 +249,7 @@ def DEFINE_enum_class(
     name: str,
     default: Any,
     enum_class: Any,
-    help: Any = "",
+    help: str = "",
     flag_values: Any = None,
     module_name: Any = None,
     case_sensitive: bool = False,
@@ -266,7 +266,7 @@ def DEFINE_multi_enum_class(
     name: str,
     default: Any,
     enum_class: Any,
-    help: Any = "",
+    help: str = "",
     flag_values: Any = None,
     module_name: Any = None,
     case_sensitive: bool = False,

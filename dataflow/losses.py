@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.graph.collections import GraphKeys
@@ -29,12 +29,15 @@ from dataflow.ops.math import (
 from dataflow.ops.weights import require_broadcastable
 from dataflow.shapes import compatible, format_dims
 
+if TYPE_CHECKING:
+    from dataflow.graph.type_aliases import AxisLike, TensorLike
+
 _LAST_REDUCTION = "last_loss_reduction"
 
 
 def last_reduction() -> str | None:
     """The reduction of the last loss of the default graph: strategies ask for it."""
-    return default_graph().attachments.get(_LAST_REDUCTION)  # type: ignore[no-any-return]
+    return default_graph().attachments.get(_LAST_REDUCTION)
 
 
 class Reduction:
@@ -167,9 +170,9 @@ def _pair(labels: Any, predictions: Any, names: tuple[str, str] = ("labels", "pr
 
 
 def absolute_difference(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _DEFAULT,
@@ -182,9 +185,9 @@ def absolute_difference(
 
 
 def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _DEFAULT,
@@ -197,9 +200,9 @@ def mean_squared_error(
 
 
 def huber_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     delta: float = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
@@ -218,7 +221,7 @@ def huber_loss(
 def log_loss(
     labels: Any,
     predictions: Any,
-    weights: Any = 1.0,
+    weights: TensorLike = 1.0,
     epsilon: float = 1e-7,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
@@ -235,8 +238,8 @@ def log_loss(
 
 def hinge_loss(
     labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _DEFAULT,
@@ -250,10 +253,10 @@ def hinge_loss(
 
 
 def cosine_distance(
-    labels: Any,
-    predictions: Any,
-    axis: Any = None,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    axis: AxisLike | None = None,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _DEFAULT,
@@ -270,9 +273,9 @@ def cosine_distance(
 
 
 def mean_pairwise_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
 ) -> Tensor:
@@ -281,9 +284,9 @@ def mean_pairwise_squared_error(
 
 
 def pairwise_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike,
     scope: str | None,
     loss_collection: str | None,
     with_itself: bool,
@@ -312,8 +315,8 @@ def pairwise_loss(
 
 def sigmoid_cross_entropy(
     multi_class_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
@@ -337,8 +340,8 @@ def sigmoid_cross_entropy(
 
 def softmax_cross_entropy(
     onehot_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
@@ -363,9 +366,9 @@ def softmax_cross_entropy(
 
 
 def sparse_softmax_cross_entropy(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _DEFAULT,

@@ -11,7 +11,7 @@ import threading
 import unittest
 import unittest.mock
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from dataflow.runtime.devices import list_local_devices
 from dataflow.runtime.session import Session
 from dataflow.shapes import Dimension, TensorShape
 from dataflow.unit_asserts import TempDir, TempFile, UnitAsserts, make_file, make_folder
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+    from dataflow.graph.type_aliases import TensorLike
 
 mock = unittest.mock
 
@@ -171,7 +175,11 @@ class TestCase(UnitAsserts):
 
     @contextlib.contextmanager
     def session(
-        self, graph: Any = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+        self,
+        graph: Graph | None = None,
+        config: Any = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
     ) -> Iterator[Session]:
         """A session that is the default one inside the block."""
         with Session(graph=graph, config=config) as sess:
@@ -193,14 +201,18 @@ class TestCase(UnitAsserts):
 
     @contextlib.contextmanager
     def cached_session(
-        self, graph: Any = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+        self,
+        graph: Graph | None = None,
+        config: Any = None,
+        use_gpu: bool = False,
+        force_gpu: bool = False,
     ) -> Iterator[Session]:
         """One session for the whole test method; raises `ValueError` where another is asked for."""
         shared = self._shared_session(graph, config)
         with shared.graph.as_default(), shared.as_default():
             yield shared
 
-    def _shared_session(self, graph: Any = None, config: Any = None) -> Any:
+    def _shared_session(self, graph: Graph | None = None, config: Any = None) -> Any:
         if self._cached is None:
             self._cached, self._cached_config = Session(graph=graph, config=config), config
         elif graph is not None and graph is not self._cached.graph:
@@ -225,14 +237,14 @@ class TestCase(UnitAsserts):
             return a.as_list() if isinstance(a, TensorShape) else a.value
         return self.evaluate(a) if is_tensor_like(a) else a
 
-    def _array(self, a: Any) -> Any:
+    def _array(self, a: TensorLike) -> Any:
         return np.asarray(self._value(a))
 
-    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+    def assertAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
         """Same shape and same elements."""
         np.testing.assert_array_equal(self._value(a), self._value(b), err_msg=msg or "")
 
-    def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+    def assertNotAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
         """Some element differs."""
         if np.array_equal(self._value(a), self._value(b)):
             self.fail(msg or "The two values are equal at all elements.")
@@ -273,7 +285,12 @@ class TestCase(UnitAsserts):
             )
 
     def assertNotAllClose(
-        self, a: Any, b: Any, rtol: Any = 1e-6, atol: Any = 1e-6, msg: str | None = None
+        self,
+        a: TensorLike,
+        b: TensorLike,
+        rtol: Any = 1e-6,
+        atol: Any = 1e-6,
+        msg: str | None = None,
     ) -> None:
         """Some element is not close."""
         try:
@@ -282,19 +299,19 @@ class TestCase(UnitAsserts):
             return
         self.fail(msg or "The two values are close at all elements.")
 
-    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
+    def assertAllGreater(self, a: TensorLike, comparison_target: Any) -> None:
         """All elements are above a number."""
         self.assertGreater(np.min(self._array(a)), comparison_target)
 
-    def assertAllLess(self, a: Any, comparison_target: Any) -> None:
+    def assertAllLess(self, a: TensorLike, comparison_target: Any) -> None:
         """All elements are below a number."""
         self.assertLess(np.max(self._array(a)), comparison_target)
 
-    def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
+    def assertAllGreaterEqual(self, a: TensorLike, comparison_target: Any) -> None:
         """No element is below a number."""
         self.assertGreaterEqual(np.min(self._array(a)), comparison_target)
 
-    def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
+    def assertAllLessEqual(self, a: TensorLike, comparison_target: Any) -> None:
         """No element is above a number."""
         self.assertLessEqual(np.max(self._array(a)), comparison_target)
 
@@ -394,8 +411,8 @@ class TestCase(UnitAsserts):
 
     def assertAllCloseAccordingToType(
         self,
-        a: Any,
-        b: Any,
+        a: TensorLike,
+        b: TensorLike,
         rtol: float = 1e-6,
         atol: float = 1e-6,
         float_rtol: float = 1e-6,

@@ -76,12 +76,12 @@ def current_arg_scope() -> dict[str, dict[str, Any]]:
     return _scopes[-1]
 
 
-def has_arg_scope(func: Any) -> bool:
+def has_arg_scope(func: Callable[..., Any]) -> bool:
     """Whether the function was decorated with `add_arg_scope`."""
     return _key(func) in _functions
 
 
-def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
+def arg_scoped_arguments(func: Callable[..., Any]) -> tuple[str, ...]:
     """The names of the arguments that an `arg_scope` can set for ``func``: those with defaults.
 
     Raises `ValueError` for a function that was not decorated with `add_arg_scope`.

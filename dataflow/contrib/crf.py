@@ -11,6 +11,7 @@ import numpy as np
 
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.namespaces import explain_absent
 from dataflow.ops import array
 from dataflow.ops.math import (
@@ -41,12 +42,12 @@ __all__ = [
 ]
 
 
-def _mask(lengths: Any, like: Any) -> Any:
+def _mask(lengths: TensorLike, like: Any) -> Any:
     """1 in the steps that a sequence has, 0 behind them: [batch, time of ``like``]."""
     return array.sequence_mask(lengths, maxlen=array.shape(like)[1], dtype=dtypes.float32)
 
 
-def _without_empty(score: Any, lengths: Any) -> Any:
+def _without_empty(score: Any, lengths: TensorLike) -> Any:
     return array.where(
         less_equal(lengths, array.zeros_like(lengths)), array.zeros_like(score), score
     )
@@ -195,7 +196,9 @@ class CrfDecodeBackwardRnnCell(_TagCell):
         return tags, tags
 
 
-def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) -> tuple[Any, Any]:
+def crf_decode(
+    potentials: Any, transition_params: Any, sequence_length: TensorLike
+) -> tuple[Any, Any]:
     """``(tags int32 [batch, time], score [batch])`` of the best sequences, by Viterbi's algorithm.
 
     Behind a sequence's length, tags are 0.

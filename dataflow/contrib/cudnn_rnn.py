@@ -10,6 +10,8 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, InitializerLike, TensorLike
 from dataflow.layers.base import Layer, smart_cond
 from dataflow.namespaces import explain_absent
 from dataflow.ops import array
@@ -38,7 +40,7 @@ CUDNN_RNN_BIDIRECTION = "bidirectional"
 class CudnnCompatibleLSTMCell(BasicLSTMCell):
     """`BasicLSTMCell` as cuDNN has it: nothing is added to the forget gate."""
 
-    def __init__(self, num_units: int, reuse: Any = None) -> None:
+    def __init__(self, num_units: int, reuse: bool | None = None) -> None:
         super().__init__(num_units, forget_bias=0.0, reuse=reuse, name="cudnn_compatible_lstm_cell")
 
 
@@ -62,9 +64,9 @@ class _CudnnRNN(Layer):
         direction: str = CUDNN_RNN_UNIDIRECTION,
         dropout: float = 0.0,
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
+        dtype: DTypeLike = dtypes.float32,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(dtype=dtype, name=name or self._scope)
@@ -123,7 +125,7 @@ class _CudnnRNN(Layer):
     def _cell(self) -> Any:
         raise NotImplementedError
 
-    def state_shape(self, batch_size: Any) -> Any:
+    def state_shape(self, batch_size: int | Tensor) -> Any:
         """The shape of each tensor of the state, as a tuple of lists."""
         shape = [self._num_layers * self.num_dirs, batch_size, self._num_units]
         return (shape,) * (2 if self._has_cell_state else 1)
@@ -200,7 +202,7 @@ class _CudnnRNN(Layer):
         )
 
     @staticmethod
-    def _reversed(x: Any, lengths: Any) -> Any:
+    def _reversed(x: Any, lengths: TensorLike | None) -> Any:
         if lengths is None:
             return array.reverse(x, [0])
         return array.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)

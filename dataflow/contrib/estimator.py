@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.estimator.class_heads import BinaryClassHead, MultiClassHead
@@ -69,7 +70,7 @@ def regression_head(
     weight_column: Any = None,
     label_dimension: int = 1,
     loss_reduction: str = Reduction.SUM_OVER_BATCH_SIZE,
-    loss_fn: Any = None,
+    loss_fn: Callable[..., Any] | None = None,
     inverse_link_fn: Any = None,
     name: str | None = None,
 ) -> RegressionHead:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes, logging
 from dataflow.graph.collections import GraphKeys
@@ -17,6 +18,9 @@ from dataflow.train.hooks import FinalOpsHook
 from dataflow.train.monitored_session import MonitoredSession
 from dataflow.train.scaffold import ChiefSessionCreator
 from dataflow.train.session_run_hook import SessionRunArgs, SessionRunHook
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 __all__ = [
     "StopAfterNEvalsHook",
@@ -93,7 +97,7 @@ class SummaryAtEndHook(SessionRunHook):
         log_dir: Any = None,
         summary_writer: Any = None,
         summary_op: Any = None,
-        feed_dict: Any = None,
+        feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         if log_dir is None and summary_writer is None:
             raise ValueError("One of log_dir or summary_writer should be used.")
@@ -112,14 +116,14 @@ class SummaryAtEndHook(SessionRunHook):
             self._summary_op = summary.merge_all()
         self._global_step = get_or_create_global_step()
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: BaseSession, coord: Any) -> None:
         """Opens the event file."""
         from dataflow import summary
 
         if self._summary_writer is None:
             self._summary_writer = summary.FileWriterCache.get(self._log_dir)
 
-    def end(self, session: Any) -> None:
+    def end(self, session: BaseSession) -> None:
         """Writes them, with the global step."""
         if self._summary_op is not None:
             text, step = session.run([self._summary_op, self._global_step], self._feed_dict)
@@ -167,7 +171,7 @@ def _evaluate(
     master: str,
     scaffold: Any,
     eval_ops: Any,
-    feed_dict: Any,
+    feed_dict: Mapping[Any, Any],
     hooks: list[Any],
     config: Any,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.contrib.wals import WALSModel
@@ -47,7 +48,7 @@ class KMeansClustering(_estimator.KMeans):
         kmeans_plus_plus_num_retries: int = 2,
         relative_tolerance: float | None = None,
         config: Any = None,
-        feature_columns: Any = None,
+        feature_columns: Sequence[Any] | None = None,
     ) -> None:
         super().__init__(
             num_clusters,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.feature_column import categorical, crossed, embedding, layers, numeric
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 #: The column of an array that has no name (``real_valued_column("")``), and its key in features.
 UNNAMED = "x"
@@ -16,7 +20,7 @@ def real_valued_column(
     column_name: str,
     dimension: int = 1,
     default_value: Any = None,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     normalizer: Callable[[Any], Any] | None = None,
 ) -> Any:
     """`numeric_column` of ``dimension`` numbers; the name "" is for an array given as ``x``."""
@@ -30,7 +34,7 @@ def real_valued_column(
 
 
 def sparse_column_with_hash_bucket(
-    column_name: str, hash_bucket_size: int, combiner: str = "sum", dtype: Any = dtypes.string
+    column_name: str, hash_bucket_size: int, combiner: str = "sum", dtype: DTypeLike = dtypes.string
 ) -> Any:
     """`categorical_column_with_hash_bucket`."""
     return categorical.categorical_column_with_hash_bucket(column_name, hash_bucket_size, dtype)
@@ -38,10 +42,10 @@ def sparse_column_with_hash_bucket(
 
 def sparse_column_with_keys(
     column_name: str,
-    keys: Any,
+    keys: TensorLike,
     default_value: int = -1,
     combiner: str = "sum",
-    dtype: Any = dtypes.string,
+    dtype: DTypeLike = dtypes.string,
 ) -> Any:
     """`categorical_column_with_vocabulary_list`."""
     return categorical.categorical_column_with_vocabulary_list(
@@ -56,7 +60,7 @@ def sparse_column_with_vocabulary_file(
     vocab_size: int | None = None,
     default_value: int = -1,
     combiner: str = "sum",
-    dtype: Any = dtypes.string,
+    dtype: DTypeLike = dtypes.string,
 ) -> Any:
     """`categorical_column_with_vocabulary_file`."""
     return categorical.categorical_column_with_vocabulary_file(
@@ -70,14 +74,14 @@ def sparse_column_with_vocabulary_file(
 
 
 def sparse_column_with_integerized_feature(
-    column_name: str, bucket_size: int, combiner: str = "sum", dtype: Any = dtypes.int64
+    column_name: str, bucket_size: int, combiner: str = "sum", dtype: DTypeLike = dtypes.int64
 ) -> Any:
     """`categorical_column_with_identity`."""
     return categorical.categorical_column_with_identity(column_name, bucket_size)
 
 
 def weighted_sparse_column(
-    sparse_id_column: Any, weight_column_name: str, dtype: Any = dtypes.float32
+    sparse_id_column: Any, weight_column_name: str, dtype: DTypeLike = dtypes.float32
 ) -> Any:
     """`weighted_categorical_column`."""
     return categorical.weighted_categorical_column(sparse_id_column, weight_column_name, dtype)
@@ -129,17 +133,17 @@ def crossed_column(
     return crossed.crossed_column(keys, hash_bucket_size, hash_key)
 
 
-def create_feature_spec_for_parsing(feature_columns: Any) -> dict[str, Any]:
+def create_feature_spec_for_parsing(feature_columns: Sequence[Any]) -> dict[str, Any]:
     """`make_parse_example_spec`."""
     return layers.make_parse_example_spec(feature_columns)
 
 
 def input_from_feature_columns(
     columns_to_tensors: dict[str, Any],
-    feature_columns: Any,
+    feature_columns: Sequence[Any],
     weight_collections: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """`tf.feature_column.input_layer`."""
     from dataflow.ops.variable_scope import variable_scope

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
+
 #: ``name=value``, ``name[3]=value`` or ``name=[a,b]``, up to a comma.
 _ASSIGNMENT = re.compile(
     r"\s*(?P<name>[a-zA-Z][\w.]*)(?:\[(?P<index>\d+)\])?\s*=\s*"
@@ -58,7 +60,7 @@ class HParams:
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
-    def add_hparam(self, name: str, value: Any) -> None:
+    def add_hparam(self, name: str, value: TensorLike) -> None:
         """Adds one; raises `ValueError` for a name that is taken and for an empty list."""
         if getattr(self, name, None) is not None:
             raise ValueError(f"Hyperparameter name is reserved: {name}")

@@ -12,6 +12,7 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.namespaces import explain_absent
 from dataflow.ops import array
 from dataflow.ops.math import (
@@ -62,7 +63,7 @@ def _like(result: Any, images: Any) -> Any:
     return result[0, :, :, 0] if rank == 2 else result[0] if rank == 3 else result
 
 
-def _read(images: Any, rows: Any, columns: Any) -> Any:
+def _read(images: TensorLike, rows: Any, columns: Any) -> Any:
     """Pixels [batch, h, w, channels] at int32 places [batch, h, w]; zeros outside of the image."""
     size = array.shape(images)
     last_row, last_column = size[1] - 1, size[2] - 1
@@ -135,7 +136,7 @@ def transform(
 
 
 def rotate(
-    images: Any, angles: Any, interpolation: str = "NEAREST", name: str | None = None
+    images: TensorLike, angles: Any, interpolation: str = "NEAREST", name: str | None = None
 ) -> Any:
     """The images turned counterclockwise by ``angles`` (radians), one for all or one for each."""
     with op_scope(name, "rotate", [images]):
@@ -147,7 +148,7 @@ def rotate(
 
 
 def translate(
-    images: Any, translations: Any, interpolation: str = "NEAREST", name: str | None = None
+    images: TensorLike, translations: Any, interpolation: str = "NEAREST", name: str | None = None
 ) -> Any:
     """The images moved by ``translations`` (dx, dy) in pixels, one for all or one for each."""
     with op_scope(name, "translate", [images]):
@@ -205,7 +206,7 @@ def compose_transforms(*transforms: Any) -> Any:
     return matrices_to_flat_transforms(composed)
 
 
-def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> Tensor:
+def dense_image_warp(image: TensorLike, flow: Any, name: str = "dense_image_warp") -> Tensor:
     """``output[b, i, j] = image[b, i - flow[b, i, j, 0], j - flow[b, i, j, 1]]``, between pixels bilinear.
 
     ``image`` [batch, height, width, channels], ``flow`` [batch, height, width, 2]. Places outside are taken

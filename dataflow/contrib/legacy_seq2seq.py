@@ -7,13 +7,14 @@ Vinyals et al., "Grammar as a foreign language", 2015 (attention).
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.contrib.seq2seq.losses import sequence_loss_by_example
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.layers.base import Layer
 from dataflow.namespaces import explain_absent
 from dataflow.ops import array
@@ -26,6 +27,10 @@ from dataflow.ops.math import argmax, cast, reduce_sum, tanh
 from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope
 from dataflow.rnn.loops import static_rnn
 from dataflow.rnn.projections import EmbeddingWrapper, OutputProjectionWrapper, linear
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
+    from dataflow.rnn.cells import RNNCell
 
 __all__ = [
     "attention_decoder",
@@ -58,7 +63,11 @@ def _unbuilt(cell: Any) -> Any:
 
 
 def rnn_decoder(
-    decoder_inputs: Any, initial_state: Any, cell: Any, loop_function: Any = None, scope: Any = None
+    decoder_inputs: Any,
+    initial_state: Any,
+    cell: RNNCell,
+    loop_function: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """Runs a cell over a list of inputs; ``loop_function(output, i)`` may make the next input."""
     with variable_scope(scope or "rnn_decoder"):
@@ -81,9 +90,9 @@ def rnn_decoder(
 def basic_rnn_seq2seq(
     encoder_inputs: Any,
     decoder_inputs: Any,
-    cell: Any,
-    dtype: Any = dtypes.float32,
-    scope: Any = None,
+    cell: RNNCell,
+    dtype: DTypeLike = dtypes.float32,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """An encoder, then a decoder with weights of its own that begins with the encoder's state.
 
@@ -97,10 +106,10 @@ def basic_rnn_seq2seq(
 def tied_rnn_seq2seq(
     encoder_inputs: Any,
     decoder_inputs: Any,
-    cell: Any,
+    cell: RNNCell,
     loop_function: Any = None,
-    dtype: Any = dtypes.float32,
-    scope: Any = None,
+    dtype: DTypeLike = dtypes.float32,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """As `basic_rnn_seq2seq`, with the same weights in encoder and decoder."""
     with variable_scope("combined_tied_rnn_seq2seq"):
@@ -138,13 +147,13 @@ def _check_projection(output_projection: Any, num_symbols: int, width: int | Non
 def embedding_rnn_decoder(
     decoder_inputs: Any,
     initial_state: Any,
-    cell: Any,
+    cell: RNNCell,
     num_symbols: int,
     embedding_size: int,
     output_projection: Any = None,
     feed_previous: bool = False,
     update_embedding_for_previous: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """`rnn_decoder` over ids [batch], embedded; with ``feed_previous`` only the first is read."""
     with variable_scope(scope or "embedding_rnn_decoder"):
@@ -180,14 +189,14 @@ def _either(feed_previous: Any, decoder: Any) -> Any:
 def embedding_rnn_seq2seq(
     encoder_inputs: Any,
     decoder_inputs: Any,
-    cell: Any,
+    cell: RNNCell,
     num_encoder_symbols: int,
     num_decoder_symbols: int,
     embedding_size: int,
     output_projection: Any = None,
     feed_previous: Any = False,
     dtype: Any = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """Lists of ids [batch] in, lists of logits [batch, num_decoder_symbols] out, and the last state.
 
@@ -224,14 +233,14 @@ def _dtype_of(scope: Any, dtype: Any) -> Any:
 def embedding_tied_rnn_seq2seq(
     encoder_inputs: Any,
     decoder_inputs: Any,
-    cell: Any,
+    cell: RNNCell,
     num_symbols: int,
     embedding_size: int,
     num_decoder_symbols: int | None = None,
     output_projection: Any = None,
     feed_previous: Any = False,
     dtype: Any = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """As `embedding_rnn_seq2seq`, with one embedding and one set of weights for both sides."""
     with variable_scope(scope or "embedding_tied_rnn_seq2seq") as within:
@@ -298,12 +307,12 @@ def attention_decoder(
     decoder_inputs: Any,
     initial_state: Any,
     attention_states: Any,
-    cell: Any,
+    cell: RNNCell,
     output_size: int | None = None,
     num_heads: int = 1,
     loop_function: Any = None,
-    dtype: Any = None,
-    scope: Any = None,
+    dtype: DTypeLike | None = None,
+    scope: str | VariableScope | None = None,
     initial_state_attention: bool = False,
 ) -> Any:
     """`rnn_decoder` that looks at ``attention_states`` [batch, steps, size] in every step.
@@ -355,7 +364,7 @@ def embedding_attention_decoder(
     decoder_inputs: Any,
     initial_state: Any,
     attention_states: Any,
-    cell: Any,
+    cell: RNNCell,
     num_symbols: int,
     embedding_size: int,
     num_heads: int = 1,
@@ -363,8 +372,8 @@ def embedding_attention_decoder(
     output_projection: Any = None,
     feed_previous: bool = False,
     update_embedding_for_previous: bool = True,
-    dtype: Any = None,
-    scope: Any = None,
+    dtype: DTypeLike | None = None,
+    scope: str | VariableScope | None = None,
     initial_state_attention: bool = False,
 ) -> Any:
     """`attention_decoder` over ids [batch], embedded."""
@@ -393,15 +402,15 @@ def embedding_attention_decoder(
 def embedding_attention_seq2seq(
     encoder_inputs: Any,
     decoder_inputs: Any,
-    cell: Any,
+    cell: RNNCell,
     num_encoder_symbols: int,
     num_decoder_symbols: int,
     embedding_size: int,
     num_heads: int = 1,
     output_projection: Any = None,
     feed_previous: Any = False,
-    dtype: Any = None,
-    scope: Any = None,
+    dtype: DTypeLike | None = None,
+    scope: str | VariableScope | None = None,
     initial_state_attention: bool = False,
 ) -> Any:
     """As `embedding_rnn_seq2seq`, with a decoder that attends to the encoder's outputs."""
@@ -434,9 +443,9 @@ def embedding_attention_seq2seq(
 
 
 def sequence_loss(
-    logits: Any,
+    logits: TensorLike,
     targets: Any,
-    weights: Any,
+    weights: TensorLike,
     average_across_timesteps: bool = True,
     average_across_batch: bool = True,
     softmax_loss_function: Any = None,

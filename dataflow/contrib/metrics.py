@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.metrics import counts, means, ranking, thresholds
 from dataflow.namespaces import explain_absent
 from dataflow.ops.counting import confusion_matrix
@@ -56,7 +57,7 @@ __all__ = [
 
 
 def _predictions_first(metric: Callable[..., Any]) -> Callable[..., Any]:
-    def streaming(predictions: Any, labels: Any, *args: Any, **kwargs: Any) -> Any:
+    def streaming(predictions: TensorLike, labels: TensorLike, *args: Any, **kwargs: Any) -> Any:
         return metric(labels, predictions, *args, **kwargs)
 
     name = getattr(metric, "__name__", "")
@@ -102,12 +103,12 @@ streaming_percentage_less = means.percentage_below
 
 
 def streaming_recall_at_k(
-    predictions: Any,
-    labels: Any,
+    predictions: TensorLike,
+    labels: TensorLike,
     k: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
+    weights: TensorLike | None = None,
+    metrics_collections: str | Sequence[str] | None = None,
+    updates_collections: str | Sequence[str] | None = None,
     name: str | None = None,
 ) -> Any:
     """How often the label [batch] is among the k largest predictions [batch, classes]."""
@@ -132,7 +133,12 @@ def aggregate_metric_map(
     return values, {name: pair[1] for name, pair in names_to_tuples.items()}
 
 
-def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | None = None) -> Any:
+def accuracy(
+    predictions: TensorLike,
+    labels: TensorLike,
+    weights: TensorLike | None = None,
+    name: str | None = None,
+) -> Any:
     """The share of predictions that are right in this batch; no variables."""
     right = cast(equal(predictions, labels), "float32")
     if weights is None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.contrib.arg_scopes import add_arg_scope
 from dataflow.device_spec import DeviceSpec
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import variable_scope
 from dataflow.ops.resource_variables import ResourceVariable
 from dataflow.ops.variables import Variable
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 __all__ = [
     "VariableDeviceChooser",
@@ -39,14 +43,14 @@ __all__ = [
 def variable(
     name: str,
     shape: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     initializer: Any = None,
-    regularizer: Any = None,
+    regularizer: Callable[[Any], Any] | None = None,
     trainable: bool = True,
-    collections: Any = None,
+    collections: Iterable[str] | None = None,
     caching_device: Any = None,
     device: Any = None,
-    partitioner: Any = None,
+    partitioner: Callable[..., Any] | None = None,
     custom_getter: Any = None,
     use_resource: Any = None,
     synchronization: Any = None,
@@ -79,14 +83,14 @@ def variable(
 def model_variable(
     name: str,
     shape: Any = None,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     initializer: Any = None,
-    regularizer: Any = None,
+    regularizer: Callable[[Any], Any] | None = None,
     trainable: bool = True,
-    collections: Any = None,
+    collections: Iterable[str] | None = None,
     caching_device: Any = None,
     device: Any = None,
-    partitioner: Any = None,
+    partitioner: Callable[..., Any] | None = None,
     custom_getter: Any = None,
     use_resource: Any = None,
     synchronization: Any = None,
@@ -153,7 +157,7 @@ def global_variable(
     return _beside(GraphKeys.GLOBAL_VARIABLES, initial_value, validate_shape, name, use_resource)
 
 
-def add_model_variable(var: Any) -> None:
+def add_model_variable(var: Variable) -> None:
     """Lets `get_model_variables` list ``var``, once."""
     there = default_graph().get_collection_ref(GraphKeys.MODEL_VARIABLES)
     if not any(v is var for v in there):
@@ -178,27 +182,33 @@ def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list[A
     return [v for v in chosen if v not in left_out]
 
 
-def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+def get_model_variables(
+    scope: str | VariableScope | None = None, suffix: str | None = None
+) -> list[Any]:
     """Variables that the layers of `tf.contrib.layers` made, averages of statistics included."""
     return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
 
 
-def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+def get_trainable_variables(
+    scope: str | VariableScope | None = None, suffix: str | None = None
+) -> list[Any]:
     """The variables of a scope that are trained."""
     return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
 
 
-def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+def get_local_variables(
+    scope: str | VariableScope | None = None, suffix: str | None = None
+) -> list[Any]:
     """The local variables of a scope."""
     return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
 
 
-def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
+def get_variables_by_suffix(suffix: str, scope: str | VariableScope | None = None) -> list[Any]:
     """The variables of a scope whose names end with ``suffix``."""
     return get_variables(scope, suffix)
 
 
-def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
+def get_variables_by_name(given_name: str, scope: str | VariableScope | None = None) -> list[Any]:
     """The variables of a scope whose last name is ``given_name``: "weights", "conv1/weights"."""
     return [v for v in get_variables(scope) if f"/{v.op.name}".endswith(f"/{given_name}")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array, initializers, summary
 from dataflow.ops.casts import cast
 from dataflow.ops.clip import clip_by_global_norm
@@ -46,7 +48,7 @@ OPTIMIZER_SUMMARIES = [
 ]
 
 
-def _rate(learning_rate: Any) -> Any:
+def _rate(learning_rate: TensorLike | Callable[[], Any] | None) -> Any:
     """The learning rate: a number as a variable, which a program may set; `ValueError` for the rest."""
     if isinstance(learning_rate, Tensor | Variable):
         if learning_rate.shape.ndims not in (0, None):
@@ -158,8 +160,8 @@ def _multiplier(multipliers: Any, variable: Any, gradient: Any) -> Any:
 
 
 def optimize_loss(
-    loss: Any,
-    global_step: Any,
+    loss: TensorLike,
+    global_step: Tensor | Variable | None,
     learning_rate: Any,
     optimizer: Any,
     gradient_noise_scale: Any = None,

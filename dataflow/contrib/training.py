@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.contrib.bucketing import bucket, bucket_by_sequence_length
@@ -53,7 +54,7 @@ __all__ = [
 USE_GLOBAL_STEP = 0
 
 
-def add_gradients_summaries(grads_and_vars: Any) -> list[Any]:
+def add_gradients_summaries(grads_and_vars: Sequence[Any]) -> list[Any]:
     """A histogram and a norm of each gradient, as summaries."""
     from dataflow import summary
     from dataflow.ops.tensor_products import global_norm
@@ -85,7 +86,9 @@ def clip_gradient_norms_fn(max_norm: Any) -> Any:
     return lambda pairs: clip_gradient_norms(pairs, max_norm)
 
 
-def multiply_gradients(grads_and_vars: Any, gradient_multipliers: dict[Any, Any]) -> list[Any]:
+def multiply_gradients(
+    grads_and_vars: Sequence[Any], gradient_multipliers: dict[Any, Any]
+) -> list[Any]:
     """The pairs with gradients of named variables (or variables) multiplied.
 
     Raises `ValueError` when a variable has a multiplier and no gradient, or nothing is given.
@@ -165,7 +168,7 @@ def train(
     master: str = "",
     is_chief: bool = True,
     scaffold: Any = None,
-    hooks: Any = None,
+    hooks: Sequence[Any] | None = None,
     chief_only_hooks: Any = None,
     save_checkpoint_secs: float | None = 600,
     save_summaries_steps: int | None = 100,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from dataflow.ops.sources import placeholder
 from dataflow.ops.state import assign
 from dataflow.train.checkpoint_management import list_variables
 from dataflow.train.saver import Saver
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 __all__ = [
     "assign_from_checkpoint",
@@ -62,7 +65,7 @@ def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[A
     """``init(session)`` that gives the variables of these names their values."""
     assign_op, feed = assign_from_values(var_names_to_values)
 
-    def init(session: Any) -> None:
+    def init(session: BaseSession) -> None:
         session.run(assign_op, feed)
 
     return init
@@ -134,7 +137,7 @@ def assign_from_checkpoint_fn(
             return None
     saver = Saver(by_name, reshape=reshape_variables)
 
-    def restore(session: Any) -> None:
+    def restore(session: BaseSession) -> None:
         saver.restore(session, model_path)
 
     return restore

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.control_flow import group, no_op
 from dataflow.ops.gather_scatter import gather
@@ -295,7 +296,7 @@ def _whole(shards: Sequence[Any]) -> Any:
     return shards[0] if len(shards) == 1 else array.concat(list(shards), 0)
 
 
-def _scatter(shards: Sequence[Any], rows: Any, values: Any) -> Any:
+def _scatter(shards: Sequence[Any], rows: Any, values: TensorLike) -> Any:
     """Puts each row's values into the shard that has it."""
     if len(shards) == 1:
         return scatter_update(shards[0], rows, values)

@@ -18,6 +18,7 @@ from dataflow.data.dataset import AUTOTUNE, Dataset
 from dataflow.data.structure import Structure, leaf_tensor
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import dataset as ops
 from dataflow.ops.parsing import check_csv_layout
 from dataflow.ops.sources import constant
@@ -189,7 +190,7 @@ def _selected(select_columns: Sequence[Any], names: Sequence[str]) -> list[int]:
 
 def make_csv_dataset(
     file_pattern: Any,
-    batch_size: Any,
+    batch_size: TensorLike,
     column_names: Sequence[str] | None = None,
     column_defaults: Sequence[Any] | None = None,
     label_name: str | None = None,
@@ -246,7 +247,7 @@ def make_csv_dataset(
     if label_name is not None and label_name not in chosen:
         raise ValueError(f"`label_name` provided must be one of the columns: {label_name!r}")
 
-    def read(name: Any) -> Dataset:
+    def read(name: str) -> Dataset:
         rows = CsvDataset(
             name,
             defaults,

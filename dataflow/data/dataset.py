@@ -33,6 +33,7 @@ from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.namespaces import absent
 from dataflow.ops import dataset as ops
 from dataflow.ops.sources import constant
@@ -204,7 +205,10 @@ class Dataset:
 
     @staticmethod
     def list_files(
-        file_pattern: Any, shuffle: Any = None, seed: Any = None, name: str | None = None
+        file_pattern: Any,
+        shuffle: Any = None,
+        seed: TensorLike | None = None,
+        name: str | None = None,
     ) -> Dataset:
         """Names of the files that match a pattern (or patterns), shuffled unless ``shuffle=False``.
 
@@ -325,7 +329,7 @@ class Dataset:
 
     def batch(
         self,
-        batch_size: Any,
+        batch_size: TensorLike,
         drop_remainder: Any = False,
         num_parallel_calls: Any = None,
         deterministic: Any = None,
@@ -343,7 +347,7 @@ class Dataset:
 
     def padded_batch(
         self,
-        batch_size: Any,
+        batch_size: TensorLike,
         padded_shapes: Any = None,
         padding_values: Any = None,
         drop_remainder: Any = False,
@@ -423,7 +427,7 @@ class Dataset:
 
     def window(
         self,
-        size: Any,
+        size: TensorLike,
         shift: Any = None,
         stride: Any = 1,
         drop_remainder: Any = False,
@@ -609,7 +613,7 @@ class Dataset:
             ops.scan_dataset_op, structure, lambda: flat, lambda: graph.captured, f=graph
         )
 
-    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+    def enumerate(self, start: TensorLike = 0, name: str | None = None) -> Dataset:
         """Pairs of a number and an element."""
         return Dataset.zip((Dataset.range(start, 2**62), self))
 

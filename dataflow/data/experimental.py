@@ -34,6 +34,7 @@ from dataflow.data.structure import (
 )
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.namespaces import explain_absent
 from dataflow.ops import dataset as ops
 from dataflow.ops.sources import constant
@@ -99,7 +100,7 @@ SHARD_HINT = -1
 
 def map_and_batch(
     map_func: Callable[..., Any],
-    batch_size: Any,
+    batch_size: TensorLike,
     num_parallel_batches: Any = None,
     drop_remainder: bool = False,
     num_parallel_calls: Any = None,
@@ -109,7 +110,7 @@ def map_and_batch(
 
 
 def shuffle_and_repeat(
-    buffer_size: Any, count: Any = None, seed: Any = None
+    buffer_size: Any, count: Any = None, seed: TensorLike | None = None
 ) -> Callable[[Dataset], Dataset]:
     """`shuffle`, then `repeat`."""
     return lambda d: d.shuffle(buffer_size, seed).repeat(count)
@@ -122,7 +123,7 @@ def parallel_interleave(
     return lambda d: d.interleave(map_func, cycle_length, block_length)
 
 
-def batch_and_drop_remainder(batch_size: Any) -> Callable[[Dataset], Dataset]:
+def batch_and_drop_remainder(batch_size: TensorLike) -> Callable[[Dataset], Dataset]:
     """`batch` without a smaller last batch."""
     return lambda d: d.batch(batch_size, drop_remainder=True)
 
@@ -147,7 +148,7 @@ def unique() -> Callable[[Dataset], Dataset]:
     return lambda d: d.unique()
 
 
-def enumerate_dataset(start: Any = 0) -> Callable[[Dataset], Dataset]:
+def enumerate_dataset(start: TensorLike = 0) -> Callable[[Dataset], Dataset]:
     """`Dataset.enumerate`."""
     return lambda d: d.enumerate(start)
 
@@ -207,12 +208,12 @@ def to_variant(dataset: Dataset) -> Tensor:
     return dataset.as_variant_tensor()
 
 
-def TensorStructure(dtype: Any, shape: Any) -> TensorSpec:
+def TensorStructure(dtype: DTypeLike, shape: Any) -> TensorSpec:
     """`tf.TensorSpec`, dtype first."""
     return TensorSpec(shape, dtype)
 
 
-def SparseTensorStructure(dtype: Any, shape: Any) -> SparseTensorSpec:
+def SparseTensorStructure(dtype: DTypeLike, shape: Any) -> SparseTensorSpec:
     """`tf.SparseTensorSpec`, dtype first."""
     return SparseTensorSpec(shape, dtype)
 
@@ -278,7 +279,7 @@ class TFRecordWriter:
         )
 
 
-def Counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64) -> Dataset:
+def Counter(start: TensorLike = 0, step: Any = 1, dtype: DTypeLike = dtypes.int64) -> Dataset:
     """``start, start + step, ...`` without an end."""
     from dataflow.ops.casts import cast
 
@@ -302,7 +303,7 @@ def get_structure(dataset_or_iterator: Any) -> Any:
     return dataset_or_iterator.element_spec
 
 
-def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Callable[[Dataset], Dataset]:
+def dense_to_sparse_batch(batch_size: TensorLike, row_shape: Any) -> Callable[[Dataset], Dataset]:
     """Batches of dense tensors of one rank and any size, each batch a `tf.SparseTensor`.
 
     All values of an element are kept, zeros too. The dense shape is ``[batch_size, *row_shape]``;
@@ -341,7 +342,7 @@ def parse_example_dataset(
 
 def make_batched_features_dataset(
     file_pattern: Any,
-    batch_size: Any,
+    batch_size: TensorLike,
     features: Any,
     reader: Callable[..., Dataset] = TFRecordDataset,
     label_key: str | None = None,

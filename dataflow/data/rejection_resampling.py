@@ -12,6 +12,7 @@ from dataflow.data.dataset import Dataset
 from dataflow.data.grouping import sample_from_datasets
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import less
@@ -79,7 +80,7 @@ def rejection_resample(
     return apply
 
 
-def _counted(seen: Tensor, found: Any, dtype: Any) -> tuple[Tensor, Tensor]:
+def _counted(seen: Tensor, found: Any, dtype: DTypeLike) -> tuple[Tensor, Tensor]:
     """How often each class was met with this one, and that as shares."""
     seen = seen + array.one_hot(found, array.size(seen), dtype=dtypes.int64)
     return seen, cast(seen / reduce_sum(seen), dtype)

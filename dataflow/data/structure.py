@@ -14,6 +14,7 @@ from dataflow.dtypes import DType
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops.sparse_reshape import (
     deserialize_sparse,
     serialize_many_sparse,
@@ -105,7 +106,7 @@ class TensorArraySpec(ComponentSpec):
 
     _parts = ("shape", "dtype")
 
-    def __init__(self, shape: Any, dtype: Any) -> None:
+    def __init__(self, shape: Any, dtype: DTypeLike) -> None:
         self._shape = self.shape = TensorShape(shape)
         self._dtype = self.dtype = dtypes.as_dtype(dtype)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow.distribute.values import PerReplica, components, reduce_by
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import identity
 from dataflow.ops.indexed_slices import IndexedSlices
 
@@ -67,7 +68,7 @@ class CrossDeviceOps:
         """`reduce` of each pair (value, destinations)."""
         return self.batch_reduce_implementation(checked(reduce_op), value_destination_pairs)
 
-    def broadcast(self, tensor: Any, destinations: Any) -> Any:
+    def broadcast(self, tensor: TensorLike, destinations: Any) -> Any:
         """Copies of ``tensor`` on the devices of ``destinations``."""
         return self.broadcast_implementation(tensor, destinations)
 

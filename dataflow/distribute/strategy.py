@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from dataflow.device_spec import DeviceSpec
 from dataflow.distribute.distributed_input import DatasetIterator, DistributedDataset, InputContext
@@ -22,11 +22,15 @@ from dataflow.distribute.replica_threads import (
 from dataflow.distribute.values import PerReplica, components, mirrored, select
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import identity, shape
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import add_n, cast, reduce_sum
 from dataflow.ops.replicas import state
 from dataflow.ops.variables import Variable, variable_creator_scope
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 
 def canonical(device: str) -> str:
@@ -79,7 +83,7 @@ class StrategyExtended:
         """`reduce_to` of each pair."""
         return self.cross_device_ops.batch_reduce(reduce_op, value_destination_pairs)
 
-    def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+    def broadcast_to(self, tensor: TensorLike, destinations: Any) -> Any:
         """Copies of a tensor on all devices."""
         return self.cross_device_ops.broadcast(tensor, destinations or list(self.worker_devices))
 
@@ -117,7 +121,7 @@ class StrategyExtended:
         """Whether the variable was made in this strategy's scope."""
         return getattr(v, "made_by", None) is self._strategy
 
-    def non_slot_devices(self, var_list: Any) -> Any:
+    def non_slot_devices(self, var_list: Iterable[Any]) -> Any:
         """Where variables that belong to no single variable are."""
         return min(var_list, key=lambda v: v.op.name)
 
@@ -125,7 +129,9 @@ class StrategyExtended:
         """A block whose variables are where the given one is."""
         return default_graph().colocate_with(components(colocate_with_variable)[0].op)
 
-    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+    def experimental_make_numpy_dataset(
+        self, numpy_input: Any, session: BaseSession | None = None
+    ) -> Any:
         """A dataset of the rows of arrays."""
         from dataflow.data.dataset import Dataset
 
@@ -289,13 +295,15 @@ class Strategy:
         return self.experimental_distribute_dataset(dataset).make_initializable_iterator()
 
     def make_input_fn_iterator(
-        self, input_fn: Any, replication_mode: Any = None
+        self, input_fn: Callable[..., Any], replication_mode: Any = None
     ) -> DatasetIterator:
         """An iterator over ``input_fn(InputContext)``, whose batches are for one replica each."""
         made = self.experimental_distribute_datasets_from_function(input_fn)
         return made.make_initializable_iterator()
 
-    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
+    def experimental_make_numpy_dataset(
+        self, numpy_input: Any, session: BaseSession | None = None
+    ) -> Any:
         """A dataset of the rows of arrays."""
         return self._extended.experimental_make_numpy_dataset(numpy_input, session)
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops.array import identity
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import add_n
 from dataflow.ops.replicas import state
 from dataflow.ops.variable_replication import VariableAggregation, VariableSynchronization
 from dataflow.ops.variables import Variable
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 
 class PerReplica:
@@ -141,13 +145,13 @@ class _Copies:
     read_value = value
 
     def _dense_var_to_tensor(
-        self, dtype: Any = None, name: Any = None, as_ref: bool = False
+        self, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
     ) -> Any:
         if self._on_read and state.replica is None and not as_ref:
             return self.value()
         return self.get()._dense_var_to_tensor(dtype, name, as_ref)
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: Any, session: BaseSession | None = None) -> None:
         """Gives all copies the value."""
         for copy in self.copies:
             copy.load(value, session)

@@ -8,6 +8,7 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import reduce_sum
@@ -28,7 +29,7 @@ class Bijector:
         graph_parents: Any = None,
         is_constant_jacobian: bool = False,
         validate_args: bool = False,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         forward_min_event_ndims: int | None = None,
         inverse_min_event_ndims: int | None = None,
         name: str | None = None,
@@ -84,10 +85,10 @@ class Bijector:
         with name_scope(self._name), name_scope(name) as scope:
             yield scope
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         raise NotImplementedError(f"forward is not implemented: {type(self).__name__}")
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         raise NotImplementedError(f"inverse is not implemented: {type(self).__name__}")
 
     def _forward_event_shape(self, shape: TensorShape) -> TensorShape:
@@ -104,7 +105,7 @@ class Bijector:
         """The static shape of ``inverse(y)`` for an event y of ``output_shape``."""
         return self._inverse_event_shape(TensorShape(output_shape))
 
-    def forward(self, x: Any, name: str = "forward") -> Any:
+    def forward(self, x: TensorLike, name: str = "forward") -> Any:
         """``y`` for ``x``."""
         with self._scope(name):
             x = convert_to_tensor(x, name="x", preferred_dtype=self._dtype)
@@ -112,7 +113,7 @@ class Bijector:
             self._arguments[y] = x
             return y
 
-    def inverse(self, y: Any, name: str = "inverse") -> Any:
+    def inverse(self, y: TensorLike, name: str = "inverse") -> Any:
         """``x`` for ``y``."""
         with self._scope(name):
             y = convert_to_tensor(y, name="y", preferred_dtype=self._dtype)
@@ -147,10 +148,10 @@ class Bijector:
             return -self._inverse_log_det_jacobian(self.forward(x) if y is None else y)
         raise NotImplementedError(f"log_det_jacobian is not implemented: {type(self).__name__}")
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: TensorLike) -> Any:
         raise NotImplementedError
 
-    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+    def _inverse_log_det_jacobian(self, y: TensorLike) -> Any:
         raise NotImplementedError
 
     def _reduced(self, log_det: Any, value: Any, event_ndims: Any, needed: Any) -> Any:

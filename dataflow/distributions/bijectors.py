@@ -17,6 +17,7 @@ from dataflow.distributions.composed_bijectors import (
 from dataflow.distributions.multivariate import DiagonalScale, TriangularScale
 from dataflow.distributions.normal_functions import softplus, softplus_inverse
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import softmax
 from dataflow.ops.graph_functions import name_scope
@@ -35,10 +36,10 @@ class Identity(Bijector):
             name=name,
         )
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         return array.identity(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         return array.identity(y)
 
     def _forward_log_det_jacobian(self, x: Any) -> Any:
@@ -59,13 +60,13 @@ class _Elementwise(Bijector):
 class Exp(_Elementwise):
     """``y = exp(x)``."""
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         return exp(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         return log(y)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: TensorLike) -> Any:
         return x
 
 
@@ -88,7 +89,7 @@ class PowerTransform(_Elementwise):
     def _forward(self, x: Any) -> Any:
         return exp(x) if self._power == 0 else exp(log1p(x * self._power) / self._power)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         from dataflow.ops.math import expm1
 
         return log(y) if self._power == 0 else expm1(log(y) * self._power) / self._power
@@ -100,7 +101,7 @@ class PowerTransform(_Elementwise):
 class Sigmoid(_Elementwise):
     """``y = 1 / (1 + exp(-x))``."""
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         return sigmoid(x)
 
     def _inverse(self, y: Any) -> Any:
@@ -113,12 +114,12 @@ class Sigmoid(_Elementwise):
 class Tanh(_Elementwise):
     """``y = tanh(x)``."""
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         from dataflow.ops.math import tanh
 
         return tanh(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         from dataflow.ops.math import atanh
 
         return atanh(y)
@@ -136,11 +137,11 @@ class Softplus(_Elementwise):
         super().__init__(validate_args, name)
         self._softness = hinge_softness
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         h = self._softness
         return softplus(x) if h is None else h * softplus(x / h)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         h = self._softness
         return softplus_inverse(y) if h is None else h * softplus_inverse(y / h)
 
@@ -151,28 +152,28 @@ class Softplus(_Elementwise):
 class Softsign(_Elementwise):
     """``y = x / (1 + |x|)``."""
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         return x / (1.0 + abs_(x))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         return y / (1.0 - abs_(y))
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: TensorLike) -> Any:
         return -2.0 * log1p(abs_(x))
 
 
 class Square(_Elementwise):
     """``y = x^2`` for x >= 0."""
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         return square(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         from dataflow.ops.math import sqrt
 
         return sqrt(y)
 
-    def _forward_log_det_jacobian(self, x: Any) -> Any:
+    def _forward_log_det_jacobian(self, x: TensorLike) -> Any:
         return np.log(2.0) + log(x)
 
 
@@ -182,7 +183,7 @@ class AffineScalar(Bijector):
     def __init__(
         self,
         shift: Any = None,
-        scale: Any = None,
+        scale: TensorLike | None = None,
         validate_args: bool = False,
         name: str = "affine_scalar",
     ) -> None:
@@ -206,11 +207,11 @@ class AffineScalar(Bijector):
         """What is multiplied with, or None."""
         return self._scale
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         y = array.identity(x) if self._scale is None else x * self._scale
         return y if self._shift is None else y + self._shift
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         x = array.identity(y) if self._shift is None else y - self._shift
         return x if self._scale is None else x / self._scale
 
@@ -233,7 +234,7 @@ class Affine(Bijector):
         scale_tril: Any = None,
         validate_args: bool = False,
         name: str = "affine",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         from dataflow.ops.matrix_diag import matrix_diag_part, matrix_set_diag
 
@@ -273,11 +274,11 @@ class Affine(Bijector):
         """The matrix (`to_dense`, `matvec`), or None for the identity."""
         return self._scale
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         y = array.identity(x) if self._scale is None else self._scale.matvec(x)
         return y if self._shift is None else y + self._shift
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         x = array.identity(y) if self._shift is None else y - self._shift
         return x if self._scale is None else self._scale.solvevec(x)
 
@@ -308,10 +309,10 @@ class Permute(Bijector):
         """The integers."""
         return self._permutation
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         return array.gather(x, self._permutation, axis=-1)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         return array.gather(y, array.invert_permutation(self._permutation), axis=-1)
 
     def _forward_log_det_jacobian(self, x: Any) -> Any:
@@ -333,7 +334,7 @@ class SoftmaxCentered(Bijector):
     def _forward(self, x: Any) -> Any:
         return softmax(array.concat([x, array.zeros_like(x[..., :1])], -1))
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         logs = log(y)
         return logs[..., :-1] - logs[..., -1:]
 

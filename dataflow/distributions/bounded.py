@@ -20,6 +20,8 @@ from dataflow.distributions.normal_functions import (
     softplus,
 )
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.assertions import (
     assert_less,
@@ -64,18 +66,18 @@ class Uniform(Distribution):
         with self._scope(name):
             return self.high - self.low
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         noise = random_uniform(shape_of_draws(self, n), dtype=self.dtype, seed=seed)
         return self.low + noise * self.range()
 
-    def _prob(self, x: Any) -> Any:
+    def _prob(self, x: TensorLike) -> Any:
         outside = logical_or(x < self.low, x >= self.high)
         inside = array.where_v2(
             outside, array.zeros_like(x), 1.0 / (self.range() + array.zeros_like(x))
         )
         return array.where_v2(is_nan(x), x, inside)
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         share = (x - self.low) / self.range()
         below = array.where_v2(x < self.low, array.zeros_like(share), share)
         return array.where_v2(x >= self.high, array.ones_like(share), below)
@@ -120,7 +122,7 @@ class Beta(Distribution):
         """``concentration1 + concentration0``."""
         return self.concentration1 + self.concentration0
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         first, second = (
             random_gamma([n], self._everywhere(c), dtype=self.dtype, seed=s)
             for c, s in (
@@ -130,7 +132,7 @@ class Beta(Distribution):
         )
         return first / (first + second)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         x = after(self._checked((_in_unit_interval, x)), x)
         a, b = self.concentration1, self.concentration0
         return xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - self._log_beta()
@@ -139,7 +141,7 @@ class Beta(Distribution):
         a, b = self.concentration1, self.concentration0
         return lgamma(a) + lgamma(b) - lgamma(a + b)
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         like = array.zeros_like(x * self.total_concentration)
         return betainc(self.concentration1 + like, self.concentration0 + like, x + like)
 
@@ -205,11 +207,11 @@ class Kumaraswamy(Beta):
         a, b = self.concentration1, self.concentration0
         return (1.0 - (1.0 - p) ** (1.0 / b)) ** (1.0 / a)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         a, b = self.concentration1, self.concentration0
         return log(a) + log(b) + xlogy(a - 1.0, x) + xlog1py(b - 1.0, -(x**a))
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         return 1.0 - (1.0 - x**self.concentration1) ** self.concentration0
 
     def _entropy(self) -> Any:
@@ -231,7 +233,7 @@ class Kumaraswamy(Beta):
         return self._where_defined(where, mode, "mode undefined when any concentration <= 1")
 
 
-def _in_unit_interval(x: Any) -> Any:
+def _in_unit_interval(x: TensorLike) -> Any:
     from dataflow.ops.control_flow import group
 
     return group(

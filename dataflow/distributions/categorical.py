@@ -18,6 +18,8 @@ from dataflow.distributions.probabilities import (
     draw_classes,
     times_log,
 )
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax, softmax
 from dataflow.ops.assertions import assert_less_equal, assert_non_negative
@@ -48,16 +50,16 @@ class Bernoulli(WithProbabilities):
 
     def __init__(
         self,
-        logits: Any = None,
-        probs: Any = None,
-        dtype: Any = dtypes.int32,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
+        dtype: DTypeLike = dtypes.int32,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Bernoulli",
     ) -> None:
         self._set_probabilities(locals(), dtype)
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         shape = array.concat([[n], self.batch_shape_tensor()], 0)
         noise = random_uniform(shape, dtype=self.probs.dtype, seed=seed)
         return cast(noise < self.probs, self.dtype)
@@ -86,8 +88,8 @@ class BernoulliWithSigmoidProbs(Bernoulli):
 
     def __init__(
         self,
-        logits: Any = None,
-        dtype: Any = dtypes.int32,
+        logits: TensorLike | None = None,
+        dtype: DTypeLike = dtypes.int32,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "BernoulliWithSigmoidProbs",
@@ -106,9 +108,9 @@ class Categorical(WithProbabilities):
 
     def __init__(
         self,
-        logits: Any = None,
-        probs: Any = None,
-        dtype: Any = dtypes.int32,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
+        dtype: DTypeLike = dtypes.int32,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Categorical",
@@ -155,9 +157,9 @@ class OneHotCategorical(VectorEvent):
 
     def __init__(
         self,
-        logits: Any = None,
-        probs: Any = None,
-        dtype: Any = dtypes.int32,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
+        dtype: DTypeLike = dtypes.int32,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "OneHotCategorical",
@@ -168,7 +170,7 @@ class OneHotCategorical(VectorEvent):
         drawn = draw_classes(self.logits, n, seed)
         return array.one_hot(drawn, self._event_size, dtype=self.dtype)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         x = as_float(x, self.logits.dtype)
         ones = array.ones_like(x + self.logits)
         return -softmax_cross_entropy_with_logits_v2(labels=x * ones, logits=self.logits * ones)

@@ -12,6 +12,8 @@ from dataflow.distributions.distribution import (
 )
 from dataflow.distributions.kullback_leibler import RegisterKL, kl_divergence
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax, softmax
 from dataflow.ops.graph_functions import name_scope
@@ -99,13 +101,13 @@ class Independent(Distribution):
         taken = shape[array.size(shape) - self._taken :]
         return array.concat([taken, self._distribution.event_shape_tensor()], 0)
 
-    def _summed(self, values: Any) -> Any:
+    def _summed(self, values: TensorLike) -> Any:
         return reduce_sum(values, list(range(-self._taken, 0))) if self._taken else values
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         return self._distribution.sample(n, seed=seed)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         return self._summed(self._distribution.log_prob(x))
 
     def _entropy(self) -> Any:
@@ -191,7 +193,7 @@ class MixtureSameFamily(Distribution):
     def _event_shape_tensor(self) -> Any:
         return self._components.event_shape_tensor()
 
-    def _per_component(self, x: Any) -> Any:
+    def _per_component(self, x: TensorLike) -> Any:
         """x with an axis of length 1 where the components are."""
         return array.expand_dims(x, -1 - self._event_ndims)
 
@@ -205,7 +207,7 @@ class MixtureSameFamily(Distribution):
         probs = self._with_event_axes(softmax(self._mixture.logits))
         return reduce_sum(values * cast(probs, values.dtype), -1 - self._event_ndims)
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         k = array.shape(self._mixture.logits)[-1]
         drawn = self._components.sample(n, seed=seed)
         second = None if seed is None else seed + 1
@@ -217,11 +219,11 @@ class MixtureSameFamily(Distribution):
         mask = self._with_event_axes(array.one_hot(chosen, k, dtype=self.dtype))
         return reduce_sum(drawn * mask, -1 - self._event_ndims)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         log_x = self._components.log_prob(self._per_component(x))
         return reduce_logsumexp(log_x + log_softmax(self._mixture.logits), -1)
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         return reduce_sum(
             self._components.cdf(self._per_component(x)) * softmax(self._mixture.logits), -1
         )
@@ -321,7 +323,7 @@ class Mixture(Distribution):
             [self._with_event_axes(probs[..., i]) * value for i, value in enumerate(values)]
         )
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         seeds = [None if seed is None else seed + i for i in range(len(self._components) + 1)]
         chosen = self._cat.sample(n, seed=seeds[-1])
         return add_n(
@@ -332,12 +334,12 @@ class Mixture(Distribution):
             ]
         )
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         weights = log_softmax(self._cat.logits)
         terms = [c.log_prob(x) + weights[..., i] for i, c in enumerate(self._components)]
         return reduce_logsumexp(array.stack(terms, -1), -1)
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         probs = softmax(self._cat.logits)
         return add_n([c.cdf(x) * probs[..., i] for i, c in enumerate(self._components)])
 
@@ -372,7 +374,7 @@ class Deterministic(Distribution):
 
     def __init__(
         self,
-        loc: Any,
+        loc: TensorLike,
         atol: Any = None,
         rtol: Any = None,
         validate_args: bool = False,
@@ -413,13 +415,13 @@ class Deterministic(Distribution):
         shape = array.shape(self._loc)
         return shape[: array.size(shape) - self._event_ndims]
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         return array.broadcast_to(self._loc, array.concat([[n], array.shape(self._loc)], 0))
 
-    def _prob(self, x: Any) -> Any:
+    def _prob(self, x: TensorLike) -> Any:
         return cast(abs_(x - self._loc) <= self._slack, self.dtype)
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         return cast(x >= self._loc - self._slack, self.dtype)
 
     def _entropy(self) -> Any:
@@ -441,7 +443,7 @@ class VectorDeterministic(Deterministic):
 
     def __init__(
         self,
-        loc: Any,
+        loc: TensorLike,
         atol: Any = None,
         rtol: Any = None,
         validate_args: bool = False,
@@ -457,10 +459,10 @@ class VectorDeterministic(Deterministic):
     def _event_shape_tensor(self) -> Any:
         return array.shape(self._loc)[-1:]
 
-    def _prob(self, x: Any) -> Any:
+    def _prob(self, x: TensorLike) -> Any:
         return reduce_prod(super()._prob(x), -1)
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         raise NotImplementedError("cdf is not implemented: VectorDeterministic")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow.distributions.bijector import Bijector
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.math import exp, reduce_sum
 from dataflow.shapes import TensorShape
@@ -46,16 +47,16 @@ class Inline(Bijector):
         }
         self._shapes = (forward_event_shape_fn, inverse_event_shape_fn)
 
-    def _call(self, what: str, value: Any) -> Any:
+    def _call(self, what: str, value: TensorLike) -> Any:
         function = self._functions[what]
         if function is None:
             raise NotImplementedError(f"Cannot {what}: `{what}_fn` was not given.")
         return function(value)
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         return self._call("forward", x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         return self._call("inverse", y)
 
     def _log_det(self, x: Any, y: Any) -> Any:
@@ -91,10 +92,10 @@ class Invert(Bijector):
         """The bijector that is inverted."""
         return self._bijector
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         return self._bijector.inverse(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         return self._bijector.forward(y)
 
     def _log_det(self, x: Any, y: Any) -> Any:
@@ -135,12 +136,12 @@ class Chain(Bijector):
         """The bijectors, the outermost first."""
         return self._bijectors
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         for bijector in reversed(self._bijectors):
             x = bijector.forward(x)
         return array.identity(x)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         for bijector in self._bijectors:
             y = bijector.inverse(y)
         return array.identity(y)
@@ -206,12 +207,12 @@ class RealNVP(Bijector):
         shift, log_scale = self._function(kept, size - self._num_masked)
         return kept, value[..., self._num_masked :], shift, log_scale
 
-    def _forward(self, x: Any) -> Any:
+    def _forward(self, x: TensorLike) -> Any:
         kept, moved, shift, log_scale = self._parts(x)
         moved = moved if log_scale is None else moved * exp(log_scale)
         return array.concat([kept, moved if shift is None else moved + shift], -1)
 
-    def _inverse(self, y: Any) -> Any:
+    def _inverse(self, y: TensorLike) -> Any:
         kept, moved, shift, log_scale = self._parts(y)
         moved = moved if shift is None else moved - shift
         return array.concat([kept, moved if log_scale is None else moved * exp(-log_scale)], -1)

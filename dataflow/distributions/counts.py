@@ -17,6 +17,8 @@ from dataflow.distributions.kullback_leibler import RegisterKL
 from dataflow.distributions.normal_functions import softplus
 from dataflow.distributions.probabilities import VectorEvent, WithProbabilities, times_log
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax
 from dataflow.ops.casts import cast
@@ -69,15 +71,15 @@ class Binomial(_Counts):
     def __init__(
         self,
         total_count: Any,
-        logits: Any = None,
-        probs: Any = None,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Binomial",
     ) -> None:
         self._set_probabilities(locals())
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         raise NotImplementedError("sample is not implemented: Binomial. Multinomial has it.")
 
     def _log_prob(self, counts: Any) -> Any:
@@ -113,15 +115,15 @@ class NegativeBinomial(_Counts):
     def __init__(
         self,
         total_count: Any,
-        logits: Any = None,
-        probs: Any = None,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "NegativeBinomial",
     ) -> None:
         self._set_probabilities(locals())
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         total = array.broadcast_to(self.total_count, self.batch_shape_tensor())
         rate = random_gamma([n], total, exp(-self.logits), dtype=self.dtype, seed=seed)
         second = None if seed is None else seed + 1
@@ -158,15 +160,15 @@ class Geometric(WithProbabilities):
 
     def __init__(
         self,
-        logits: Any = None,
-        probs: Any = None,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Geometric",
     ) -> None:
         self._set_probabilities(locals())
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         import numpy as np
 
         smallest = np.finfo(self.dtype.as_numpy_dtype).tiny
@@ -206,7 +208,7 @@ class Poisson(Distribution):
 
     def __init__(
         self,
-        rate: Any = None,
+        rate: TensorLike | None = None,
         log_rate: Any = None,
         interpolate_nondiscrete: bool = True,
         validate_args: bool = False,
@@ -257,7 +259,7 @@ class Poisson(Distribution):
     def _batch_parameters(self) -> list[Any]:
         return [self._rate]
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         return random_poisson(self.rate, [n], dtype=self.dtype, seed=seed)
 
     def _log_prob(self, x: Any) -> Any:
@@ -298,8 +300,8 @@ class Multinomial(_Counts, VectorEvent):
     def __init__(
         self,
         total_count: Any,
-        logits: Any = None,
-        probs: Any = None,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Multinomial",

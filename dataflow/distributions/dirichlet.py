@@ -18,6 +18,8 @@ from dataflow.distributions.distribution import (
 )
 from dataflow.distributions.kullback_leibler import RegisterKL
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.graph_functions import name_scope
@@ -42,7 +44,7 @@ class Dirichlet(Distribution):
 
     def __init__(
         self,
-        concentration: Any,
+        concentration: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Dirichlet",
@@ -77,11 +79,11 @@ class Dirichlet(Distribution):
     def _classes(self) -> Any:
         return as_float(self._event_shape_tensor()[0], self.concentration.dtype)
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         drawn = random_gamma([n], self.concentration, dtype=self.dtype, seed=seed)
         return drawn / reduce_sum(drawn, -1, keepdims=True)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         from dataflow.ops.special import xlogy
 
         return reduce_sum(xlogy(self.concentration - 1.0, x), -1) - self._log_beta()
@@ -124,7 +126,7 @@ class DirichletMultinomial(Dirichlet):
     def __init__(
         self,
         total_count: Any,
-        concentration: Any,
+        concentration: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "DirichletMultinomial",
@@ -152,7 +154,7 @@ class DirichletMultinomial(Dirichlet):
     def _batch_shape_tensor(self) -> Any:
         return dynamic_broadcast([array.shape(self._total_count), super()._batch_shape_tensor()])
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         batch, classes = self.batch_shape_tensor(), self.event_shape_tensor()[0]
         concentration = array.broadcast_to(self.concentration, array.concat([batch, [classes]], 0))
         gammas = random_gamma([n], concentration, dtype=self.dtype, seed=seed)

@@ -13,6 +13,7 @@ from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_positive, assert_same_float_dtype
 from dataflow.ops.graph_functions import control_dependencies, name_scope
@@ -62,7 +63,7 @@ class Parameter:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else getattr(instance, self._slot)
 
-    def __set__(self, instance: Any, tensor: Any) -> None:
+    def __set__(self, instance: Any, tensor: TensorLike) -> None:
         setattr(instance, self._slot, tensor)
 
 
@@ -124,7 +125,7 @@ class Distribution:
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike,
         reparameterization_type: ReparameterizationType,
         validate_args: bool,
         allow_nan_stats: bool,
@@ -158,7 +159,7 @@ class Distribution:
         self,
         arguments: dict[str, Any],
         reparameterization_type: ReparameterizationType,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         """Sets the declared parameters from the constructor's ``locals()``.
 
@@ -331,7 +332,7 @@ class Distribution:
 
     # ---- samples ---------------------------------------------------------------------------------
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         raise NotImplementedError(f"sample is not implemented: {type(self).__name__}")
 
     def sample(self, sample_shape: Any = (), seed: int | None = None, name: str = "sample") -> Any:
@@ -359,12 +360,12 @@ class Distribution:
     # ---- densities and statistics ----------------------------------------------------------------
 
     @contextmanager
-    def _scope(self, name: str, values: Any = None) -> Iterator[str]:
+    def _scope(self, name: str, values: TensorLike | None = None) -> Iterator[str]:
         with name_scope(self.name), name_scope(name, values=values) as scope:
             yield scope
 
     def _of_value(
-        self, name: str, value: Any, *ways: tuple[str, Callable[[Any], Any] | None]
+        self, name: str, value: TensorLike, *ways: tuple[str, Callable[[Any], Any] | None]
     ) -> Any:
         """The first of ``ways`` (a method, what to do with its result) that is implemented."""
         with self._scope(name):
@@ -386,23 +387,23 @@ class Distribution:
             return found if then is None else then(found)
         raise NotImplementedError(f"{what} is not implemented: {type(self).__name__}")
 
-    def log_prob(self, value: Any, name: str = "log_prob") -> Any:
+    def log_prob(self, value: TensorLike, name: str = "log_prob") -> Any:
         """The logarithm of the density (mass) at ``value``: ``sample_shape + batch_shape``."""
         return self._of_value(name, value, ("_log_prob", None), ("_prob", log))
 
-    def prob(self, value: Any, name: str = "prob") -> Any:
+    def prob(self, value: TensorLike, name: str = "prob") -> Any:
         """The density, or of a discrete distribution the mass, at ``value``."""
         return self._of_value(name, value, ("_prob", None), ("_log_prob", exp))
 
-    def log_cdf(self, value: Any, name: str = "log_cdf") -> Any:
+    def log_cdf(self, value: TensorLike, name: str = "log_cdf") -> Any:
         """``log P(X <= value)``."""
         return self._of_value(name, value, ("_log_cdf", None), ("_cdf", log))
 
-    def cdf(self, value: Any, name: str = "cdf") -> Any:
+    def cdf(self, value: TensorLike, name: str = "cdf") -> Any:
         """``P(X <= value)``."""
         return self._of_value(name, value, ("_cdf", None), ("_log_cdf", exp))
 
-    def log_survival_function(self, value: Any, name: str = "log_survival_function") -> Any:
+    def log_survival_function(self, value: TensorLike, name: str = "log_survival_function") -> Any:
         """``log P(X > value)``."""
         return self._of_value(
             name,
@@ -412,7 +413,7 @@ class Distribution:
             ("_cdf", lambda p: log1p(-p)),
         )
 
-    def survival_function(self, value: Any, name: str = "survival_function") -> Any:
+    def survival_function(self, value: TensorLike, name: str = "survival_function") -> Any:
         """``P(X > value)``."""
         return self._of_value(
             name,
@@ -422,7 +423,7 @@ class Distribution:
             ("_log_cdf", lambda log_p: 1.0 - exp(log_p)),
         )
 
-    def quantile(self, value: Any, name: str = "quantile") -> Any:
+    def quantile(self, value: TensorLike, name: str = "quantile") -> Any:
         """The x with ``P(X <= x) = value``, for values in [0, 1]."""
         return self._of_value(name, value, ("_quantile", None))
 
@@ -464,7 +465,7 @@ class Distribution:
 
     # ---- for subclasses --------------------------------------------------------------------------
 
-    def _everywhere(self, value: Any) -> Any:
+    def _everywhere(self, value: TensorLike) -> Any:
         """``value`` broadcast to the batch shape."""
         return array.broadcast_to(convert_to_tensor(value, self.dtype), self.batch_shape_tensor())
 
@@ -489,7 +490,7 @@ def whole_numbers(value: Any, message: str = "must be whole numbers, 0 or more")
     return Assert(reduce_all(whole), [message, value])
 
 
-def as_float(tensor: Any, dtype: DType) -> Any:
+def as_float(tensor: TensorLike, dtype: DType) -> Any:
     """``tensor`` in a float dtype."""
     from dataflow.ops.casts import cast
 

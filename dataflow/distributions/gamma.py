@@ -17,6 +17,8 @@ from dataflow.distributions.normal_functions import (
     softplus,
 )
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import (
@@ -41,23 +43,23 @@ class Gamma(Distribution):
 
     def __init__(
         self,
-        concentration: Any,
-        rate: Any,
+        concentration: TensorLike,
+        rate: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Gamma",
     ) -> None:
         self._from_parameters(locals(), FULLY_REPARAMETERIZED)
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         return random_gamma([n], self.concentration, self.rate, dtype=self.dtype, seed=seed)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         x = after(self._checked((require_positive, x)), x)
         normalization = lgamma(self.concentration) - self.concentration * log(self.rate)
         return xlogy(self.concentration - 1.0, x) - self.rate * x - normalization
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         x = after(self._checked((require_positive, x)), x)
         return igamma(self.concentration, self.rate * x)
 
@@ -85,8 +87,8 @@ class GammaWithSoftplusConcentrationRate(Gamma):
 
     def __init__(
         self,
-        concentration: Any,
-        rate: Any,
+        concentration: TensorLike,
+        rate: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "GammaWithSoftplusConcentrationRate",
@@ -104,7 +106,7 @@ class Exponential(Gamma):
 
     def __init__(
         self,
-        rate: Any,
+        rate: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Exponential",
@@ -131,7 +133,7 @@ class ExponentialWithSoftplusRate(Exponential):
 
     def __init__(
         self,
-        rate: Any,
+        rate: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "ExponentialWithSoftplusRate",
@@ -174,22 +176,22 @@ class InverseGamma(Distribution):
 
     def __init__(
         self,
-        concentration: Any,
-        rate: Any,
+        concentration: TensorLike,
+        rate: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "InverseGamma",
     ) -> None:
         self._from_parameters(locals(), FULLY_REPARAMETERIZED)
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         return 1.0 / random_gamma([n], self.concentration, self.rate, dtype=self.dtype, seed=seed)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         a, b = self.concentration, self.rate
         return a * log(b) - lgamma(a) - (1.0 + a) * log(x) - b / x
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         from dataflow.ops.special import igammac
 
         return igammac(self.concentration, self.rate / x)

@@ -23,6 +23,8 @@ from dataflow.distributions.normal_functions import (
     softplus,
 )
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import (
@@ -49,8 +51,8 @@ class _LocationScale(Distribution):
 
     def __init__(
         self,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str | None = None,
@@ -58,13 +60,13 @@ class _LocationScale(Distribution):
         arguments = {**locals(), "name": name or type(self).__name__}
         self._from_parameters(arguments, FULLY_REPARAMETERIZED)
 
-    def _z(self, x: Any) -> Any:
+    def _z(self, x: TensorLike) -> Any:
         return (x - self.loc) / self.scale
 
     def _unstandardize(self, z: Any) -> Any:
         return z * self.scale + self.loc
 
-    def _constant(self, value: Any, times_scale: float) -> Any:
+    def _constant(self, value: TensorLike, times_scale: float) -> Any:
         """``value + times_scale * scale`` over the whole batch."""
         return self._everywhere(value) + times_scale * self.scale
 
@@ -78,31 +80,31 @@ class Normal(_LocationScale):
 
     def __init__(
         self,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Normal",
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         noise = random_normal(shape_of_draws(self, n), dtype=self.dtype, seed=seed)
         return self._unstandardize(noise)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         return -0.5 * square(self._z(x)) - (_HALF_LOG_2PI + log(self.scale))
 
-    def _log_cdf(self, x: Any) -> Any:
+    def _log_cdf(self, x: TensorLike) -> Any:
         return log_ndtr(self._z(x))
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         return ndtr(self._z(x))
 
-    def _log_survival_function(self, x: Any) -> Any:
+    def _log_survival_function(self, x: TensorLike) -> Any:
         return log_ndtr(-self._z(x))
 
-    def _survival_function(self, x: Any) -> Any:
+    def _survival_function(self, x: TensorLike) -> Any:
         return ndtr(-self._z(x))
 
     def _entropy(self) -> Any:
@@ -125,8 +127,8 @@ class NormalWithSoftplusScale(Normal):
 
     def __init__(
         self,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "NormalWithSoftplusScale",
@@ -146,8 +148,8 @@ class Laplace(_LocationScale):
 
     def __init__(
         self,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Laplace",
@@ -158,17 +160,17 @@ class Laplace(_LocationScale):
         u = uniform_noise(self, n, seed, low=-1.0)
         return self.loc - self.scale * sign(u) * log1p(-abs_(u))
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         return -abs_(self._z(x)) - math.log(2.0) - log(self.scale)
 
-    def _log_cdf(self, x: Any) -> Any:
+    def _log_cdf(self, x: TensorLike) -> Any:
         return log_cdf_laplace(self._z(x))
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         z = self._z(x)
         return 0.5 + 0.5 * sign(z) * (1.0 - exp(-abs_(z)))
 
-    def _log_survival_function(self, x: Any) -> Any:
+    def _log_survival_function(self, x: TensorLike) -> Any:
         return log_cdf_laplace(-self._z(x))
 
     def _entropy(self) -> Any:
@@ -188,8 +190,8 @@ class Logistic(_LocationScale):
 
     def __init__(
         self,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Logistic",
@@ -200,20 +202,20 @@ class Logistic(_LocationScale):
         u = uniform_noise(self, n, seed)
         return self._unstandardize(log(u) - log1p(-u))
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         z = self._z(x)
         return -z - 2.0 * softplus(-z) - log(self.scale)
 
-    def _log_cdf(self, x: Any) -> Any:
+    def _log_cdf(self, x: TensorLike) -> Any:
         return log_sigmoid_of(self._z(x))
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         return sigmoid(self._z(x))
 
-    def _log_survival_function(self, x: Any) -> Any:
+    def _log_survival_function(self, x: TensorLike) -> Any:
         return log_sigmoid_of(-self._z(x))
 
-    def _survival_function(self, x: Any) -> Any:
+    def _survival_function(self, x: TensorLike) -> Any:
         return sigmoid(-self._z(x))
 
     def _entropy(self) -> Any:
@@ -236,8 +238,8 @@ class Gumbel(_LocationScale):
 
     def __init__(
         self,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Gumbel",
@@ -247,11 +249,11 @@ class Gumbel(_LocationScale):
     def _sample_n(self, n: Any, seed: Any = None) -> Any:
         return self._unstandardize(-log(-log(uniform_noise(self, n, seed))))
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         z = self._z(x)
         return -(z + exp(-z)) - log(self.scale)
 
-    def _log_cdf(self, x: Any) -> Any:
+    def _log_cdf(self, x: TensorLike) -> Any:
         return -exp(-self._z(x))
 
     def _entropy(self) -> Any:
@@ -272,21 +274,21 @@ class Cauchy(_LocationScale):
 
     def __init__(
         self,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "Cauchy",
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         return self._quantile(random_uniform(shape_of_draws(self, n), dtype=self.dtype, seed=seed))
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         return -math.log(math.pi) - log(self.scale) - log1p(square(self._z(x)))
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         from dataflow.ops.math import atan
 
         return atan(self._z(x)) / math.pi + 0.5
@@ -320,14 +322,14 @@ class HalfNormal(Distribution):
 
     def __init__(
         self,
-        scale: Any,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "HalfNormal",
     ) -> None:
         self._from_parameters(locals(), FULLY_REPARAMETERIZED)
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         noise = random_normal(shape_of_draws(self, n), dtype=self.dtype, seed=seed)
         return abs_(noise * self.scale)
 
@@ -335,7 +337,7 @@ class HalfNormal(Distribution):
         density = math.sqrt(2.0 / math.pi) / self.scale * exp(-0.5 * square(x / self.scale))
         return density * as_type(x >= 0.0, self.dtype)
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         from dataflow.ops.math import maximum
         from dataflow.ops.special import erf
 
@@ -370,22 +372,22 @@ class StudentT(Distribution):
     def __init__(
         self,
         df: Any,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "StudentT",
     ) -> None:
         self._from_parameters(locals(), FULLY_REPARAMETERIZED)
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         normal = random_normal(shape_of_draws(self, n), dtype=self.dtype, seed=seed)
         df = self._everywhere(self.df)
         second = None if seed is None else seed + 1
         chi2 = random_gamma([n], 0.5 * df, 0.5, dtype=self.dtype, seed=second)
         return self.loc + self.scale * (normal / sqrt(chi2 / df))
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         y = (x - self.loc) / self.scale
         half = 0.5 * (self.df + 1.0)
         normalization = (
@@ -397,7 +399,7 @@ class StudentT(Distribution):
         )
         return -half * log1p(square(y) / self.df) - normalization
 
-    def _cdf(self, x: Any) -> Any:
+    def _cdf(self, x: TensorLike) -> Any:
         y = (x - self.loc) / abs_(self.scale)
         share = self.df / (square(y) + self.df)
         tail = 0.5 * betainc(
@@ -438,8 +440,8 @@ class StudentTWithAbsDfSoftplusScale(StudentT):
     def __init__(
         self,
         df: Any,
-        loc: Any,
-        scale: Any,
+        loc: TensorLike,
+        scale: TensorLike,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "StudentTWithAbsDfSoftplusScale",

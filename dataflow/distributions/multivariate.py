@@ -15,6 +15,7 @@ from dataflow.distributions.distribution import (
 from dataflow.distributions.kullback_leibler import RegisterKL
 from dataflow.distributions.normal_functions import softplus
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import DynamicShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_none_equal, assert_same_float_dtype
 from dataflow.ops.decompositions import cholesky
@@ -61,7 +62,7 @@ class DiagonalScale:
 class TriangularScale(DiagonalScale):
     """A lower triangular matrix ``[..., k, k]``; what is above its diagonal does not count."""
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: TensorLike) -> None:
         self._matrix = matrix_band_part(matrix, -1, 0)
         super().__init__(matrix_diag_part(self._matrix))
 
@@ -89,7 +90,7 @@ class _VectorLocationScale(Distribution):
     """``loc + scale @ z`` for a vector z of independent standard numbers."""
 
     def _set_up(
-        self, arguments: dict[str, Any], loc: Any, scale: DiagonalScale, scope: str
+        self, arguments: dict[str, Any], loc: TensorLike | None, scale: DiagonalScale, scope: str
     ) -> None:
         if loc is not None:
             loc = convert_to_tensor(loc, scale.diag_part().dtype.base_dtype, name="loc")
@@ -146,13 +147,13 @@ class _VectorLocationScale(Distribution):
     def _event_shape_tensor(self) -> Any:
         return self._vector_shape_tensor()[-1:]
 
-    def _centered(self, x: Any) -> Any:
+    def _centered(self, x: TensorLike) -> Any:
         return x if self._loc is None else x - self._loc
 
-    def _standardized(self, x: Any) -> Any:
+    def _standardized(self, x: TensorLike) -> Any:
         return self._scale.solvevec(self._centered(x))
 
-    def _noise(self, shape: Any, seed: Any) -> Any:
+    def _noise(self, shape: DynamicShapeLike, seed: int) -> Any:
         raise NotImplementedError
 
     def _sample_n(self, n: Any, seed: Any = None) -> Any:
@@ -160,7 +161,7 @@ class _VectorLocationScale(Distribution):
         drawn = self._scale.matvec(noise)
         return drawn if self._loc is None else drawn + self._loc
 
-    def _over_batch(self, value: Any) -> Any:
+    def _over_batch(self, value: TensorLike) -> Any:
         return value + array.zeros(self.batch_shape_tensor(), self.dtype)
 
     def _mean(self) -> Any:
@@ -187,10 +188,10 @@ class _VectorLocationScale(Distribution):
 
 
 class _MultivariateNormal(_VectorLocationScale):
-    def _noise(self, shape: Any, seed: Any) -> Any:
+    def _noise(self, shape: DynamicShapeLike, seed: int) -> Any:
         return random_normal(shape, dtype=self.dtype, seed=seed)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         size = _size(self)
         distance = reduce_sum(square(self._standardized(x)), -1)
         constant = 0.5 * size * math.log(2.0 * math.pi)
@@ -229,7 +230,7 @@ class MultivariateNormalDiagWithSoftplusScale(_MultivariateNormal):
 
     def __init__(
         self,
-        loc: Any,
+        loc: TensorLike,
         scale_diag: Any,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
@@ -307,13 +308,13 @@ class VectorLaplaceDiag(_VectorLocationScale):
             scale = diagonal_scale(loc, scale_diag, scale_identity_multiplier)
             self._set_up(arguments, loc, scale, scope)
 
-    def _noise(self, shape: Any, seed: Any) -> Any:
+    def _noise(self, shape: DynamicShapeLike, seed: int) -> Any:
         from dataflow.distributions.location_scale import Laplace
 
         zero = convert_to_tensor(0.0, self.dtype)
         return Laplace(zero, array.ones_like(zero)).sample(shape, seed=seed)
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         distance = reduce_sum(abs_(self._standardized(x)), -1)
         return -distance - _size(self) * math.log(2.0) - self._scale.log_abs_determinant()
 
@@ -339,13 +340,13 @@ class VectorExponentialDiag(_VectorLocationScale):
             scale = diagonal_scale(loc, scale_diag, scale_identity_multiplier)
             self._set_up(arguments, loc, scale, scope)
 
-    def _noise(self, shape: Any, seed: Any) -> Any:
+    def _noise(self, shape: DynamicShapeLike, seed: int) -> Any:
         import numpy as np
 
         smallest = np.finfo(self.dtype.as_numpy_dtype).tiny
         return -log(random_uniform(shape, smallest, 1.0, self.dtype, seed=seed))
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         import numpy as np
 
         z = self._standardized(x)
@@ -370,7 +371,7 @@ def _size(distribution: Distribution) -> Any:
     return cast(distribution.event_shape_tensor()[0], distribution.dtype)
 
 
-def diagonal_scale(loc: Any, scale_diag: Any, multiplier: Any) -> DiagonalScale:
+def diagonal_scale(loc: TensorLike | None, scale_diag: Any, multiplier: Any) -> DiagonalScale:
     """The scale of `MultivariateNormalDiag`: a diagonal, a multiple of the identity, or both."""
     if scale_diag is not None:
         diagonal = convert_to_tensor(scale_diag, name="scale_diag")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import softplus_op
 from dataflow.ops.graph_functions import name_scope
@@ -19,14 +20,14 @@ from dataflow.shapes import normalize_axis
 _LIMITS = {np.dtype(np.float32): (-10.0, 5.0), np.dtype(np.float64): (-20.0, 8.0)}
 
 
-def _float(x: Any) -> Any:
+def _float(x: TensorLike) -> Any:
     tensor = convert_to_tensor(x, name="x")
     if tensor.dtype.as_numpy_dtype not in (np.float32, np.float64):
         raise TypeError(f"x must be float32 or float64, got {tensor.dtype.name}.")
     return tensor
 
 
-def ndtr(x: Any, name: str = "ndtr") -> Any:
+def ndtr(x: TensorLike, name: str = "ndtr") -> Any:
     """``P(X <= x)`` for a standard normal X, element by element; float32 or float64."""
     with name_scope(name):
         return 0.5 * erfc(-_float(x) * math.sqrt(0.5))
@@ -85,7 +86,7 @@ def softplus_inverse(x: Any, name: str | None = None) -> Any:
         )
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: TensorLike) -> Any:
     """``log(1 + exp(x))``."""
     return softplus_op(x)
 

@@ -11,6 +11,8 @@ from dataflow.distributions.distribution import (
 )
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import softmax
 from dataflow.ops.assertions import assert_less_equal, assert_near, assert_non_negative
@@ -27,7 +29,11 @@ from dataflow.shapes import TensorShape
 
 
 def logits_and_probs(
-    logits: Any, probs: Any, multidimensional: bool, validate_args: bool, dtype: Any = None
+    logits: TensorLike | None,
+    probs: TensorLike | None,
+    multidimensional: bool,
+    validate_args: bool,
+    dtype: DTypeLike | None = None,
 ) -> tuple[Any, Any]:
     """Both from the one that is given: log-odds and probabilities, or with ``multidimensional``
     unnormalized log-probabilities and probabilities along the last axis.
@@ -64,7 +70,10 @@ class WithProbabilities(Distribution):
     _classes = True
 
     def _set_probabilities(
-        self, arguments: dict[str, Any], dtype: Any = None, reparameterization: Any = None
+        self,
+        arguments: dict[str, Any],
+        dtype: DTypeLike | None = None,
+        reparameterization: Any = None,
     ) -> None:
         with name_scope(arguments["name"]) as scope:
             self._logits, self._probs = logits_and_probs(
@@ -137,7 +146,9 @@ class VectorEvent(WithProbabilities):
         return array.shape(self._logits)[-1:]
 
 
-def draw_classes(logits: Any, n: Any, seed: Any, dtype: Any = dtypes.int32) -> Any:
+def draw_classes(
+    logits: TensorLike, n: ShapeLike | Tensor, seed: int, dtype: DTypeLike = dtypes.int32
+) -> Any:
     """``n`` class numbers for each row of ``[..., classes]``: ``[n, ...]``."""
     shape = array.shape(logits)
     rows = array.reshape(logits, array.stack([-1, shape[-1]]))
@@ -146,7 +157,7 @@ def draw_classes(logits: Any, n: Any, seed: Any, dtype: Any = dtypes.int32) -> A
     return cast(drawn, dtype)
 
 
-def times_log(x: Any, logarithm: Any) -> Any:
+def times_log(x: TensorLike, logarithm: Any) -> Any:
     """``x * logarithm``, 0 where x is 0."""
     from dataflow.ops.arithmetic import multiply_no_nan
 

@@ -14,6 +14,8 @@ from dataflow.distributions.distribution import FULLY_REPARAMETERIZED, as_float
 from dataflow.distributions.normal_functions import softplus
 from dataflow.distributions.probabilities import VectorEvent, WithProbabilities
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax
 from dataflow.ops.math import exp, log, log1p, reduce_sum, sigmoid
@@ -38,7 +40,7 @@ class _Relaxed(WithProbabilities):
         """How smooth samples are: near 0 they are classes, far above 1 they are all alike."""
         return self._temperature
 
-    def _noise(self, n: Any, seed: Any) -> Any:
+    def _noise(self, n: ShapeLike | Tensor, seed: int) -> Any:
         shape = array.concat([[n], array.shape(self.logits)], 0)
         smallest = np.finfo(self.dtype.as_numpy_dtype).tiny
         return random_uniform(shape, smallest, 1.0, self.dtype, seed=seed)
@@ -50,9 +52,9 @@ class ExpRelaxedOneHotCategorical(_Relaxed, VectorEvent):
     def __init__(
         self,
         temperature: Any,
-        logits: Any = None,
-        probs: Any = None,
-        dtype: Any = None,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
+        dtype: DTypeLike | None = None,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "ExpRelaxedOneHotCategorical",
@@ -67,7 +69,7 @@ class ExpRelaxedOneHotCategorical(_Relaxed, VectorEvent):
         gumbel = -log(-log(self._noise(n, seed)))
         return log_softmax((self.logits + gumbel) / self._temperatures())
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         k = as_float(self._event_size, self.dtype)
         normalization = lgamma(k) + (k - 1.0) * log(self.temperature)
         scores = log_softmax(self.logits - x * self._temperatures())
@@ -84,19 +86,19 @@ class RelaxedOneHotCategorical(ExpRelaxedOneHotCategorical):
     def __init__(
         self,
         temperature: Any,
-        logits: Any = None,
-        probs: Any = None,
-        dtype: Any = None,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
+        dtype: DTypeLike | None = None,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "RelaxedOneHotCategorical",
     ) -> None:
         self._set_probabilities(locals(), dtype, FULLY_REPARAMETERIZED)
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         return exp(super()._sample_n(n, seed))
 
-    def _log_prob(self, x: Any) -> Any:
+    def _log_prob(self, x: TensorLike) -> Any:
         log_x = log(x)
         return super()._log_prob(log_x) - reduce_sum(log_x, -1)
 
@@ -109,8 +111,8 @@ class RelaxedBernoulli(_Relaxed):
     def __init__(
         self,
         temperature: Any,
-        logits: Any = None,
-        probs: Any = None,
+        logits: TensorLike | None = None,
+        probs: TensorLike | None = None,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "RelaxedBernoulli",

@@ -10,13 +10,15 @@ from dataflow import dtypes
 from dataflow.distributions.bijectors import Bijector, Identity
 from dataflow.distributions.distribution import Distribution
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DynamicShapeLike, ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.math import reduce_sum
 from dataflow.ops.static_value import constant_value
 from dataflow.shapes import TensorShape
 
 
-def _static(shape: Any) -> list[int] | None:
+def _static(shape: DynamicShapeLike | None) -> list[int] | None:
     """A shape given as an argument, as a list; None where none is given."""
     if shape is None:
         return None
@@ -105,12 +107,12 @@ class TransformedDistribution(Distribution):
             raise ValueError("the rank of an event must be known when the graph is built.")
         return int(max(ndims, self._bijector.inverse_min_event_ndims))
 
-    def _sample_n(self, n: Any, seed: Any = None) -> Any:
+    def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         added = (self._batch_override or []) + (self._event_override or [])
         shape = array.concat([[n], np.array(added, np.int32)], 0)
         return self._bijector.forward(self._distribution.sample(shape, seed=seed))
 
-    def _log_prob(self, y: Any) -> Any:
+    def _log_prob(self, y: TensorLike) -> Any:
         x = self._bijector.inverse(y)
         log_prob = self._distribution.log_prob(x)
         if self._event_override:
@@ -121,7 +123,7 @@ class TransformedDistribution(Distribution):
             log_prob = reduce_sum(log_prob, list(range(-taken, 0)))
         return log_prob + self._bijector.inverse_log_det_jacobian(y, self._event_ndims())
 
-    def _cdf(self, y: Any) -> Any:
+    def _cdf(self, y: TensorLike) -> Any:
         return self._distribution.cdf(self._bijector.inverse(y))
 
     def _quantile(self, p: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.estimator.heads import Head
@@ -69,11 +69,11 @@ def dnn_logits(
     mode: str,
     units: int,
     hidden_units: Any,
-    feature_columns: Any,
-    activation_fn: Any,
+    feature_columns: Sequence[Any],
+    activation_fn: Callable[..., Any],
     dropout: Any,
     batch_norm: bool,
-    partitioner: Any,
+    partitioner: Callable[..., Any],
 ) -> Tensor:
     """Fully connected layers; to be called in the scope "dnn"."""
     training = mode == ModeKeys.TRAIN
@@ -129,9 +129,9 @@ def dnn_model_fn(
     mode: str,
     head: Head,
     hidden_units: Any,
-    feature_columns: Any,
+    feature_columns: Sequence[Any],
     optimizer: Any,
-    activation_fn: Any,
+    activation_fn: Callable[..., Any],
     dropout: Any,
     batch_norm: bool,
     partitioner: Any,
@@ -157,11 +157,13 @@ def dnn_model_fn(
         )
 
 
-def _linear_rate(feature_columns: Any, most: float) -> float:
+def _linear_rate(feature_columns: Sequence[Any], most: float) -> float:
     return min(most, 1.0 / math.sqrt(len(list(feature_columns))))
 
 
-def linear_logits(features: Any, units: int, feature_columns: Any, combiner: str) -> Tensor:
+def linear_logits(
+    features: Any, units: int, feature_columns: Sequence[Any], combiner: str
+) -> Tensor:
     """A linear model of the columns, [batch, units], with its summaries."""
     logits = linear_model(features, feature_columns, units=units, sparse_combiner=combiner)
     _summaries(logits, "linear/logits")
@@ -173,7 +175,7 @@ def linear_model_fn(
     labels: Any,
     mode: str,
     head: Head,
-    feature_columns: Any,
+    feature_columns: Sequence[Any],
     optimizer: Any,
     partitioner: Any,
     sparse_combiner: str,
@@ -208,7 +210,7 @@ def combined_model_fn(
     dnn_activation_fn: Any,
     dnn_dropout: Any,
     batch_norm: bool,
-    partitioner: Any,
+    partitioner: Callable[..., Any],
     config: Any,
 ) -> EstimatorSpec:
     """Wide and deep: the sum of both models' logits, each part with its own optimizer.

@@ -5,6 +5,7 @@ Arguments, their order and their defaults are TensorFlow 1's.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.estimator.class_heads import class_head
@@ -29,13 +30,13 @@ class DNNClassifier(DNNEstimator):
     def __init__(
         self,
         hidden_units: Any,
-        feature_columns: Any,
-        model_dir: Any = None,
+        feature_columns: Sequence[Any],
+        model_dir: str | None = None,
         n_classes: int = 2,
         weight_column: Any = None,
         label_vocabulary: Any = None,
         optimizer: Any = "Adagrad",
-        activation_fn: Any = relu,
+        activation_fn: Callable[..., Any] = relu,
         dropout: Any = None,
         input_layer_partitioner: Any = None,
         config: Any = None,
@@ -56,12 +57,12 @@ class DNNRegressor(DNNEstimator):
     def __init__(
         self,
         hidden_units: Any,
-        feature_columns: Any,
-        model_dir: Any = None,
+        feature_columns: Sequence[Any],
+        model_dir: str | None = None,
         label_dimension: int = 1,
         weight_column: Any = None,
         optimizer: Any = "Adagrad",
-        activation_fn: Any = relu,
+        activation_fn: Callable[..., Any] = relu,
         dropout: Any = None,
         input_layer_partitioner: Any = None,
         config: Any = None,
@@ -81,14 +82,14 @@ class LinearClassifier(LinearEstimator):
 
     def __init__(
         self,
-        feature_columns: Any,
-        model_dir: Any = None,
+        feature_columns: Sequence[Any],
+        model_dir: str | None = None,
         n_classes: int = 2,
         weight_column: Any = None,
         label_vocabulary: Any = None,
         optimizer: Any = "Ftrl",
         config: Any = None,
-        partitioner: Any = None,
+        partitioner: Callable[..., Any] | None = None,
         warm_start_from: Any = None,
         loss_reduction: str = Reduction.SUM,
         sparse_combiner: str = "sum",
@@ -105,13 +106,13 @@ class LinearRegressor(LinearEstimator):
 
     def __init__(
         self,
-        feature_columns: Any,
-        model_dir: Any = None,
+        feature_columns: Sequence[Any],
+        model_dir: str | None = None,
         label_dimension: int = 1,
         weight_column: Any = None,
         optimizer: Any = "Ftrl",
         config: Any = None,
-        partitioner: Any = None,
+        partitioner: Callable[..., Any] | None = None,
         warm_start_from: Any = None,
         loss_reduction: str = Reduction.SUM,
         sparse_combiner: str = "sum",
@@ -128,7 +129,7 @@ class DNNLinearCombinedClassifier(DNNLinearCombinedEstimator):
 
     def __init__(
         self,
-        model_dir: Any = None,
+        model_dir: str | None = None,
         linear_feature_columns: Any = None,
         linear_optimizer: Any = "Ftrl",
         dnn_feature_columns: Any = None,
@@ -159,7 +160,7 @@ class DNNLinearCombinedRegressor(DNNLinearCombinedEstimator):
 
     def __init__(
         self,
-        model_dir: Any = None,
+        model_dir: str | None = None,
         linear_feature_columns: Any = None,
         linear_optimizer: Any = "Ftrl",
         dnn_feature_columns: Any = None,
@@ -189,7 +190,7 @@ class BaselineClassifier(BaselineEstimator):
 
     def __init__(
         self,
-        model_dir: Any = None,
+        model_dir: str | None = None,
         n_classes: int = 2,
         weight_column: Any = None,
         label_vocabulary: Any = None,
@@ -206,7 +207,7 @@ class BaselineRegressor(BaselineEstimator):
 
     def __init__(
         self,
-        model_dir: Any = None,
+        model_dir: str | None = None,
         label_dimension: int = 1,
         weight_column: Any = None,
         optimizer: Any = "Ftrl",

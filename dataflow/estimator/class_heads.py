@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class _ClassHead(Head):
         weight_column: Any,
         label_vocabulary: Any,
         loss_reduction: str,
-        loss_fn: Any,
+        loss_fn: Callable[..., Any],
         name: str | None,
     ) -> None:
         super().__init__(logits_dimension, weight_column, loss_reduction, loss_fn, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import logging
 from dataflow.cluster.management.server import Server
@@ -13,6 +13,9 @@ from dataflow.estimator.cluster_task import TaskType
 from dataflow.graph.collections import GraphKeys
 from dataflow.train.device_setter import STANDARD_PS_OPS, replica_device_setter
 from dataflow.train.saving_hooks import CheckpointSaverListener
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 #: Workers begin one after the other, so that they do not all compute from the same parameters.
 _SECONDS_BETWEEN_WORKERS = 5
@@ -79,7 +82,7 @@ class EvaluateCheckpoints(CheckpointSaverListener):
         self._max_steps = max_steps
         self._last_time: float | None = None
 
-    def after_save(self, session: Any, global_step_value: int) -> None:
+    def after_save(self, session: BaseSession, global_step_value: int) -> None:
         """Evaluates, if it is time; the checkpoint before the first step does not count."""
         if self._last_time is None:
             self._last_time = time.monotonic()
@@ -90,7 +93,7 @@ class EvaluateCheckpoints(CheckpointSaverListener):
         self._last_time = time.monotonic()
         self._evaluator.evaluate_latest(last)
 
-    def end(self, session: Any, global_step_value: int) -> None:
+    def end(self, session: BaseSession, global_step_value: int) -> None:
         """Evaluates the last checkpoint, unless that was done."""
         self._evaluator.evaluate_latest(True)
 

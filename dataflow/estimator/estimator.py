@@ -9,7 +9,7 @@ import contextlib
 import inspect
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,7 +62,7 @@ class Estimator:
     def __init__(
         self,
         model_fn: Any,
-        model_dir: Any = None,
+        model_dir: str | None = None,
         config: RunConfig | None = None,
         params: Any = None,
         warm_start_from: Any = None,
@@ -143,7 +143,7 @@ class Estimator:
 
     # ---- building -------------------------------------------------------------------------
 
-    def _call_input_fn(self, input_fn: Any, mode: str) -> Any:
+    def _call_input_fn(self, input_fn: Callable[..., Any], mode: str) -> Any:
         given: dict[str, Any] = {}
         names = _argument_names(input_fn)
         for name, value in (("params", self.params), ("config", self._config), ("mode", mode)):
@@ -151,7 +151,7 @@ class Estimator:
                 given[name] = value
         return input_fn(**given)
 
-    def _features_and_labels(self, input_fn: Any, mode: str) -> tuple[Any, Any]:
+    def _features_and_labels(self, input_fn: Callable[..., Any], mode: str) -> tuple[Any, Any]:
         """Features and labels as tensors; a dataset's iterator starts with the tables."""
         result = self._call_input_fn(input_fn, mode)
         if isinstance(result, Dataset):
@@ -196,7 +196,7 @@ class Estimator:
 
     def train(
         self,
-        input_fn: Any,
+        input_fn: Callable[..., Any],
         hooks: Any = None,
         steps: int | None = None,
         max_steps: int | None = None,
@@ -226,7 +226,7 @@ class Estimator:
         logging.info("Loss for final step: %s.", loss)
         return self
 
-    def _train(self, input_fn: Any, hooks: list[Any], listeners: list[Any]) -> Any:
+    def _train(self, input_fn: Callable[..., Any], hooks: list[Any], listeners: list[Any]) -> Any:
         from dataflow.estimator.cluster_training import device_function
 
         config = self._config
@@ -310,7 +310,7 @@ class Estimator:
 
     def evaluate(
         self,
-        input_fn: Any,
+        input_fn: Callable[..., Any],
         steps: int | None = None,
         hooks: Any = None,
         checkpoint_path: Any = None,
@@ -380,7 +380,7 @@ class Estimator:
 
     def predict(
         self,
-        input_fn: Any,
+        input_fn: Callable[..., Any],
         predict_keys: Any = None,
         hooks: Any = None,
         checkpoint_path: Any = None,
@@ -513,7 +513,7 @@ def _graph() -> Graph:
     return default_graph()
 
 
-def _argument_names(function: Any) -> tuple[str, ...]:
+def _argument_names(function: Callable[..., Any]) -> tuple[str, ...]:
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -542,7 +542,7 @@ def _check_model_fn(model_fn: Any, params: Any) -> tuple[str, ...]:
     return names
 
 
-def _checked_hooks(hooks: Any) -> list[Any]:
+def _checked_hooks(hooks: Sequence[Any]) -> list[Any]:
     result = list(hooks or [])
     for hook in result:
         if not isinstance(hook, SessionRunHook):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.graph.type_aliases import TensorLike
 
 
 class ExportOutput:
@@ -85,7 +86,9 @@ class _SupervisedOutput(ExportOutput):
     METRIC_VALUE_SUFFIX = "value"
     METRIC_UPDATE_SUFFIX = "update_op"
 
-    def __init__(self, loss: Any = None, predictions: Any = None, metrics: Any = None) -> None:
+    def __init__(
+        self, loss: TensorLike | None = None, predictions: Any = None, metrics: Any = None
+    ) -> None:
         self.loss = loss
         self.predictions = predictions
         self.metrics = metrics

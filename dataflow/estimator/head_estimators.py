@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.estimator import canned
@@ -28,10 +28,10 @@ class DNNEstimator(Estimator):
         self,
         head: Any,
         hidden_units: Any,
-        feature_columns: Any,
-        model_dir: Any = None,
+        feature_columns: Sequence[Any],
+        model_dir: str | None = None,
         optimizer: Any = "Adagrad",
-        activation_fn: Any = relu,
+        activation_fn: Callable[..., Any] = relu,
         dropout: Any = None,
         input_layer_partitioner: Any = None,
         config: Any = None,
@@ -51,11 +51,11 @@ class LinearEstimator(Estimator):
     def __init__(
         self,
         head: Any,
-        feature_columns: Any,
-        model_dir: Any = None,
+        feature_columns: Sequence[Any],
+        model_dir: str | None = None,
         optimizer: Any = "Ftrl",
         config: Any = None,
-        partitioner: Any = None,
+        partitioner: Callable[..., Any] | None = None,
         sparse_combiner: str = "sum",
         warm_start_from: Any = None,
     ) -> None:
@@ -71,7 +71,7 @@ class DNNLinearCombinedEstimator(Estimator):
     def __init__(
         self,
         head: Any,
-        model_dir: Any = None,
+        model_dir: str | None = None,
         linear_feature_columns: Any = None,
         linear_optimizer: Any = "Ftrl",
         dnn_feature_columns: Any = None,
@@ -97,7 +97,7 @@ class BaselineEstimator(Estimator):
     """A bias that ignores the features; ``head`` says what it means."""
 
     def __init__(
-        self, head: Any, model_dir: Any = None, optimizer: Any = "Ftrl", config: Any = None
+        self, head: Any, model_dir: str | None = None, optimizer: Any = "Ftrl", config: Any = None
     ) -> None:
         super().__init__(bound(canned.baseline_model_fn, head, optimizer), model_dir, config)
 

@@ -12,6 +12,7 @@ from dataflow.feature_column.base import Features
 from dataflow.feature_column.numeric import NumericColumn
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.metrics import means
 from dataflow.ops import array
 from dataflow.ops.casts import cast
@@ -118,7 +119,7 @@ class Head:
     def loss(
         self,
         labels: Any,
-        logits: Any,
+        logits: TensorLike,
         features: Any = None,
         mode: str | None = None,
         regularization_losses: Any = None,
@@ -135,7 +136,7 @@ class Head:
         self,
         features: Any,
         mode: str,
-        logits: Any,
+        logits: TensorLike,
         labels: Any = None,
         optimizer: Any = None,
         trainable_variables: Any = None,
@@ -165,7 +166,7 @@ class Head:
         train_op = _train_op(loss, optimizer, trainable_variables, train_op_fn, update_ops)
         return EstimatorSpec(mode, parts.predictions, loss, train_op)
 
-    def parts(self, features: Any, mode: str, logits: Any, labels: Any) -> HeadParts:
+    def parts(self, features: Any, mode: str, logits: TensorLike, labels: Any) -> HeadParts:
         """Predictions; but for PREDICT the loss too, and for EVAL the metrics."""
         logits = _checked_logits(logits, self.logits_dimension)
         predictions = self.predictions(logits)
@@ -189,7 +190,7 @@ class Head:
         return HeadParts(predictions, loss, metrics)
 
 
-def _loss_fn_names(loss_fn: Any) -> frozenset[str]:
+def _loss_fn_names(loss_fn: Callable[..., Any] | None) -> frozenset[str]:
     """The names of its arguments; raises `ValueError` for ones that are missing or unknown."""
     if loss_fn is None:
         return frozenset()
@@ -211,7 +212,9 @@ def _checked_logits(logits: Any, width: int) -> Tensor:
     return logits  # type: ignore[no-any-return]
 
 
-def _train_op(loss: Any, optimizer: Any, variables: Any, train_op_fn: Any, update_ops: Any) -> Any:
+def _train_op(
+    loss: TensorLike, optimizer: Any, variables: Any, train_op_fn: Any, update_ops: Any
+) -> Any:
     if optimizer is not None and train_op_fn is not None:
         raise ValueError("train_op_fn and optimizer cannot both be set.")
     if optimizer is None and train_op_fn is None:

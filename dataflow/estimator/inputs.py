@@ -9,6 +9,7 @@ import numpy as np
 
 from dataflow.data.dataset import Dataset
 from dataflow.dtypes import as_dtype
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.seeds import get_seed
 
 
@@ -48,7 +49,7 @@ def _tensors(
     return tuple(dataset.make_one_shot_iterator().get_next())
 
 
-def _as_column(values: Any) -> Any:
+def _as_column(values: TensorLike) -> Any:
     """An array the engine can hold: strings as bytes."""
     array = np.asarray(values)
     if array.dtype.kind in "US" or array.dtype == object:

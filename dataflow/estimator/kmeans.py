@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from dataflow.estimator.estimator import Estimator
 from dataflow.estimator.export_outputs import PredictOutput
 from dataflow.estimator.model_fn import EstimatorSpec
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.metrics import mean
 from dataflow.ops.array import concat, expand_dims, identity
 from dataflow.ops.graph_functions import control_dependencies
@@ -20,6 +21,9 @@ from dataflow.ops.state import assign_add
 from dataflow.ops.summary import scalar
 from dataflow.train.global_step import get_global_step
 from dataflow.train.session_run_hook import SessionRunArgs, SessionRunHook
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 __all__ = ["KMeans"]
 
@@ -32,7 +36,7 @@ class _ChooseCenters(SessionRunHook):
         self._initialized = initialized
         self._is_chief = is_chief
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: BaseSession, coord: Any) -> None:
         import time
 
         while not session.run(self._initialized):
@@ -45,7 +49,7 @@ class _ChooseCenters(SessionRunHook):
 class _StopAtSmallChange(SessionRunHook):
     """Stops when the loss changes, from step to step, by less than a part of what it was."""
 
-    def __init__(self, loss: Any, tolerance: float) -> None:
+    def __init__(self, loss: TensorLike, tolerance: float) -> None:
         self._loss = loss
         self._tolerance = tolerance
         self._before: float | None = None
@@ -105,7 +109,7 @@ class KMeans(Estimator):
         kmeans_plus_plus_num_retries: int = 2,
         relative_tolerance: float | None = None,
         config: Any = None,
-        feature_columns: Any = None,
+        feature_columns: Sequence[Any] | None = None,
     ) -> None:
         self._distance_metric = distance_metric
 
@@ -148,15 +152,15 @@ class KMeans(Estimator):
         clustering.KMeans.check(initial_clusters, distance_metric)
         super().__init__(model_fn=model_fn, model_dir=model_dir, config=config)
 
-    def _predictions(self, input_fn: Any, key: str) -> Iterator[Any]:
+    def _predictions(self, input_fn: Callable[..., Any], key: str) -> Iterator[Any]:
         for found in self.predict(input_fn=input_fn, predict_keys=[key]):
             yield found[key]
 
-    def predict_cluster_index(self, input_fn: Any) -> Iterator[Any]:
+    def predict_cluster_index(self, input_fn: Callable[..., Any]) -> Iterator[Any]:
         """The number of each point's nearest center, one after the other."""
         return self._predictions(input_fn, self.CLUSTER_INDEX)
 
-    def transform(self, input_fn: Any) -> Iterator[Any]:
+    def transform(self, input_fn: Callable[..., Any]) -> Iterator[Any]:
         """The distances of each point to all centers: arrays (num_clusters,), Euclidean or cosine."""
         for row in self._predictions(input_fn, self.ALL_DISTANCES):
             if self._distance_metric == self.SQUARED_EUCLIDEAN_DISTANCE:
@@ -164,7 +168,7 @@ class KMeans(Estimator):
             else:
                 yield row
 
-    def score(self, input_fn: Any) -> Any:
+    def score(self, input_fn: Callable[..., Any]) -> Any:
         """The sum of squared (or cosine) distances of one batch's points to their nearest centers."""
         return self.evaluate(input_fn=input_fn, steps=1)[self.SCORE]
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.estimator.canned import dnn_logits, linear_logits
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 
 
 def call_logit_fn(
-    logit_fn: Callable[..., Any], features: Any, mode: Any, params: Any, config: Any
+    logit_fn: Callable[..., Any], features: Any, mode: Any, params: TensorLike, config: Any
 ) -> Any:
     """``logit_fn(features=...)`` with those of mode, params and config that it takes.
 
@@ -34,8 +35,8 @@ def call_logit_fn(
 def dnn_logit_fn_builder(
     units: int,
     hidden_units: Any,
-    feature_columns: Any,
-    activation_fn: Any,
+    feature_columns: Sequence[Any],
+    activation_fn: Callable[..., Any],
     dropout: Any,
     input_layer_partitioner: Any,
     batch_norm: bool,
@@ -57,7 +58,7 @@ def dnn_logit_fn_builder(
 
 
 def linear_logit_fn_builder(
-    units: int, feature_columns: Any, sparse_combiner: str = "sum"
+    units: int, feature_columns: Sequence[Any], sparse_combiner: str = "sum"
 ) -> Callable[..., Tensor]:
     """A function of features: the logits [batch, units] of a linear model of the columns."""
 

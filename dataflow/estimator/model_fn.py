@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 
 
@@ -46,7 +47,7 @@ class EstimatorSpec(_Fields):
         cls,
         mode: str,
         predictions: Any = None,
-        loss: Any = None,
+        loss: TensorLike | None = None,
         train_op: Any = None,
         eval_metric_ops: Any = None,
         export_outputs: Any = None,

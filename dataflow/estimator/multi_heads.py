@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes, losses
@@ -12,6 +13,7 @@ from dataflow.estimator.label_checks import check_labels
 from dataflow.estimator.model_fn import ModeKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.metrics import means, thresholds as threshold_metrics
 from dataflow.ops import array
 from dataflow.ops.casts import cast
@@ -40,7 +42,7 @@ class MultiLabelHead(Head):
         thresholds: Any = None,
         label_vocabulary: Any = None,
         loss_reduction: str = losses.Reduction.SUM_OVER_BATCH_SIZE,
-        loss_fn: Any = None,
+        loss_fn: Callable[..., Any] | None = None,
         classes_for_class_based_metrics: Any = None,
         name: str | None = None,
     ) -> None:
@@ -195,7 +197,7 @@ class MultiHead(Head):
         parts = array.split(convert_to_tensor(logits), sizes, axis=-1)
         return {head.name: part for head, part in zip(self._heads, parts, strict=True)}
 
-    def parts(self, features: Any, mode: str, logits: Any, labels: Any) -> HeadParts:
+    def parts(self, features: Any, mode: str, logits: TensorLike, labels: Any) -> HeadParts:
         """The heads' predictions, the sum of their losses, and all metrics."""
         given = self._logits(logits)
         if mode != ModeKeys.PREDICT and not isinstance(labels, dict):
@@ -220,7 +222,7 @@ class MultiHead(Head):
     def loss(
         self,
         labels: Any,
-        logits: Any,
+        logits: TensorLike,
         features: Any = None,
         mode: str | None = None,
         regularization_losses: Any = None,

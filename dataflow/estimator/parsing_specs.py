@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow import dtypes
@@ -11,7 +12,7 @@ from dataflow.ops.parsing import FixedLenFeature
 
 
 def _with_label(
-    feature_columns: Any, label_key: str, label: Any, weight_column: Any
+    feature_columns: Sequence[Any], label_key: str, label: Any, weight_column: Any
 ) -> dict[str, Any]:
     spec = make_parse_example_spec(feature_columns)
     if label_key in spec:
@@ -32,7 +33,7 @@ def _with_label(
 
 
 def classifier_parse_example_spec(
-    feature_columns: Any,
+    feature_columns: Sequence[Any],
     label_key: str,
     label_dtype: Any = dtypes.int64,
     label_default: Any = None,
@@ -44,7 +45,7 @@ def classifier_parse_example_spec(
 
 
 def regressor_parse_example_spec(
-    feature_columns: Any,
+    feature_columns: Sequence[Any],
     label_key: str,
     label_dtype: Any = dtypes.float32,
     label_default: Any = None,

@@ -32,7 +32,7 @@ class RegressionHead(Head):
         label_dimension: int = 1,
         weight_column: Any = None,
         loss_reduction: str = losses.Reduction.SUM_OVER_BATCH_SIZE,
-        loss_fn: Any = None,
+        loss_fn: Callable[..., Any] | None = None,
         inverse_link_fn: Callable[[Any], Any] | None = None,
         name: str | None = None,
     ) -> None:

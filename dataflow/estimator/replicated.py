@@ -13,6 +13,7 @@ from dataflow.distribute.values import PerReplica
 from dataflow.estimator.model_fn import EstimatorSpec
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.control_flow import group
 from dataflow.runtime.config import ConfigProto
 
@@ -65,7 +66,7 @@ def replicated_spec(
     batch = iterator.get_next()
     features, labels = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
 
-    def build(x: Any, y: Any) -> tuple[Any, Any, Any]:
+    def build(x: TensorLike, y: TensorLike) -> tuple[Any, Any, Any]:
         spec = call_model_fn(x, y)
         return spec.loss, spec.train_op, _Held(spec)
 

@@ -30,7 +30,7 @@ class RunConfig:
 
     def __init__(
         self,
-        model_dir: Any = None,
+        model_dir: str | None = None,
         tf_random_seed: int | None = None,
         save_summary_steps: int | None = 100,
         save_checkpoints_steps: Any = _UNSET,

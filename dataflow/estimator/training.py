@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from dataflow import logging
@@ -28,9 +29,9 @@ class TrainSpec(_TrainFields):
 
     def __new__(
         cls,
-        input_fn: Any,
+        input_fn: Callable[..., Any],
         max_steps: int | None = None,
-        hooks: Any = None,
+        hooks: Sequence[Any] | None = None,
         saving_listeners: Any = None,
     ) -> TrainSpec:
         if not callable(input_fn):
@@ -59,10 +60,10 @@ class EvalSpec(_EvalFields):
 
     def __new__(
         cls,
-        input_fn: Any,
+        input_fn: Callable[..., Any],
         steps: int | None = 100,
         name: str | None = None,
-        hooks: Any = None,
+        hooks: Sequence[Any] | None = None,
         exporters: Any = None,
         start_delay_secs: float = 120,
         throttle_secs: float = 600,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import not_equal
@@ -144,7 +145,7 @@ def check_categorical(column: Any) -> None:
         )
 
 
-def check_dtype(dtype: Any, key: str) -> Any:
+def check_dtype(dtype: DTypeLike, key: str) -> Any:
     """A column's dtype; raises `ValueError` unless it is string or integer."""
     dtype = dtypes.as_dtype(dtype)
     if not (dtype is dtypes.string or dtype.is_integer):

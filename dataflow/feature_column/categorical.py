@@ -17,6 +17,7 @@ from dataflow.feature_column.base import (
     check_dtype,
     to_sparse,
 )
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_greater_equal, assert_less
 from dataflow.ops.casts import cast
@@ -58,7 +59,7 @@ class KeyedCategoricalColumn(CategoricalColumn):
     def _ids(self, values: Any) -> Any:
         raise NotImplementedError
 
-    def _check_kind(self, values: Any, dtype: Any) -> None:
+    def _check_kind(self, values: Any, dtype: DTypeLike) -> None:
         if (values.dtype.base_dtype is dtypes.string) != (dtype is dtypes.string):
             raise ValueError(
                 "Column dtype and SparseTensors dtype must be compatible. "
@@ -230,7 +231,7 @@ class WeightedColumn(CategoricalColumn):
 def categorical_column_with_vocabulary_list(
     key: str,
     vocabulary_list: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     default_value: int = -1,
     num_oov_buckets: int = 0,
 ) -> VocabularyListColumn:
@@ -267,7 +268,7 @@ def categorical_column_with_vocabulary_file(
     vocabulary_size: int | None = None,
     num_oov_buckets: int = 0,
     default_value: int | None = None,
-    dtype: Any = dtypes.string,
+    dtype: DTypeLike = dtypes.string,
 ) -> VocabularyFileColumn:
     """The line of each value in a file, one word a line; see the vocabulary list.
 
@@ -317,7 +318,7 @@ def categorical_column_with_identity(
 
 
 def categorical_column_with_hash_bucket(
-    key: str, hash_bucket_size: int, dtype: Any = dtypes.string
+    key: str, hash_bucket_size: int, dtype: DTypeLike = dtypes.string
 ) -> HashedColumn:
     """The FarmHash fingerprint of each value modulo ``hash_bucket_size``, as in TensorFlow."""
     if hash_bucket_size is None:
@@ -330,7 +331,9 @@ def categorical_column_with_hash_bucket(
 
 
 def weighted_categorical_column(
-    categorical_column: CategoricalColumn, weight_feature_key: str, dtype: Any = dtypes.float32
+    categorical_column: CategoricalColumn,
+    weight_feature_key: str,
+    dtype: DTypeLike = dtypes.float32,
 ) -> WeightedColumn:
     """Categories with weights, which another feature of the same shape holds."""
     check_categorical(categorical_column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.feature_column.base import (
@@ -50,7 +51,7 @@ def model_collections(weight_collections: Any) -> list[str]:
 
 def input_layer(
     features: dict[str, Any],
-    feature_columns: Any,
+    feature_columns: Sequence[Any],
     weight_collections: Any = None,
     trainable: bool = True,
     cols_to_vars: dict[Any, Any] | None = None,
@@ -90,7 +91,7 @@ def input_layer(
 
 def linear_model(
     features: dict[str, Any],
-    feature_columns: Any,
+    feature_columns: Sequence[Any],
     units: int = 1,
     sparse_combiner: str = "sum",
     weight_collections: Any = None,
@@ -164,7 +165,7 @@ def _weighted_sum(
     return found, weights
 
 
-def make_parse_example_spec(feature_columns: Any) -> dict[str, Any]:
+def make_parse_example_spec(feature_columns: Sequence[Any]) -> dict[str, Any]:
     """What `tf.parse_example` needs to read the features of all columns.
 
     Raises `ValueError` when two columns want one feature in different ways.

@@ -12,6 +12,7 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.feature_column.base import CategoricalColumn, DenseColumn, Features, IdsAndWeights
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.counting import bucketize_op
@@ -73,7 +74,7 @@ def numeric_column(
     key: str,
     shape: Any = (1,),
     default_value: Any = None,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     normalizer_fn: Callable[[Any], Any] | None = None,
 ) -> NumericColumn:
     """A feature that is numbers, ``shape`` for each example; used as float32.

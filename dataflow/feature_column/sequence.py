@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from dataflow.feature_column.categorical import (
 from dataflow.feature_column.embedding import EmbeddingColumn, IndicatorColumn
 from dataflow.feature_column.layers import model_collections, ordered_columns
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_equal
 from dataflow.ops.casts import cast
@@ -159,7 +160,7 @@ def sequence_categorical_column_with_identity(
 
 
 def sequence_categorical_column_with_hash_bucket(
-    key: str, hash_bucket_size: int, dtype: Any = dtypes.string
+    key: str, hash_bucket_size: int, dtype: DTypeLike = dtypes.string
 ) -> SequenceCategoricalColumn:
     """`categorical_column_with_hash_bucket` for every step of a sequence."""
     return SequenceCategoricalColumn(
@@ -170,7 +171,7 @@ def sequence_categorical_column_with_hash_bucket(
 def sequence_categorical_column_with_vocabulary_list(
     key: str,
     vocabulary_list: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     default_value: int = -1,
     num_oov_buckets: int = 0,
 ) -> SequenceCategoricalColumn:
@@ -188,7 +189,7 @@ def sequence_categorical_column_with_vocabulary_file(
     vocabulary_size: int | None = None,
     num_oov_buckets: int = 0,
     default_value: int | None = None,
-    dtype: Any = dtypes.string,
+    dtype: DTypeLike = dtypes.string,
 ) -> SequenceCategoricalColumn:
     """`categorical_column_with_vocabulary_file` for every step of a sequence."""
     return SequenceCategoricalColumn(
@@ -202,7 +203,7 @@ def sequence_numeric_column(
     key: str,
     shape: Any = (1,),
     default_value: float = 0.0,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     normalizer_fn: Callable[[Any], Any] | None = None,
 ) -> SequenceNumericColumn:
     """Numbers, ``shape`` for every step: a feature [batch, steps * numbers of a step].
@@ -223,7 +224,7 @@ def sequence_numeric_column(
 
 
 def _sequence_of(
-    column: Any, features: Features, collections: Any, trainable: bool
+    column: Any, features: Features, collections: Iterable[str], trainable: bool
 ) -> tuple[Tensor, Tensor]:
     """(numbers [batch, steps, ...], lengths) of a column."""
     if isinstance(column, SequenceNumericColumn):
@@ -240,7 +241,7 @@ def _sequence_of(
 
 def sequence_input_layer(
     features: dict[str, Any],
-    feature_columns: Any,
+    feature_columns: Sequence[Any],
     weight_collections: Any = None,
     trainable: bool = True,
 ) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import DTypeError
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dataflow.graph.type_aliases import DTypeLike
 
 #: What needs no look at the registered conversions.
 _NUMBERS = frozenset({bool, int, float, complex})
@@ -67,7 +70,7 @@ def register_tensor_conversion_function(
 
 def convert_to_tensor(
     value: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
     preferred_dtype: Any = None,
     dtype_hint: Any = None,
@@ -179,7 +182,9 @@ def _auto_pack(values: list[Any], dtype: DType | None, name: str | None) -> Tens
         return _pack(parts, name=scope)
 
 
-def convert_n_to_tensor(values: Any, dtype: Any = None, name: str | None = None) -> list[Tensor]:
+def convert_n_to_tensor(
+    values: Any, dtype: DTypeLike | None = None, name: str | None = None
+) -> list[Tensor]:
     """Each of ``values`` as a tensor; with ``name``, named ``name_0``, ``name_1``, ..."""
     return [
         convert_to_tensor(v, dtype, None if name is None else f"{name}_{i}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
+    from dataflow.runtime.session import BaseSession
 
 
 class _Stacks(threading.local):
@@ -70,7 +71,7 @@ def default_session() -> Any:
     return sessions[-1] if sessions else None
 
 
-def push_session(session: Any, nests: bool = True) -> None:
+def push_session(session: BaseSession, nests: bool = True) -> None:
     """Makes ``session`` the default of this thread until `pop_session`.
 
     One that does not nest (an InteractiveSession) lets all of this thread go in any order.
@@ -80,7 +81,7 @@ def push_session(session: Any, nests: bool = True) -> None:
     _stacks.sessions.append(session)
 
 
-def pop_session(session: Any) -> None:
+def pop_session(session: BaseSession) -> None:
     """Takes ``session`` off the stack; raises `AssertionError` where one entered later is on it."""
     sessions = _stacks.sessions
     if _stacks.sessions_nest and session in sessions and sessions[-1] is not session:

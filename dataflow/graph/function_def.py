@@ -8,12 +8,15 @@ is written ``node:output:index``, where ``output`` is the name of an output in t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.dtypes import as_dtype
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.registry import all_ops, get_op
 from dataflow.providers import provided
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
 
 
 def is_function(value: Any) -> bool:
@@ -190,7 +193,7 @@ class LibraryFunction:
             ]
         return graph
 
-    def _element(self, graph: Any, reference: str) -> Any:
+    def _element(self, graph: Graph, reference: str) -> Any:
         try:
             return graph.as_graph_element(self._tensor_name(reference))
         except KeyError as e:

@@ -586,7 +586,7 @@ class Graph:
 
     # ---- collections ----------------------------------------------------------------------
 
-    def add_to_collection(self, name: Any, value: Any) -> None:
+    def add_to_collection(self, name: str, value: Any) -> None:
         """Appends ``value`` to the collection ``name``."""
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
@@ -605,7 +605,7 @@ class Graph:
         pattern = re.compile(scope)
         return [i for i in items if hasattr(i, "name") and pattern.match(i.name)]
 
-    def get_collection_ref(self, name: Any) -> list[Any]:
+    def get_collection_ref(self, name: str) -> list[Any]:
         """The collection itself, made when missing."""
         return self._collections.setdefault(name, [])
 
@@ -618,7 +618,7 @@ class Graph:
         """The same as `get_all_collection_keys`."""
         return self.get_all_collection_keys()
 
-    def clear_collection(self, name: Any) -> None:
+    def clear_collection(self, name: str) -> None:
         """Empties the collection."""
         if name in self._collections:
             del self._collections[name]

@@ -6,7 +6,7 @@ refused before the first node is added.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import shapes
 from dataflow.dtypes import DType
@@ -21,6 +21,9 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import all_ops, get_op
 from dataflow.graph.serialize import PRODUCER, attr_value
 from dataflow.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
 
 _BACK_EDGES = frozenset({"NextIteration", "RefNextIteration"})
 _LOOP_HEADS = frozenset({"Merge", "RefMerge"})
@@ -125,7 +128,7 @@ def _check_versions(versions: Any) -> None:
 
 
 def _add_all(
-    graph: Any, order: list[_Node], mapped: dict[tuple[str, int], Any], name: str | None
+    graph: Graph, order: list[_Node], mapped: dict[tuple[str, int], Any], name: str | None
 ) -> dict[str, Operation]:
     """Adds the nodes, and closes the back edges of loops; the new nodes by their names in the file."""
     made: dict[str, Operation] = {}

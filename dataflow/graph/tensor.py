@@ -11,6 +11,7 @@ from dataflow.shapes import Dims, TensorShape
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
     from dataflow.graph.operation import Operation
+    from dataflow.runtime.session import BaseSession
 
 
 class Tensor:
@@ -207,7 +208,7 @@ class Tensor:
         return mimebundle(self, include, exclude)
 
 
-def session_for(session: Any, graph: Graph, what: str) -> Any:
+def session_for(session: BaseSession | None, graph: Graph, what: str) -> Any:
     """The session that ``what`` uses: the given one, else the default one.
 
     Raises `ValueError` where there is none, or it is of another graph.

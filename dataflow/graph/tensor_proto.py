@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import DataLossError
 from dataflow.shapes import Dims, TensorShape, as_dims, num_elements
+
+if TYPE_CHECKING:
+    from dataflow.graph.type_aliases import DTypeLike
 
 #: Field of TensorProto that lists values of a dtype one by one.
 _FIELDS = {
@@ -122,7 +125,7 @@ def shape_to_proto(dims: Dims) -> Any:
 
 
 def make_tensor_proto(
-    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
+    values: Any, dtype: DTypeLike | None = None, shape: Any = None, verify_shape: bool = False
 ) -> Any:
     """`tf.make_tensor_proto`: a Python value as a ``TensorProto``.
 

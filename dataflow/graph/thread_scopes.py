@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
 
 _KEY = "scopes_of_threads"
 _NAMES = (
@@ -24,10 +27,10 @@ class _Scopes(threading.local):
 
 
 def _of_thread(name: str) -> Any:
-    def get(graph: Any) -> Any:
+    def get(graph: Graph) -> Any:
         return getattr(graph.attachments[_KEY], name)
 
-    def put(graph: Any, value: Any) -> None:
+    def put(graph: Graph, value: Any) -> None:
         setattr(graph.attachments[_KEY], name, value)
 
     return property(get, put)
@@ -42,7 +45,7 @@ def _scoped(kind: Any) -> type:
     return type(kind.__name__, (kind,), {name: _of_thread(name) for name in _NAMES})
 
 
-def switch(graph: Any) -> None:
+def switch(graph: Graph) -> None:
     """Gives each thread scopes of its own in ``graph``, from now on. A second time changes nothing."""
     if _KEY not in graph.attachments:
         state = vars(graph)

@@ -28,6 +28,7 @@ from dataflow.shapes import Dims, num_elements
 if TYPE_CHECKING:
     from dataflow.graph.operation import Operation
     from dataflow.graph.tensor import Tensor
+    from dataflow.runtime.session import BaseSession
 
 
 class Lifetime(NamedTuple):
@@ -140,7 +141,9 @@ class Explanation(NamedTuple):
         return sections
 
 
-def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation | ClusterExplanation:
+def explain(
+    session: BaseSession, fetches: Any, feed_dict: Any = None
+) -> Explanation | ClusterExplanation:
     """Makes the plan for a run, rewrites it and takes it apart; see `Session.explain`."""
     graph = session.graph
     feeds: list[Tensor]

@@ -19,6 +19,7 @@ from dataflow.runtime.plan import Plan
 if TYPE_CHECKING:
     from dataflow.graph.operation import Operation
     from dataflow.graph.tensor import Tensor
+    from dataflow.runtime.session import BaseSession
 
 #: Making and running the two plans of one rewrite takes so long at most, one run apart.
 BUDGET_SECONDS = 0.5
@@ -55,7 +56,7 @@ class RewriteTimes:
 
     def __init__(
         self,
-        session: Any,
+        session: BaseSession,
         fetches: Any,
         feeds: Sequence[Tensor],
         feed_dict: Mapping[Any, Any] | None,

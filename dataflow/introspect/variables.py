@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.kernels.xp import beside
 
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
-def snapshot(session: Any) -> dict[str, Any] | None:
+
+def snapshot(session: BaseSession) -> dict[str, Any] | None:
     """The value of every variable in ``session``, by name; None where they live in other processes.
 
     Nothing is copied: variables are copy-on-write, so an array that is held here is never changed.
@@ -19,14 +22,14 @@ def snapshot(session: Any) -> dict[str, Any] | None:
     return {name: each.array for name, each in session.resources.items("variable")}
 
 
-def restore(session: Any, values: dict[str, Any]) -> None:
+def restore(session: BaseSession, values: dict[str, Any]) -> None:
     """Puts a `snapshot` back. Variables made since then become uninitialized."""
     for name, each in session.resources.items("variable"):
         with each.lock:
             each.array = values.get(name)
 
 
-def assign(session: Any, name: str, value: Any) -> None:
+def assign(session: BaseSession, name: str, value: Any) -> None:
     """Gives the variable called ``name`` a value, outside of any run.
 
     Raises `KeyError` when the session has no such variable, `ValueError` when the shape is another.

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import collections
 import contextlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph, default_session, reset_default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras.backend_functions import *
 from dataflow.keras.backend_layers import *
 from dataflow.ops import (
@@ -45,6 +47,9 @@ from dataflow.ops.variables import Variable
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.session import Session
 
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
+
 _settings: dict[str, Any] = {
     "epsilon": 1e-7,
     "floatx": "float32",
@@ -68,7 +73,7 @@ class _State:
         self.independent: set[Any] = set()
 
 
-def _state(graph: Any = None) -> _State:
+def _state(graph: Graph | None = None) -> _State:
     graph = graph or default_graph()
     state: _State | None = graph.attachments.get("keras")
     if state is None:
@@ -76,23 +81,23 @@ def _state(graph: Any = None) -> _State:
     return state
 
 
-def note_input(graph: Any) -> None:
+def note_input(graph: Graph) -> None:
     """Says that ``graph`` holds an `Input`."""
     _state(graph).has_inputs = True
 
 
-def has_inputs(graph: Any) -> bool:
+def has_inputs(graph: Graph) -> bool:
     """Whether ``graph`` holds an `Input`."""
     return _state(graph).has_inputs
 
 
-def is_in_call(graph: Any) -> bool:
+def is_in_call(graph: Graph) -> bool:
     """Whether nodes are being made by the call of a layer."""
     return _state(graph).depth > 0
 
 
 @contextlib.contextmanager
-def in_call(graph: Any) -> Iterator[None]:
+def in_call(graph: Graph) -> Iterator[None]:
     """While nodes are made by the call of a layer."""
     state = _state(graph)
     state.depth += 1
@@ -102,7 +107,7 @@ def in_call(graph: Any) -> Iterator[None]:
         state.depth -= 1
 
 
-def independent_ops(graph: Any) -> set[Any]:
+def independent_ops(graph: Graph) -> set[Any]:
     """Ops that are known to depend on no `Input`; add those that are found."""
     return _state(graph).independent
 
@@ -130,12 +135,12 @@ def get_session() -> Any:
     return session
 
 
-def set_session(session: Any) -> None:
+def set_session(session: BaseSession) -> None:
     """Makes ``session`` the one of its graph, such as one with a ConfigProto or a target."""
     _state(session.graph).session = session
 
 
-def _initialize_variables(session: Any, graph: Any) -> None:
+def _initialize_variables(session: BaseSession, graph: Graph) -> None:
     state = _state(graph)
     variables = [
         *graph.get_collection(GraphKeys.GLOBAL_VARIABLES),
@@ -239,13 +244,23 @@ def set_image_data_format(data_format: str) -> None:
 # ---- variables and placeholders -----------------------------------------------------------
 
 
-def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
+def variable(
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    constraint: Callable[[Any], Any] | None = None,
+) -> Any:
     """A variable that is no layer's; not trainable by `compile`'s models."""
     value = np.asarray(value, dtype or floatx())
     return Variable(value, trainable=False, name=name, constraint=constraint)
 
 
-def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
+def constant(
+    value: Any,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """As `tf.constant`, with `floatx` for the dtype where none is given."""
     return make_constant(value, dtype or floatx(), shape, name or "Const")
 
@@ -367,7 +382,7 @@ def function(inputs: Any, outputs: Any, updates: Any = None, name: str | None = 
 # ---- functions of tensors -----------------------------------------------------------------
 
 
-def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
+def switch(condition: TensorLike, then_expression: Any, else_expression: Any) -> Any:
     """``then_expression()`` or ``else_expression()``; tensors are accepted too."""
 
     def as_function(value: Any) -> Any:
@@ -378,7 +393,7 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     )
 
 
-def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
+def in_train_phase(x: Any, alt: Any, training: bool | Tensor | None = None) -> Any:
     """``x`` while training, else ``alt``."""
     from dataflow.layers.base import smart_cond
 
@@ -390,7 +405,7 @@ def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
     return smart_cond(phase, as_function(x), as_function(alt))
 
 
-def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
+def in_test_phase(x: Any, alt: Any, training: bool | Tensor | None = None) -> Any:
     """``alt`` while training, else ``x``."""
     return in_train_phase(alt, x, training)
 
@@ -427,8 +442,8 @@ def cast_to_floatx(x: Any) -> Any:
     return np.asarray(x, floatx())
 
 
-def _reduction(function: Any) -> Any:
-    def reduced(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _reduction(function: Callable[..., Any]) -> Any:
+    def reduced(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
         if as_dtype(x.dtype).base_dtype.name == "bool" and function is reduce.reduce_mean:
             x = math.cast(x, floatx())
         return function(x, axis=axis, keepdims=keepdims)
@@ -446,13 +461,13 @@ any = _reduction(reduce.reduce_any)
 all = _reduction(reduce.reduce_all)
 
 
-def var(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def var(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     """The variance."""
     centered = x - reduce.reduce_mean(x, axis=axis, keepdims=True)
     return reduce.reduce_mean(elementary.square(centered), axis=axis, keepdims=keepdims)
 
 
-def std(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def std(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     """The standard deviation."""
     return elementary.sqrt(var(x, axis, keepdims))
 
@@ -503,7 +518,7 @@ def permute_dimensions(x: Any, pattern: Any) -> Any:
     return array.transpose(x, pattern)
 
 
-def l2_normalize(x: Any, axis: Any = None) -> Any:
+def l2_normalize(x: Any, axis: int | Sequence[int] | None = None) -> Any:
     """``x`` divided by its Euclidean norm."""
     from dataflow.ops.moments import l2_normalize as normalized
 
@@ -517,17 +532,17 @@ def gradients(loss: Any, variables: Any) -> Any:
     return make(loss, variables)
 
 
-def random_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Any = None) -> Any:  # fmt: skip
+def random_normal(shape: ShapeLike, mean: Any = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Any:  # fmt: skip
     """Normal random numbers."""
     return random.random_normal(shape, mean, stddev, dtype or floatx(), seed)
 
 
-def random_uniform(shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Any = None) -> Any:  # fmt: skip
+def random_uniform(shape: ShapeLike, minval: TensorLike = 0.0, maxval: TensorLike = 1.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Any:  # fmt: skip
     """Even random numbers."""
     return random.random_uniform(shape, minval, maxval, dtype or floatx(), seed)
 
 
-def dropout(x: Any, level: Any, noise_shape: Any = None, seed: Any = None) -> Any:
+def dropout(x: Any, level: Any, noise_shape: Any = None, seed: int | None = None) -> Any:
     """A part ``level`` of ``x`` set to 0, the rest scaled up."""
     from dataflow.ops.dropout import dropout as drop
 
@@ -565,7 +580,7 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
     return binary_cross_entropy(target, output, from_logits)
 
 
-def one_hot(indices: Any, num_classes: int) -> Any:
+def one_hot(indices: TensorLike, num_classes: int) -> Any:
     """Indices as rows with one 1."""
     return array.one_hot(indices, num_classes)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from dataflow.graph.type_aliases import AxisLike, DTypeLike, ShapeLike, TensorLike
 from dataflow.ops import activation, array, functional, math
 from dataflow.ops.comparison import greater
 
@@ -53,7 +55,7 @@ def softsign(x: Any) -> Any:
     return activation.softsign(x)
 
 
-def pow(x: Any, a: Any) -> Any:
+def pow(x: Any, a: TensorLike) -> Any:
     """x to the power ``a``."""
     return math.pow_(x, a)
 
@@ -68,12 +70,12 @@ def squeeze(x: Any, axis: int) -> Any:
     return array.squeeze(x, [axis])
 
 
-def reshape(x: Any, shape: Any) -> Any:
+def reshape(x: Any, shape: ShapeLike) -> Any:
     """``x`` in another shape; -1 for one size that follows from the others."""
     return array.reshape(x, shape)
 
 
-def reverse(x: Any, axes: Any) -> Any:
+def reverse(x: Any, axes: AxisLike) -> Any:
     """``x`` backwards along an axis, or a list of them."""
     return array.reverse(x, [axes] if isinstance(axes, int) else axes)
 
@@ -110,12 +112,12 @@ def stop_gradient(variables: Any) -> Any:
     return array.stop_gradient(variables)
 
 
-def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+def zeros_like(x: Any, dtype: DTypeLike | None = None, name: str | None = None) -> Any:
     """Zeros in the shape of ``x``."""
     return array.zeros_like(x, dtype=dtype, name=name)
 
 
-def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Any:
+def ones_like(x: Any, dtype: DTypeLike | None = None, name: str | None = None) -> Any:
     """Ones in the shape of ``x``."""
     return array.ones_like(x, dtype=dtype, name=name)
 
@@ -125,16 +127,20 @@ def identity(x: Any, name: str | None = None) -> Any:
     return array.identity(x, name=name)
 
 
-def map_fn(fn: Any, elems: Any, name: str | None = None, dtype: Any = None) -> Any:
+def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: Any = None) -> Any:
     """``fn`` of each of ``elems``, stacked."""
     return functional.map_fn(fn, elems, dtype=dtype, name=name)
 
 
-def foldl(fn: Any, elems: Any, initializer: Any = None, name: str | None = None) -> Any:
+def foldl(
+    fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
+) -> Any:
     """``fn(fn(fn(initializer, e0), e1), ...)``."""
     return functional.foldl(fn, elems, initializer=initializer, name=name)
 
 
-def foldr(fn: Any, elems: Any, initializer: Any = None, name: str | None = None) -> Any:
+def foldr(
+    fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
+) -> Any:
     """As `foldl`, from the last element to the first."""
     return functional.foldr(fn, elems, initializer=initializer, name=name)

@@ -7,13 +7,14 @@ public as ``tf.keras.backend.conv2d`` and so on. Images follow ``image_data_form
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.ops import array, math, random
 from dataflow.ops.bias import bias_add as _bias_add
 from dataflow.ops.conv_functions import (
@@ -68,7 +69,7 @@ def _format(data_format: str | None, rank: int) -> str:
     return f"NC{letters}" if name == "channels_first" else f"N{letters}C"
 
 
-def _dtype(dtype: Any) -> Any:
+def _dtype(dtype: DTypeLike) -> Any:
     return dtype or _backend().floatx()
 
 
@@ -132,7 +133,7 @@ def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
 # ---- arrays -----------------------------------------------------------------------------------
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Tensor:
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = "int32") -> Tensor:
     """``start, start + step, ...`` below ``stop``; a vector."""
     if stop is None:
         start, stop = 0, start
@@ -158,7 +159,7 @@ def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
     return result
 
 
-def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
+def batch_dot(x: Any, y: Any, axes: AxisLike | None = None) -> Tensor:
     """Products example by example: axis ``axes[0]`` of ``x`` is summed with ``axes[1]`` of ``y``.
 
     [batch, a, k] and [batch, k, b] give [batch, a, b] by default (the last axis of ``x``, the last but
@@ -231,7 +232,7 @@ def spatial_3d_padding(x: Any, padding: Any = ((1, 1), (1, 1), (1, 1)), data_for
     return _spatial_padding(x, padding, _format(data_format, 3))
 
 
-def _spatial_padding(x: Any, padding: Any, data_format: str) -> Tensor:
+def _spatial_padding(x: Any, padding: str, data_format: str) -> Tensor:
     middle = [list(pair) for pair in padding]
     none = [[0, 0]]
     first = data_format.startswith("NC")
@@ -296,12 +297,12 @@ def conv1d(x: Any, kernel: Any, strides: int = 1, padding: str = "valid", data_f
     return _convolution(x, kernel, strides, padding, data_format, dilation_rate, 1)
 
 
-def conv2d(x: Any, kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
+def conv2d(x: Any, kernel: Any, strides: int | Sequence[int] = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
     """Convolution of images by a kernel [height, width, in, out]."""
     return _convolution(x, kernel, strides, padding, data_format, dilation_rate, 2)
 
 
-def conv3d(x: Any, kernel: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1, 1)) -> Tensor:  # fmt: skip
+def conv3d(x: Any, kernel: Any, strides: int | Sequence[int] = (1, 1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1, 1)) -> Tensor:  # fmt: skip
     """Convolution of volumes by a kernel [depth, height, width, in, out]."""
     return _convolution(x, kernel, strides, padding, data_format, dilation_rate, 3)
 
@@ -319,7 +320,7 @@ def _convolution(
     )
 
 
-def conv2d_transpose(x: Any, kernel: Any, output_shape: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None) -> Tensor:  # fmt: skip
+def conv2d_transpose(x: Any, kernel: Any, output_shape: Any, strides: int | Sequence[int] = (1, 1), padding: str = "valid", data_format: str | None = None) -> Tensor:  # fmt: skip
     """The transpose of `conv2d`; ``kernel`` [height, width, out, in], ``output_shape`` four sizes."""
     x = convert_to_tensor(x)
     name = _format(data_format, 2)
@@ -336,12 +337,12 @@ def conv2d_transpose(x: Any, kernel: Any, output_shape: Any, strides: Any = (1, 
     return result
 
 
-def _image_strides(strides: Any, data_format: str) -> list[int]:
+def _image_strides(strides: int | Sequence[int], data_format: str) -> list[int]:
     step = _numbers(strides, 2)
     return [1, 1, *step] if data_format == "NCHW" else [1, *step, 1]
 
 
-def depthwise_conv2d(x: Any, depthwise_kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
+def depthwise_conv2d(x: Any, depthwise_kernel: Any, strides: int | Sequence[int] = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
     """Each channel convolved by kernels of its own, [height, width, channels, multiplier]."""
     name = _format(data_format, 2)
     return _depthwise_conv2d(
@@ -354,7 +355,7 @@ def depthwise_conv2d(x: Any, depthwise_kernel: Any, strides: Any = (1, 1), paddi
     )
 
 
-def separable_conv2d(x: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
+def separable_conv2d(x: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: int | Sequence[int] = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
     """`depthwise_conv2d`, then channels mixed by a kernel [1, 1, in, out]."""
     name = _format(data_format, 2)
     return _separable_conv2d(
@@ -368,13 +369,13 @@ def separable_conv2d(x: Any, depthwise_kernel: Any, pointwise_kernel: Any, strid
     )
 
 
-def local_conv1d(inputs: Any, kernel: Any, kernel_size: Any, strides: Any, data_format: str | None = None) -> Tensor:  # fmt: skip
+def local_conv1d(inputs: Any, kernel: Any, kernel_size: int | Sequence[int], strides: int | Sequence[int], data_format: str | None = None) -> Tensor:  # fmt: skip
     """A convolution with a kernel for each place: ``kernel`` [places, steps * in, out]."""
     places = [int(kernel.shape.as_list()[0])]
     return _local_conv(inputs, kernel, kernel_size, strides, places, _format(data_format, 1))
 
 
-def local_conv2d(inputs: Any, kernel: Any, kernel_size: Any, strides: Any, output_shape: Any, data_format: str | None = None) -> Tensor:  # fmt: skip
+def local_conv2d(inputs: Any, kernel: Any, kernel_size: int | Sequence[int], strides: int | Sequence[int], output_shape: Any, data_format: str | None = None) -> Tensor:  # fmt: skip
     """A convolution with a kernel for each of ``output_shape`` = (rows, columns) places.
 
     ``kernel``: [rows * columns, height * width * in, out].
@@ -406,12 +407,12 @@ def _local_conv(
     return array.transpose(made, [0, rank + 1, *range(1, rank + 1)]) if first else made
 
 
-def pool2d(x: Any, pool_size: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None, pool_mode: str = "max") -> Tensor:  # fmt: skip
+def pool2d(x: Any, pool_size: Any, strides: int | Sequence[int] = (1, 1), padding: str = "valid", data_format: str | None = None, pool_mode: str = "max") -> Tensor:  # fmt: skip
     """The largest value, or with ``pool_mode="avg"`` the mean, of windows of images."""
     return _pool(x, pool_size, strides, padding, data_format, pool_mode, 2)
 
 
-def pool3d(x: Any, pool_size: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: str | None = None, pool_mode: str = "max") -> Tensor:  # fmt: skip
+def pool3d(x: Any, pool_size: Any, strides: int | Sequence[int] = (1, 1, 1), padding: str = "valid", data_format: str | None = None, pool_mode: str = "max") -> Tensor:  # fmt: skip
     """As `pool2d`, for volumes."""
     return _pool(x, pool_size, strides, padding, data_format, pool_mode, 3)
 
@@ -471,7 +472,7 @@ def _along(values: Any, x: Tensor, axes: Any) -> Any:
     return array.reshape(values, array.stack([1 if i in axes else sizes[i] for i in range(rank)]))
 
 
-def normalize_batch_in_training(x: Any, gamma: Any, beta: Any, reduction_axes: Any, epsilon: float = 1e-3) -> Any:  # fmt: skip
+def normalize_batch_in_training(x: Any, gamma: Any, beta: TensorLike, reduction_axes: Any, epsilon: float = 1e-3) -> Any:  # fmt: skip
     """``(normalized, mean, variance)`` by the batch's own moments over ``reduction_axes``."""
     from dataflow.ops.moments import moments
 
@@ -523,7 +524,7 @@ def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool 
     return array.reshape(losses, array.shape(output)[:-1])
 
 
-def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
+def ctc_label_dense_to_sparse(labels: TensorLike, label_lengths: Any) -> SparseTensor:
     """The first ``label_lengths`` [batch] labels of each row of [batch, longest], as a sparse tensor."""
     labels = convert_to_tensor(labels)
     lengths = array.reshape(math.cast(label_lengths, "int32"), [-1, 1])
@@ -532,7 +533,9 @@ def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
     return SparseTensor(places, array.gather_nd(labels, places), math.cast(sizes, "int64"))
 
 
-def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> Tensor:
+def ctc_batch_cost(
+    y_true: TensorLike, y_pred: TensorLike, input_length: Any, label_length: Any
+) -> Tensor:
     """The CTC loss of each example, [batch, 1].
 
     ``y_true`` [batch, longest] holds labels, ``y_pred`` [batch, steps, classes] probabilities, the
@@ -544,7 +547,7 @@ def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: An
     return array.expand_dims(ctc_loss(labels, logits, lengths), 1)
 
 
-def ctc_decode(y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1) -> Any:  # fmt: skip
+def ctc_decode(y_pred: TensorLike, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1) -> Any:  # fmt: skip
     """``(paths, scores)``: label sequences [batch, longest] filled up with -1, and how likely they are.
 
     ``y_pred`` [batch, steps, classes] holds probabilities, ``input_length`` [batch] the steps.

@@ -10,6 +10,7 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
 from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.layers import base
@@ -136,7 +137,7 @@ class Layer(LayerTree, base.Layer):
 
     add_variable = add_weight
 
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
+    def add_update(self, updates: TensorLike, inputs: Any = None) -> None:
         """Ops that `fit` runs with each training step."""
         self._updates.extend(updates if isinstance(updates, (list, tuple)) else [updates])
 

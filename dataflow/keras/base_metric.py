@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from dataflow.dtypes import as_dtype, resource
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras import backend as K, initializers
 from dataflow.keras.base_layer import Layer, tag
 from dataflow.ops import array
@@ -45,7 +47,9 @@ class Metric(Layer):
     of `add_weight` makes a variable.
     """
 
-    def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(name=name, dtype=dtype or K.floatx(), **kwargs)
         self.stateful = True
         self.built = True
@@ -53,11 +57,11 @@ class Metric(Layer):
     def add_weight(  # type: ignore[override]
         self,
         name: str,
-        shape: Any = (),
+        shape: ShapeLike = (),
         aggregation: Any = None,
         synchronization: Any = None,
         initializer: Any = "zeros",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> Any:
         """A variable that starts at what ``initializer`` says, and is reset to 0.
 
@@ -127,11 +131,11 @@ class Metric(Layer):
 class Sum(Metric):
     """The sum of all values."""
 
-    def __init__(self, name: str = "sum", dtype: Any = None) -> None:
+    def __init__(self, name: str = "sum", dtype: DTypeLike | None = None) -> None:
         super().__init__(name, dtype)
         self.total = self.add_weight("total")
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, values: Any, sample_weight: TensorLike | None = None) -> Any:
         values = cast(convert_to_tensor(values), self.dtype)
         if sample_weight is not None:
             values = values * weights_like(convert_to_tensor(sample_weight), values)
@@ -145,12 +149,12 @@ class Sum(Metric):
 class Mean(Metric):
     """The (weighted) mean of all values."""
 
-    def __init__(self, name: str = "mean", dtype: Any = None) -> None:
+    def __init__(self, name: str = "mean", dtype: DTypeLike | None = None) -> None:
         super().__init__(name, dtype)
         self.total = self.add_weight("total")
         self.count = self.add_weight("count")
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, values: Any, sample_weight: TensorLike | None = None) -> Any:
         values = cast(convert_to_tensor(values), self.dtype)
         if sample_weight is None:
             count = cast(array.size(values), self.dtype)
@@ -167,13 +171,19 @@ class Mean(Metric):
 class MeanMetricWrapper(Mean):
     """The mean of a function of (y_true, y_pred)."""
 
-    def __init__(self, fn: Any, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name or fn.__name__, dtype)
         self._fn = fn
         self._settings = kwargs
 
     def update_state(  # type: ignore[override]
-        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
     ) -> Any:
         y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
         return super().update_state(self._fn(y_true, y_pred, **self._settings), sample_weight)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.keras.logs import Logs
+
+if TYPE_CHECKING:
+    from dataflow.keras.network import Model
 
 
 class Callback:
@@ -22,69 +25,69 @@ class Callback:
         """Called by `fit`."""
         self.params = params
 
-    def set_model(self, model: Any) -> None:
+    def set_model(self, model: Model) -> None:
         """Called by `fit`."""
         self.model = model
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Before each epoch."""
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """After each epoch; ``logs`` holds the means and the ``val_`` values."""
 
-    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Before each batch."""
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """After each batch; ``logs`` holds its loss and metrics."""
 
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Before each batch of training."""
         self.on_batch_begin(batch, logs)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """After each batch of training."""
         self.on_batch_end(batch, logs)
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Before the first epoch."""
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """After the last epoch."""
 
-    def on_test_begin(self, logs: Any = None) -> None:
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Before an `evaluate`, and before the validation of each epoch of `fit`."""
 
-    def on_test_end(self, logs: Any = None) -> None:
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         """After an `evaluate` or a validation."""
 
-    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_test_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Before each batch of an `evaluate` or a validation."""
 
-    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_test_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """After each such batch; ``logs`` holds its loss and metrics."""
 
-    def on_predict_begin(self, logs: Any = None) -> None:
+    def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Before a `predict`."""
 
-    def on_predict_end(self, logs: Any = None) -> None:
+    def on_predict_end(self, logs: dict[str, Any] | None = None) -> None:
         """After a `predict`."""
 
-    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_predict_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Before each batch of a `predict`."""
 
-    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_predict_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """After each batch of a `predict`; ``logs`` holds its ``outputs``."""
 
 
 class History(Callback):
     """A list for each loss and metric, with an entry for each epoch; what `fit` returns."""
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.epoch: list[int] = []
         self.history: dict[str, list[Any]] = Logs()
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self.epoch.append(epoch)
         for key, value in (logs or {}).items():
             self.history.setdefault(key, []).append(value)
@@ -93,25 +96,25 @@ class History(Callback):
 class ProgressLine(Callback):
     """What ``verbose`` prints: 1 a bar that grows, 2 a line per epoch. No bar inside tests."""
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._verbose = self.params.get("verbose", 1)
         if self._verbose == 1 and "PYTEST_CURRENT_TEST" in os.environ:
             self._verbose = 0
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._start = self._shown = time.monotonic()
         self._seen = 0
         if self._verbose:
             print(f"Epoch {epoch + 1}/{self.params['epochs']}")
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._seen += (logs or {}).get("size", 0)
         now = time.monotonic()
         if self._verbose == 1 and now - self._shown > 0.2:
             self._shown = now
             self._bar(logs or {}, batch + 1, end="")
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if self._verbose == 1:
             self._bar(logs or {}, self.params.get("steps"), end="\n")
         elif self._verbose:
@@ -122,7 +125,7 @@ class ProgressLine(Callback):
         numbers = [f"{k}: {v:.4f}" for k, v in logs.items() if k not in ("batch", "size")]
         return " - ".join([f"{elapsed:.0f}s", *numbers])
 
-    def _bar(self, logs: Any, steps: int | None, end: str) -> None:
+    def _bar(self, logs: dict[str, Any], steps: int | None, end: str) -> None:
         samples, total = self.params.get("samples"), self.params.get("steps")
         done, of = (self._seen, samples) if samples else (steps or 0, total)
         bar = ""
@@ -164,15 +167,15 @@ class StageCallbacks:
         """Before the first batch."""
         self._tell("begin", {})
 
-    def on_end(self, logs: Any) -> None:
+    def on_end(self, logs: dict[str, Any]) -> None:
         """After the last batch."""
         self._tell("end", logs)
 
-    def on_batch_begin(self, batch: int, logs: Any) -> None:
+    def on_batch_begin(self, batch: int, logs: dict[str, Any]) -> None:
         """Before each batch."""
         self._tell("batch_begin", batch, logs)
 
-    def on_batch_end(self, batch: int, logs: Any) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any]) -> None:
         """After each batch."""
         self._tell("batch_end", batch, logs)
 
@@ -204,17 +207,17 @@ class CallbackList:
         for callback in self._all:
             callback.on_epoch_begin(epoch, {})
 
-    def on_epoch_end(self, epoch: int, logs: Any) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any]) -> None:
         """After each epoch; what a callback adds to ``logs`` is in the history too."""
         for callback in self._all:
             callback.on_epoch_end(epoch, logs)
 
-    def on_batch_begin(self, batch: int, logs: Any) -> None:
+    def on_batch_begin(self, batch: int, logs: dict[str, Any]) -> None:
         """Before each batch."""
         for callback in self._all:
             callback.on_train_batch_begin(batch, logs)
 
-    def on_batch_end(self, batch: int, logs: Any) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any]) -> None:
         """After each batch."""
         for callback in self._all:
             callback.on_train_batch_end(batch, logs)

@@ -22,11 +22,11 @@ class BaseLogger(Callback):
         super().__init__()
         self.stateful_metrics = set(stateful_metrics or ())
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self.seen = 0
         self.totals: dict[str, float] = {}
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         logs = logs or {}
         size = logs.get("size", 0)
         self.seen += size
@@ -36,7 +36,7 @@ class BaseLogger(Callback):
             else:
                 self.totals[name] = self.totals.get(name, 0) + value * size
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         for name in self.params.get("metrics", ()):
             if logs is not None and name in self.totals:
                 kept = name in self.stateful_metrics
@@ -55,7 +55,7 @@ class ProgbarLogger(Callback):
         self.use_steps = count_mode == "steps"
         self.stateful_metrics = set(stateful_metrics or ())
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self.seen = 0
         self.target = self.params.get("steps" if self.use_steps else "samples")
         verbose = self.params.get("verbose", 1)
@@ -63,7 +63,7 @@ class ProgbarLogger(Callback):
             print(f"Epoch {epoch + 1}/{self.params.get('epochs', 1)}")
         self.progbar = Progbar(self.target, verbose=verbose, stateful_metrics=self.stateful_metrics)
 
-    def _values(self, logs: Any) -> list[tuple[str, Any]]:
+    def _values(self, logs: dict[str, Any]) -> list[tuple[str, Any]]:
         names = self.params.get("metrics", ())
         return [(name, logs[name]) for name in names if name in (logs or {})]
 
@@ -98,7 +98,7 @@ class RemoteMonitor(Callback):
         self.headers = dict(headers or {})
         self.send_as_json = send_as_json
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         values = {k: np.asarray(v).tolist() for k, v in (logs or {}).items()}
         text = json.dumps({"epoch": epoch, **values})
         kind = "application/json"

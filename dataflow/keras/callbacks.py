@@ -57,7 +57,7 @@ class _Monitor(Callback):
         self.min_delta = abs(min_delta)
         self.best = -self._sign * np.inf
 
-    def _value(self, logs: Any) -> Any:
+    def _value(self, logs: dict[str, Any]) -> Any:
         value = (logs or {}).get(self.monitor)
         if value is None:
             warnings.warn(
@@ -67,7 +67,7 @@ class _Monitor(Callback):
             )
         return value
 
-    def get_monitor_value(self, logs: Any) -> Any:
+    def get_monitor_value(self, logs: dict[str, Any]) -> Any:
         """The watched value among ``logs``; None, with a warning, where it is not there."""
         return self._value(logs)
 
@@ -98,7 +98,7 @@ class EarlyStopping(_Monitor):
         #: The weights of the best epoch, with ``restore_best_weights``.
         self.best_weights: Any = None
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.wait = 0
         self.stopped_epoch = 0
         self.best = -self._sign * np.inf if self.baseline is None else self.baseline
@@ -120,7 +120,7 @@ class EarlyStopping(_Monitor):
             if self.best_weights is not None:
                 self.model.set_weights(self.best_weights)
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         if self.stopped_epoch and self.verbose:
             print(f"Epoch {self.stopped_epoch + 1:05d}: early stopping")
 
@@ -158,12 +158,12 @@ class ModelCheckpoint(_Monitor):
         self.save_weights_only = save_weights_only
         self.period = period
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._epoch = 0
         if self.load_weights_on_restart and os.path.exists(self.filepath):
             self.model.load_weights(self.filepath)
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._epoch = epoch
 
     def on_batch_end(self, batch: int, logs: Any = None) -> None:
@@ -178,7 +178,7 @@ class ModelCheckpoint(_Monitor):
         if self.save_freq == "epoch" and not (epoch + 1) % self.period:
             self._save(epoch, logs)
 
-    def _save(self, epoch: int, logs: Any) -> None:
+    def _save(self, epoch: int, logs: dict[str, Any]) -> None:
         if self.save_best_only:
             value = self._value(logs)
             if value is None or not self._is_better(value):
@@ -198,7 +198,7 @@ class LearningRateScheduler(Callback):
         self.schedule = schedule
         self.verbose = verbose
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         lr = float(K.get_value(self.model.optimizer.lr))
         try:
             new = self.schedule(epoch, lr)
@@ -240,7 +240,7 @@ class ReduceLROnPlateau(_Monitor):
         """Whether the rate was reduced less than ``cooldown`` epochs ago."""
         return self.cooldown_counter > 0
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self.wait = self.cooldown_counter = 0
         self.best = -self._sign * np.inf
 
@@ -274,7 +274,7 @@ class CSVLogger(Callback):
         self.separator = separator
         self.append = append
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._needs_header = not (self.append and os.path.exists(self.filename))
         self._file = open(self.filename, "a" if self.append else "w", newline="")  # noqa: SIM115
         self._writer: Any = None
@@ -290,14 +290,14 @@ class CSVLogger(Callback):
         self._writer.writerow({"epoch": epoch, **logs})
         self._file.flush()
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         self._file.close()
 
 
 class TerminateOnNaN(Callback):
     """Stops when the loss is not a number."""
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         loss = (logs or {}).get("loss")
         if loss is not None and not np.isfinite(loss):
             print(f"Batch {batch}: Invalid loss, terminating training")
@@ -342,7 +342,7 @@ class TensorBoard(Callback):
                 "write those with tf.summary and tf.contrib.tensorboard's projector."
             )
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         from dataflow.ops.summary import histogram, merge
         from dataflow.summary.file_writer import FileWriter
 
@@ -359,7 +359,7 @@ class TensorBoard(Callback):
             self._writer.add_summary(K.get_session().run(self._histograms), epoch)
         self._writer.flush()
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         if self.update_freq == "epoch":
             return
         self._examples += (logs or {}).get("size", 1)
@@ -368,7 +368,7 @@ class TensorBoard(Callback):
             numbers = {k: v for k, v in (logs or {}).items() if k not in ("batch", "size")}
             self._write("batch_", numbers, self._examples)
 
-    def _write(self, prefix: str, logs: Any, step: int) -> None:
+    def _write(self, prefix: str, logs: dict[str, Any], step: int) -> None:
         from dataflow.summary import Summary
 
         summary = Summary()
@@ -376,5 +376,5 @@ class TensorBoard(Callback):
             summary.value.add(tag=prefix + name, simple_value=float(value))
         self._writer.add_summary(summary, step)
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         self._writer.close()

@@ -9,6 +9,7 @@ from typing import Any
 
 from dataflow.graph import nest
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import (
     backend as K,
     losses as losses_module,
@@ -261,7 +262,7 @@ class Compiling:
             return [list(w) if isinstance(w, (list, tuple)) else [w] if w else [] for w in wanted]
         return [list(metrics) for _ in names]
 
-    def _metric(self, metric: Any, of: _Trained, sample_weight: Any) -> tuple[str, Any, Any]:
+    def _metric(self, metric: Any, of: _Trained, sample_weight: TensorLike) -> tuple[str, Any, Any]:
         """A metric's title, its value after a batch, and the object that counts it."""
         if metric in ("acc", "accuracy", "ce", "crossentropy"):
             title = "acc" if metric in ("acc", "accuracy") else "ce"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.keras import backend as K
 from dataflow.keras.base_metric import Metric, weights_like
 from dataflow.metrics.thresholds import interpolated_area
@@ -51,7 +52,7 @@ class ConfusionMetric(Metric):
         self,
         cuts: list[float],
         name: str | None,
-        dtype: Any,
+        dtype: DTypeLike,
         top_k: int | None = None,
         class_id: int | None = None,
     ) -> None:
@@ -65,7 +66,9 @@ class ConfusionMetric(Metric):
         for kind, variable in self._counts.items():
             setattr(self, self._names[kind], variable)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(
+        self, y_true: Any, y_pred: Any, sample_weight: TensorLike | None = None
+    ) -> Any:
         y_pred = cast(convert_to_tensor(y_pred), self.dtype)
         y_true = cast(convert_to_tensor(y_true), self.dtype)
         if self.top_k is not None:
@@ -181,7 +184,7 @@ class _AtBest(ConfusionMetric):
     """One rate at the threshold where another is nearest to a value."""
 
     def __init__(
-        self, value: float, what: str, num_thresholds: int, name: str | None, dtype: Any
+        self, value: float, what: str, num_thresholds: int, name: str | None, dtype: DTypeLike
     ) -> None:
         if not 0 <= value <= 1:
             raise ValueError(f"`{what}` must be in the range [0, 1], got {value}.")
@@ -304,12 +307,16 @@ class AUC(ConfusionMetric):
 class MeanIoU(Metric):
     """Mean over the classes that occur of intersection / union; labels and guesses are numbers."""
 
-    def __init__(self, num_classes: int, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(
+        self, num_classes: int, name: str | None = None, dtype: DTypeLike | None = None
+    ) -> None:
         super().__init__(name, dtype)
         self.num_classes = num_classes
         self.total = self.add_weight("total_confusion_matrix", (num_classes, num_classes))
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> Any:
         labels, guesses = (
             array.reshape(cast(convert_to_tensor(y), "int64"), [-1]) for y in (y_true, y_pred)
         )
@@ -334,12 +341,12 @@ class MeanIoU(Metric):
 class MeanTensor(Metric):
     """The mean of each element, over batches; the shape is that of the first values."""
 
-    def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:
+    def __init__(self, name: str = "mean_tensor", dtype: DTypeLike | None = None) -> None:
         super().__init__(name, dtype)
         self.total: Any = None
         self.count: Any = None
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, values: Any, sample_weight: TensorLike | None = None) -> Any:
         values = cast(convert_to_tensor(values), self.dtype)
         if self.total is None:
             shape = values.shape.as_list()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class Constraint:
 class MaxNorm(Constraint):
     """Columns no longer than ``max_value``."""
 
-    def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
+    def __init__(self, max_value: float = 2, axis: int | Sequence[int] = 0) -> None:
         self.max_value = max_value
         self.axis = axis
 
@@ -55,7 +56,7 @@ class NonNeg(Constraint):
 class UnitNorm(Constraint):
     """Columns of length 1."""
 
-    def __init__(self, axis: Any = 0) -> None:
+    def __init__(self, axis: int | Sequence[int] = 0) -> None:
         self.axis = axis
 
     def __call__(self, w: Any) -> Any:
@@ -69,7 +70,11 @@ class MinMaxNorm(Constraint):
     """Columns between ``min_value`` and ``max_value`` long; with ``rate`` < 1, on the way there."""
 
     def __init__(
-        self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0
+        self,
+        min_value: float = 0.0,
+        max_value: float = 1.0,
+        rate: float = 1.0,
+        axis: int | Sequence[int] = 0,
     ) -> None:
         self.min_value = min_value
         self.max_value = max_value

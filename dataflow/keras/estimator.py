@@ -9,6 +9,7 @@ from dataflow.estimator.estimator import Estimator
 from dataflow.estimator.export_outputs import PredictOutput
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, models, optimizers
 from dataflow.keras.network import Model
 from dataflow.keras.sequential import Sequential
@@ -28,7 +29,7 @@ def model_to_estimator(
     keras_model: Any = None,
     keras_model_path: Any = None,
     custom_objects: Any = None,
-    model_dir: Any = None,
+    model_dir: str | None = None,
     config: Any = None,
     checkpoint_format: str = "saver",
 ) -> Estimator:
@@ -66,7 +67,7 @@ def model_to_estimator(
     with keras_model._graph.as_default():
         values = keras_model.get_weights()
 
-    def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+    def model_fn(features: Any, labels: TensorLike, mode: str) -> EstimatorSpec:
         K.set_learning_phase(int(mode == ModeKeys.TRAIN))
         with custom_object_scope(custom_objects or {}):
             inputs = _in_order(features, keras_model.input_names, "features")

@@ -13,7 +13,7 @@ import importlib.util
 import io
 import json
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from dataflow.formats.atomic_files import write_atomically
 from dataflow.keras import backend as K
 from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
+
+if TYPE_CHECKING:
+    from dataflow.keras.network import Model
 
 SUFFIXES = (".h5", ".hdf5", ".keras")
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -34,7 +37,7 @@ def is_available() -> bool:
     return importlib.util.find_spec("h5py") is not None
 
 
-def _h5py(path: Any) -> Any:
+def _h5py(path: str) -> Any:
     if not is_available():
         raise ImportError(
             f"{path} is an HDF5 file, and h5py is not installed: {install('hdf5')}. "
@@ -54,7 +57,7 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _write_weights(group: Any, model: Any) -> None:
+def _write_weights(group: Any, model: Model) -> None:
     layers = model.layers
     group.attrs["layer_names"] = [layer.name.encode() for layer in layers]
     group.attrs["backend"] = b"tensorflow"
@@ -110,7 +113,7 @@ def save_model(path: str, model: Any, include_optimizer: bool) -> None:
         _write_whole(path, write)
 
 
-def save_weights(path: str, model: Any) -> None:
+def save_weights(path: str, model: Model) -> None:
     """Writes the weights only."""
     with model._graph.as_default():
         _write_whole(path, lambda opened: _write_weights(opened, model))
@@ -156,7 +159,7 @@ def load_model(path: str, custom_objects: Any, compile: bool) -> Any:
     return model
 
 
-def load_weights(path: str, model: Any, by_name: bool) -> None:
+def load_weights(path: str, model: Model, by_name: bool) -> None:
     """Reads weights, layer by layer in order, or into the layers of the same names."""
     with _open(path) as opened:
         group = opened.get("model_weights", opened)
@@ -169,7 +172,7 @@ def _arrays(group: Any) -> list[Any]:
     return [np.asarray(group[_text(name)]) for name in group.attrs["weight_names"]]
 
 
-def _assign(path: str, group: Any, model: Any, by_name: bool) -> None:
+def _assign(path: str, group: Any, model: Model, by_name: bool) -> None:
     stored = [(_text(name), _arrays(group[_text(name)])) for name in group.attrs["layer_names"]]
     stored = [(name, arrays) for name, arrays in stored if arrays]
     layers = [layer for layer in model.layers if layer.weights]

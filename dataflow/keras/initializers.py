@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.keras.serialization import deserialize as _deserialize, lookup
 from dataflow.ops.initializers import (
     Constant,
@@ -36,7 +38,11 @@ class RandomNormal(_RandomNormal):
     """Normal numbers; Keras's standard deviation is 0.05 where none is given."""
 
     def __init__(
-        self, mean: float = 0.0, stddev: float = 0.05, seed: Any = None, dtype: Any = "float32"
+        self,
+        mean: float = 0.0,
+        stddev: float = 0.05,
+        seed: int | None = None,
+        dtype: DTypeLike = "float32",
     ) -> None:
         super().__init__(mean, stddev, seed, dtype)
 
@@ -45,7 +51,11 @@ class RandomUniform(_RandomUniform):
     """Even numbers; Keras's range is [-0.05, 0.05) where none is given."""
 
     def __init__(
-        self, minval: Any = -0.05, maxval: Any = 0.05, seed: Any = None, dtype: Any = "float32"
+        self,
+        minval: TensorLike = -0.05,
+        maxval: TensorLike = 0.05,
+        seed: int | None = None,
+        dtype: DTypeLike = "float32",
     ) -> None:
         super().__init__(minval, maxval, seed, dtype)
 
@@ -54,7 +64,11 @@ class TruncatedNormal(_TruncatedNormal):
     """Normal numbers cut at two standard deviations, of 0.05 where none is given."""
 
     def __init__(
-        self, mean: float = 0.0, stddev: float = 0.05, seed: Any = None, dtype: Any = "float32"
+        self,
+        mean: float = 0.0,
+        stddev: float = 0.05,
+        seed: int | None = None,
+        dtype: DTypeLike = "float32",
     ) -> None:
         super().__init__(mean, stddev, seed, dtype)
 
@@ -100,10 +114,10 @@ _BY_NAME: dict[str, Any] = {
 }
 
 
-def _without_dtype(function: Any) -> Any:
+def _without_dtype(function: Callable[..., Any]) -> Any:
     """As TensorFlow 2's files describe it, with a dtype that the layer gives anyway."""
 
-    def make(seed: int | None = None, dtype: Any = None) -> Any:
+    def make(seed: int | None = None, dtype: DTypeLike | None = None) -> Any:
         return function(seed)
 
     return make

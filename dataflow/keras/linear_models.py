@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph import nest
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import InitializerLike
 from dataflow.keras import activations, initializers
 from dataflow.keras.layers.core import Dense
 from dataflow.keras.network import Model
@@ -19,12 +22,12 @@ class LinearModel(Model):
     def __init__(
         self,
         units: int = 1,
-        activation: Any = None,
+        activation: str | Callable[..., Any] | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
+        kernel_initializer: str | InitializerLike = "glorot_uniform",
+        bias_initializer: str | InitializerLike = "zeros",
+        kernel_regularizer: str | Callable[[Any], Any] | None = None,
+        bias_regularizer: str | Callable[[Any], Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -40,7 +43,7 @@ class LinearModel(Model):
         self.dense_layers: list[Dense] = []
         self.bias: Any = None
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
         """The prediction."""
         given = nest.flatten(inputs)
         if not self.dense_layers:
@@ -74,7 +77,11 @@ class WideDeepModel(Model):
     """
 
     def __init__(
-        self, linear_model: Any, dnn_model: Any, activation: Any = None, **kwargs: Any
+        self,
+        linear_model: Any,
+        dnn_model: Any,
+        activation: str | Callable[..., Any] | None = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.linear_model = linear_model
@@ -90,7 +97,7 @@ class WideDeepModel(Model):
             )
         super().compile(optimizer, *args, **kwargs)
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
         """The prediction."""
         pair = isinstance(inputs, (list, tuple)) and len(inputs) == 2
         wide, deep = inputs if pair else (inputs, inputs)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K
 from dataflow.keras.serialization import custom_object_scope, lookup, serialize as write
 from dataflow.layers.base import snake_case
@@ -48,7 +50,7 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Any:
     return 100.0 * reduce_mean(part, axis=-1)
 
 
-def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Any:
+def mean_squared_logarithmic_error(y_true: TensorLike, y_pred: TensorLike) -> Any:
     """Mean squared difference of ``log(1 + y)``."""
     y_true, y_pred = _same(y_true, y_pred)
     first = log(maximum(y_pred, K.epsilon()) + 1.0)
@@ -142,7 +144,7 @@ def categorical_crossentropy(
 
 
 def sparse_categorical_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1
+    y_true: TensorLike, y_pred: Any, from_logits: bool = False, axis: int = -1
 ) -> Any:
     """Cross-entropy with labels that are class numbers."""
     if axis not in (-1, (y_pred.shape.ndims or 0) - 1):
@@ -157,7 +159,7 @@ def sparse_categorical_crossentropy(
 
 
 def binary_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0
+    y_true: Any, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0.0
 ) -> Any:
     """Mean cross-entropy of yes-or-no labels over the last axis."""
     y_true, y_pred = _same(y_true, y_pred)
@@ -180,7 +182,7 @@ def poisson(y_true: Any, y_pred: Any) -> Any:
     return reduce_mean(y_pred - y_true * log(y_pred + K.epsilon()), axis=-1)
 
 
-def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+def cosine_proximity(y_true: TensorLike, y_pred: TensorLike, axis: int = -1) -> Any:
     """Minus the cosine of the angle."""
     y_true, y_pred = _same(y_true, y_pred)
     return -reduce_sum(l2_normalize(y_true, axis) * l2_normalize(y_pred, axis), axis=axis)
@@ -229,11 +231,13 @@ class Loss:
         self.reduction = reduction
         self.name = name or snake_case(type(self).__name__)
 
-    def call(self, y_true: Any, y_pred: Any) -> Any:
+    def call(self, y_true: TensorLike, y_pred: TensorLike) -> Any:
         """The loss of each example."""
         raise NotImplementedError
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def __call__(
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> Any:
         with default_graph().name_scope(self.name):
             y_pred = convert_to_tensor(y_pred)
             y_true = convert_to_tensor(y_true)
@@ -249,7 +253,7 @@ class Loss:
         return cls(**config)
 
 
-def _class(class_name: str, function: Any) -> type[Loss]:
+def _class(class_name: str, function: Callable[..., Any]) -> type[Loss]:
     """The class of a loss function: its settings are arguments, before ``reduction`` and ``name``."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     own = list(inspect.signature(function).parameters.values())[2:]
@@ -269,7 +273,7 @@ def _class(class_name: str, function: Any) -> type[Loss]:
         self.fn = function
         self._settings = settings
 
-    def call(self: Any, y_true: Any, y_pred: Any) -> Any:
+    def call(self: Any, y_true: TensorLike, y_pred: TensorLike) -> Any:
         return function(y_true, y_pred, **self._settings)
 
     def get_config(self: Any) -> dict[str, Any]:
@@ -344,7 +348,7 @@ def serialize(loss: Any) -> Any:
     return write(loss)
 
 
-def deserialize(name: Any, custom_objects: Any = None) -> Any:
+def deserialize(name: str, custom_objects: Any = None) -> Any:
     """The loss of a name or config, among ``custom_objects`` first."""
     with custom_object_scope(custom_objects or {}):
         return get(name)

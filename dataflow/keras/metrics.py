@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.keras import backend as K, losses
 from dataflow.keras.base_metric import (
     Mean,
@@ -56,12 +58,12 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
     return reduce_mean(cast(same, K.floatx()), axis=-1)
 
 
-def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
+def categorical_accuracy(y_true: TensorLike, y_pred: TensorLike) -> Any:
     """Whether the largest of each row is where the label's is."""
     return cast(equal(argmax(y_true, -1), argmax(y_pred, -1)), K.floatx())
 
 
-def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
+def sparse_categorical_accuracy(y_true: TensorLike, y_pred: Any) -> Any:
     """Whether the largest of each row is at the label's number."""
     guess = argmax(y_pred, -1)
     labels = cast(y_true, "int64")
@@ -76,12 +78,12 @@ def accuracy(y_true: Any, y_pred: Any) -> Any:
     return reduce_mean(cast(same, K.floatx()), axis=-1)
 
 
-def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
+def top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Any:
     """Whether the label is among the ``k`` largest."""
     return sparse_top_k_categorical_accuracy(argmax(y_true, -1), y_pred, k)
 
 
-def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
+def sparse_top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Any:
     """Whether the label's number is among the ``k`` largest."""
     from dataflow.ops.sequences import in_top_k
 
@@ -89,13 +91,15 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> A
     return cast(in_top_k(y_pred, labels, k), K.floatx())
 
 
-def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+def cosine_similarity(y_true: TensorLike, y_pred: TensorLike, axis: int = -1) -> Any:
     """The cosine of the angle; `losses.cosine_similarity` is minus it."""
     return -losses.cosine_proximity(y_true, y_pred, axis)
 
 
-def _class(name: str, function: Any) -> type[MeanMetricWrapper]:
-    def initialize(self: Any, name: Any = None, dtype: Any = None, **kwargs: Any) -> None:
+def _class(name: str, function: Callable[..., Any]) -> type[MeanMetricWrapper]:
+    def initialize(
+        self: Any, name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any
+    ) -> None:
         MeanMetricWrapper.__init__(self, function, name, dtype, **kwargs)
 
     doc = f"The mean of `{function.__name__}`."
@@ -131,12 +135,14 @@ KLDivergence = _class("KLDivergence", kullback_leibler_divergence)
 class MeanRelativeError(Mean):
     """The mean of ``|y_pred - y_true| / normalizer``; 0 where the normalizer is 0."""
 
-    def __init__(self, normalizer: Any, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(
+        self, normalizer: Any, name: str | None = None, dtype: DTypeLike | None = None
+    ) -> None:
         super().__init__(name or "mean_relative_error", dtype)
         self.normalizer = normalizer
 
     def update_state(  # type: ignore[override]
-        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
     ) -> Any:
         scale = cast(convert_to_tensor(self.normalizer), self.dtype)
         difference = abs_(cast(y_true, self.dtype) - cast(y_pred, self.dtype))
@@ -149,7 +155,9 @@ class MeanRelativeError(Mean):
 class RootMeanSquaredError(MeanMetricWrapper):
     """The square root of the mean squared error."""
 
-    def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
+    def __init__(
+        self, name: str = "root_mean_squared_error", dtype: DTypeLike | None = None
+    ) -> None:
         super().__init__(mean_squared_error, name, dtype)
 
     def result(self) -> Any:

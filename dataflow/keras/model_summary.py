@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph import nest
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import tag_of
 
+if TYPE_CHECKING:
+    from dataflow.keras.network import Model
+
 
 def summary_lines(
-    model: Any, width: int | None = None, positions: list[float] | None = None
+    model: Model, width: int | None = None, positions: list[float] | None = None
 ) -> list[str]:
     """The lines, as Keras prints them; raises `ValueError` for a model without weights yet.
 
@@ -57,7 +60,7 @@ def _shape(layer: Any) -> str:
     return str(shape)
 
 
-def _is_in_a_row(model: Any) -> bool:
+def _is_in_a_row(model: Model) -> bool:
     """Whether each layer is called once, on the one tensor that the layer before returned."""
     taken: set[int] = set()
     called: set[int] = set()
@@ -70,7 +73,7 @@ def _is_in_a_row(model: Any) -> bool:
     return len(model.inputs) <= 1
 
 
-def _sources(model: Any, layer: Any) -> list[str]:
+def _sources(model: Model, layer: Any) -> list[str]:
     """What the layer takes in this model, as "layer[call][output]"."""
     calls = [node for node in model.network_nodes if node.layer is layer]
     found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph import nest
@@ -40,7 +41,7 @@ def model_from_yaml(yaml_string: str, custom_objects: Any = None) -> Any:
     return deserialize(yaml_module().safe_load(yaml_string), custom_objects)
 
 
-def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = None) -> Any:
+def clone_model(model: Model, input_tensors: Any = None, clone_function: Any = None) -> Any:
     """A model of the same architecture, with new weights; on ``input_tensors`` where given.
 
     ``clone_function(layer)`` returns the layer to take in place of each one but the inputs.
@@ -52,7 +53,7 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = Non
     return type(model).from_config(model.get_config(), inputs=input_tensors)
 
 
-def _cloned_by(function: Any, model: Any, input_tensors: Any) -> Any:
+def _cloned_by(function: Callable[..., Any], model: Any, input_tensors: Any) -> Any:
     """The model's calls made again, with the layers that ``function`` returns."""
     given = None if input_tensors is None else nest.flatten(input_tensors)
     inputs = given or [

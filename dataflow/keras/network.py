@@ -10,6 +10,7 @@ import numpy as np
 
 from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer, Node, tag_of
 from dataflow.keras.base_metric import Metric
@@ -171,7 +172,7 @@ class Model(Training, Layer):
 
     # ---- calling --------------------------------------------------------------------------
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
         """The outputs for other inputs, with the same weights."""
         if not self._network_nodes and self._outputs_structure is None:
             raise NotImplementedError(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, learning_rate_schedules as schedules
 from dataflow.keras.serialization import lookup, serialize
 from dataflow.ops.clip import clip_by_norm, clip_by_value
@@ -20,6 +22,9 @@ from dataflow.train.adam import AdamOptimizer
 from dataflow.train.ftrl import FtrlOptimizer
 from dataflow.train.gradient_descent import GradientDescentOptimizer
 from dataflow.train.optimizer import Optimizer as TrainOptimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class Optimizer:
@@ -98,7 +103,7 @@ class Optimizer:
             rate = rate / (1.0 + self.decay * cast(steps, rate.dtype.base_dtype))
         return rate
 
-    def get_gradients(self, loss: Any, params: Any) -> list[Any]:
+    def get_gradients(self, loss: Any, params: TensorLike) -> list[Any]:
         """The gradient of ``loss`` for each of ``params``, cut as the optimizer says.
 
         Raises `ValueError` where none depends on them.
@@ -141,7 +146,7 @@ class Optimizer:
             zip(self.get_gradients(loss, params), params, strict=True), name=name
         )
 
-    def _inner_here(self, graph: Any) -> Any:
+    def _inner_here(self, graph: Graph) -> Any:
         if self._graph is not None and self._graph is not graph:
             self._graph, self._made, self._inner = None, {}, None
         if self._inner is None:
@@ -182,7 +187,7 @@ class Optimizer:
         """The names of what is kept for each weight, such as "m" and "v" of `Adam`."""
         return [] if self._inner is None else list(self._inner._slots)
 
-    def get_slot(self, var: Any, slot_name: str) -> Any:
+    def get_slot(self, var: Variable, slot_name: str) -> Any:
         """What is kept for ``var`` under ``slot_name``, a variable; None where there is nothing."""
         return None if self._inner is None else self._inner.get_slot(var, slot_name)
 
@@ -262,10 +267,10 @@ class _Rule(TrainOptimizer):
         """The slot after it moved ``1 - part`` of the way towards ``value``."""
         return assign(slot, part * slot + (1.0 - part) * value)
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: Any, var: Variable) -> Any:
         return self._apply_dense(convert_to_tensor(grad), var)
 
-    def _apply_sparse_duplicate_indices(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse_duplicate_indices(self, grad: Any, var: Variable) -> Any:
         if isinstance(grad, IndexedSlices):
             grad = convert_to_tensor(grad)
         return self._apply_dense(grad, var)
@@ -276,7 +281,7 @@ class _MomentumRule(_Rule):
 
     slots = ("momentum",)
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Any, var: Variable) -> Any:
         momentum = self._setting["momentum"]
         slot = self.get_slot(var, "momentum")
         step = assign(slot, momentum * slot - self._lr * grad)
@@ -305,7 +310,7 @@ class SGD(Optimizer):
 class _AmsgradRule(_Rule):
     slots = ("m", "v", "vhat")
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Any, var: Variable) -> Any:
         c, t = self._setting, self._step_number()
         m = self._mean(self.get_slot(var, "m"), grad, c["beta_1"])
         v = self._mean(self.get_slot(var, "v"), square(grad), c["beta_2"])
@@ -346,7 +351,7 @@ class _AdagradRule(_Rule):
                 var, start, var.shape, var.dtype.base_dtype, "accumulator", self._name
             )
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Any, var: Variable) -> Any:
         total = assign_add(self.get_slot(var, "accumulator"), square(grad))
         return assign_sub(var, self._lr * grad / (sqrt(total) + self._setting["epsilon"])).op
 
@@ -398,7 +403,7 @@ class Adadelta(Optimizer):
 class _RMSpropRule(_Rule):
     slots: tuple[str, ...] = ("rms",)
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Any, var: Variable) -> Any:
         c = self._setting
         spread = self._mean(self.get_slot(var, "rms"), square(grad), c["rho"])
         if c["centered"]:
@@ -438,7 +443,7 @@ class RMSprop(Optimizer):
 class _AdamaxRule(_Rule):
     slots = ("m", "v")
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Any, var: Variable) -> Any:
         c = self._setting
         m = self._mean(self.get_slot(var, "m"), grad, c["beta_1"])
         largest = self.get_slot(var, "v")
@@ -460,7 +465,7 @@ class _NadamRule(_Rule):
         self._product = product.value() * self._now
         super()._prepare()
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Any, var: Variable) -> Any:
         c = self._setting
         m = self._mean(self.get_slot(var, "m"), grad, c["beta_1"])
         v = self._mean(self.get_slot(var, "v"), square(grad), c["beta_2"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.graph import Graph
 from dataflow.keras import backend as K
@@ -13,12 +13,15 @@ from dataflow.train.checkpoint_management import checkpoint_exists
 from dataflow.train.object_checkpoint import restore_objects, write_objects
 from dataflow.train.saved_models import simple_save
 
+if TYPE_CHECKING:
+    from dataflow.keras.network import Model
+
 #: Where the architecture is, below a SavedModel's folder.
 _ARCHITECTURE = os.path.join("assets", "saved_model.json")
 _WEIGHTS = os.path.join("assets", "keras_weights")
 
 
-def save_checkpoint(model: Any, prefix: Any) -> None:
+def save_checkpoint(model: Model, prefix: Any) -> None:
     """Writes the weights as a checkpoint ``prefix``; raises `ValueError` where there are none.
 
     It is a checkpoint of objects, as TensorFlow's, with the optimizer's variables.
@@ -29,12 +32,12 @@ def save_checkpoint(model: Any, prefix: Any) -> None:
         write_objects(model, prefix, K.get_session())
 
 
-def is_checkpoint(path: Any) -> bool:
+def is_checkpoint(path: str) -> bool:
     """Whether ``path`` is the prefix of a checkpoint."""
     return not os.path.isfile(path) and checkpoint_exists(os.fspath(path))
 
 
-def load_checkpoint(model: Any, prefix: Any) -> Any:
+def load_checkpoint(model: Model, prefix: Any) -> Any:
     """Reads what `save_checkpoint` or TensorFlow wrote; the status of the restore.
 
     Raises `AssertionError` where the checkpoint does not have all weights of the model.
@@ -52,7 +55,7 @@ def load_checkpoint(model: Any, prefix: Any) -> Any:
 
 
 def export_saved_model(
-    model: Any,
+    model: Model,
     saved_model_path: Any,
     custom_objects: Any = None,
     as_text: bool = False,

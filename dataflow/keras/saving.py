@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,10 +21,13 @@ from dataflow.keras import backend as K, hdf5_format
 from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
 
+if TYPE_CHECKING:
+    from dataflow.keras.network import Model
+
 _KEY = "keras"
 
 
-def _target(path: Any, overwrite: bool, save_format: Any, is_model: bool) -> tuple[str, bool]:
+def _target(path: str, overwrite: bool, save_format: Any, is_model: bool) -> tuple[str, bool]:
     """The path, and whether HDF5 is meant; raises `FileExistsError`, `ValueError`."""
     path = os.fspath(path)
     if save_format not in (None, "h5", "hdf5", "keras", "safetensors"):
@@ -51,7 +54,7 @@ def _target(path: Any, overwrite: bool, save_format: Any, is_model: bool) -> tup
     return str(path), False
 
 
-def _arrays(model: Any) -> dict[str, Any]:
+def _arrays(model: Model) -> dict[str, Any]:
     # Numbered, because names of variables differ between two models of the same architecture.
     arrays = {}
     for layer in model.layers:
@@ -60,7 +63,7 @@ def _arrays(model: Any) -> dict[str, Any]:
     return arrays
 
 
-def _check(path: Any) -> str:
+def _check(path: str) -> str:
     path = os.fspath(path)
     if not os.path.exists(path):
         raise FileNotFoundError(f"There is no file {path}.")
@@ -147,7 +150,7 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
 
 
 def save_weights(
-    model: Any, filepath: Any, overwrite: bool = True, save_format: Any = None
+    model: Model, filepath: Any, overwrite: bool = True, save_format: Any = None
 ) -> None:
     """Writes the weights only; with ``save_format="tf"`` as a checkpoint."""
     if save_format in ("tf", "tensorflow"):
@@ -167,7 +170,7 @@ def save_weights(
     write_arrays(path, arrays, {_KEY: json.dumps({"order": order})})
 
 
-def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
+def load_weights(model: Model, filepath: Any, by_name: bool = False) -> None:
     """Reads weights, layer by layer in order, or into the layers of the same names."""
     from dataflow.keras.saved_models import is_checkpoint, load_checkpoint
 
@@ -181,7 +184,7 @@ def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
         _assign(model, path, by_name)
 
 
-def _assign(model: Any, path: str, by_name: bool) -> None:
+def _assign(model: Model, path: str, by_name: bool) -> None:
     groups: dict[str, list[np.ndarray[Any, Any]]] = {}
     for key, array in read_arrays(path).items():
         layer_name, _, rest = key.rpartition("/")

@@ -103,7 +103,7 @@ class Sequential(Model):
                 self._build_from_inputs(Input(batch_shape=sizes))
         self.built = True
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
         if self._network_nodes:
             return super().call(inputs, training)
         for layer in self._layers:

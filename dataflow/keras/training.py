@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, training_data as data
 from dataflow.keras.callback_list import CallbackList, StageCallbacks
 from dataflow.keras.compiling import Compiling, reached_from
@@ -120,7 +122,7 @@ class Training(Compiling):
         self,
         x: Any,
         y: Any = None,
-        sample_weight: Any = None,
+        sample_weight: TensorLike | None = None,
         class_weight: Any = None,
         reset_metrics: bool = True,
     ) -> Any:
@@ -133,7 +135,11 @@ class Training(Compiling):
             return _scalars(self._function("train")(arrays))
 
     def test_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: TensorLike | None = None,
+        reset_metrics: bool = True,
     ) -> Any:
         """The loss (and metrics) of a batch."""
         self._need_compiled()
@@ -167,7 +173,7 @@ class Training(Compiling):
         validation_data: Any = None,
         shuffle: bool = True,
         class_weight: Any = None,
-        sample_weight: Any = None,
+        sample_weight: TensorLike | None = None,
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
         validation_steps: int | None = None,
@@ -351,7 +357,7 @@ class Training(Compiling):
         y: Any = None,
         batch_size: int | None = None,
         verbose: int = 1,
-        sample_weight: Any = None,
+        sample_weight: TensorLike | None = None,
         steps: int | None = None,
         callbacks: Any = None,
         max_queue_size: int = 10,
@@ -452,7 +458,7 @@ def _scalars(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else list(values)
 
 
-def _seed(graph: Any) -> Any:
+def _seed(graph: Graph) -> Any:
     """The graph's seed, so that the order of batches repeats; else NumPy's generator decides."""
     seed = getattr(graph, "seed", None)
     return np.random.randint(2**31) if seed is None else seed

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from dataflow.graph.type_aliases import ShapeLike
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 Array = np.ndarray[Any, Any]
 
@@ -129,7 +134,7 @@ def weights_of(targets: Array, given: Any, per_class: Any, rank: int) -> Array:
     return array if per_class is None else array * weights
 
 
-def _class_weights(weights: dict[int, float], targets: Array, shape: Any) -> Array:
+def _class_weights(weights: dict[int, float], targets: Array, shape: ShapeLike) -> Array:
     classes = targets.argmax(-1) if targets.ndim > 1 and targets.shape[-1] > 1 else targets
     classes = classes.reshape(shape)
     missing = set(np.unique(classes).tolist()) - set(weights)
@@ -189,7 +194,7 @@ def is_generator(value: Any) -> bool:
 class DatasetBatches:
     """The batches of a `tf.data` dataset, as arrays; started anew for each epoch without steps."""
 
-    def __init__(self, dataset: Any, session: Any) -> None:
+    def __init__(self, dataset: Any, session: BaseSession) -> None:
         self._session = session
         if hasattr(dataset, "get_next"):
             self._iterator, self._start = dataset, None

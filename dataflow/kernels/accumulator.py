@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.observable_condition import WatchedCondition
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 
 class Accumulator:
@@ -154,7 +158,7 @@ _REASON = "gradients are collected in the host's memory"
 
 @kernel("ConditionalAccumulator", "ResourceConditionalAccumulator", stateful=True)
 def conditional_accumulator_kernel(
-    context: Any, *, dtype: Any, shape: Any, reduction_type: str
+    context: KernelContext, *, dtype: Any, shape: Any, reduction_type: str
 ) -> Any:
     return context.resource(
         "accumulator", lambda: Accumulator(context.resource_name, dtype, shape, reduction_type)
@@ -163,7 +167,7 @@ def conditional_accumulator_kernel(
 
 @kernel("SparseConditionalAccumulator", stateful=True)
 def sparse_conditional_accumulator_kernel(
-    context: Any, *, dtype: Any, shape: Any, reduction_type: str
+    context: KernelContext, *, dtype: Any, shape: Any, reduction_type: str
 ) -> Any:
     return context.resource(
         "accumulator",
@@ -173,7 +177,7 @@ def sparse_conditional_accumulator_kernel(
 
 @kernel("AccumulatorApplyGradient", "ResourceAccumulatorApplyGradient", cpu_only=_REASON)
 def accumulator_apply_gradient_kernel(
-    xp: Any, handle: Any, local_step: Any, gradient: Any
+    xp: Module, handle: Any, local_step: Array, gradient: Array
 ) -> tuple[()]:
     handle.apply(int(local_step), gradient)
     return ()
@@ -182,18 +186,20 @@ def accumulator_apply_gradient_kernel(
 @kernel(
     "AccumulatorTakeGradient", "ResourceAccumulatorTakeGradient", stateful=True, cpu_only=_REASON
 )
-def accumulator_take_gradient_kernel(context: Any, handle: Any, num_required: Any) -> Any:
+def accumulator_take_gradient_kernel(
+    context: KernelContext, handle: Any, num_required: Array
+) -> Any:
     return handle.take(context, int(num_required))
 
 
 @kernel("SparseAccumulatorApplyGradient", cpu_only=_REASON)
 def sparse_accumulator_apply_gradient_kernel(
-    xp: Any,
+    xp: Module,
     handle: Any,
-    local_step: Any,
-    gradient_indices: Any,
-    gradient_values: Any,
-    gradient_shape: Any,
+    local_step: Array,
+    gradient_indices: Array,
+    gradient_values: Array,
+    gradient_shape: Array,
     *,
     has_known_shape: bool,
 ) -> tuple[()]:
@@ -203,17 +209,21 @@ def sparse_accumulator_apply_gradient_kernel(
 
 
 @kernel("SparseAccumulatorTakeGradient", stateful=True, cpu_only=_REASON)
-def sparse_accumulator_take_gradient_kernel(context: Any, handle: Any, num_required: Any) -> Any:
+def sparse_accumulator_take_gradient_kernel(
+    context: KernelContext, handle: Any, num_required: Array
+) -> Any:
     return handle.take(context, int(num_required))
 
 
 @kernel("AccumulatorNumAccumulated", "ResourceAccumulatorNumAccumulated")
-def accumulator_num_accumulated_kernel(xp: Any, handle: Any) -> Any:
+def accumulator_num_accumulated_kernel(xp: Module, handle: Any) -> Any:
     return np.int32(handle.count)
 
 
 @kernel("AccumulatorSetGlobalStep", "ResourceAccumulatorSetGlobalStep")
-def accumulator_set_global_step_kernel(xp: Any, handle: Any, new_global_step: Any) -> tuple[()]:
+def accumulator_set_global_step_kernel(
+    xp: Module, handle: Any, new_global_step: Array
+) -> tuple[()]:
     with handle.condition:
         handle.step = int(new_global_step)
     return ()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import softmax as cuda_rows
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.jit import op_table
@@ -25,7 +26,7 @@ _relu_gradient = NativeUfunc(op_table.relu_gradient)
 
 
 @kernel("Relu", factory=True)
-def relu_kernel(xp: Any) -> Any:
+def relu_kernel(xp: Module) -> Any:
     maximum = xp.maximum
     if xp is not np:
         return lambda x: maximum(x, 0)
@@ -33,7 +34,7 @@ def relu_kernel(xp: Any) -> Any:
 
 
 @kernel("ReluGrad", factory=True)
-def relu_grad_kernel(xp: Any) -> Any:
+def relu_grad_kernel(xp: Module) -> Any:
     if xp is not np:
         return functools.partial(_relu_gradient, xp)
     return lambda dy, x, reused=None: _relu_gradient(np, dy, x, reused=reused)
@@ -54,52 +55,52 @@ _element_wise_kernel("Relu6")(op_table.relu6)
 
 
 @_element_wise_kernel("Relu6Grad")
-def _relu6_gradient(xp: Any, dy: Any, x: Any) -> Any:
+def _relu6_gradient(xp: Module, dy: Array, x: Array) -> Any:
     return dy * ((x > 0) & (x < 6))
 
 
 @NativeUfunc
-def _leaky_relu(xp: Any, x: Any, alpha: Any) -> Any:
+def _leaky_relu(xp: Module, x: Array, alpha: Any) -> Any:
     return xp.where(x > 0, x, x * alpha)[()]
 
 
 @NativeUfunc
-def _leaky_relu_gradient(xp: Any, dy: Any, x: Any, alpha: Any) -> Any:
+def _leaky_relu_gradient(xp: Module, dy: Array, x: Array, alpha: Any) -> Any:
     return xp.where(x > 0, dy, dy * alpha)[()]
 
 
 @kernel("LeakyRelu")
-def leaky_relu_kernel(xp: Any, x: Any, *, alpha: float) -> Any:
+def leaky_relu_kernel(xp: Module, x: Array, *, alpha: float) -> Any:
     return _leaky_relu(xp, x, x.dtype.type(alpha))
 
 
 @kernel("LeakyReluGrad")
-def leaky_relu_grad_kernel(xp: Any, dy: Any, x: Any, *, alpha: float) -> Any:
+def leaky_relu_grad_kernel(xp: Module, dy: Array, x: Array, *, alpha: float) -> Any:
     return _leaky_relu_gradient(xp, dy, x, dy.dtype.type(alpha))
 
 
 @_element_wise_kernel("Elu")
-def _elu(xp: Any, x: Any) -> Any:
+def _elu(xp: Module, x: Array) -> Any:
     return xp.where(x < 0, xp.expm1(x), x)[()]
 
 
 @_element_wise_kernel("EluGrad")
-def _elu_gradient(xp: Any, dy: Any, y: Any) -> Any:
+def _elu_gradient(xp: Module, dy: Array, y: Array) -> Any:
     return xp.where(y < 0, (y + 1) * dy, dy)[()]
 
 
 @_element_wise_kernel("Selu")
-def _selu(xp: Any, x: Any) -> Any:
+def _selu(xp: Module, x: Array) -> Any:
     return xp.where(x < 0, SELU_SCALE * SELU_ALPHA * xp.expm1(x), SELU_SCALE * x)[()]
 
 
 @_element_wise_kernel("SeluGrad")
-def _selu_gradient(xp: Any, dy: Any, y: Any) -> Any:
+def _selu_gradient(xp: Module, dy: Array, y: Array) -> Any:
     return xp.where(y < 0, dy * (y + SELU_SCALE * SELU_ALPHA), dy * SELU_SCALE)[()]
 
 
 @NativeUfunc
-def _softplus(xp: Any, x: Any) -> Any:
+def _softplus(xp: Module, x: Array) -> Any:
     t = xp.abs(x)  # max(x, 0) + log1p(exp(-abs(x))): exact where exp(x) would overflow
     xp.negative(t, out=t)
     t = op_table.log1p(xp, xp.exp(t, out=t))
@@ -108,45 +109,45 @@ def _softplus(xp: Any, x: Any) -> Any:
 
 
 @kernel("Softplus")
-def softplus_kernel(xp: Any, x: Any) -> Any:
+def softplus_kernel(xp: Module, x: Array) -> Any:
     return _softplus(xp, x) if x.shape else xp.logaddexp(x, x.dtype.type(0))
 
 
 @_element_wise_kernel("SoftplusGrad")
-def _softplus_gradient(xp: Any, dy: Any, x: Any) -> Any:
+def _softplus_gradient(xp: Module, dy: Array, x: Array) -> Any:
     return dy / (xp.exp(-x) + 1)
 
 
 @_element_wise_kernel("Softsign")
-def _softsign(xp: Any, x: Any) -> Any:
+def _softsign(xp: Module, x: Array) -> Any:
     return x / (xp.abs(x) + 1)
 
 
 @_element_wise_kernel("SoftsignGrad")
-def _softsign_gradient(xp: Any, dy: Any, x: Any) -> Any:
+def _softsign_gradient(xp: Module, dy: Array, x: Array) -> Any:
     return dy / xp.square(xp.abs(x) + 1)
 
 
 @NativeUfunc
-def powers(xp: Any, x: Any, largest: Any) -> Any:
+def powers(xp: Module, x: Array, largest: Any) -> Any:
     """``exp(x - largest)``: with the largest of each row, no exponential overflows."""
     shifted = x - largest
     return xp.exp(shifted, out=shifted)
 
 
 @NativeUfunc
-def _quotients(xp: Any, powers: Any, totals: Any) -> Any:
+def _quotients(xp: Module, powers: Any, totals: Any) -> Any:
     powers /= totals
     return powers
 
 
-def divide_rows(xp: Any, powers: Any, totals: Any) -> Any:
+def divide_rows(xp: Module, powers: Any, totals: Any) -> Any:
     """``powers / totals``, in place."""
     return _quotients(xp, powers, totals, reused=0)
 
 
 @kernel("Softmax")
-def softmax_kernel(xp: Any, logits: Any) -> Any:
+def softmax_kernel(xp: Module, logits: Array) -> Any:
     if not logits.size:
         return logits.copy()
     if can_run(xp, logits):
@@ -156,7 +157,7 @@ def softmax_kernel(xp: Any, logits: Any) -> Any:
 
 
 @kernel("LogSoftmax")
-def log_softmax_kernel(xp: Any, logits: Any) -> Any:
+def log_softmax_kernel(xp: Module, logits: Array) -> Any:
     if not logits.size:
         return logits.copy()
     if can_run(xp, logits):
@@ -168,7 +169,7 @@ def log_softmax_kernel(xp: Any, logits: Any) -> Any:
 
 
 @NativeUfunc
-def _logarithms(xp: Any, logits: Any, largest: Any, logarithms: Any) -> Any:
+def _logarithms(xp: Module, logits: Any, largest: Any, logarithms: Any) -> Any:
     """``largest`` and ``logarithms``, of the sum of its powers, are those of each row."""
     shifted = logits - largest
     shifted -= logarithms
@@ -176,7 +177,7 @@ def _logarithms(xp: Any, logits: Any, largest: Any, logarithms: Any) -> Any:
 
 
 @kernel("L2Loss")
-def l2_loss_kernel(xp: Any, t: Any) -> Any:
+def l2_loss_kernel(xp: Module, t: Array) -> Any:
     flat = t.reshape(-1)
     if xp is not np:  # not by cuBLAS, which CuPy keeps out of CUDA graphs
         return xp.square(flat).sum() * t.dtype.type(0.5)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.jit.op_table import squared_difference
 from dataflow.kernels.registry import kernel, ufunc_kernel
 
@@ -19,45 +20,45 @@ ufunc_kernel("Atan2", "arctan2")
 
 
 @kernel("Add", factory=True)
-def add_kernel(xp: Any, *, T: DType) -> Any:
+def add_kernel(xp: Module, *, T: DType) -> Any:
     if T.kind != "S":
         return xp.add
 
-    def join(x: Any, y: Any) -> Any:
+    def join(x: Array, y: Array) -> Any:
         return np.add(np.asarray(x, object), np.asarray(y, object))
 
     return join
 
 
-def _no_zero(x: Any, y: Any) -> None:
+def _no_zero(x: Array, y: Array) -> None:
     # Nothing is divided where x is empty: the gradient of a sum to a scalar relies on it.
     if x.size and not y.all():
         raise ValueError("Integer division by zero")
 
 
 @kernel("RealDiv", factory=True)
-def real_div_kernel(xp: Any, *, T: DType) -> Any:
+def real_div_kernel(xp: Module, *, T: DType) -> Any:
     if T.kind in "fc":
         return xp.true_divide
     return _truncating(xp, T)
 
 
 @kernel("Div", factory=True)
-def div_kernel(xp: Any, *, T: DType) -> Any:
+def div_kernel(xp: Module, *, T: DType) -> Any:
     if T.kind in "fc":
         return xp.true_divide
     return _truncating(xp, T)
 
 
 @kernel("TruncateDiv", factory=True)
-def truncate_div_kernel(xp: Any, *, T: DType) -> Any:
+def truncate_div_kernel(xp: Module, *, T: DType) -> Any:
     if T.kind == "f":
         return lambda x, y: xp.trunc(xp.true_divide(x, y))
     return div_kernel(xp, T=T)
 
 
-def _truncating(xp: Any, dtype: DType) -> Any:
-    def divide(x: Any, y: Any) -> Any:
+def _truncating(xp: Module, dtype: DType) -> Any:
+    def divide(x: Array, y: Array) -> Any:
         _no_zero(x, y)
         if dtype.kind == "u":
             return x // y
@@ -69,11 +70,11 @@ def _truncating(xp: Any, dtype: DType) -> Any:
 
 
 @kernel("FloorDiv", factory=True)
-def floor_div_kernel(xp: Any, *, T: DType) -> Any:
+def floor_div_kernel(xp: Module, *, T: DType) -> Any:
     if T.kind in "fc":
         return lambda x, y: xp.floor(xp.true_divide(x, y))
 
-    def divide(x: Any, y: Any) -> Any:
+    def divide(x: Array, y: Array) -> Any:
         _no_zero(x, y)
         return xp.floor_divide(x, y)
 
@@ -81,11 +82,11 @@ def floor_div_kernel(xp: Any, *, T: DType) -> Any:
 
 
 @kernel("FloorMod", factory=True)
-def floor_mod_kernel(xp: Any, *, T: DType) -> Any:
+def floor_mod_kernel(xp: Module, *, T: DType) -> Any:
     if T.kind == "f":
         return xp.remainder
 
-    def modulo(x: Any, y: Any) -> Any:
+    def modulo(x: Array, y: Array) -> Any:
         _no_zero(x, y)
         return xp.remainder(x, y)
 
@@ -93,11 +94,11 @@ def floor_mod_kernel(xp: Any, *, T: DType) -> Any:
 
 
 @kernel("TruncateMod", "Mod", factory=True)
-def truncate_mod_kernel(xp: Any, *, T: DType) -> Any:
+def truncate_mod_kernel(xp: Module, *, T: DType) -> Any:
     if T.kind == "f":
         return xp.fmod
 
-    def modulo(x: Any, y: Any) -> Any:
+    def modulo(x: Array, y: Array) -> Any:
         _no_zero(x, y)
         return xp.fmod(x, y)
 
@@ -105,17 +106,17 @@ def truncate_mod_kernel(xp: Any, *, T: DType) -> Any:
 
 
 @kernel("DivNoNan")
-def div_no_nan_kernel(xp: Any, x: Any, y: Any) -> Any:
+def div_no_nan_kernel(xp: Module, x: Array, y: Array) -> Any:
     return xp.where(y == 0, x.dtype.type(0), xp.true_divide(x, y))[()]
 
 
 @kernel("MulNoNan")
-def mul_no_nan_kernel(xp: Any, x: Any, y: Any) -> Any:
+def mul_no_nan_kernel(xp: Module, x: Array, y: Array) -> Any:
     return xp.where(y == 0, x.dtype.type(0), xp.multiply(x, y))[()]
 
 
 @kernel("Pow")
-def pow_kernel(xp: Any, x: Any, y: Any) -> Any:
+def pow_kernel(xp: Module, x: Array, y: Array) -> Any:
     if xp is np and not y.shape and x.dtype.kind in "fc":
         # The general power of a negative base takes some fifty times as long, and its last places
         # are not those of the rewrites, `rewrites.algebra`.
@@ -131,7 +132,7 @@ def pow_kernel(xp: Any, x: Any, y: Any) -> Any:
 
 
 @kernel("SquaredDifference")
-def squared_difference_kernel(xp: Any, x: Any, y: Any) -> Any:
+def squared_difference_kernel(xp: Module, x: Array, y: Array) -> Any:
     if x.dtype.kind == "c":
         difference = x - y
         return (difference * difference.conj()).astype(difference.dtype, copy=False)
@@ -139,7 +140,7 @@ def squared_difference_kernel(xp: Any, x: Any, y: Any) -> Any:
 
 
 @kernel("AddN", "AccumulateNV2")
-def add_n_kernel(xp: Any, inputs: Any) -> Any:
+def add_n_kernel(xp: Module, inputs: list[Array]) -> Any:
     first = inputs[0]
     for other in inputs[1:]:
         if other.shape != first.shape:
@@ -153,7 +154,7 @@ def add_n_kernel(xp: Any, inputs: Any) -> Any:
 
 
 @kernel("Cast", factory=True)
-def cast_kernel(xp: Any, *, SrcT: DType, DstT: DType) -> Any:
+def cast_kernel(xp: Module, *, SrcT: DType, DstT: DType) -> Any:
     target = DstT.numpy
     if SrcT.kind == "c" and DstT.kind not in "cb":
         return lambda x: x.real.astype(target)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 
@@ -22,27 +23,27 @@ def scalar_int(value: Any) -> int:
 
 
 @kernel("Shape")
-def shape_kernel(xp: Any, x: Any, *, out_type: DType) -> Any:
+def shape_kernel(xp: Module, x: Array, *, out_type: DType) -> Any:
     return np.array(x.shape if hasattr(x, "shape") else (), out_type.numpy)
 
 
 @kernel("ShapeN")
-def shape_n_kernel(xp: Any, values: Any, *, out_type: DType) -> Any:
+def shape_n_kernel(xp: Module, values: list[Array], *, out_type: DType) -> Any:
     return tuple(np.array(v.shape if hasattr(v, "shape") else (), out_type.numpy) for v in values)
 
 
 @kernel("Size")
-def size_kernel(xp: Any, x: Any, *, out_type: DType) -> Any:
+def size_kernel(xp: Module, x: Array, *, out_type: DType) -> Any:
     return out_type.numpy.type(getattr(x, "size", 1))
 
 
 @kernel("Rank")
-def rank_kernel(xp: Any, x: Any) -> Any:
+def rank_kernel(xp: Module, x: Array) -> Any:
     return np.int32(getattr(x, "ndim", 0))
 
 
 @kernel("Reshape", any_dtype=True)
-def reshape_kernel(xp: Any, x: Any, shape: Any) -> Any:
+def reshape_kernel(xp: Module, x: Array, shape: Array) -> Any:
     x = x if hasattr(x, "reshape") else np.asarray(x, object)
     sizes = shape.tolist()
     if 0 in sizes and -1 in sizes:  # NumPy will not infer a size next to a zero
@@ -63,7 +64,7 @@ def _inferred(shape: tuple[int, ...], sizes: list[int]) -> list[int]:
 
 
 @kernel("ExpandDims", any_dtype=True)
-def expand_dims_kernel(xp: Any, x: Any, axis: Any) -> Any:
+def expand_dims_kernel(xp: Module, x: Array, axis: Array) -> Any:
     x = x if hasattr(x, "shape") else np.asarray(x, object)
     at = scalar_int(axis)
     if not -x.ndim - 1 <= at <= x.ndim:
@@ -73,12 +74,12 @@ def expand_dims_kernel(xp: Any, x: Any, axis: Any) -> Any:
 
 
 @kernel("Squeeze", any_dtype=True)
-def squeeze_kernel(xp: Any, x: Any, *, squeeze_dims: Any) -> Any:
+def squeeze_kernel(xp: Module, x: Array, *, squeeze_dims: Any) -> Any:
     return x.squeeze(tuple(squeeze_dims)) if squeeze_dims else x.squeeze()
 
 
 @kernel("EnsureShape", any_dtype=True)
-def ensure_shape_kernel(xp: Any, x: Any, *, shape: Any) -> Any:
+def ensure_shape_kernel(xp: Module, x: Array, *, shape: Any) -> Any:
     from dataflow.shapes import compatible, list_dims
 
     if not compatible(shape, x.shape):
@@ -90,12 +91,12 @@ def ensure_shape_kernel(xp: Any, x: Any, *, shape: Any) -> Any:
 
 
 @kernel("GuaranteeConst", any_dtype=True)
-def guarantee_const_kernel(xp: Any, x: Any) -> Any:
+def guarantee_const_kernel(xp: Module, x: Array) -> Any:
     return x
 
 
 @kernel("BroadcastTo", any_dtype=True)
-def broadcast_to_kernel(xp: Any, x: Any, shape: Any) -> Any:
+def broadcast_to_kernel(xp: Module, x: Any, shape: Array) -> Any:
     source = np.asarray(x, object) if isinstance(x, bytes) else x
     sizes = int_tuple(shape)
     if source.ndim > len(sizes):
@@ -106,12 +107,12 @@ def broadcast_to_kernel(xp: Any, x: Any, shape: Any) -> Any:
 
 
 @kernel("BroadcastArgs")
-def broadcast_args_kernel(xp: Any, a: Any, b: Any) -> Any:
+def broadcast_args_kernel(xp: Module, a: Array, b: Array) -> Any:
     return np.array(np.broadcast_shapes(int_tuple(a), int_tuple(b)), a.dtype)
 
 
 @kernel("BroadcastGradientArgs")
-def broadcast_gradient_args_kernel(xp: Any, a: Any, b: Any) -> Any:
+def broadcast_gradient_args_kernel(xp: Module, a: Array, b: Array) -> Any:
     first, second = a.tolist(), b.tolist()
     rank = max(len(first), len(second))
     first = [1] * (rank - len(first)) + first
@@ -123,7 +124,7 @@ def broadcast_gradient_args_kernel(xp: Any, a: Any, b: Any) -> Any:
 
 
 @kernel("Bitcast", any_dtype=True)
-def bitcast_kernel(xp: Any, x: Any, *, type: DType) -> Any:
+def bitcast_kernel(xp: Module, x: Array, *, type: DType) -> Any:
     target = type.numpy
     x = xp.ascontiguousarray(x).reshape(x.shape)
     old, new = x.dtype.itemsize, target.itemsize

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.formats.wave_files import read_wave, wave_file
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, text_array
 
@@ -14,7 +15,7 @@ _REASON = "sound files are read on the host"
 
 
 @kernel("EncodeWav", cpu_only=_REASON)
-def encode_wav_kernel(xp: Any, audio: Any, sample_rate: Any) -> Any:
+def encode_wav_kernel(xp: Module, audio: Array, sample_rate: Array) -> Any:
     rate = int(sample_rate)
     if rate <= 0:
         raise ValueError(f"EncodeWav: sample_rate must be positive, got {rate}")
@@ -25,7 +26,7 @@ def encode_wav_kernel(xp: Any, audio: Any, sample_rate: Any) -> Any:
 
 @kernel("DecodeWav", cpu_only=_REASON)
 def decode_wav_kernel(
-    xp: Any, contents: Any, *, desired_channels: int, desired_samples: int
+    xp: Module, contents: Array, *, desired_channels: int, desired_samples: int
 ) -> list[Any]:
     data = one(contents)
     try:

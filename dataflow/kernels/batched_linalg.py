@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Module
 from dataflow.kernels.blas import num_threads
 from dataflow.kernels.parallel import run_pieces
 
@@ -17,7 +18,7 @@ from dataflow.kernels.parallel import run_pieces
 SHARED_ELEMENTS = 1 << 13
 
 
-def by_batch(xp: Any, function: Callable[..., Any], num_axes: int, *operands: Any) -> Any:
+def by_batch(xp: Module, function: Callable[..., Any], num_axes: int, *operands: Any) -> Any:
     """``function(*operands)``, for operands whose axes before the last ``num_axes`` are a batch.
 
     All have the same batch; so have the results, an array or a tuple of arrays.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.batch_norm import channel_sums
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.reduce import column_sums
@@ -14,7 +15,7 @@ from dataflow.kernels.registry import kernel
 
 
 @kernel("BiasAdd")
-def bias_add_kernel(xp: Any, value: Any, bias: Any, *, data_format: str) -> Any:
+def bias_add_kernel(xp: Module, value: Array, bias: Array, *, data_format: str) -> Any:
     axis = 1 if data_format == "NCHW" else value.ndim - 1
     if bias.shape != value.shape[axis : axis + 1]:
         raise InvalidArgumentError(
@@ -29,12 +30,12 @@ def bias_add_kernel(xp: Any, value: Any, bias: Any, *, data_format: str) -> Any:
 
 
 @kernel("BiasAddV1")
-def bias_add_v1_kernel(xp: Any, value: Any, bias: Any) -> Any:
+def bias_add_v1_kernel(xp: Module, value: Array, bias: Array) -> Any:
     return bias_add_kernel(xp, value, bias, data_format="NHWC")
 
 
 @kernel("BiasAddGrad")
-def bias_add_grad_kernel(xp: Any, out_backprop: Any, *, data_format: str) -> Any:
+def bias_add_grad_kernel(xp: Module, out_backprop: Array, *, data_format: str) -> Any:
     dtype = out_backprop.dtype
     if can_run(xp, out_backprop):
         return channel_sums(xp, out_backprop, 1 if data_format == "NCHW" else -1)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.capabilities import THREADS
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.matmul import product
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
@@ -139,7 +140,7 @@ def _cblas_solver(letter: str) -> Callable[..., None] | None:
     return function  # type: ignore[no-any-return]
 
 
-def solve_triangle(matrix: Any, rhs: Any, lower: bool, transposed: bool) -> Any:
+def solve_triangle(matrix: Array, rhs: Array, lower: bool, transposed: bool) -> Any:
     """x with ``triangle @ x == rhs``, or ``triangle.T`` if ``transposed``; ``None`` where BLAS is not reached.
 
     The triangle is the lower or the upper one of ``matrix`` [..., n, n], and is not singular; the other one
@@ -186,7 +187,7 @@ def _lapack_inversion(letter: str) -> tuple[Callable[..., int], Callable[..., in
     return factor, invert
 
 
-def inverse(matrix: Any) -> Any:
+def inverse(matrix: Array) -> Any:
     """The inverse of each of ``matrix`` [..., n, n], of float32, float64 or complex numbers.
 
     Raises `numpy.linalg.LinAlgError` for a singular one.
@@ -210,7 +211,7 @@ def inverse(matrix: Any) -> Any:
     return out
 
 
-def _leading(array: Any) -> tuple[int, int] | None:
+def _leading(array: Array) -> tuple[int, int] | None:
     """(order, row stride in elements) of a matrix for BLAS, or ``None`` when it cannot take it."""
     item = array.itemsize
     rows, columns = array.strides
@@ -221,7 +222,7 @@ def _leading(array: Any) -> tuple[int, int] | None:
     return None
 
 
-def add_product(xp: Any, a: Any, b: Any, out: Any) -> None:
+def add_product(xp: Module, a: Array, b: Array, out: Any) -> None:
     """``out += a @ b`` for matrices: a [m, k], b [k, n], out [m, n], all of one dtype."""
     if xp is np and out.size and a.size:
         letter = {"f": "s", "d": "d"}.get(out.dtype.char)

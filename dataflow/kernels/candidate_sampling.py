@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.formats.local_paths import local_path
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.philox import Stream, stream_of, uniform
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 _HOST = "draws a few numbers, one after the other, from a distribution that is kept on the host"
 _FLOAT64 = np.dtype(np.float64)
@@ -62,7 +66,10 @@ class Ahead:
 
 
 def _ahead(
-    context: Any, seed: int, seed2: int, transform: Callable[[Any], Any] = lambda numbers: numbers
+    context: KernelContext,
+    seed: int,
+    seed2: int,
+    transform: Callable[[Any], Any] = lambda numbers: numbers,
 ) -> Ahead:
     """The one of the op that a kernel runs for, made at its first run in the session."""
     found = context.state.get("ahead")
@@ -152,15 +159,15 @@ def _result(
     return sampled, expected[:size].reshape(true_classes.shape), expected[size:]
 
 
-def _without_sign(x: Any) -> Any:
+def _without_sign(x: Array) -> Any:
     unsigned = _UNSIGNED.get(x.dtype.char)
     return x.view(unsigned) if unsigned is not None else x.astype(np.uint64)
 
 
 @kernel("UniformCandidateSampler", stateful=True, cpu_only=_HOST)
 def uniform_sampler_kernel(
-    context: Any,
-    true_classes: Any,
+    context: KernelContext,
+    true_classes: Array,
     *,
     num_true: int,
     num_sampled: int,
@@ -169,10 +176,10 @@ def uniform_sampler_kernel(
     seed: int,
     seed2: int,
 ) -> tuple[Any, Any, Any]:
-    def classes_of(numbers: Any) -> Any:
+    def classes_of(numbers: Array) -> Any:
         return (numbers * range_max).astype(np.int64)
 
-    def probability(classes: Any) -> Any:
+    def probability(classes: Array) -> Any:
         return np.full(classes.shape, 1 / range_max)
 
     draw = _ahead(context, seed, seed2, classes_of).draw
@@ -182,8 +189,8 @@ def uniform_sampler_kernel(
 
 @kernel("LogUniformCandidateSampler", stateful=True, cpu_only=_HOST)
 def log_uniform_sampler_kernel(
-    context: Any,
-    true_classes: Any,
+    context: KernelContext,
+    true_classes: Array,
     *,
     num_true: int,
     num_sampled: int,
@@ -194,12 +201,12 @@ def log_uniform_sampler_kernel(
 ) -> tuple[Any, Any, Any]:
     log_range = np.log1p(range_max)
 
-    def classes_of(numbers: Any) -> Any:
+    def classes_of(numbers: Array) -> Any:
         # The inverse of the distribution function log(k + 1) / log(range_max + 1).
         classes = np.exp(numbers * log_range).astype(np.int64) - 1
         return np.minimum(classes, range_max - 1)
 
-    def probability(classes: Any) -> Any:
+    def probability(classes: Array) -> Any:
         return (np.log(classes + 2.0) - np.log(classes + 1.0)) / log_range
 
     chances = context.state.get("chances")
@@ -234,8 +241,8 @@ def _by_weights(ahead: Ahead, weights: Any) -> tuple[Draw, _Probabilities]:
     cpu_only=_HOST,
 )
 def learned_unigram_sampler_kernel(
-    context: Any,
-    true_classes: Any,
+    context: KernelContext,
+    true_classes: Array,
     *,
     num_true: int,
     num_sampled: int,
@@ -287,8 +294,8 @@ def _fixed_weights(
 
 @kernel("FixedUnigramCandidateSampler", stateful=True, cpu_only=_HOST)
 def fixed_unigram_sampler_kernel(
-    context: Any,
-    true_classes: Any,
+    context: KernelContext,
+    true_classes: Array,
     *,
     num_true: int,
     num_sampled: int,
@@ -317,7 +324,7 @@ def fixed_unigram_sampler_kernel(
 
 @kernel("AllCandidateSampler", stateful=True, cpu_only=_HOST)
 def all_candidate_sampler_kernel(
-    context: Any, true_classes: Any, *, num_true: int, num_sampled: int
+    context: KernelContext, true_classes: Array, *, num_true: int, num_sampled: int
 ) -> tuple[Any, Any, Any]:
     shape = np.shape(true_classes)
     if len(shape) != 2 or shape[1] != num_true:
@@ -331,7 +338,7 @@ def all_candidate_sampler_kernel(
 
 @kernel("ComputeAccidentalHits", cpu_only=_HOST)
 def compute_accidental_hits_kernel(
-    xp: Any, true_classes: Any, sampled_candidates: Any, *, num_true: int
+    xp: Module, true_classes: Array, sampled_candidates: Array, *, num_true: int
 ) -> tuple[Any, Any, Any]:
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
         raise _bad(

@@ -10,6 +10,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.formats.local_paths import local_path
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text, texts
@@ -25,7 +26,7 @@ def _scalar(text: str) -> Any:
 
 @kernel("SaveV2", cpu_only=_FILES, any_dtype=True)
 def save_v2_kernel(
-    xp: Any, prefix: Any, tensor_names: Any, shape_and_slices: Any, tensors: list[Any]
+    xp: Module, prefix: Array, tensor_names: Array, shape_and_slices: Array, tensors: list[Any]
 ) -> None:
     from dataflow.formats.checkpoint_reader import write_checkpoint
 
@@ -39,7 +40,7 @@ def save_v2_kernel(
 
 @kernel("RestoreV2", cpu_only=_FILES, any_dtype=True)
 def restore_v2_kernel(
-    xp: Any, prefix: Any, tensor_names: Any, shape_and_slices: Any, *, dtypes: Any
+    xp: Module, prefix: Array, tensor_names: Array, shape_and_slices: Array, *, dtypes: Any
 ) -> tuple[Any, ...]:
     from dataflow.formats.checkpoint_reader import CheckpointReader
 
@@ -84,17 +85,19 @@ def _read(reader: Any, names: list[str], specs: list[str]) -> list[Any]:
 
 
 @kernel("ShardedFilename", cpu_only=_FILES)
-def sharded_filename_kernel(xp: Any, basename: Any, shard: Any, num_shards: Any) -> Any:
+def sharded_filename_kernel(xp: Module, basename: Array, shard: Array, num_shards: Array) -> Any:
     return _scalar(f"{text(basename)}-{int(shard):05d}-of-{int(num_shards):05d}")
 
 
 @kernel("ShardedFilespec", cpu_only=_FILES)
-def sharded_filespec_kernel(xp: Any, basename: Any, num_shards: Any) -> Any:
+def sharded_filespec_kernel(xp: Module, basename: Array, num_shards: Array) -> Any:
     return _scalar(f"{text(basename)}-?????-of-{int(num_shards):05d}")
 
 
 @kernel("MergeV2Checkpoints", cpu_only=_FILES)
-def merge_v2_checkpoints_kernel(xp: Any, checkpoint_prefixes: Any, destination_prefix: Any) -> None:
+def merge_v2_checkpoints_kernel(
+    xp: Module, checkpoint_prefixes: Array, destination_prefix: Array
+) -> None:
     from dataflow.formats.checkpoint_reader import merge_checkpoints
 
     merge_checkpoints(texts(checkpoint_prefixes), text(destination_prefix))

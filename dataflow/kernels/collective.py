@@ -9,15 +9,19 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.capabilities import THREADS
 from dataflow.errors import DeadlineExceededError, InvalidArgumentError, OpError
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.collective_groups import Complete, Member, Rendezvous, Request
 from dataflow.kernels.collective_ring import MERGES, finish
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 #: How long an exchange may take that has no time-out of its own.
 DEFAULT_SECONDS = float(os.environ.get("DATAFLOW_COLLECTIVE_SECONDS", "600"))
@@ -146,7 +150,7 @@ def late(request: Request, came: Any, missing: Any, seconds: float) -> DeadlineE
 
 
 def exchange(
-    context: Any,
+    context: KernelContext,
     value: np.ndarray | None,
     kind: str,
     group_key: int | str,
@@ -169,7 +173,7 @@ def exchange(
 _ATTRS = ("group_size", "group_key", "instance_key", "timeout_seconds")
 
 
-def _reduce(context: Any, input: Any, kind: str, attrs: dict[str, Any]) -> Any:
+def _reduce(context: KernelContext, input: Any, kind: str, attrs: dict[str, Any]) -> Any:
     if attrs["group_size"] == 1:
         return input
     merge, final = attrs.pop("merge_op"), attrs.pop("final_op")
@@ -177,12 +181,12 @@ def _reduce(context: Any, input: Any, kind: str, attrs: dict[str, Any]) -> Any:
 
 
 @kernel("CollectiveReduce", stateful=True, attrs=(*_ATTRS, "merge_op", "final_op"))
-def collective_reduce_kernel(context: Any, input: Any, **attrs: Any) -> Any:
+def collective_reduce_kernel(context: KernelContext, input: Array, **attrs: Any) -> Any:
     return _reduce(context, input, "reduce", attrs)
 
 
 @kernel("CollectiveReduceScatter", stateful=True, attrs=(*_ATTRS, "merge_op", "final_op"))
-def collective_reduce_scatter_kernel(context: Any, input: Any, **attrs: Any) -> Any:
+def collective_reduce_scatter_kernel(context: KernelContext, input: Array, **attrs: Any) -> Any:
     size = attrs["group_size"]
     if not input.shape or input.shape[0] % size:
         raise InvalidArgumentError(
@@ -195,19 +199,21 @@ def collective_reduce_scatter_kernel(context: Any, input: Any, **attrs: Any) -> 
 
 
 @kernel("CollectiveGather", stateful=True, attrs=_ATTRS)
-def collective_gather_kernel(context: Any, input: Any, **attrs: Any) -> Any:
+def collective_gather_kernel(context: KernelContext, input: Array, **attrs: Any) -> Any:
     if attrs["group_size"] == 1:
         return input
     return exchange(context, np.asarray(input), "gather", **attrs)
 
 
 @kernel("CollectiveBcastSend", stateful=True, attrs=_ATTRS)
-def collective_bcast_send_kernel(context: Any, input: Any, **attrs: Any) -> Any:
+def collective_bcast_send_kernel(context: KernelContext, input: Array, **attrs: Any) -> Any:
     return exchange(context, np.asarray(input), "broadcast", sends=True, **attrs)
 
 
 @kernel("CollectiveBcastRecv", stateful=True, attrs=(*_ATTRS, "T", "shape"))
-def collective_bcast_recv_kernel(context: Any, *, T: Any, shape: Any, **attrs: Any) -> Any:
+def collective_bcast_recv_kernel(
+    context: KernelContext, *, T: Any, shape: Any, **attrs: Any
+) -> Any:
     return exchange(
         context, None, "broadcast", dtype=T.base_dtype.numpy.name, shape=tuple(shape), **attrs
     )
@@ -219,7 +225,7 @@ MERGE_OF = {"sum": "Add", "prod": "Mul", "min": "Min", "max": "Max"}
 
 @kernel("NcclAllReduce", stateful=True)
 def nccl_all_reduce_kernel(
-    context: Any, input: Any, *, reduction: str, num_devices: int, shared_name: str
+    context: KernelContext, input: Array, *, reduction: str, num_devices: int, shared_name: str
 ) -> Any:
     if num_devices == 1:
         return input

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel, ufunc_kernel
 
 ufunc_kernel("Less", "less")
@@ -25,18 +26,18 @@ ufunc_kernel("BitwiseXor", "bitwise_xor")
 ufunc_kernel("Invert", "invert")
 
 
-def _equality(xp: Any, dtype: DType, strict: bool, ufunc: str) -> Any:
+def _equality(xp: Module, dtype: DType, strict: bool, ufunc: str) -> Any:
     compare = getattr(xp, ufunc)
     if dtype.kind == "S":
 
-        def compare_strings(x: Any, y: Any) -> Any:
+        def compare_strings(x: Array, y: Array) -> Any:
             return getattr(np, ufunc)(np.asarray(x, object), np.asarray(y, object)).astype(bool)
 
         compare = compare_strings
     if strict:
         return compare
 
-    def lenient(x: Any, y: Any) -> Any:
+    def lenient(x: Array, y: Array) -> Any:
         try:
             return compare(x, y)
         except ValueError:
@@ -46,35 +47,35 @@ def _equality(xp: Any, dtype: DType, strict: bool, ufunc: str) -> Any:
 
 
 @kernel("Equal", factory=True)
-def equal_kernel(xp: Any, *, T: DType, incompatible_shape_error: bool) -> Any:
+def equal_kernel(xp: Module, *, T: DType, incompatible_shape_error: bool) -> Any:
     return _equality(xp, T, incompatible_shape_error, "equal")
 
 
 @kernel("NotEqual", factory=True)
-def not_equal_kernel(xp: Any, *, T: DType, incompatible_shape_error: bool) -> Any:
+def not_equal_kernel(xp: Module, *, T: DType, incompatible_shape_error: bool) -> Any:
     return _equality(xp, T, incompatible_shape_error, "not_equal")
 
 
 @kernel("ApproximateEqual")
-def approximate_equal_kernel(xp: Any, x: Any, y: Any, *, tolerance: float) -> Any:
+def approximate_equal_kernel(xp: Module, x: Array, y: Array, *, tolerance: float) -> Any:
     return xp.abs(x - y) < tolerance
 
 
-def _shift_amount(xp: Any, x: Any, y: Any) -> Any:
+def _shift_amount(xp: Module, x: Array, y: Array) -> Any:
     return xp.clip(y, 0, x.dtype.itemsize * 8 - 1)
 
 
 @kernel("LeftShift")
-def left_shift_kernel(xp: Any, x: Any, y: Any) -> Any:
+def left_shift_kernel(xp: Module, x: Array, y: Array) -> Any:
     return xp.left_shift(x, _shift_amount(xp, x, y))
 
 
 @kernel("RightShift")
-def right_shift_kernel(xp: Any, x: Any, y: Any) -> Any:
+def right_shift_kernel(xp: Module, x: Array, y: Array) -> Any:
     return xp.right_shift(x, _shift_amount(xp, x, y))
 
 
 @kernel("PopulationCount")
-def population_count_kernel(xp: Any, x: Any) -> Any:
+def population_count_kernel(xp: Module, x: Array) -> Any:
     unsigned = xp.asarray(x).view(f"u{x.dtype.itemsize}")
     return xp.bitwise_count(unsigned)[()]

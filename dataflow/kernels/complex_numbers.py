@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel, ufunc_kernel
 
 ufunc_kernel("Conj", "conj")
 
 
 @kernel("Complex")
-def complex_kernel(xp: Any, real: Any, imag: Any, *, Tout: DType) -> Any:
+def complex_kernel(xp: Module, real: Array, imag: Array, *, Tout: DType) -> Any:
     result = xp.empty(xp.broadcast(real, imag).shape, dtype=Tout.numpy)
     result.real = real
     result.imag = imag
@@ -19,15 +20,15 @@ def complex_kernel(xp: Any, real: Any, imag: Any, *, Tout: DType) -> Any:
 
 
 @kernel("Real")
-def real_kernel(xp: Any, x: Any) -> Any:
+def real_kernel(xp: Module, x: Array) -> Any:
     return x.real.copy()
 
 
 @kernel("Imag")
-def imag_kernel(xp: Any, x: Any) -> Any:
+def imag_kernel(xp: Module, x: Array) -> Any:
     return x.imag.copy()
 
 
 @kernel("Angle")
-def angle_kernel(xp: Any, x: Any) -> Any:
+def angle_kernel(xp: Module, x: Array) -> Any:
     return xp.arctan2(x.imag, x.real)

@@ -7,21 +7,22 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple, scalar_int
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 
 @kernel("ConcatV2", any_dtype=True)
-def concat_kernel(xp: Any, values: Any, axis: Any) -> Any:
+def concat_kernel(xp: Module, values: list[Array], axis: Array) -> Any:
     return xp.concatenate(values, scalar_int(axis))
 
 
 @kernel("Concat", any_dtype=True)
-def concat_v1_kernel(xp: Any, axis: Any, values: Any) -> Any:
+def concat_v1_kernel(xp: Module, axis: Array, values: list[Array]) -> Any:
     return xp.concatenate(values, scalar_int(axis))
 
 
 @kernel("ConcatOffset")
-def concat_offset_kernel(xp: Any, axis: Any, shapes: Any) -> Any:
+def concat_offset_kernel(xp: Module, axis: Array, shapes: list[Array]) -> Any:
     at, position, out = scalar_int(axis), 0, []
     for shape in shapes:
         offset = np.zeros_like(shape)
@@ -32,7 +33,7 @@ def concat_offset_kernel(xp: Any, axis: Any, shapes: Any) -> Any:
 
 
 @kernel("Pack", any_dtype=True)
-def stack_kernel(xp: Any, values: Any, *, axis: int) -> Any:
+def stack_kernel(xp: Module, values: list[Array], *, axis: int) -> Any:
     # Strings, and handles such as queues, which are no arrays.
     if getattr(values[0], "dtype", np.dtype(object)).kind == "O":
         return np.stack([np.asarray(v, object) for v in values], axis)
@@ -48,7 +49,7 @@ def stack_kernel(xp: Any, values: Any, *, axis: int) -> Any:
 
 
 @kernel("Unpack", any_dtype=True)
-def unstack_kernel(xp: Any, value: Any, *, num: int, axis: int) -> Any:
+def unstack_kernel(xp: Module, value: Array, *, num: int, axis: int) -> Any:
     if value.shape[axis] != num:
         raise ValueError(f"axis {axis} has size {value.shape[axis]}, not {num}")
     if axis % value.ndim == 0:
@@ -57,12 +58,12 @@ def unstack_kernel(xp: Any, value: Any, *, num: int, axis: int) -> Any:
 
 
 @kernel("ParallelConcat")
-def parallel_concat_kernel(xp: Any, values: Any) -> Any:
+def parallel_concat_kernel(xp: Module, values: list[Array]) -> Any:
     return xp.concatenate(values, 0)
 
 
 @kernel("Split", any_dtype=True)
-def split_kernel(xp: Any, axis: Any, value: Any, *, num_split: int) -> Any:
+def split_kernel(xp: Module, axis: Array, value: Array, *, num_split: int) -> Any:
     at = scalar_int(axis)
     size = value.shape[at]
     if size % num_split:
@@ -81,7 +82,7 @@ def _cut(value: Any, axis: int, sizes: list[int]) -> Any:
 
 
 @kernel("SplitV", any_dtype=True)
-def split_v_kernel(xp: Any, value: Any, sizes: Any, axis: Any) -> Any:
+def split_v_kernel(xp: Module, value: Array, sizes: Array, axis: Array) -> Any:
     at = scalar_int(axis)
     total = value.shape[at]
     parts = sizes.tolist()
@@ -93,7 +94,7 @@ def split_v_kernel(xp: Any, value: Any, sizes: Any, axis: Any) -> Any:
 
 
 @kernel("Tile", any_dtype=True)
-def tile_kernel(xp: Any, x: Any, multiples: Any) -> Any:
+def tile_kernel(xp: Module, x: Array, multiples: Array) -> Any:
     counts = int_tuple(multiples)
     if not counts:
         return x

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels import direct_conv, direct_filter_gradient
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.blas import add_product
 from dataflow.kernels.conv_geometry import (
     Layout,
@@ -68,7 +69,7 @@ def _problem(
 class _Rows:
     """The input, expanded along the last spatial axis, for pieces of the batch."""
 
-    def __init__(self, xp: Any, problem: Problem, dtype: Any) -> None:
+    def __init__(self, xp: Module, problem: Problem, dtype: Any) -> None:
         self.xp, self.problem, self.dtype = xp, problem, dtype
         depth, height, width = problem.windows
         # With a stride, the rows that a tap needs lie `stride` apart: they are sorted by phase.
@@ -95,7 +96,7 @@ class _Rows:
         """(phases, lengths, batch, places along the last axis, numbers in a row)."""
         return (*self.phases, *self.lengths, n, self.problem.windows[2].count, self.row)
 
-    def padded(self, x: Any) -> Any:
+    def padded(self, x: Array) -> Any:
         """A piece of the input with its padding, no larger than the windows need."""
         windows = self.problem.windows
         if all(
@@ -111,7 +112,7 @@ class _Rows:
         out[tuple(into)] = x[tuple(take)]
         return out
 
-    def expand(self, x: Any, out: Any) -> None:
+    def expand(self, x: Array, out: Any) -> None:
         """Fills ``out``, of `shape`, from a piece of the input."""
         x = self.padded(x)
         n, d, h, w, c = x.strides
@@ -135,7 +136,7 @@ class _Rows:
 class _Scratch:
     """Arrays that one thread uses again for piece after piece."""
 
-    def __init__(self, xp: Any, dtype: Any) -> None:
+    def __init__(self, xp: Module, dtype: Any) -> None:
         self.xp, self.dtype = xp, dtype
         self.arrays: dict[int, Any] = {}
 
@@ -150,7 +151,7 @@ class _Scratch:
 class _Patches:
     """The input with its windows unrolled over all axes: im2col, for short rows."""
 
-    def __init__(self, xp: Any, problem: Problem, dtype: Any) -> None:
+    def __init__(self, xp: Module, problem: Problem, dtype: Any) -> None:
         self.xp, self.problem, self.dtype = xp, problem, dtype
         self.rows = _Rows(xp, problem, dtype)
         self.needed = [(w.count - 1) * w.stride + w.extent for w in problem.windows]
@@ -162,7 +163,7 @@ class _Patches:
         self.places_last = problem.channels * problem.windows[2].stride <= 2
         self.item_bytes = dtype.itemsize * (self.places * (self.row + problem.outputs))
 
-    def expand(self, x: Any) -> Any:
+    def expand(self, x: Array) -> Any:
         """A matrix, one row for each place of each item of the piece."""
         x = self.rows.padded(x)
         n, *steps, c = x.strides
@@ -180,7 +181,7 @@ class _Patches:
         return matrix.reshape(-1, self.row)
 
 
-def _pieces(xp: Any, batch: int, item_bytes: int) -> list[slice]:
+def _pieces(xp: Module, batch: int, item_bytes: int) -> list[slice]:
     """Equal parts of the batch, such that the scratch of each keeps within bounds."""
     budget = _CPU_PIECE_BYTES if xp is np else cuda_conv.PIECE_BYTES
     count = max(1, -(-batch * item_bytes // budget))
@@ -191,14 +192,14 @@ def _pieces(xp: Any, batch: int, item_bytes: int) -> list[slice]:
     return [slice(i, min(i + size, batch)) for i in range(0, batch, size)]
 
 
-def _product_into(xp: Any, a: Any, b: Any, out: Any) -> None:
+def _product_into(xp: Module, a: Array, b: Array, out: Any) -> None:
     if xp is np:
         np.matmul(a, b, out=out)
     else:
         product(xp, a, b, out)
 
 
-def _product(xp: Any, a: Any, b: Any) -> Any:
+def _product(xp: Module, a: Array, b: Array) -> Any:
     return matrix_product(a, b) if xp is np else product(xp, a, b)
 
 
@@ -207,7 +208,7 @@ def _is_thin(problem: Problem) -> bool:
     return width.taps * problem.channels < _THIN_ROW and depth.taps * height.taps > 1
 
 
-def _may_be_direct(xp: Any, x: Any) -> bool:
+def _may_be_direct(xp: Module, x: Array) -> bool:
     return xp is np and x.dtype.char == "f"
 
 
@@ -217,25 +218,25 @@ def _is_flat(problem: Problem) -> bool:
     return depth.size == depth.taps == depth.count == 1
 
 
-def _direct_forward(x: Any, filters: Any, problem: Problem, out: Any) -> bool:
+def _direct_forward(x: Array, filters: Array, problem: Problem, out: Any) -> bool:
     return _is_flat(problem) and direct_conv.forward(
         x[:, 0], filters[0], *problem.windows[1:], out[:, 0]
     )
 
 
-def _direct_filter_gradient(x: Any, grad: Any, problem: Problem, out: Any) -> bool:
+def _direct_filter_gradient(x: Array, grad: Array, problem: Problem, out: Any) -> bool:
     return _is_flat(problem) and direct_filter_gradient.filter_gradient(
         x[:, 0], grad[:, 0], *problem.windows[1:], out[0]
     )
 
 
-def _direct_input_gradient(filters: Any, grad: Any, problem: Problem, out: Any) -> bool:
+def _direct_input_gradient(filters: Array, grad: Array, problem: Problem, out: Any) -> bool:
     return _is_flat(problem) and direct_conv.input_gradient(
         filters[0], grad[:, 0], *problem.windows[1:], out[:, 0]
     )
 
 
-def _forward(xp: Any, x: Any, filters: Any, problem: Problem) -> Any:
+def _forward(xp: Module, x: Array, filters: Array, problem: Problem) -> Any:
     out = xp.empty(problem.output_shape, x.dtype)
     if out.size == 0:
         return out
@@ -290,7 +291,7 @@ def _forward(xp: Any, x: Any, filters: Any, problem: Problem) -> Any:
     return out
 
 
-def _filter_gradient(xp: Any, x: Any, grad: Any, problem: Problem) -> Any:
+def _filter_gradient(xp: Module, x: Array, grad: Array, problem: Problem) -> Any:
     out = xp.zeros(problem.filter_shape, x.dtype)
     if x.size == 0 or grad.size == 0 or out.size == 0:
         return out
@@ -338,7 +339,7 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: Problem) -> Any:
     return out
 
 
-def _input_gradient(xp: Any, filters: Any, grad: Any, problem: Problem) -> Any:
+def _input_gradient(xp: Module, filters: Array, grad: Array, problem: Problem) -> Any:
     if problem.is_product and grad.size:
         matrix = filters.reshape(problem.channels, problem.outputs)
         product = _product(xp, grad.reshape(-1, problem.outputs), matrix.T)
@@ -395,7 +396,7 @@ def _phase(w: Window, phase: int, length: int) -> tuple[slice, slice]:
 # ---- from the attributes of the ops ------------------------------------------------------------
 
 
-def _working(xp: Any, *arrays: Any) -> tuple[Any, ...]:
+def _working(xp: Module, *arrays: Any) -> tuple[Any, ...]:
     """Contiguous arrays in a dtype that BLAS has: half precision is computed in single."""
     dtype = arrays[0].dtype
     if dtype.itemsize == 2 and dtype.kind == "f":
@@ -403,7 +404,7 @@ def _working(xp: Any, *arrays: Any) -> tuple[Any, ...]:
     return tuple(xp.ascontiguousarray(a) for a in arrays)
 
 
-def _by_group(xp: Any, x: Any, filters: Any, run: Any) -> Any:
+def _by_group(xp: Module, x: Array, filters: Array, run: Any) -> Any:
     """``run(x, filters)`` for each group of channels; one group where the channels agree."""
     channels, own, outputs = x.shape[-1], filters.shape[-2], filters.shape[-1]
     if channels == own:
@@ -412,7 +413,7 @@ def _by_group(xp: Any, x: Any, filters: Any, run: Any) -> Any:
     return xp.concatenate([run(a, b) for a, b in _split(xp, groups, x, filters)], axis=-1)
 
 
-def _split(xp: Any, groups: int, *arrays: Any) -> Any:
+def _split(xp: Module, groups: int, *arrays: Any) -> Any:
     """The parts of each group of channels; contiguous where they are for BLAS."""
     parts = [xp.split(a, groups, axis=-1) for a in arrays]
     if xp is np:
@@ -439,7 +440,7 @@ def _convolve(
     x, filters = _working(xp, x, filters)
     shape = (x.shape[0], *(w.count for w in windows), filters.shape[-1])
 
-    def run(x: Any, filters: Any) -> Any:
+    def run(x: Array, filters: Array) -> Any:
         problem = _problem(x.shape, filters.shape, windows)
         out = _forward(
             xp, x.reshape(problem.input_shape), filters.reshape(problem.filter_shape), problem
@@ -451,10 +452,10 @@ def _convolve(
 
 
 def _convolve_filter_gradient(
-    xp: Any,
-    x: Any,
-    filter_sizes: Any,
-    grad: Any,
+    xp: Module,
+    x: Array,
+    filter_sizes: Array,
+    grad: Array,
     layout: Layout,
     strides: Any,
     dilations: Any,
@@ -476,7 +477,7 @@ def _convolve_filter_gradient(
     if not by_cuda:
         x, grad = _working(xp, x, grad)
 
-    def run(x: Any, grad: Any) -> Any:
+    def run(x: Array, grad: Array) -> Any:
         shape = (*sizes[:-1], grad.shape[-1])
         if by_cuda:
             return cuda_conv.filter_gradient(xp, x, grad, shape, windows)
@@ -494,10 +495,10 @@ def _convolve_filter_gradient(
 
 
 def _convolve_input_gradient(
-    xp: Any,
-    input_sizes: Any,
-    filters: Any,
-    grad: Any,
+    xp: Module,
+    input_sizes: Array,
+    filters: Array,
+    grad: Array,
     layout: Layout,
     strides: Any,
     dilations: Any,
@@ -528,7 +529,7 @@ def _convolve_input_gradient(
         return result
     filters, grad = _working(xp, filters, grad)
 
-    def run(grad: Any, filters: Any) -> Any:
+    def run(grad: Array, filters: Array) -> Any:
         shape = (*sizes[:-1], filters.shape[-2])
         problem = _problem(shape, filters.shape, windows)
         out = _input_gradient(
@@ -563,7 +564,7 @@ def _convolution_kernels(op_types: tuple[str, str, str], first: str, explicit: b
 
 def _with_layout(function: Callable[..., Any], first: str) -> Callable[..., Any]:
     def run(
-        xp: Any,
+        xp: Module,
         *inputs: Any,
         strides: list[int],
         padding: str,

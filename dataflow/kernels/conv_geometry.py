@@ -9,6 +9,7 @@ import math
 from typing import Any, NamedTuple
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.windows import Window, window
 
 
@@ -88,10 +89,10 @@ class Layout(NamedTuple):
 
     first: bool
 
-    def to_last(self, x: Any) -> Any:
+    def to_last(self, x: Array) -> Any:
         return x.transpose(0, *range(2, x.ndim), 1) if self.first else x
 
-    def from_last(self, xp: Any, x: Any) -> Any:
+    def from_last(self, xp: Module, x: Array) -> Any:
         if not self.first:
             return x
         return xp.ascontiguousarray(x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1)))
@@ -119,7 +120,7 @@ def num_groups(channels: int, own: int, outputs: int) -> int:
     return channels // own
 
 
-def check_gradient(grad: Any, shape: tuple[int, ...]) -> None:
+def check_gradient(grad: Array, shape: tuple[int, ...]) -> None:
     if grad.shape != shape:
         raise _bad(
             f"out_backprop has shape {list(grad.shape)}; the convolution that it belongs to gives "

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
 
 
 @kernel("ClipByValue")
-def clip_by_value_kernel(xp: Any, t: Any, low: Any, high: Any) -> Any:
+def clip_by_value_kernel(xp: Module, t: Array, low: Array, high: Array) -> Any:
     return xp.maximum(xp.minimum(t, high), low)
 
 
 @kernel("Bincount")
-def bincount_kernel(xp: Any, arr: Any, size: Any, weights: Any) -> Any:
+def bincount_kernel(xp: Module, arr: Array, size: Array, weights: Array) -> Any:
     count = int(size)
     if count < 0:
         raise ValueError(f"size ({count}) must be non-negative")
@@ -34,7 +35,9 @@ def bincount_kernel(xp: Any, arr: Any, size: Any, weights: Any) -> Any:
 
 
 @kernel("DenseBincount")
-def dense_bincount_kernel(xp: Any, x: Any, size: Any, weights: Any, *, binary_output: bool) -> Any:
+def dense_bincount_kernel(
+    xp: Module, x: Array, size: Array, weights: Array, *, binary_output: bool
+) -> Any:
     if x.ndim < 2:
         counts = bincount_kernel(xp, x, size, weights[:0] if binary_output else weights)
     else:
@@ -51,7 +54,7 @@ def dense_bincount_kernel(xp: Any, x: Any, size: Any, weights: Any, *, binary_ou
 
 @kernel("HistogramFixedWidth")
 def histogram_fixed_width_kernel(
-    xp: Any, values: Any, value_range: Any, nbins: Any, *, dtype: DType
+    xp: Module, values: Array, value_range: Array, nbins: Array, *, dtype: DType
 ) -> Any:
     count = int(nbins)
     if count <= 0:
@@ -68,6 +71,6 @@ def histogram_fixed_width_kernel(
 
 
 @kernel("Bucketize")
-def bucketize_kernel(xp: Any, x: Any, *, boundaries: Any) -> Any:
+def bucketize_kernel(xp: Module, x: Array, *, boundaries: Any) -> Any:
     edges = xp.asarray(np.asarray(boundaries, np.float32))
     return xp.searchsorted(edges, x, side="right").astype(np.int32)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 _HOST = "works on short label sequences on the host"
@@ -31,13 +32,13 @@ def check_lengths(sequence_length: Any, time: int, batch: int) -> Any:
     return lengths
 
 
-def log_softmax(x: Any) -> Any:
+def log_softmax(x: Array) -> Any:
     shifted = x - x.max(-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
 
 
 def _label_lists(
-    indices: Any, values: Any, batch: int, blank: int, collapse: bool
+    indices: Array, values: Any, batch: int, blank: int, collapse: bool
 ) -> list[list[int]]:
     labels: list[list[int]] = [[] for _ in range(batch)]
     for row, value in zip(indices[:, 0].tolist(), values.tolist(), strict=True):
@@ -64,11 +65,11 @@ def _skips(extended: Any, blank: int, merge_repeated: bool) -> Any:
 
 @kernel("CTCLoss", cpu_only=_HOST)
 def ctc_loss_kernel(
-    xp: Any,
-    inputs: Any,
-    labels_indices: Any,
-    labels_values: Any,
-    sequence_length: Any,
+    xp: Module,
+    inputs: Array,
+    labels_indices: Array,
+    labels_values: Array,
+    sequence_length: Array,
     *,
     preprocess_collapse_repeated: bool,
     ctc_merge_repeated: bool,
@@ -149,7 +150,7 @@ class _Lattice(NamedTuple):
 _DOUBTFUL = 1e-250
 
 
-def _scaled(y: Any, lattice: _Lattice) -> tuple[Any, Any, Any]:
+def _scaled(y: Array, lattice: _Lattice) -> tuple[Any, Any, Any]:
     """The logarithms of the labels' probabilities [batch], the probability of each place at each
     time [time, width, batch], and of which sequences they are doubtful.
 

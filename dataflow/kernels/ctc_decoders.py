@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.ctc import bad_input, check_lengths, log_softmax
 from dataflow.kernels.registry import kernel
 
@@ -28,7 +29,7 @@ def _sparse(paths: list[list[int]]) -> tuple[Any, Any, Any]:
 
 @kernel("CTCGreedyDecoder", cpu_only=_HOST)
 def ctc_greedy_decoder_kernel(
-    xp: Any, inputs: Any, sequence_length: Any, *, merge_repeated: bool, blank_index: int
+    xp: Module, inputs: Array, sequence_length: Array, *, merge_repeated: bool, blank_index: int
 ) -> tuple[Any, ...]:
     time, batch, classes = inputs.shape
     blank = blank_index + classes if blank_index < 0 else blank_index
@@ -147,9 +148,9 @@ def _next_beam(tree: _Tree, beam: _Beam, frame: Any, beam_width: int) -> _Beam:
 
 @kernel("CTCBeamSearchDecoder", cpu_only=_HOST)
 def ctc_beam_search_decoder_kernel(
-    xp: Any,
-    inputs: Any,
-    sequence_length: Any,
+    xp: Module,
+    inputs: Array,
+    sequence_length: Array,
     *,
     beam_width: int,
     top_paths: int,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 
 def _running(
-    xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool, ufunc: Any, start: Any
+    xp: Module, x: Array, axis: Any, exclusive: bool, reverse: bool, ufunc: Any, start: Any
 ) -> Any:
     axis = int(axis)
     if not -x.ndim <= axis < x.ndim:
@@ -32,14 +33,14 @@ def _running(
 
 
 @kernel("Cumsum")
-def cumsum_kernel(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
+def cumsum_kernel(xp: Module, x: Array, axis: Array, *, exclusive: bool, reverse: bool) -> Any:
     return _running(
         xp, x, axis, exclusive, reverse, lambda a, i: xp.cumsum(a, axis=i, dtype=a.dtype), 0
     )
 
 
 @kernel("Cumprod")
-def cumprod_kernel(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
+def cumprod_kernel(xp: Module, x: Array, axis: Array, *, exclusive: bool, reverse: bool) -> Any:
     return _running(
         xp, x, axis, exclusive, reverse, lambda a, i: xp.cumprod(a, axis=i, dtype=a.dtype), 1
     )
@@ -47,7 +48,7 @@ def cumprod_kernel(xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool
 
 @kernel("CumulativeLogsumexp", cpu_only="CuPy has no running logaddexp")
 def cumulative_logsumexp_kernel(
-    xp: Any, x: Any, axis: Any, *, exclusive: bool, reverse: bool
+    xp: Module, x: Array, axis: Array, *, exclusive: bool, reverse: bool
 ) -> Any:
     lowest = xp.finfo(x.dtype).min
     return _running(

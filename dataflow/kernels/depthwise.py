@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.conv_geometry import Layout, attr_windows, check_gradient
 from dataflow.kernels.cuda import depthwise as cuda_depthwise
 from dataflow.kernels.cuda.source import can_run
@@ -42,7 +43,7 @@ def lines(view: Any) -> Any:
     return view
 
 
-def _add_scaled(xp: Any, target: Any, source: Any, weights: Any) -> None:
+def _add_scaled(xp: Module, target: Any, source: Any, weights: Any) -> None:
     """``target += source * weights`` for one weight a channel, in long runs where rows allow it."""
     to, frm = lines(target), lines(source)
     if to.ndim == frm.ndim == 3:
@@ -61,7 +62,7 @@ _FEW_CHANNELS = 32
 def _sum_of_taps(dtype: Any, taps: int) -> Mapping | None:
     """What the taps meet, and their weights -> the sum of the products."""
 
-    def total(xp: Any, *x: Any) -> Any:
+    def total(xp: Module, *x: Any) -> Any:
         products = [a * b for a, b in zip(x[:taps], x[taps:], strict=True)]
         return functools.reduce(operator.add, products)
 
@@ -72,13 +73,13 @@ def _sum_of_taps(dtype: Any, taps: int) -> Mapping | None:
 def _products_of_taps(dtype: Any, taps: int) -> Mapping | None:
     """What the taps meet, and the gradient -> added up, the product for each tap."""
 
-    def products(xp: Any, *x: Any) -> Any:
+    def products(xp: Module, *x: Any) -> Any:
         return tuple(tap * x[-1] for tap in x[:-1])
 
     return Mapping.of_function(dtype, products, taps + 1, adds=True, at_once=True)
 
 
-def _padded_taps(image: Any, windows: list[Window]) -> list[Any]:
+def _padded_taps(image: Array, windows: list[Window]) -> list[Any]:
     """For each tap what it meets at all places, padding included."""
     needed = [(w.count - 1) * w.stride + w.extent for w in windows]
     sizes = [max(n, w.before + w.size) for n, w in zip(needed, windows, strict=True)]
@@ -97,7 +98,7 @@ def _padded_taps(image: Any, windows: list[Window]) -> list[Any]:
     return [image[:, y, x] for y in along[0] for x in along[1]]
 
 
-def _native_forward(image: Any, weights: Any, windows: list[Window], out: Any) -> bool:
+def _native_forward(image: Array, weights: Any, windows: list[Window], out: Any) -> bool:
     """``out`` by one compiled loop, ``weights`` [taps, taps, channels]; ``False`` without one."""
     taps = windows[0].taps * windows[1].taps
     mapping = _sum_of_taps(image.dtype, taps) if taps <= _MAX_NATIVE_TAPS else None
@@ -153,9 +154,9 @@ def _output_shape(
 
 @kernel("DepthwiseConv2dNative")
 def depthwise_kernel(
-    xp: Any,
-    input: Any,
-    filter: Any,
+    xp: Module,
+    input: Array,
+    filter: Array,
     *,
     strides: list[int],
     padding: str,
@@ -199,10 +200,10 @@ def depthwise_kernel(
 
 @kernel("DepthwiseConv2dNativeBackpropInput")
 def depthwise_backprop_input_kernel(
-    xp: Any,
-    input_sizes: Any,
-    filter: Any,
-    out_backprop: Any,
+    xp: Module,
+    input_sizes: Array,
+    filter: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     padding: str,
@@ -250,10 +251,10 @@ def depthwise_backprop_input_kernel(
 
 @kernel("DepthwiseConv2dNativeBackpropFilter")
 def depthwise_backprop_filter_kernel(
-    xp: Any,
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
+    xp: Module,
+    input: Array,
+    filter_sizes: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     padding: str,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.conv_geometry import attr_windows
 from dataflow.kernels.cuda import dilation as cuda_dilation
 from dataflow.kernels.cuda.source import C_TYPES, can_run
@@ -28,7 +29,7 @@ _FEW_CHANNELS = 64
 def _larger(dtype: Any) -> Mapping | None:
     """(best, its tap, image, filter, this tap) -> (best, its tap)."""
 
-    def larger(xp: Any, best: Any, tap: Any, image: Any, filter: Any, this_tap: Any) -> Any:
+    def larger(xp: Module, best: Any, tap: Any, image: Array, filter: Array, this_tap: Any) -> Any:
         value = image + filter
         takes = value > best
         return xp.where(takes, value, best), xp.where(takes, this_tap, tap)
@@ -40,7 +41,7 @@ def _larger(dtype: Any) -> Mapping | None:
 def _chosen(dtype: Any, adds: bool) -> Mapping | None:
     """(gradient, tap, this tap) -> the gradient where this tap was taken, added to the result."""
 
-    def chosen(xp: Any, grad: Any, tap: Any, this_tap: Any) -> Any:
+    def chosen(xp: Module, grad: Array, tap: Any, this_tap: Any) -> Any:
         return xp.where(tap == this_tap, grad, 0.0)
 
     return Mapping.of_function(dtype, chosen, 3, adds=adds)
@@ -58,7 +59,7 @@ def _run(mapping: Mapping | None, inputs: list[Any], outputs: list[Any]) -> bool
     return mapping.run(outputs[0].shape, inputs, outputs)
 
 
-def _dilate(xp: Any, image: Any, filter: Any, windows: list[Window]) -> tuple[Any, Any]:
+def _dilate(xp: Module, image: Array, filter: Array, windows: list[Window]) -> tuple[Any, Any]:
     """The dilation, and for each result the number of the tap that gave it (first of equals)."""
     shape = (image.shape[0], *(w.count for w in windows), image.shape[3])
     kind = image.dtype
@@ -83,18 +84,18 @@ def _dilate(xp: Any, image: Any, filter: Any, windows: list[Window]) -> tuple[An
 
 
 def _dilation_windows(
-    input: Any, filter: Any, strides: list[int], rates: list[int], padding: str
+    input: Any, filter: Array, strides: list[int], rates: list[int], padding: str
 ) -> list[Window]:
     return attr_windows(input.shape, (*filter.shape, 1), strides, rates, padding, [])
 
 
-def _on_gpu(xp: Any, *arrays: Any) -> bool:
+def _on_gpu(xp: Module, *arrays: Any) -> bool:
     return can_run(xp, *arrays, of=tuple(C_TYPES)) and len({a.dtype for a in arrays}) == 1
 
 
 @kernel("Dilation2D")
 def dilation2d_kernel(
-    xp: Any, input: Any, filter: Any, *, strides: list[int], rates: list[int], padding: str
+    xp: Module, input: Array, filter: Array, *, strides: list[int], rates: list[int], padding: str
 ) -> Any:
     windows = _dilation_windows(input, filter, strides, rates, padding)
     if _on_gpu(xp, input, filter):
@@ -104,10 +105,10 @@ def dilation2d_kernel(
 
 @kernel("Dilation2DBackpropInput")
 def dilation2d_backprop_input_kernel(
-    xp: Any,
-    input: Any,
-    filter: Any,
-    out_backprop: Any,
+    xp: Module,
+    input: Array,
+    filter: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     rates: list[int],
@@ -130,10 +131,10 @@ def dilation2d_backprop_input_kernel(
 
 @kernel("Dilation2DBackpropFilter")
 def dilation2d_backprop_filter_kernel(
-    xp: Any,
-    input: Any,
-    filter: Any,
-    out_backprop: Any,
+    xp: Module,
+    input: Array,
+    filter: Array,
+    out_backprop: Array,
     *,
     strides: list[int],
     rates: list[int],

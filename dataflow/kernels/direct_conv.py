@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import num_threads
 from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
@@ -74,7 +75,7 @@ def places_by_taps(w: Window) -> Iterator[tuple[int, int, int, int]]:
 
 
 def forward(
-    x: Any, filters: Any, height: Window, width: Window, out: Any, whole: int | None = None
+    x: Array, filters: Array, height: Window, width: Window, out: Any, whole: int | None = None
 ) -> bool:
     """``out`` [batch, places, places, outputs] of x [batch, height, width, channels].
 
@@ -109,7 +110,7 @@ def forward(
     return True
 
 
-def run_listed(found: Any, x: Any, filters: Any, out: Any) -> None:
+def run_listed(found: Any, x: Array, filters: Array, out: Any) -> None:
     """What was listed for a convolution: its filters are packed, and its tiles made."""
     panels, padded = aligned(found.panels_bytes), found.lines.scratch()
     arrays = addresses(x, padded, filters, panels, out)
@@ -124,7 +125,7 @@ class _Forward:
         self,
         code: Code,
         x_shape: tuple[int, ...],
-        filters: Any,
+        filters: Array,
         height: Window,
         width: Window,
         out_strides: tuple[int, ...],
@@ -216,7 +217,7 @@ class _Forward:
                 )
 
 
-def packing(code: Code, panels: list[Panel], filters: Any) -> tuple[Steps, list[int], int]:
+def packing(code: Code, panels: list[Panel], filters: Array) -> tuple[Steps, list[int], int]:
     """The steps that pack filters [taps, taps, channels, outputs], where each panel begins, and the
     bytes of all."""
     steps, starts, size = Steps(code), [], 0
@@ -240,7 +241,7 @@ def packing(code: Code, panels: list[Panel], filters: Any) -> tuple[Steps, list[
     return steps, starts, size
 
 
-def input_gradient(filters: Any, grad: Any, height: Window, width: Window, out: Any) -> bool:
+def input_gradient(filters: Array, grad: Array, height: Window, width: Window, out: Any) -> bool:
     """``out`` [batch, height, width, channels], which is zero so far.
 
     The convolution of the gradient with the filters turned round. With a stride there is one for

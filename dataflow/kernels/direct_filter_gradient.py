@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
@@ -37,7 +38,7 @@ _ROWS_TOGETHER = 24
 _MOST_STEPS = 4096
 
 
-def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) -> bool:
+def filter_gradient(x: Array, grad: Array, height: Window, width: Window, out: Any) -> bool:
     """Fills ``out`` [taps, taps, channels, outputs], from contiguous arrays."""
     outputs = out.shape[3]
     if not is_worthwhile(grad.size // outputs * out.size, outputs):
@@ -69,7 +70,7 @@ def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) 
 def _sum_of(count: int) -> Mapping | None:
     """The sum of so many arrays, from the first on."""
 
-    def total(xp: Any, *x: Any) -> Any:
+    def total(xp: Module, *x: Any) -> Any:
         return functools.reduce(operator.add, x)
 
     return Mapping.of_function(np.float32, total, count)

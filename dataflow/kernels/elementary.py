@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.jit import op_table
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.jit.step_codegen import can_write
@@ -21,12 +22,12 @@ def _shared_ufunc_kernel(op_type: str, ufunc: str) -> None:
     shared = NativeUfunc(lambda xp, x: getattr(xp, ufunc)(x), getattr(np, ufunc))
 
     @kernel(op_type, factory=True, takes_out=True)
-    def bind(xp: Any) -> Any:
+    def bind(xp: Module) -> Any:
         function = getattr(xp, ufunc)
         if xp is not np:
             return function
 
-        def call(x: Any, out: Any = None) -> Any:
+        def call(x: Array, out: Any = None) -> Any:
             if not x.shape and out is None:  # a node of a chain of scalars: nothing but the call
                 return function(x)
             if out is not None and (out.shape != x.shape or out.dtype != x.dtype):
@@ -77,12 +78,12 @@ for _type, _ufunc in _UFUNCS.items():
 
 
 @kernel("Round", factory=True)
-def round_kernel(xp: Any, *, T: DType) -> Any:
+def round_kernel(xp: Module, *, T: DType) -> Any:
     return xp.rint if T.kind in "fc" else xp.positive
 
 
 @kernel("Rsqrt", factory=True)
-def rsqrt_kernel(xp: Any) -> Any:
+def rsqrt_kernel(xp: Module) -> Any:
     reciprocal, sqrt = xp.reciprocal, xp.sqrt
     return lambda x: reciprocal(sqrt(x))
 
@@ -92,34 +93,34 @@ _log1p = NativeUfunc(op_table.log1p)
 
 
 @kernel("Sigmoid")
-def sigmoid_kernel(xp: Any, x: Any) -> Any:
+def sigmoid_kernel(xp: Module, x: Array) -> Any:
     return _sigmoid(xp, x) if x.shape else 1 / (xp.exp(-x) + 1)
 
 
 @kernel("Log1p")
-def log1p_kernel(xp: Any, x: Any) -> Any:
+def log1p_kernel(xp: Module, x: Array) -> Any:
     if x.dtype.kind == "c":
         return xp.log1p(x)
     return _log1p(xp, x) if x.shape else op_table.log1p(xp, x)[()]
 
 
-def _conj(y: Any) -> Any:
+def _conj(y: Array) -> Any:
     return y.conj() if y.dtype.kind == "c" else y
 
 
 @kernel("SqrtGrad")
-def sqrt_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
+def sqrt_grad_kernel(xp: Module, y: Array, dy: Array) -> Any:
     return dy * 0.5 / _conj(y)
 
 
 @kernel("RsqrtGrad")
-def rsqrt_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
+def rsqrt_grad_kernel(xp: Module, y: Array, dy: Array) -> Any:
     y = _conj(y)
     return dy * -0.5 * (y * y * y)
 
 
 @kernel("ReciprocalGrad", "InvGrad")
-def reciprocal_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
+def reciprocal_grad_kernel(xp: Module, y: Array, dy: Array) -> Any:
     y = _conj(y)
     return -dy * (y * y)
 
@@ -129,11 +130,11 @@ _sigmoid_gradient = NativeUfunc(op_table.sigmoid_gradient)
 
 
 @kernel("TanhGrad", factory=True)
-def tanh_grad_kernel(xp: Any) -> Any:
+def tanh_grad_kernel(xp: Module) -> Any:
     # Scalars by Python's operators: a twentieth of the time of the three functions, and the same bits.
     return lambda y, dy: _tanh_gradient(xp, y, dy) if y.shape else (1 - y * y) * dy
 
 
 @kernel("SigmoidGrad", factory=True)
-def sigmoid_grad_kernel(xp: Any) -> Any:
+def sigmoid_grad_kernel(xp: Module) -> Any:
     return lambda y, dy: _sigmoid_gradient(xp, y, dy) if y.shape else (1 - y) * y * dy

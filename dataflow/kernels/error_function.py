@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.normal_quantile import horner
 
 _A = (
@@ -65,7 +66,7 @@ _Q = (
 _INVERSE_SQRT_PI = 0.56418958354775628695
 
 
-def _upper(xp: Any, y: Any) -> Any:
+def _upper(xp: Module, y: Array) -> Any:
     """erfc(y) * exp(y**2) for y >= 0.46875."""
     middle = horner(y, _C) / horner(y, _D)
     z = 1.0 / (y * y)
@@ -73,7 +74,7 @@ def _upper(xp: Any, y: Any) -> Any:
     return xp.where(y <= 4.0, middle, tail)
 
 
-def _both(xp: Any, x: Any) -> tuple[Any, Any, Any]:
+def _both(xp: Module, x: Array) -> tuple[Any, Any, Any]:
     """erf near 0, erfc(abs(x)) away from it, and where the first is the right one."""
     wide = xp.asarray(x, dtype="float64")
     y = xp.abs(wide)
@@ -89,14 +90,14 @@ def _both(xp: Any, x: Any) -> tuple[Any, Any, Any]:
     return near, upper, small
 
 
-def erf(xp: Any, x: Any) -> Any:
+def erf(xp: Module, x: Array) -> Any:
     """The error function ``2 / sqrt(pi) * integral of exp(-t**2) from 0 to x``."""
     near, upper, small = _both(xp, x)
     result = xp.where(small, near, xp.copysign(1.0 - upper, x))
     return xp.where(xp.isnan(x), x, result).astype(x.dtype)[()]
 
 
-def erfc(xp: Any, x: Any) -> Any:
+def erfc(xp: Module, x: Array) -> Any:
     """``1 - erf(x)``, exact where erf is nearly 1."""
     near, upper, small = _both(xp, x)
     result = xp.where(small, 1.0 - near, xp.where(x < 0, 2.0 - upper, upper))

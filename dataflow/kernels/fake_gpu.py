@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.precision import rounded_to_tf32, tf32_enabled
 from dataflow.kernels.subnormals import Computing
 
@@ -145,7 +146,7 @@ def _is_product(function: Callable[..., Any]) -> bool:
 class _BLAS:
     """What multiplies while a pretend GPU records: `cuda.products` calls it."""
 
-    def product(self, xp: Any, a: PretendArray, b: PretendArray, out: Any) -> Any:
+    def product(self, xp: Module, a: PretendArray, b: PretendArray, out: Any) -> Any:
         """``a @ b``, recorded."""
         index = a._index
         arguments = unwrap((a, b), index)
@@ -243,7 +244,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     #: How often the host waited for a number of this array; see the module's text.
     num_synchronizations = 0
 
-    def __init__(self, array: Any, index: int) -> None:
+    def __init__(self, array: Array, index: int) -> None:
         if array.dtype.kind not in _NUMBERS:
             raise TypeError(f"Unsupported dtype {array.dtype}: a GPU holds numbers only.")
         self.host_array = array
@@ -259,7 +260,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         _synchronize()
         return self.host_array.copy()
 
-    def set(self, array: Any, stream: Any = None) -> None:
+    def set(self, array: Array, stream: Any = None) -> None:
         """Copies an array of the host into this one's memory."""
         if type(array) is not np.ndarray:
             raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")

@@ -8,11 +8,12 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.array_basics import int_tuple
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 
 @kernel("Fill", any_dtype=True)
-def fill_kernel(xp: Any, dims: Any, value: Any) -> Any:
+def fill_kernel(xp: Module, dims: Array, value: Array) -> Any:
     shape = int_tuple(dims)
     for size in shape:
         if size < 0:
@@ -24,7 +25,7 @@ def fill_kernel(xp: Any, dims: Any, value: Any) -> Any:
 
 
 @kernel("ZerosLike", any_dtype=True)
-def zeros_like_kernel(xp: Any, x: Any) -> Any:
+def zeros_like_kernel(xp: Module, x: Any) -> Any:
     if isinstance(x, bytes):
         return b""
     if x.dtype.kind == "O":
@@ -33,12 +34,12 @@ def zeros_like_kernel(xp: Any, x: Any) -> Any:
 
 
 @kernel("OnesLike")
-def ones_like_kernel(xp: Any, x: Any) -> Any:
+def ones_like_kernel(xp: Module, x: Array) -> Any:
     return xp.ones(x.shape, x.dtype)
 
 
 @kernel("Empty")
-def empty_kernel(xp: Any, shape: Any, *, dtype: DType) -> Any:
+def empty_kernel(xp: Module, shape: Array, *, dtype: DType) -> Any:
     if dtype.numpy.kind == "O":
         return np.full(int_tuple(shape), b"", object)
     return xp.zeros(int_tuple(shape), dtype.numpy)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.philox import Stream, stream_of
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 _REASON = "regions of uneven sizes are slices of the host; TensorFlow has no GPU kernel either"
 
@@ -41,7 +45,7 @@ def _ends(starts: Any, overlapping: bool) -> Any:
     return np.minimum(starts[1:] + (1 if overlapping else 0), starts[-1])
 
 
-def _stream(context: Any, deterministic: bool, seed: int, seed2: int) -> Stream:
+def _stream(context: KernelContext, deterministic: bool, seed: int, seed2: int) -> Stream:
     """What regions are drawn from: the same numbers in each run where they are to be the same."""
     if not deterministic:
         if seed or seed2:
@@ -65,7 +69,7 @@ def _taps(rows: Any, columns: Any, overlapping: bool) -> Iterator[tuple[Any, Any
             yield clipped[0][:, None], clipped[1][None, :], inside[None, :, :, None]
 
 
-def _maximum(x: Any, rows: Any, columns: Any, overlapping: bool) -> Any:
+def _maximum(x: Array, rows: Any, columns: Any, overlapping: bool) -> Any:
     best = None
     # A place that is clipped lies in its region, too: it changes no maximum.
     for y, z, _ in _taps(rows, columns, overlapping):
@@ -74,7 +78,7 @@ def _maximum(x: Any, rows: Any, columns: Any, overlapping: bool) -> Any:
     return best
 
 
-def _mean(x: Any, rows: Any, columns: Any, overlapping: bool) -> Any:
+def _mean(x: Array, rows: Any, columns: Any, overlapping: bool) -> Any:
     total: Any = 0
     count: Any = 0
     for y, z, inside in _taps(rows, columns, overlapping):
@@ -86,8 +90,8 @@ def _mean(x: Any, rows: Any, columns: Any, overlapping: bool) -> Any:
 
 def _pool(reduce: Callable[..., Any]) -> Callable[..., Any]:
     def pool(
-        context: Any,
-        x: Any,
+        context: KernelContext,
+        x: Array,
         *,
         pooling_ratio: list[float],
         pseudo_random: bool,
@@ -129,7 +133,7 @@ def fractional_max_pool_grad_kernel(
 
 @kernel("FractionalAvgPoolGrad", cpu_only=_REASON)
 def fractional_avg_pool_grad_kernel(
-    xp: Any, shape: Any, grad: Any, rows: Any, columns: Any, *, overlapping: bool
+    xp: Module, shape: Array, grad: Array, rows: Array, columns: Array, *, overlapping: bool
 ) -> Any:
     result = np.zeros(tuple(shape.tolist()), grad.dtype)
     taps = list(_taps(rows, columns, overlapping))
@@ -139,7 +143,7 @@ def fractional_avg_pool_grad_kernel(
     return result
 
 
-def _add(result: Any, y: Any, x: Any, values: Any) -> None:
+def _add(result: Any, y: Array, x: Array, values: Any) -> None:
     """Adds values at rows y and columns x; regions that overlap have places in common."""
     places: Any = (slice(None), *np.broadcast_arrays(y, x))
     np.add.at(result, places, values)

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple, scalar_int
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import gather_scatter
 from dataflow.kernels.index_arrays import all_below, as_intp
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 
 
-def check_indices(indices: Any, size: int) -> None:
+def check_indices(indices: Array, size: int) -> None:
     """Raises `ValueError` for an index outside of [0, size); NumPy would wrap negative ones."""
     if not indices.size or all_below(indices, size):
         return
@@ -29,7 +30,7 @@ def check_indices(indices: Any, size: int) -> None:
 
 @kernel("GatherV2", takes_out=True, any_dtype=True)
 def gather_kernel(
-    xp: Any, params: Any, indices: Any, axis: Any, out: Any = None, *, batch_dims: int
+    xp: Module, params: Array, indices: Array, axis: Array, out: Any = None, *, batch_dims: int
 ) -> Any:
     at = scalar_int(axis)
     at += params.ndim if at < 0 else 0
@@ -54,11 +55,11 @@ def gather_kernel(
 
 
 @kernel("Gather", takes_out=True, any_dtype=True)
-def gather_v1_kernel(xp: Any, params: Any, indices: Any, out: Any = None) -> Any:
+def gather_v1_kernel(xp: Module, params: Array, indices: Array, out: Any = None) -> Any:
     return _take(xp, params, indices, 0, out)
 
 
-def _take(xp: Any, params: Any, indices: Any, axis: int, out: Any) -> Any:
+def _take(xp: Module, params: Any, indices: Array, axis: int, out: Any) -> Any:
     if gather_scatter.can_gather(xp, indices):
         return gather_scatter.gather(xp, params, indices, axis)
     check_indices(indices, params.shape[axis])
@@ -68,7 +69,7 @@ def _take(xp: Any, params: Any, indices: Any, axis: int, out: Any) -> Any:
     return params.take(indices, axis=axis, out=out, mode="clip")  # "raise" writes elsewhere first
 
 
-def _coordinates(xp: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
+def _coordinates(xp: Module, indices: Array, shape: Any) -> tuple[Any, ...]:
     """The last axis of ``indices`` as a NumPy index, checked against ``shape``."""
     depth = indices.shape[-1]
     if depth > len(shape):
@@ -87,7 +88,7 @@ def _coordinates(xp: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
 
 
 @kernel("GatherNd", any_dtype=True)
-def gather_nd_kernel(xp: Any, params: Any, indices: Any) -> Any:
+def gather_nd_kernel(xp: Module, params: Array, indices: Array) -> Any:
     if indices.shape[-1] == 0:
         return xp.broadcast_to(params, indices.shape[:-1] + params.shape).copy()
     if gather_scatter.can_gather(xp, indices):
@@ -98,7 +99,7 @@ def gather_nd_kernel(xp: Any, params: Any, indices: Any) -> Any:
     return params[_coordinates(xp, indices, params.shape)]
 
 
-def _flat_numbers(xp: Any, indices: Any, shape: Any) -> tuple[Any, int]:
+def _flat_numbers(xp: Module, indices: Array, shape: Any) -> tuple[Any, int]:
     """Coordinates as row numbers of a table, and how many rows it has.
 
     Where the table's rows are a GPU's to find, those of no row become -1.
@@ -121,7 +122,7 @@ def _flat_numbers(xp: Any, indices: Any, shape: Any) -> tuple[Any, int]:
     return numbers.reshape(-1), rows
 
 
-def sum_rows(xp: Any, numbers: Any, rows: Any, count: int) -> Any:
+def sum_rows(xp: Module, numbers: Any, rows: Any, count: int) -> Any:
     """``out[numbers[i]] += rows[i]`` for [count, ...] zeros; repeated numbers add up.
 
     Single numbers go to `bincount`, which adds in double precision.
@@ -151,7 +152,7 @@ def sum_rows(xp: Any, numbers: Any, rows: Any, count: int) -> Any:
 
 
 @kernel("ScatterNd")
-def scatter_nd_kernel(xp: Any, indices: Any, updates: Any, shape: Any) -> Any:
+def scatter_nd_kernel(xp: Module, indices: Array, updates: Array, shape: Array) -> Any:
     sizes = int_tuple(shape)
     depth = indices.shape[-1]
     wanted = indices.shape[:-1] + sizes[depth:]
@@ -169,35 +170,35 @@ def scatter_nd_kernel(xp: Any, indices: Any, updates: Any, shape: Any) -> Any:
 
 
 @kernel("TensorScatterUpdate")
-def tensor_scatter_update_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+def tensor_scatter_update_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     out = tensor.copy()
     out[_coordinates(xp, indices, tensor.shape)] = updates
     return out
 
 
 @kernel("TensorScatterAdd")
-def tensor_scatter_add_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+def tensor_scatter_add_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     numbers, count = _flat_numbers(xp, indices, tensor.shape)
     rows = updates.reshape(len(numbers), *tensor.shape[indices.shape[-1] :])
     return tensor + sum_rows(xp, numbers, rows, count).reshape(tensor.shape)
 
 
 @kernel("TensorScatterSub")
-def tensor_scatter_sub_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+def tensor_scatter_sub_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     numbers, count = _flat_numbers(xp, indices, tensor.shape)
     rows = updates.reshape(len(numbers), *tensor.shape[indices.shape[-1] :])
     return tensor - sum_rows(xp, numbers, rows, count).reshape(tensor.shape)
 
 
 @kernel("TensorScatterMax")
-def tensor_scatter_max_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+def tensor_scatter_max_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     out = tensor.copy()
     xp.maximum.at(out, _coordinates(xp, indices, tensor.shape), updates)
     return out
 
 
 @kernel("TensorScatterMin")
-def tensor_scatter_min_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+def tensor_scatter_min_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     out = tensor.copy()
     xp.minimum.at(out, _coordinates(xp, indices, tensor.shape), updates)
     return out
@@ -205,7 +206,7 @@ def tensor_scatter_min_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) 
 
 @kernel("OneHot")
 def one_hot_kernel(
-    xp: Any, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int
+    xp: Module, indices: Array, depth: Array, on_value: Array, off_value: Array, *, axis: int
 ) -> Any:
     size = int(depth)
     if xp is np and not indices.shape:  # a label at a time, in a dataset's function

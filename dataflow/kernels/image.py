@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dataflow.kernels import image_color as _image_color  # noqa: F401 (ops of the same file)
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 _REASON = "written for the host"
 
@@ -57,10 +61,10 @@ def bicubic_matrix(size: int, out: int, align_corners: bool, half_pixel: bool) -
     lower = np.floor(at).astype(int)
     step = np.rint((at - lower) * _TABLE) / _TABLE
 
-    def near(x: Any) -> Any:
+    def near(x: Array) -> Any:
         return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    def far(x: Any) -> Any:
+    def far(x: Array) -> Any:
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
     weights = np.stack([far(step + 1), near(step), near(1 - step), far(2 - step)], 1)
@@ -110,7 +114,7 @@ class LinearMap(NamedTuple):
 _MOST_TAPS = 8
 
 
-def _taps(matrix: Any) -> tuple[tuple[Any, Any], ...]:
+def _taps(matrix: Array) -> tuple[tuple[Any, Any], ...]:
     num_taps = max(1, int((matrix != 0).sum(1).max()))
     if num_taps > min(_MOST_TAPS, matrix.shape[1] // 4):
         return ()
@@ -128,7 +132,7 @@ def _linear_map(make: Any, size: int, out: int, is_back: bool, *flags: bool) -> 
     return LinearMap(matrix, _taps(matrix))
 
 
-def _gathered(taps: tuple[tuple[Any, Any], ...], image: Any, axis: int) -> Any:
+def _gathered(taps: tuple[tuple[Any, Any], ...], image: Array, axis: int) -> Any:
     """The sum of the taps along an axis of an image [height, width, channels]."""
     shape = (-1, 1, 1) if axis == 0 else (-1, 1)
     total = None
@@ -139,7 +143,7 @@ def _gathered(taps: tuple[tuple[Any, Any], ...], image: Any, axis: int) -> Any:
     return total
 
 
-def _apply(maps: tuple[LinearMap, LinearMap], images: Any) -> Any:
+def _apply(maps: tuple[LinearMap, LinearMap], images: Array) -> Any:
     """Both maps, of images [batch, height, width, channels]; one image after the other, as what is
     between them then stays in the cache."""
     rows, columns = maps
@@ -172,7 +176,7 @@ def _maps(
 
 @kernel("ResizeBilinear", cpu_only=_REASON)
 def resize_bilinear_kernel(
-    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+    xp: Module, images: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     maps = _maps(
         bilinear_matrix, images.shape[1:3], size.tolist(), align_corners, half_pixel_centers
@@ -182,7 +186,7 @@ def resize_bilinear_kernel(
 
 @kernel("ResizeBicubic", cpu_only=_REASON)
 def resize_bicubic_kernel(
-    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+    xp: Module, images: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     maps = _maps(
         bicubic_matrix, images.shape[1:3], size.tolist(), align_corners, half_pixel_centers
@@ -191,13 +195,13 @@ def resize_bicubic_kernel(
 
 
 @kernel("ResizeArea", cpu_only=_REASON)
-def resize_area_kernel(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
+def resize_area_kernel(xp: Module, images: Array, size: Array, *, align_corners: bool) -> Any:
     maps = _maps(area_matrix, images.shape[1:3], size.tolist(), align_corners)
     return _apply(maps, images.astype(np.float32, copy=False))
 
 
 def _resize_back(
-    make: Any, grads: Any, image: Any, align_corners: bool, half_pixel_centers: bool
+    make: Any, grads: Any, image: Array, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     sizes, flags = (image.shape[1:3], grads.shape[1:3]), (align_corners, half_pixel_centers)
     return _apply(_maps(make, *sizes, *flags, is_back=True), grads).astype(image.dtype, copy=False)
@@ -205,14 +209,14 @@ def _resize_back(
 
 @kernel("ResizeBilinearGrad", cpu_only=_REASON)
 def resize_bilinear_grad_kernel(
-    xp: Any, grads: Any, image: Any, *, align_corners: bool, half_pixel_centers: bool
+    xp: Module, grads: Array, image: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     return _resize_back(bilinear_matrix, grads, image, align_corners, half_pixel_centers)
 
 
 @kernel("ResizeBicubicGrad", cpu_only=_REASON)
 def resize_bicubic_grad_kernel(
-    xp: Any, grads: Any, image: Any, *, align_corners: bool, half_pixel_centers: bool
+    xp: Module, grads: Array, image: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     return _resize_back(bicubic_matrix, grads, image, align_corners, half_pixel_centers)
 
@@ -231,7 +235,7 @@ def _nearest(size: int, out: int, align_corners: bool, half_pixel: bool) -> Any:
 
 @kernel("ResizeNearestNeighbor")
 def resize_nearest_neighbor_kernel(
-    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+    xp: Module, images: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     height, width = size.tolist()
     flags = align_corners, half_pixel_centers
@@ -242,7 +246,7 @@ def resize_nearest_neighbor_kernel(
 
 @kernel("ResizeNearestNeighborGrad", cpu_only=_REASON)
 def resize_nearest_neighbor_grad_kernel(
-    xp: Any, grads: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+    xp: Module, grads: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     sizes, flags = (size.tolist(), grads.shape[1:3]), (align_corners, half_pixel_centers)
     maps = _maps(nearest_matrix, *sizes, *flags, is_back=True)
@@ -251,11 +255,11 @@ def resize_nearest_neighbor_grad_kernel(
 
 @kernel("CropAndResize", cpu_only=_REASON)
 def crop_and_resize_kernel(
-    xp: Any,
-    image: Any,
-    boxes: Any,
-    box_ind: Any,
-    crop_size: Any,
+    xp: Module,
+    image: Array,
+    boxes: Array,
+    box_ind: Array,
+    crop_size: Array,
     *,
     method: str,
     extrapolation_value: float,
@@ -325,7 +329,7 @@ def crop_and_resize_grad_image_kernel(
 
 @kernel("CropAndResizeGradBoxes", cpu_only=_REASON)
 def crop_and_resize_grad_boxes_kernel(
-    xp: Any, grads: Any, image: Any, boxes: Any, box_ind: Any, *, method: str
+    xp: Module, grads: Array, image: Array, boxes: Array, box_ind: Array, *, method: str
 ) -> Any:
     h, w = image.shape[1:3]
     height, width = grads.shape[1:3]
@@ -374,7 +378,7 @@ _COLORS = np.array(
 
 
 @kernel("DrawBoundingBoxesV2", cpu_only=_REASON)
-def draw_bounding_boxes_kernel(xp: Any, images: Any, boxes: Any, colors: Any) -> Any:
+def draw_bounding_boxes_kernel(xp: Module, images: Array, boxes: Array, colors: Array) -> Any:
     out = images.copy()
     height, width, depth = images.shape[1:]
     palette = colors if colors.size else _COLORS
@@ -401,7 +405,7 @@ def draw_bounding_boxes_kernel(xp: Any, images: Any, boxes: Any, colors: Any) ->
 
 
 @kernel("DrawBoundingBoxes", cpu_only=_REASON)
-def draw_bounding_boxes_v1_kernel(xp: Any, images: Any, boxes: Any) -> Any:
+def draw_bounding_boxes_v1_kernel(xp: Module, images: Array, boxes: Array) -> Any:
     return draw_bounding_boxes_kernel(xp, images, boxes, _COLORS)
 
 
@@ -460,10 +464,10 @@ def _generator(context: Any, seed: int, seed2: int) -> np.random.Generator:
 
 @kernel("SampleDistortedBoundingBoxV2", stateful=True, cpu_only=_REASON)
 def sample_distorted_bounding_box_kernel(
-    context: Any,
-    image_size: Any,
-    boxes: Any,
-    min_object_covered: Any,
+    context: KernelContext,
+    image_size: Array,
+    boxes: Array,
+    min_object_covered: Array,
     *,
     seed: int,
     seed2: int,
@@ -515,10 +519,10 @@ def sample_distorted_bounding_box_kernel(
 
 @kernel("ExtractGlimpse", stateful=True, cpu_only=_REASON)
 def extract_glimpse_kernel(
-    context: Any,
-    images: Any,
-    size: Any,
-    offsets: Any,
+    context: KernelContext,
+    images: Array,
+    size: Array,
+    offsets: Array,
     *,
     centered: bool,
     normalized: bool,

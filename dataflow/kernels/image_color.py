@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, Mapping, NativeUfunc
 from dataflow.kernels.jit.tracer import region_of
 from dataflow.kernels.registry import kernel
@@ -21,7 +22,7 @@ from dataflow.kernels.registry import kernel
 _REASON = "written for the host"
 
 
-def _hsv(xp: Any, red: Any, green: Any, blue: Any) -> tuple[Any, Any, Any]:
+def _hsv(xp: Module, red: Any, green: Any, blue: Any) -> tuple[Any, Any, Any]:
     """Hexcone model (Smith, 1978)."""
     value = xp.maximum(red, xp.maximum(green, blue))
     span = value - xp.minimum(red, xp.minimum(green, blue))
@@ -29,7 +30,7 @@ def _hsv(xp: Any, red: Any, green: Any, blue: Any) -> tuple[Any, Any, Any]:
     has_color = span > 0
     safe = xp.where(has_color, span, one)
 
-    def sixths(start: float, a: Any, b: Any) -> Any:
+    def sixths(start: float, a: Array, b: Array) -> Any:
         return start + (a - b) / safe
 
     others = xp.where(value == green, sixths(2.0, blue, red), sixths(4.0, red, green))
@@ -41,7 +42,7 @@ def _hsv(xp: Any, red: Any, green: Any, blue: Any) -> tuple[Any, Any, Any]:
     return hue, xp.where(is_light, share, zero), value
 
 
-def _rgb(xp: Any, hue: Any, saturation: Any, value: Any) -> tuple[Any, Any, Any]:
+def _rgb(xp: Module, hue: Any, saturation: Any, value: Any) -> tuple[Any, Any, Any]:
     """The inverse of `_hsv`."""
     sixths = hue * 6.0
 
@@ -55,14 +56,14 @@ def _rgb(xp: Any, hue: Any, saturation: Any, value: Any) -> tuple[Any, Any, Any]
     )
 
 
-def _rotated(xp: Any, red: Any, green: Any, blue: Any, delta: Any) -> tuple[Any, Any, Any]:
+def _rotated(xp: Module, red: Any, green: Any, blue: Any, delta: Any) -> tuple[Any, Any, Any]:
     """The hue rotated by ``delta``, a part of the circle."""
     hue, saturation, value = _hsv(xp, red, green, blue)
     hue = hue + delta
     return _rgb(xp, hue - xp.floor(hue), saturation, value)
 
 
-def _saturated(xp: Any, red: Any, green: Any, blue: Any, scale: Any) -> tuple[Any, Any, Any]:
+def _saturated(xp: Module, red: Any, green: Any, blue: Any, scale: Any) -> tuple[Any, Any, Any]:
     hue, saturation, value = _hsv(xp, red, green, blue)
     return _rgb(xp, hue, xp.clip(saturation * scale, 0.0, 1.0), value)
 
@@ -75,7 +76,7 @@ class _Colors:
         region = region_of(function, 3 + numbers, "float64")
         self._mappings = {char: Mapping.of(char, region.steps, region.results) for char in "fd"}
 
-    def __call__(self, images: Any, *numbers: Any) -> Any:
+    def __call__(self, images: Array, *numbers: Any) -> Any:
         """Images [..., 3] of the same shape and type."""
         parts = [np.ascontiguousarray(images[..., i]) for i in range(3)]
         parts += [np.asarray(number, images.dtype) for number in numbers]
@@ -95,32 +96,32 @@ _ROTATE, _SATURATE = _Colors(_rotated, 1), _Colors(_saturated, 1)
 
 
 @kernel("RGBToHSV", cpu_only=_REASON)
-def rgb_to_hsv_kernel(xp: Any, images: Any) -> Any:
+def rgb_to_hsv_kernel(xp: Module, images: Array) -> Any:
     return _TO_HSV(images)
 
 
 @kernel("HSVToRGB", cpu_only=_REASON)
-def hsv_to_rgb_kernel(xp: Any, images: Any) -> Any:
+def hsv_to_rgb_kernel(xp: Module, images: Array) -> Any:
     return _TO_RGB(images)
 
 
 @kernel("AdjustHue", cpu_only=_REASON)
-def adjust_hue_kernel(xp: Any, images: Any, delta: Any) -> Any:
+def adjust_hue_kernel(xp: Module, images: Array, delta: Array) -> Any:
     return _ROTATE(images, delta)
 
 
 @kernel("AdjustSaturation", cpu_only=_REASON)
-def adjust_saturation_kernel(xp: Any, images: Any, scale: Any) -> Any:
+def adjust_saturation_kernel(xp: Module, images: Array, scale: Array) -> Any:
     return _SATURATE(images, scale)
 
 
 @NativeUfunc
-def _contrast(xp: Any, images: Any, mean: Any, factor: Any) -> Any:
+def _contrast(xp: Module, images: Array, mean: Any, factor: Any) -> Any:
     return (images - mean) * factor + mean
 
 
 @kernel("AdjustContrastv2")
-def adjust_contrast_kernel(xp: Any, images: Any, factor: Any) -> Any:
+def adjust_contrast_kernel(xp: Module, images: Array, factor: Array) -> Any:
     if xp is not np or images.dtype.char != "f" or not images.size:
         mean = images.mean((-3, -2), keepdims=True, dtype=np.float32)
         return _contrast.function(xp, images, mean, factor).astype(images.dtype, copy=False)

@@ -18,6 +18,7 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.formats import png16
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, text_array
 
@@ -88,7 +89,7 @@ def _open(contents: Any, formats: tuple[str, ...], what: str) -> Any:
     return image
 
 
-def _pixels(image: Any, channels: int) -> Any:
+def _pixels(image: Array, channels: int) -> Any:
     """[height, width, channels]; 0 channels keeps those of the file."""
     with _reading():
         return _array(_converted(image, channels))
@@ -123,7 +124,7 @@ def _array(image: Any) -> Any:
     return array[..., None] if array.ndim == 2 else array
 
 
-def _as_dtype(array: Any, dtype: DType) -> Any:
+def _as_dtype(array: Array, dtype: DType) -> Any:
     """Pixels of 8 or 16 bits as ``dtype``; floats run from 0 to 1."""
     if array.dtype == np.int32:  # Pillow's mode I holds 16 bits
         array = array.astype(np.uint16)
@@ -137,7 +138,7 @@ def _as_dtype(array: Any, dtype: DType) -> Any:
 
 
 @kernel("DecodeJpeg", cpu_only=_REASON)
-def decode_jpeg_kernel(xp: Any, contents: Any, *, channels: int, ratio: int) -> Any:
+def decode_jpeg_kernel(xp: Module, contents: Array, *, channels: int, ratio: int) -> Any:
     image = _open(contents, ("JPEG", "PNG", "GIF"), "DecodeJpeg")
     if ratio > 1 and image.format == "JPEG":
         image.draft(None, (image.width // ratio, image.height // ratio))
@@ -145,12 +146,12 @@ def decode_jpeg_kernel(xp: Any, contents: Any, *, channels: int, ratio: int) -> 
 
 
 @kernel("DecodePng", cpu_only=_REASON)
-def decode_png_kernel(xp: Any, contents: Any, *, channels: int, dtype: DType) -> Any:
+def decode_png_kernel(xp: Module, contents: Array, *, channels: int, dtype: DType) -> Any:
     image = _open(contents, ("PNG", "JPEG", "GIF"), "DecodePng")
     return _as_dtype(_wide_pixels(contents, channels, dtype, image), dtype)
 
 
-def _wide_pixels(contents: Any, channels: int, dtype: DType, image: Any) -> Any:
+def _wide_pixels(contents: Any, channels: int, dtype: DType, image: Array) -> Any:
     """As `_pixels`, with all 16 bits of a PNG file that has so many, where ``dtype`` can hold them."""
     data = one(contents)
     if dtype.name == "uint8" and not png16.is_gray_with_alpha(data):
@@ -177,7 +178,7 @@ def _with_channels(pixels: Any, channels: int) -> Any:
 
 
 @kernel("DecodeBmp", cpu_only=_REASON)
-def decode_bmp_kernel(xp: Any, contents: Any, *, channels: int) -> Any:
+def decode_bmp_kernel(xp: Module, contents: Array, *, channels: int) -> Any:
     return np.asarray(_pixels(_open(contents, ("BMP",), "DecodeBmp"), channels), np.uint8)
 
 
@@ -226,13 +227,13 @@ def _frames(contents: Any, what: str, all_of_them: bool = True) -> Any:
 
 
 @kernel("DecodeGif", cpu_only=_REASON)
-def decode_gif_kernel(xp: Any, contents: Any) -> Any:
+def decode_gif_kernel(xp: Module, contents: Array) -> Any:
     return _frames(contents, "DecodeGif")
 
 
 @kernel("DecodeImage", cpu_only=_REASON)
 def decode_image_kernel(
-    xp: Any, contents: Any, *, channels: int, dtype: DType, expand_animations: bool
+    xp: Module, contents: Array, *, channels: int, dtype: DType, expand_animations: bool
 ) -> Any:
     image = _open(contents, ("JPEG", "PNG", "GIF", "BMP"), "DecodeImage")
     if image.format == "GIF":
@@ -243,22 +244,22 @@ def decode_image_kernel(
     return _as_dtype(_wide_pixels(contents, channels, dtype, image), dtype)
 
 
-def _check_channels(array: Any) -> int:
+def _check_channels(array: Array) -> int:
     channels: int = array.shape[-1]
     if channels not in _MODES:
         raise ValueError(f"image must have 1, 2, 3, or 4 channels, got {channels}")
     return channels
 
 
-def _as_image(array: Any) -> Any:
+def _as_image(array: Array) -> Any:
     channels = _check_channels(array)
     return _pillow().fromarray(array[..., 0] if channels == 1 else array)
 
 
 @kernel("EncodeJpeg", cpu_only=_REASON)
 def encode_jpeg_kernel(
-    xp: Any,
-    image: Any,
+    xp: Module,
+    image: Array,
     *,
     format: str,
     quality: int,
@@ -288,7 +289,7 @@ def encode_jpeg_kernel(
 
 
 @kernel("EncodeJpegVariableQuality", cpu_only=_REASON)
-def encode_jpeg_variable_quality_kernel(xp: Any, image: Any, quality: Any) -> Any:
+def encode_jpeg_variable_quality_kernel(xp: Module, image: Array, quality: Array) -> Any:
     if not 0 <= int(quality) <= 100:
         raise ValueError(f"quality must be in [0,100], got {int(quality)}")
     return encode_jpeg_kernel(
@@ -305,10 +306,10 @@ def encode_jpeg_variable_quality_kernel(xp: Any, image: Any, quality: Any) -> An
 
 
 @kernel("EncodePng", cpu_only=_REASON)
-def encode_png_kernel(xp: Any, image: Any, *, compression: int) -> Any:
+def encode_png_kernel(xp: Module, image: Array, *, compression: int) -> Any:
     level = 6 if compression < 0 else compression
 
-    def encode(array: Any) -> bytes:
+    def encode(array: Array) -> bytes:
         if array.dtype == np.uint16:
             _check_channels(array)
             return png16.encode(array, level)
@@ -321,6 +322,6 @@ def encode_png_kernel(xp: Any, image: Any, *, compression: int) -> Any:
 
 
 @kernel("ExtractJpegShape", cpu_only=_REASON)
-def extract_jpeg_shape_kernel(xp: Any, contents: Any, *, output_type: DType) -> Any:
+def extract_jpeg_shape_kernel(xp: Module, contents: Array, *, output_type: DType) -> Any:
     image = _open(contents, ("JPEG",), "ExtractJpegShape")
     return np.array([image.height, image.width, len(image.getbands())], output_type.numpy)

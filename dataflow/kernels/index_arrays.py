@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
+
 #: Signed dtypes as the unsigned ones of their size, in which a negative number is a very large one.
 _UNSIGNED = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
@@ -21,7 +23,7 @@ def all_below(numbers: Any, limit: int) -> bool:
     return bool(np.maximum.reduce(numbers.view(unsigned), axis=None) < limit)
 
 
-def as_intp(array: Any) -> Any:
+def as_intp(array: Array) -> Any:
     """``array`` as `numpy.intp`, itself where it is so already.
 
     ``bincount`` and ``repeat`` take nothing wider, and refuse int64 where addresses have 32 bits (in

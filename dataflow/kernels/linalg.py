@@ -8,28 +8,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.batched_linalg import by_batch
 from dataflow.kernels.blas import inverse, solve_triangle
 from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.registry import kernel
 
 
-def _lapack(x: Any) -> Any:
+def _lapack(x: Array) -> Any:
     """LAPACK has no half precision."""
     return x.astype(np.float32) if x.dtype.char == "e" else x
 
 
-def _same(x: Any, *results: Any) -> Any:
+def _same(x: Array, *results: Any) -> Any:
     out = tuple(r.astype(x.dtype, copy=False) for r in results)
     return out[0] if len(out) == 1 else out
 
 
-def _adjoint(xp: Any, x: Any) -> Any:
+def _adjoint(xp: Module, x: Array) -> Any:
     return xp.conj(xp.swapaxes(x, -1, -2))
 
 
 @kernel("Cholesky")
-def cholesky_kernel(xp: Any, x: Any) -> Any:
+def cholesky_kernel(xp: Module, x: Array) -> Any:
     try:
         factor = by_batch(xp, xp.linalg.cholesky, 2, _lapack(x))
     except np.linalg.LinAlgError as e:
@@ -41,19 +42,19 @@ def cholesky_kernel(xp: Any, x: Any) -> Any:
 
 
 @kernel("Qr")
-def qr_kernel(xp: Any, x: Any, *, full_matrices: bool) -> Any:
+def qr_kernel(xp: Module, x: Array, *, full_matrices: bool) -> Any:
     mode = "complete" if full_matrices else "reduced"
     q, r = by_batch(xp, lambda part: tuple(xp.linalg.qr(part, mode=mode)), 2, _lapack(x))
     return _same(x, q, r)
 
 
 @kernel("Svd")
-def svd_kernel(xp: Any, x: Any, *, compute_uv: bool, full_matrices: bool) -> Any:
+def svd_kernel(xp: Module, x: Array, *, compute_uv: bool, full_matrices: bool) -> Any:
     if not compute_uv:
         s = by_batch(xp, lambda part: xp.linalg.svd(part, compute_uv=False), 2, _lapack(x))
         return s.astype(x.dtype, copy=False), xp.empty(0, x.dtype), xp.empty(0, x.dtype)
 
-    def decompose(part: Any) -> Any:
+    def decompose(part: Array) -> Any:
         return tuple(xp.linalg.svd(part, full_matrices=full_matrices))
 
     u, s, vh = by_batch(xp, decompose, 2, _lapack(x))
@@ -61,7 +62,7 @@ def svd_kernel(xp: Any, x: Any, *, compute_uv: bool, full_matrices: bool) -> Any
 
 
 @kernel("SelfAdjointEigV2")
-def self_adjoint_eig_kernel(xp: Any, x: Any, *, compute_v: bool) -> Any:
+def self_adjoint_eig_kernel(xp: Module, x: Array, *, compute_v: bool) -> Any:
     if not compute_v:
         return _same(x, by_batch(xp, xp.linalg.eigvalsh, 2, _lapack(x))), xp.empty(0, x.dtype)
     e, v = by_batch(xp, lambda part: tuple(xp.linalg.eigh(part)), 2, _lapack(x))
@@ -73,7 +74,7 @@ def _singular(e: Exception) -> ValueError:
 
 
 @kernel("MatrixInverse")
-def matrix_inverse_kernel(xp: Any, x: Any, *, adjoint: bool) -> Any:
+def matrix_inverse_kernel(xp: Module, x: Array, *, adjoint: bool) -> Any:
     try:
         given = _lapack(_adjoint(xp, x) if adjoint else x)
         return _same(x, by_batch(xp, inverse if xp is np else xp.linalg.inv, 2, given))
@@ -82,12 +83,12 @@ def matrix_inverse_kernel(xp: Any, x: Any, *, adjoint: bool) -> Any:
 
 
 @kernel("MatrixDeterminant")
-def matrix_determinant_kernel(xp: Any, x: Any) -> Any:
+def matrix_determinant_kernel(xp: Module, x: Array) -> Any:
     return _same(x, xp.linalg.det(_lapack(x)))
 
 
 @kernel("LogMatrixDeterminant")
-def log_matrix_determinant_kernel(xp: Any, x: Any) -> Any:
+def log_matrix_determinant_kernel(xp: Module, x: Array) -> Any:
     sign, logarithm = xp.linalg.slogdet(_lapack(x))
     return _same(x, sign, logarithm)
 
@@ -100,13 +101,13 @@ def _solve(xp: Any, matrix: Any, rhs: Any) -> Any:
 
 
 @kernel("MatrixSolve")
-def matrix_solve_kernel(xp: Any, matrix: Any, rhs: Any, *, adjoint: bool) -> Any:
+def matrix_solve_kernel(xp: Module, matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
     return _solve(xp, _adjoint(xp, matrix) if adjoint else matrix, rhs)
 
 
 @kernel("MatrixTriangularSolve")
 def matrix_triangular_solve_kernel(
-    xp: Any, matrix: Any, rhs: Any, *, lower: bool, adjoint: bool
+    xp: Module, matrix: Array, rhs: Array, *, lower: bool, adjoint: bool
 ) -> Any:
     if xp is np:
         if not np.diagonal(matrix, axis1=-2, axis2=-1).all():
@@ -138,7 +139,7 @@ _BLOCK = 48
 
 
 @kernel("Cross")
-def cross_kernel(xp: Any, a: Any, b: Any) -> Any:
+def cross_kernel(xp: Module, a: Array, b: Array) -> Any:
     return xp.cross(a, b)
 
 
@@ -176,7 +177,7 @@ def _contraction(equation: str, ranks: tuple[int, int]) -> _Contraction | None:
     )
 
 
-def _as_product(equation: str, a: Any, b: Any) -> Any:
+def _as_product(equation: str, a: Array, b: Array) -> Any:
     """What one matrix product, or one for each of a batch, makes; ``None`` where there is none."""
     plan = _contraction(equation, (a.ndim, b.ndim))
     if plan is None or a.dtype != b.dtype or a.dtype.char not in "fd" or not a.size or not b.size:
@@ -200,7 +201,7 @@ def _as_product(equation: str, a: Any, b: Any) -> Any:
 
 
 @kernel("Einsum")
-def einsum_kernel(xp: Any, inputs: Any, *, equation: str) -> Any:
+def einsum_kernel(xp: Module, inputs: list[Array], *, equation: str) -> Any:
     if xp is np and len(inputs) == 2:
         found = _as_product(equation, *inputs)
         if found is not None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import AbortedError, InvalidArgumentError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 _lock = threading.Lock()
@@ -82,7 +83,7 @@ def summarize_value(value: Any, limit: int) -> str:
 
 
 @kernel("Assert", any_dtype=True)
-def assert_kernel(xp: Any, condition: Any, data: list[Any], *, summarize: int) -> tuple[()]:
+def assert_kernel(xp: Module, condition: Array, data: list[Any], *, summarize: int) -> tuple[()]:
     if not condition:
         parts = " ".join(f"[{summarize_value(v, summarize)}]" for v in data)
         raise InvalidArgumentError(None, None, f"assertion failed: {parts}")
@@ -106,7 +107,7 @@ def print_kernel(
 
 
 @kernel("PrintV2")
-def print_v2_kernel(xp: Any, input: Any, *, output_stream: str, end: str) -> tuple[()]:
+def print_v2_kernel(xp: Module, input: Array, *, output_stream: str, end: str) -> tuple[()]:
     value = np.asarray(input, object)[()]
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     if output_stream.startswith("file://"):
@@ -133,7 +134,7 @@ def _element(value: Any, quote: bool) -> str:
     return element_text(value)
 
 
-def _formatted(array: Any, summarize: int, depth: int) -> str:
+def _formatted(array: Array, summarize: int, depth: int) -> str:
     n = array.shape[0]
     last = array.ndim == 1
     cut = summarize >= 0 and n > 2 * summarize
@@ -152,12 +153,12 @@ def _formatted(array: Any, summarize: int, depth: int) -> str:
 
 
 @kernel("Timestamp")
-def timestamp_kernel(xp: Any) -> Any:
+def timestamp_kernel(xp: Module) -> Any:
     return np.float64(time.time())
 
 
 @kernel("Abort")
-def abort_kernel(xp: Any, *, error_msg: str, exit_without_error: bool) -> tuple[()]:
+def abort_kernel(xp: Module, *, error_msg: str, exit_without_error: bool) -> tuple[()]:
     """TensorFlow ends the process here; a notebook should survive, so the run ends instead."""
     if not exit_without_error:
         raise AbortedError(None, None, error_msg or "Abort: the graph asked to stop the run.")

@@ -5,15 +5,19 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.errors import FailedPreconditionError, NotFoundError
 from dataflow.formats.local_paths import local_path
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, parse_number, strings, text_array
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 _REASON = "tables are dictionaries of the host"
 #: Fewer keys are looked up in the dictionary.
@@ -115,7 +119,7 @@ class LookupTable:
             self.entries, self.ready = entries, True
 
 
-def _table(context: Any, mutable: bool, value_shape: Any = ()) -> LookupTable:
+def _table(context: KernelContext, mutable: bool, value_shape: Any = ()) -> LookupTable:
     attrs = context.attrs
 
     def create() -> LookupTable:
@@ -127,28 +131,28 @@ def _table(context: Any, mutable: bool, value_shape: Any = ()) -> LookupTable:
 
 
 @kernel("HashTableV2", stateful=True, cpu_only=_REASON)
-def hash_table_kernel(context: Any) -> Any:
+def hash_table_kernel(context: KernelContext) -> Any:
     return _table(context, False)
 
 
 @kernel("MutableHashTableV2", stateful=True, cpu_only=_REASON)
-def mutable_hash_table_kernel(context: Any) -> Any:
+def mutable_hash_table_kernel(context: KernelContext) -> Any:
     return _table(context, True)
 
 
 @kernel("MutableHashTableOfTensorsV2", stateful=True, cpu_only=_REASON)
-def mutable_hash_table_of_tensors_kernel(context: Any, *, value_shape: Any) -> Any:
+def mutable_hash_table_of_tensors_kernel(context: KernelContext, *, value_shape: Any) -> Any:
     return _table(context, True, value_shape)
 
 
 @kernel("InitializeTableV2", cpu_only=_REASON)
-def initialize_table_kernel(xp: Any, table: LookupTable, keys: Any, values: Any) -> None:
+def initialize_table_kernel(xp: Module, table: LookupTable, keys: Array, values: Array) -> None:
     entries = _distinct(table, keys, values)
     table.fill(entries)
 
 
 @kernel("LookupTableImportV2", cpu_only=_REASON)
-def lookup_table_import_kernel(xp: Any, table: LookupTable, keys: Any, values: Any) -> None:
+def lookup_table_import_kernel(xp: Module, table: LookupTable, keys: Array, values: Array) -> None:
     if table.mutable:
         entries = table.pairs(keys, values)
         with table.lock:
@@ -187,9 +191,9 @@ def _line_part(line: bytes, columns: list[bytes], number: int, index: int, dtype
 
 @kernel("InitializeTableFromTextFileV2", cpu_only=_REASON)
 def initialize_table_from_text_file_kernel(
-    xp: Any,
+    xp: Module,
     table: LookupTable,
-    filename: Any,
+    filename: Array,
     *,
     key_index: int,
     value_index: int,
@@ -226,7 +230,7 @@ def initialize_table_from_text_file_kernel(
 
 
 @kernel("LookupTableFindV2", cpu_only=_REASON)
-def lookup_table_find_kernel(xp: Any, table: LookupTable, keys: Any, default: Any) -> Any:
+def lookup_table_find_kernel(xp: Module, table: LookupTable, keys: Array, default: Array) -> Any:
     table.need_ready()
     array = strings(keys) if table.key_dtype.kind == "S" else np.asarray(keys)
     missing = one(default) if table.value_dtype.kind == "S" and not table.value_shape else default
@@ -234,7 +238,7 @@ def lookup_table_find_kernel(xp: Any, table: LookupTable, keys: Any, default: An
 
 
 @kernel("LookupTableInsertV2", cpu_only=_REASON)
-def lookup_table_insert_kernel(xp: Any, table: LookupTable, keys: Any, values: Any) -> None:
+def lookup_table_insert_kernel(xp: Module, table: LookupTable, keys: Array, values: Array) -> None:
     if not table.mutable:
         raise NotImplementedError(f"{table.name!r} is filled once; use a MutableHashTable")
     pairs = table.pairs(keys, values)
@@ -243,7 +247,7 @@ def lookup_table_insert_kernel(xp: Any, table: LookupTable, keys: Any, values: A
 
 
 @kernel("LookupTableRemoveV2", cpu_only=_REASON)
-def lookup_table_remove_kernel(xp: Any, table: LookupTable, keys: Any) -> None:
+def lookup_table_remove_kernel(xp: Module, table: LookupTable, keys: Array) -> None:
     flat = (
         strings(keys).reshape(-1).tolist()
         if table.key_dtype.kind == "S"
@@ -257,13 +261,13 @@ def lookup_table_remove_kernel(xp: Any, table: LookupTable, keys: Any) -> None:
 
 
 @kernel("LookupTableSizeV2", cpu_only=_REASON)
-def lookup_table_size_kernel(xp: Any, table: LookupTable) -> Any:
+def lookup_table_size_kernel(xp: Module, table: LookupTable) -> Any:
     table.need_ready()
     return np.int64(len(table.entries))
 
 
 @kernel("LookupTableExportV2", cpu_only=_REASON)
-def lookup_table_export_kernel(xp: Any, table: LookupTable) -> Any:
+def lookup_table_export_kernel(xp: Module, table: LookupTable) -> Any:
     table.need_ready()
     entries = dict(table.entries)
     if table.key_dtype.kind == "S":

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.reduce import column_sums
 from dataflow.kernels.registry import kernel
@@ -58,17 +59,17 @@ class RoundsSum:
 
 
 @kernel("_RoundsSum", cpu_only=_CPU_ONLY)
-def rounds_sum_kernel(xp: Any, initial: Any) -> Any:
+def rounds_sum_kernel(xp: Module, initial: Array) -> Any:
     return RoundsSum(initial)
 
 
 @kernel("_RoundsTotal", cpu_only=_CPU_ONLY)
-def rounds_total_kernel(xp: Any, sum: Any) -> Any:
+def rounds_total_kernel(xp: Module, sum: Any) -> Any:
     return sum.total()
 
 
 @kernel("_AddProduct", factory=True, cpu_only=_CPU_ONLY)
-def add_product_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Callable[..., Any]:
+def add_product_kernel(xp: Module, *, transpose_a: bool, transpose_b: bool) -> Callable[..., Any]:
     axis_a, axis_b = (0 if transpose_a else 1), (1 if transpose_b else 0)
 
     def add_up(terms: list[tuple[Any, Any]]) -> Any:
@@ -77,7 +78,7 @@ def add_product_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Call
         b = rights[0] if len(terms) == 1 else np.concatenate(rights, axis_b)
         return matrix_product(a.T if transpose_a else a, b.T if transpose_b else b)
 
-    def run(sum: RoundsSum, a: Any, b: Any) -> RoundsSum:
+    def run(sum: RoundsSum, a: Array, b: Array) -> RoundsSum:
         if a.ndim != 2 or b.ndim != 2 or a.shape[axis_a] != b.shape[axis_b]:
             raise ValueError(f"shapes {a.shape} and {b.shape} do not fit for a product")
         return sum.note((a, b), a.nbytes + b.nbytes, add_up)
@@ -92,5 +93,5 @@ def _sum_of_rows(terms: list[Any]) -> Any:
 
 
 @kernel("_AddRows", cpu_only=_CPU_ONLY)
-def add_rows_kernel(xp: Any, sum: Any, rows: Any) -> Any:
+def add_rows_kernel(xp: Module, sum: Any, rows: Array) -> Any:
     return sum.note(rows, rows.nbytes, _sum_of_rows)

@@ -11,6 +11,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.activation import divide_rows, powers
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import softmax as cuda_rows
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
@@ -26,7 +27,7 @@ def _largest(features: Any, axis: int) -> Any:
 
 
 @kernel("SoftmaxCrossEntropyWithLogits")
-def softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> tuple[Any, Any]:
+def softmax_cross_entropy_kernel(xp: Module, features: Array, labels: Array) -> tuple[Any, Any]:
     if features.shape != labels.shape:
         try:
             features, labels = xp.broadcast_arrays(features, labels)
@@ -53,7 +54,7 @@ def softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> tuple[A
 
 
 @NativeUfunc
-def _terms(xp: Any, features: Any, largest: Any, logarithm: Any, labels: Any) -> Any:
+def _terms(xp: Module, features: Any, largest: Any, logarithm: Any, labels: Any) -> Any:
     """What the loss of each row is the sum of."""
     terms = features - largest
     terms = logarithm - terms
@@ -62,7 +63,7 @@ def _terms(xp: Any, features: Any, largest: Any, logarithm: Any, labels: Any) ->
 
 
 @NativeUfunc
-def _gradient(xp: Any, exponentials: Any, total: Any, labels: Any) -> Any:
+def _gradient(xp: Module, exponentials: Any, total: Any, labels: Any) -> Any:
     """Softmax less labels, in the place of the exponentials."""
     exponentials /= total
     exponentials -= labels
@@ -70,7 +71,9 @@ def _gradient(xp: Any, exponentials: Any, total: Any, labels: Any) -> Any:
 
 
 @kernel("SparseSoftmaxCrossEntropyWithLogits")
-def sparse_softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> tuple[Any, Any]:
+def sparse_softmax_cross_entropy_kernel(
+    xp: Module, features: Array, labels: Array
+) -> tuple[Any, Any]:
     rows, classes = features.shape
     if labels.shape != (rows,):
         raise InvalidArgumentError(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 #: Columns that are eliminated one by one, before the rest follows in one product.
 _BLOCK = 32
 
 
-def _eliminate(xp: Any, a: Any, order: Any) -> None:
+def _eliminate(xp: Module, a: Array, order: Any) -> None:
     """Gauss's elimination with partial pivoting of each ``a[i]``, in place; ``order`` follows."""
     size = a.shape[-1]
     each = xp.arange(len(a))
@@ -30,7 +31,7 @@ def _eliminate(xp: Any, a: Any, order: Any) -> None:
 
 
 @kernel("Lu")
-def lu_kernel(xp: Any, x: Any, *, output_idx_type: Any) -> Any:
+def lu_kernel(xp: Module, x: Array, *, output_idx_type: Any) -> Any:
     size = x.shape[-1]
     a = x.reshape(-1, size, size).astype(xp.float32 if x.dtype.char == "e" else x.dtype)  # a copy
     order = xp.empty((len(a), size), output_idx_type.numpy)

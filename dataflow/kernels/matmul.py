@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType, float16, float32
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.matmul import product
 from dataflow.kernels.parallel import matrix_product, product_with_packed, sum_of_products
 from dataflow.kernels.registry import kernel
@@ -16,7 +17,7 @@ _CPU_ONLY = "BLAS packs what it multiplies itself; no rewrite makes one for a GP
 
 
 @kernel("MatMul", factory=True, takes_out=True)
-def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool, T: DType) -> Any:
+def mat_mul_kernel(xp: Module, *, transpose_a: bool, transpose_b: bool, T: DType) -> Any:
     dot = matrix_product if xp is np else functools.partial(product, xp)
     if T is float16 and xp is np:
         dot = _in_single
@@ -28,7 +29,7 @@ def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool, T: DType) -
     if transpose_b:
         return lambda a, b, out=None: dot(a, b.T, out)
 
-    def checked(a: Any, b: Any, out: Any = None) -> Any:
+    def checked(a: Array, b: Array, out: Any = None) -> Any:
         if a.ndim != 2 or b.ndim != 2:
             raise ValueError(f"both must be matrices, got shapes {a.shape} and {b.shape}")
         return dot(a, b, out)
@@ -37,7 +38,7 @@ def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool, T: DType) -
 
 
 @kernel("_MatMulSum", factory=True)
-def mat_mul_sum_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+def mat_mul_sum_kernel(xp: Module, *, transpose_a: bool, transpose_b: bool) -> Any:
     def on_gpu(a: list[Any], b: list[Any]) -> Any:  # joined, they are one product
         left = xp.concatenate(a, 0).T if transpose_a else xp.concatenate(a, 1)
         right = xp.concatenate(b, 1).T if transpose_b else xp.concatenate(b, 0)
@@ -55,39 +56,41 @@ def mat_mul_sum_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
 
 
 @kernel("_PackedMatrix", cpu_only=_CPU_ONLY)
-def packed_matrix_kernel(xp: Any, b: Any, *, transpose_b: bool) -> Any:
+def packed_matrix_kernel(xp: Module, b: Array, *, transpose_b: bool) -> Any:
     from dataflow.kernels.jit.gemm import PackedMatrix  # with the first loop that has products
 
     return PackedMatrix(b.T if transpose_b else b)
 
 
 @kernel("_PackedProduct", cpu_only=_CPU_ONLY)
-def packed_product_kernel(xp: Any, a: Any, packed: Any) -> Any:
+def packed_product_kernel(xp: Module, a: Array, packed: Any) -> Any:
     if a.ndim != 2 or packed.matrix.ndim != 2:
         shapes = f"{a.shape} and {packed.matrix.shape}"
         raise ValueError(f"both must be matrices, got shapes {shapes}")
     return product_with_packed(a, packed)
 
 
-def _in_single(a: Any, b: Any, out: Any = None) -> Any:
+def _in_single(a: Array, b: Array, out: Any = None) -> Any:
     """Half precision has no BLAS: in single precision it is faster and loses less."""
     return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(np.float16)
 
 
 @kernel("SparseMatMul")
-def sparse_mat_mul_kernel(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+def sparse_mat_mul_kernel(
+    xp: Module, a: Array, b: Array, *, transpose_a: bool, transpose_b: bool
+) -> Any:
     left, right = a.T if transpose_a else a, b.T if transpose_b else b
     found = np.dot(left, right) if xp is np else product(xp, left, right)
     return found.astype(float32.numpy, copy=False)
 
 
-def _adjoint(xp: Any, x: Any) -> Any:
+def _adjoint(xp: Module, x: Array) -> Any:
     swapped = xp.swapaxes(x, -1, -2)
     return swapped.conj() if x.dtype.kind == "c" else swapped
 
 
 @kernel("BatchMatMul", "BatchMatMulV2")
-def batch_mat_mul_kernel(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
+def batch_mat_mul_kernel(xp: Module, x: Array, y: Array, *, adj_x: bool, adj_y: bool) -> Any:
     if adj_x:
         x = _adjoint(xp, x)
     if adj_y:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.registry import kernel
 
 
 @kernel("Diag")
-def diag_kernel(xp: Any, diagonal: Any) -> Any:
+def diag_kernel(xp: Module, diagonal: Array) -> Any:
     flat = diagonal.reshape(-1)
     return xp.diag(flat).reshape(diagonal.shape + diagonal.shape)
 
 
 @kernel("DiagPart")
-def diag_part_kernel(xp: Any, x: Any) -> Any:
+def diag_part_kernel(xp: Module, x: Array) -> Any:
     half = x.shape[: x.ndim // 2]
     if x.shape[x.ndim // 2 :] != half:
         raise ValueError(f"the two halves of the shape must agree: {list(x.shape)}")
@@ -44,12 +45,12 @@ def _diagonals(rows: int, columns: int, low: int, high: int, align: str) -> Any:
         yield number, offset, length, start
 
 
-def _positions(xp: Any, offset: int, length: int) -> tuple[Any, Any]:
+def _positions(xp: Module, offset: int, length: int) -> tuple[Any, Any]:
     steps = xp.arange(length)
     return steps - min(offset, 0), steps + max(offset, 0)
 
 
-def set_diagonals(xp: Any, result: Any, diagonal: Any, low: int, high: int, align: str) -> Any:
+def set_diagonals(xp: Module, result: Any, diagonal: Any, low: int, high: int, align: str) -> Any:
     """Writes the diagonals into ``result``, in place."""
     rows, columns = result.shape[-2:]
     for number, offset, length, start in _diagonals(rows, columns, low, high, align):
@@ -60,7 +61,7 @@ def set_diagonals(xp: Any, result: Any, diagonal: Any, low: int, high: int, alig
 
 
 @kernel("MatrixDiag")
-def matrix_diag_kernel(xp: Any, diagonal: Any) -> Any:
+def matrix_diag_kernel(xp: Module, diagonal: Array) -> Any:
     size = diagonal.shape[-1]
     result = xp.zeros((*diagonal.shape, size), diagonal.dtype)
     return set_diagonals(xp, result, diagonal, 0, 0, "LEFT_LEFT")
@@ -86,12 +87,14 @@ def matrix_diag_v3_kernel(
 
 
 @kernel("MatrixDiagPart")
-def matrix_diag_part_kernel(xp: Any, x: Any) -> Any:
+def matrix_diag_part_kernel(xp: Module, x: Array) -> Any:
     return xp.diagonal(x, axis1=-2, axis2=-1).copy()
 
 
 @kernel("MatrixDiagPartV3")
-def matrix_diag_part_v3_kernel(xp: Any, x: Any, k: Any, padding_value: Any, *, align: str) -> Any:
+def matrix_diag_part_v3_kernel(
+    xp: Module, x: Array, k: Array, padding_value: Array, *, align: str
+) -> Any:
     low, high = _ends(k)
     if low == high:
         return xp.diagonal(x, low, axis1=-2, axis2=-1).copy()
@@ -105,18 +108,20 @@ def matrix_diag_part_v3_kernel(xp: Any, x: Any, k: Any, padding_value: Any, *, a
 
 
 @kernel("MatrixSetDiag")
-def matrix_set_diag_kernel(xp: Any, x: Any, diagonal: Any) -> Any:
+def matrix_set_diag_kernel(xp: Module, x: Array, diagonal: Array) -> Any:
     return set_diagonals(xp, x.copy(), diagonal, 0, 0, "LEFT_LEFT")
 
 
 @kernel("MatrixSetDiagV3")
-def matrix_set_diag_v3_kernel(xp: Any, x: Any, diagonal: Any, k: Any, *, align: str) -> Any:
+def matrix_set_diag_v3_kernel(
+    xp: Module, x: Array, diagonal: Array, k: Array, *, align: str
+) -> Any:
     low, high = _ends(k)
     return set_diagonals(xp, x.copy(), diagonal, low, high, align)
 
 
 @kernel("MatrixBandPart")
-def matrix_band_part_kernel(xp: Any, x: Any, num_lower: Any, num_upper: Any) -> Any:
+def matrix_band_part_kernel(xp: Module, x: Array, num_lower: Array, num_upper: Array) -> Any:
     rows, columns = x.shape[-2:]
     lower, upper = int(num_lower), int(num_upper)
     distance = xp.arange(columns)[None, :] - xp.arange(rows)[:, None]
@@ -129,12 +134,12 @@ def matrix_band_part_kernel(xp: Any, x: Any, num_lower: Any, num_upper: Any) -> 
 
 
 @NativeUfunc
-def _select(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+def _select(xp: Module, condition: Any, x: Array, y: Array) -> Any:
     return xp.where(condition, x, y)
 
 
 @kernel("LinSpace")
-def lin_space_kernel(xp: Any, start: Any, stop: Any, num: Any) -> Any:
+def lin_space_kernel(xp: Module, start: Array, stop: Array, num: Array) -> Any:
     count = int(num)
     if count <= 0:
         raise ValueError(f"Requires num > 0: {count}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 #: Eigenvectors that are further from a basis lose too many digits of float64.
@@ -17,7 +18,7 @@ _NEAR = 0.25
 _NODES, _WEIGHTS = (np.polynomial.legendre.leggauss(9) + np.array([[1.0], [0.0]])) / 2
 
 
-def _each(xp: Any, x: Any, function: Callable[[Any], Any]) -> Any:
+def _each(xp: Module, x: Array, function: Callable[[Any], Any]) -> Any:
     """``function`` of each matrix of a stack, in double precision."""
     size = x.shape[-1]
     if not x.size:
@@ -27,7 +28,7 @@ def _each(xp: Any, x: Any, function: Callable[[Any], Any]) -> Any:
     return (out if x.dtype.kind == "c" else out.real).astype(x.dtype, copy=False)
 
 
-def _by_eigenvalues(a: Any, function: Callable[[Any], Any]) -> Any:
+def _by_eigenvalues(a: Array, function: Callable[[Any], Any]) -> Any:
     """``V @ diag(function(w)) @ V^-1``; None where the eigenvectors are no good basis."""
     if np.array_equal(a, a.conj().T):
         w, v = np.linalg.eigh(a)
@@ -38,7 +39,7 @@ def _by_eigenvalues(a: Any, function: Callable[[Any], Any]) -> Any:
     return (v * function(w)) @ np.linalg.inv(v)
 
 
-def _square_root(a: Any) -> Any:
+def _square_root(a: Array) -> Any:
     found = _by_eigenvalues(a, np.sqrt)
     if found is not None:
         return found
@@ -54,7 +55,7 @@ def _square_root(a: Any) -> Any:
     return x
 
 
-def _logarithm(a: Any) -> Any:
+def _logarithm(a: Array) -> Any:
     found = _by_eigenvalues(a, np.log)
     if found is not None:
         return found
@@ -76,7 +77,7 @@ _ON_HOST = "eigenvalues of general matrices are found on the host alone"
 
 
 @kernel("MatrixSquareRoot", cpu_only=_ON_HOST)
-def matrix_square_root_kernel(xp: Any, x: Any) -> Any:
+def matrix_square_root_kernel(xp: Module, x: Array) -> Any:
     try:
         return _each(xp, x, _square_root)
     except np.linalg.LinAlgError as e:
@@ -84,7 +85,7 @@ def matrix_square_root_kernel(xp: Any, x: Any) -> Any:
 
 
 @kernel("MatrixLogarithm", cpu_only=_ON_HOST)
-def matrix_logarithm_kernel(xp: Any, x: Any) -> Any:
+def matrix_logarithm_kernel(xp: Module, x: Array) -> Any:
     try:
         return _each(xp, x, _logarithm)
     except np.linalg.LinAlgError as e:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.jit.tracer import is_recorder
 
@@ -73,7 +74,7 @@ _F = (
 )
 
 
-def horner(x: Any, coefficients: tuple[float, ...]) -> Any:
+def horner(x: Array, coefficients: tuple[float, ...]) -> Any:
     """The polynomial with these coefficients (highest power first) at x."""
     total = x * coefficients[0] + coefficients[1]
     for c in coefficients[2:]:
@@ -81,7 +82,7 @@ def horner(x: Any, coefficients: tuple[float, ...]) -> Any:
     return total
 
 
-def central_and_tail_quantile(xp: Any, q: Any, tail: Any) -> Any:
+def central_and_tail_quantile(xp: Module, q: Any, tail: Any) -> Any:
     """x with ``P(X <= x) = 0.5 + q`` for standard normal X, given ``tail = 0.5 - abs(q)`` as well.
 
     Both are given so that neither end loses digits.
@@ -104,12 +105,12 @@ def central_and_tail_quantile(xp: Any, q: Any, tail: Any) -> Any:
 
 
 @NativeUfunc
-def _middle(xp: Any, q: Any) -> Any:
+def _middle(xp: Module, q: Any) -> Any:
     r = 0.180625 - q * q
     return q * horner(r, _A) / horner(r, _B)
 
 
-def _outer(xp: Any, q: Any, tail: Any) -> Any:
+def _outer(xp: Module, q: Any, tail: Any) -> Any:
     r = xp.sqrt(-xp.log(tail))
     near = horner(r - 1.6, _C) / horner(r - 1.6, _D)
     is_near = r <= 5
@@ -121,7 +122,7 @@ def _outer(xp: Any, q: Any, tail: Any) -> Any:
     return xp.copysign(outer, q)
 
 
-def normal_quantile(xp: Any, p: Any) -> Any:
+def normal_quantile(xp: Module, p: Any) -> Any:
     """x with ``P(X <= x) = p`` for standard normal X; infinite at 0 and 1, nan outside.
 
     Computed in the dtype of p (float32 or float64).

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import batch_norm as cuda_channels, local_response
 from dataflow.kernels.cuda.source import can_run, sum_type
 from dataflow.kernels.jit.native_ufunc import ColumnSums, NativeUfunc, rows_joined
@@ -20,14 +21,14 @@ from dataflow.kernels.reduce import sums_of_rows
 from dataflow.kernels.registry import kernel
 
 
-def _to_rows(xp: Any, x: Any, data_format: str) -> Any:
+def _to_rows(xp: Module, x: Array, data_format: str) -> Any:
     """x as a matrix [places, channels]."""
     if data_format.startswith("NC"):
         x = xp.moveaxis(x, 1, -1)
     return xp.ascontiguousarray(x).reshape(-1, x.shape[-1])
 
 
-def _from_rows(xp: Any, rows: Any, like: Any, data_format: str) -> Any:
+def _from_rows(xp: Module, rows: Any, like: Any, data_format: str) -> Any:
     if not data_format.startswith("NC"):
         return rows.reshape(like.shape)
     moved = rows.reshape(like.shape[0], *like.shape[2:], like.shape[1])
@@ -38,24 +39,24 @@ def _channel_axis(data_format: str) -> int:
     return 1 if data_format.startswith("NC") else -1
 
 
-def _can_run(xp: Any, x: Any, scale: Any) -> bool:
+def _can_run(xp: Module, x: Array, scale: Any) -> bool:
     """Whether a GPU's kernels apply: statistics in the precision that they add up in."""
     return can_run(xp, x) and scale.dtype == sum_type(x.dtype)
 
 
 @ColumnSums
-def _sums_of_squares(xp: Any, x: Any, mean: Any) -> Any:
+def _sums_of_squares(xp: Module, x: Array, mean: Any) -> Any:
     centered = x - mean
     return centered * centered
 
 
 @ColumnSums
-def _gradient_sums(xp: Any, grad: Any, x: Any, mean: Any) -> Any:
+def _gradient_sums(xp: Module, grad: Array, x: Array, mean: Any) -> Any:
     return grad, grad * (x - mean)
 
 
 @NativeUfunc
-def _normalized(xp: Any, x: Any, mean: Any, factor: Any, offset: Any) -> Any:
+def _normalized(xp: Module, x: Array, mean: Any, factor: Any, offset: Any) -> Any:
     result = x - mean
     result *= factor
     result += offset
@@ -64,7 +65,7 @@ def _normalized(xp: Any, x: Any, mean: Any, factor: Any, offset: Any) -> Any:
 
 @NativeUfunc
 def _gradient(
-    xp: Any, grad: Any, x: Any, mean: Any, centered_factor: Any, grad_mean: Any, factor: Any
+    xp: Module, grad: Array, x: Array, mean: Any, centered_factor: Any, grad_mean: Any, factor: Any
 ) -> Any:
     result = x - mean
     result *= centered_factor
@@ -74,7 +75,7 @@ def _gradient(
     return result
 
 
-def _by_rows(function: NativeUfunc, xp: Any, kind: Any, operands: list[Any]) -> Any:
+def _by_rows(function: NativeUfunc, xp: Module, kind: Any, operands: list[Any]) -> Any:
     """Of matrices [rows, columns], the first operand among them, and vectors [columns]."""
     rows, columns = operands[0].shape
     joined = rows_joined(rows, columns) if xp is np else 1
@@ -86,7 +87,7 @@ def _by_rows(function: NativeUfunc, xp: Any, kind: Any, operands: list[Any]) -> 
     return function(np, *wide, dtype=kind).reshape(rows, columns)
 
 
-def _column_means(xp: Any, rows: Any) -> Any:
+def _column_means(xp: Module, rows: Any) -> Any:
     """Means over the rows."""
     sums = sums_of_rows([rows]) if xp is np else None
     if sums is not None:
@@ -100,12 +101,12 @@ def _column_means(xp: Any, rows: Any) -> Any:
 
 @kernel("FusedBatchNormV3")
 def fused_batch_norm_kernel(
-    xp: Any,
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any,
-    variance: Any,
+    xp: Module,
+    x: Array,
+    scale: Array,
+    offset: Array,
+    mean: Array,
+    variance: Array,
     *,
     epsilon: float,
     exponential_avg_factor: float,
@@ -164,13 +165,13 @@ def fused_batch_norm_kernel(
 
 @kernel("FusedBatchNormGradV3")
 def fused_batch_norm_grad_kernel(
-    xp: Any,
-    y_backprop: Any,
-    x: Any,
-    scale: Any,
-    reserve_space_1: Any,
-    reserve_space_2: Any,
-    reserve_space_3: Any,
+    xp: Module,
+    y_backprop: Array,
+    x: Array,
+    scale: Array,
+    reserve_space_1: Array,
+    reserve_space_2: Array,
+    reserve_space_3: Array,
     *,
     epsilon: float,
     data_format: str,
@@ -211,7 +212,7 @@ def fused_batch_norm_grad_kernel(
     return x_grad, scale_grad, offset_grad, empty, empty.copy()
 
 
-def _nearby(xp: Any, values: Any, radius: int) -> Any:
+def _nearby(xp: Module, values: Any, radius: int) -> Any:
     """Sums over channels no further than ``radius`` away: a product with a banded matrix."""
     channels = values.shape[-1]
     place = np.arange(channels)
@@ -225,7 +226,7 @@ def _nearby(xp: Any, values: Any, radius: int) -> Any:
 _ROOTS = (0.5, 0.75)
 
 
-def _root(xp: Any, norm: Any, beta: float) -> Any:
+def _root(xp: Module, norm: Any, beta: float) -> Any:
     """``norm ** beta``."""
     if beta not in _ROOTS:
         return norm ** norm.dtype.type(beta)
@@ -237,7 +238,7 @@ def _root(xp: Any, norm: Any, beta: float) -> Any:
 def _lrn(beta: float) -> Callable[..., Any]:
     """x, the sum of squares nearby, alpha, bias -> the result."""
 
-    def by_ufuncs(xp: Any, x: Any, norm: Any, alpha: Any, bias: Any) -> Any:
+    def by_ufuncs(xp: Module, x: Array, norm: Any, alpha: Any, bias: Any) -> Any:
         norm *= alpha
         norm += bias
         return x / _root(xp, norm, beta)
@@ -247,7 +248,7 @@ def _lrn(beta: float) -> Callable[..., Any]:
 
 @kernel("LRN")
 def lrn_kernel(
-    xp: Any, input: Any, *, depth_radius: int, bias: float, alpha: float, beta: float
+    xp: Module, input: Array, *, depth_radius: int, bias: float, alpha: float, beta: float
 ) -> Any:
     if can_run(xp, input):
         return local_response.lrn(xp, input, depth_radius, bias, alpha, beta)
@@ -260,7 +261,7 @@ def lrn_kernel(
 
 
 @NativeUfunc
-def _lrn_ratio(xp: Any, grads: Any, output: Any, squares: Any, alpha: Any, bias: Any) -> Any:
+def _lrn_ratio(xp: Module, grads: Any, output: Any, squares: Any, alpha: Any, bias: Any) -> Any:
     return grads * output / (squares * alpha + bias)
 
 
@@ -277,10 +278,10 @@ def _lrn_gradient(beta: float) -> Callable[..., Any]:
 
 @kernel("LRNGrad")
 def lrn_grad_kernel(
-    xp: Any,
-    input_grads: Any,
-    input_image: Any,
-    output_image: Any,
+    xp: Module,
+    input_grads: Array,
+    input_image: Array,
+    output_image: Array,
     *,
     depth_radius: int,
     bias: float,

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.kernels.array_types import Array, Module
 
-def gradient_descent(xp: Any, scratch: Any, var: Any, grad: Any, alpha: Any) -> None:
+
+def gradient_descent(xp: Module, scratch: Any, var: Array, grad: Array, alpha: Any) -> None:
     a = scratch[0]
     xp.multiply(grad, alpha, out=a)
     xp.subtract(var, a, out=var)
 
 
-def _shrink(xp: Any, var: Any, scratch: Any, threshold: Any, scale: Any) -> None:
+def _shrink(xp: Module, var: Any, scratch: Any, threshold: Any, scale: Any) -> None:
     """``var = sign(var) * max(|var| - threshold, 0) / scale``."""
     xp.abs(var, out=scratch)
     xp.subtract(scratch, threshold, out=scratch)
@@ -26,7 +28,7 @@ def _shrink(xp: Any, var: Any, scratch: Any, threshold: Any, scale: Any) -> None
 
 
 def proximal_gradient_descent(
-    xp: Any, scratch: Any, var: Any, grad: Any, alpha: Any, l1: Any, l2: Any
+    xp: Module, scratch: Any, var: Array, grad: Array, alpha: Array, l1: Array, l2: Any
 ) -> None:
     gradient_descent(xp, scratch, var, grad, alpha)
     _shrink(xp, var, scratch[0], alpha * l1, 1 + l2 * alpha)
@@ -48,7 +50,7 @@ def momentum(
 
 
 def adagrad(
-    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, update_slots: bool
+    xp: Module, scratch: Any, var: Any, accum: Array, grad: Array, lr: Any, update_slots: bool
 ) -> None:
     a, b = scratch
     if update_slots:
@@ -61,7 +63,7 @@ def adagrad(
 
 
 def proximal_adagrad(
-    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, l1: Any, l2: Any
+    xp: Module, scratch: Any, var: Any, accum: Array, grad: Array, lr: Array, l1: Array, l2: Any
 ) -> None:
     a, b = scratch
     xp.multiply(grad, grad, out=a)
@@ -80,15 +82,15 @@ def proximal_adagrad(
 
 
 def adagrad_da(
-    xp: Any,
+    xp: Module,
     scratch: Any,
     var: Any,
     total: Any,
-    squares: Any,
-    grad: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
+    squares: Array,
+    grad: Array,
+    lr: Array,
+    l1: Array,
+    l2: Array,
     step: Any,
 ) -> None:
     a, b = scratch
@@ -106,14 +108,14 @@ def adagrad_da(
 
 
 def adadelta(
-    xp: Any,
+    xp: Module,
     scratch: Any,
     var: Any,
     accum: Any,
-    accum_update: Any,
-    grad: Any,
-    lr: Any,
-    rho: Any,
+    accum_update: Array,
+    grad: Array,
+    lr: Array,
+    rho: Array,
     epsilon: Any,
 ) -> None:
     a, b = scratch
@@ -135,7 +137,7 @@ def adadelta(
     xp.add(accum_update, a, out=accum_update)
 
 
-def _move_mean(xp: Any, scratch: Any, mean: Any, value: Any, rate: Any) -> None:
+def _move_mean(xp: Module, scratch: Any, mean: Any, value: Any, rate: Any) -> None:
     """``mean += (value - mean) * rate``."""
     xp.subtract(value, mean, out=scratch)
     xp.multiply(scratch, rate, out=scratch)
@@ -143,7 +145,7 @@ def _move_mean(xp: Any, scratch: Any, mean: Any, value: Any, rate: Any) -> None:
 
 
 def _rms_prop_step(
-    xp: Any, scratch: Any, var: Any, mom: Any, grad: Any, lr: Any, momentum: Any
+    xp: Module, scratch: Any, var: Any, mom: Any, grad: Array, lr: Any, momentum: Any
 ) -> None:
     """``mom = momentum * mom + lr * grad / sqrt(b); var -= mom`` with b in the second scratch."""
     a, b = scratch
@@ -156,15 +158,15 @@ def _rms_prop_step(
 
 
 def rms_prop(
-    xp: Any,
+    xp: Module,
     scratch: Any,
     var: Any,
     ms: Any,
-    mom: Any,
-    grad: Any,
-    lr: Any,
-    rho: Any,
-    momentum: Any,
+    mom: Array,
+    grad: Array,
+    lr: Array,
+    rho: Array,
+    momentum: Array,
     epsilon: Any,
 ) -> None:
     a, b = scratch
@@ -175,16 +177,16 @@ def rms_prop(
 
 
 def centered_rms_prop(
-    xp: Any,
+    xp: Module,
     scratch: Any,
     var: Any,
     mg: Any,
     ms: Any,
-    mom: Any,
-    grad: Any,
-    lr: Any,
-    rho: Any,
-    momentum: Any,
+    mom: Array,
+    grad: Array,
+    lr: Array,
+    rho: Array,
+    momentum: Array,
     epsilon: Any,
 ) -> None:
     a, b = scratch
@@ -198,16 +200,16 @@ def centered_rms_prop(
 
 
 def adam(
-    xp: Any,
+    xp: Module,
     scratch: Any,
     var: Any,
     m: Any,
-    v: Any,
-    grad: Any,
-    alpha: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
+    v: Array,
+    grad: Array,
+    alpha: Array,
+    beta1: Array,
+    beta2: Array,
+    epsilon: Array,
     nesterov: bool,
 ) -> None:
     a, b = scratch
@@ -227,12 +229,12 @@ def adam(
 
 
 def adam_by_powers(
-    xp: Any,
+    xp: Module,
     scratch: Any,
     var: Any,
     m: Any,
     v: Any,
-    grad: Any,
+    grad: Array,
     lr: Any,
     beta1_power: Any,
     beta2_power: Any,
@@ -244,15 +246,15 @@ def adam_by_powers(
 
 
 def ftrl(
-    xp: Any,
+    xp: Module,
     scratch: Any,
     var: Any,
     accum: Any,
-    linear: Any,
-    grad: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
+    linear: Array,
+    grad: Array,
+    lr: Array,
+    l1: Array,
+    l2: Array,
     lr_power: Any,
     l2_shrinkage: Any,
     multiply_linear_by_lr: bool,
@@ -266,7 +268,7 @@ def ftrl(
     scale = lr if multiply_linear_by_lr else lr * 0 + 1  # of what is linear
     divisor = lr * 0 + 1 if multiply_linear_by_lr else lr
 
-    def power(x: Any, out: Any) -> None:
+    def power(x: Array, out: Any) -> None:
         if by_root:
             xp.sqrt(x, out=out)
         else:

@@ -14,12 +14,13 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels import optimizer_rules
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.optimizer_updates import update_on_gpu
 from dataflow.kernels.jit import compiler
 from dataflow.kernels.jit.rule_tracer import trace_call
@@ -27,6 +28,9 @@ from dataflow.kernels.jit.thread_pool import run_calls
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.state import rounds
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 #: Elements of each array that are worked on at a time: six float32 arrays of 128 kB fit in L2.
 BLOCK = 32_768
@@ -91,19 +95,19 @@ def _update_kernels(
     """
     attrs = () if attr is None else (attr,)
 
-    def described(xp: Any, scalars: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    def described(xp: Module, scalars: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         if arrange is not None:
             return arrange(xp, *scalars, **attrs)
         return rule, (*scalars, *attrs.values())
 
-    def describe(xp: Any, *inputs: Any, **attrs: Any) -> Update:
+    def describe(xp: Module, *inputs: Any, **attrs: Any) -> Update:
         scalars = inputs[num_refs:grad] + inputs[grad + 1 :]
         return list(inputs[:num_refs]), inputs[grad], *described(xp, scalars, attrs)
 
     # As if it were the rule itself: what `dataflow_widgets.about` shows is its source.
     @kernel(f"Apply{name}", stateful=True, attrs=attrs)
     @functools.wraps(rule)
-    def dense_kernel(context: Any, *inputs: Any, **attrs: Any) -> None:
+    def dense_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:
         refs, gradient, chosen, scalars = describe(context.xp, *inputs, **attrs)
         update_dense(context, [(refs, gradient)], chosen, scalars)
 
@@ -113,7 +117,7 @@ def _update_kernels(
 
     @kernel(f"SparseApply{name}", stateful=True, attrs=attrs)
     @functools.wraps(rule)
-    def sparse_kernel(context: Any, *inputs: Any, **attrs: Any) -> None:
+    def sparse_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:
         scalars = inputs[num_refs:grad] + inputs[grad + 2 :]
         chosen, scalars = described(context.xp, scalars, attrs)
         refs, indices = list(inputs[:num_refs]), inputs[grad + 1]
@@ -150,7 +154,7 @@ def update_dense(
 
 
 def _update_by_blocks(
-    context: Any, arrays: list[Any], grad: Any, rule: Rule, scalars: tuple[Any, ...]
+    context: KernelContext, arrays: list[Any], grad: Array, rule: Rule, scalars: tuple[Any, ...]
 ) -> None:
     xp, size, dtype = context.xp, arrays[0].size, arrays[0].dtype
     if xp is not np:
@@ -235,7 +239,7 @@ def _update_natively(
 
 
 def _update_rows_natively(
-    arrays: list[Any], grad: Any, indices: Any, rule: Rule, scalars: tuple[Any, ...]
+    arrays: list[Any], grad: Array, indices: Array, rule: Rule, scalars: tuple[Any, ...]
 ) -> bool:
     """The whole update as one compiled loop; ``False`` where there is none (yet).
 
@@ -277,7 +281,7 @@ def _scratch(context: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any
 
 
 def update_rows(
-    context: Any, refs: list[Any], grad: Any, indices: Any, rule: Rule, *scalars: Any
+    context: KernelContext, refs: list[Any], grad: Array, indices: Array, rule: Rule, *scalars: Any
 ) -> None:
     """As `update_dense`, on the rows ``indices``; a row named again is updated again, in order.
 
@@ -325,14 +329,16 @@ def update_rows(
 # ---- kernels: where the inputs of each op are ---------------------------------------------------
 
 
-def _adagrad_da_step(xp: Any, lr: Any, l1: Any, l2: Any, step: Any) -> tuple[Rule, tuple[Any, ...]]:
+def _adagrad_da_step(
+    xp: Module, lr: Any, l1: Any, l2: Any, step: Any
+) -> tuple[Rule, tuple[Any, ...]]:
     # The step's number in the type of the others; the host does not wait for a GPU's.
     number = lr.dtype.type(step) if xp is np else xp.asarray(step).astype(lr.dtype)
     return optimizer_rules.adagrad_da, (lr, l1, l2, number)
 
 
 def _adam_step(
-    xp: Any, beta1_power: Any, beta2_power: Any, lr: Any, *rest: Any, use_nesterov: bool
+    xp: Module, beta1_power: Any, beta2_power: Any, lr: Any, *rest: Any, use_nesterov: bool
 ) -> tuple[Rule, tuple[Any, ...]]:
     if xp is not np:  # a launch for each number would take as long as the update
         return optimizer_rules.adam_by_powers, (lr, beta1_power, beta2_power, *rest, use_nesterov)
@@ -342,7 +348,7 @@ def _adam_step(
 
 
 def _ftrl_step(
-    xp: Any, lr: Any, l1: Any, l2: Any, *rest: Any, multiply_linear_by_lr: bool
+    xp: Module, lr: Any, l1: Any, l2: Any, *rest: Any, multiply_linear_by_lr: bool
 ) -> tuple[Rule, tuple[Any, ...]]:
     *shrinkage, power = rest  # of V2 only
     l2_shrinkage = shrinkage[0] if shrinkage else None
@@ -376,7 +382,7 @@ for _name in ("Ftrl", "FtrlV2"):
     cpu_only="a GPU updates its variables one by one; no rewrite makes one for it",
 )
 def update_all_kernel(
-    context: Any, *, update: str, update_attrs: dict[str, Any], place: int, R: int, N: int
+    context: KernelContext, *, update: str, update_attrs: dict[str, Any], place: int, R: int, N: int
 ) -> Callable[..., None]:
     describe = functools.partial(_DENSE[update], context.xp, **update_attrs)
     each = R // N

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Module
 from dataflow.kernels.registry import kernel
 
 
@@ -35,22 +36,22 @@ class OptionalValue:
 
 
 @kernel("OptionalNone", cpu_only="optionals live on the host")
-def optional_none_kernel(xp: Any) -> OptionalValue:
+def optional_none_kernel(xp: Module) -> OptionalValue:
     return OptionalValue(None)
 
 
 @kernel("OptionalFromValue", cpu_only="optionals live on the host")
-def optional_from_value_kernel(xp: Any, components: list[Any]) -> OptionalValue:
+def optional_from_value_kernel(xp: Module, components: list[Any]) -> OptionalValue:
     return OptionalValue(tuple(components))
 
 
 @kernel("OptionalHasValue", cpu_only="optionals live on the host")
-def optional_has_value_kernel(xp: Any, optional: OptionalValue) -> Any:
+def optional_has_value_kernel(xp: Module, optional: OptionalValue) -> Any:
     return np.bool_(optional.components is not None)
 
 
 @kernel("OptionalGetValue", cpu_only="optionals live on the host")
-def optional_get_value_kernel(xp: Any, optional: OptionalValue) -> tuple[Any, ...]:
+def optional_get_value_kernel(xp: Module, optional: OptionalValue) -> tuple[Any, ...]:
     if optional.components is None:
         raise InvalidArgumentError(
             None,

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.blas import num_threads, single_threaded
 from dataflow.kernels.subnormals import Computing
 
@@ -154,7 +155,10 @@ def run_pieces(pieces: Sequence[Any], make_worker: Callable[[], Callable[[Any], 
 
 
 def add_up_pieces(
-    xp: Any, pieces: Sequence[Any], total: Any, make_worker: Callable[[Any], Callable[[Any], None]]
+    xp: Module,
+    pieces: Sequence[Any],
+    total: Any,
+    make_worker: Callable[[Any], Callable[[Any], None]],
 ) -> None:
     """Adds to ``total`` what the workers add to the totals that they are made with.
 
@@ -213,7 +217,7 @@ class Future:
         return self._result
 
 
-def run_pieces_of(xp: Any, pieces: Sequence[Any], make_worker: Any) -> None:
+def run_pieces_of(xp: Module, pieces: Sequence[Any], make_worker: Any) -> None:
     """`run_pieces` on the CPU; one piece after the other on a GPU, where threads gain nothing."""
     if xp is np and len(pieces) > 1:
         run_pieces(pieces, make_worker)
@@ -243,7 +247,7 @@ _VERY_LARGE_PRODUCT = 1 << 26
 _BLOCK = 16
 
 
-def matrix_product(a: Any, b: Any, out: Any = None) -> Any:
+def matrix_product(a: Array, b: Array, out: Any = None) -> Any:
     """``a @ b`` for two NumPy matrices; a large product is divided among the threads here.
 
     It is written to ``out`` where that has its shape and type.
@@ -263,7 +267,7 @@ def matrix_product(a: Any, b: Any, out: Any = None) -> Any:
     return out
 
 
-def product_with_packed(a: Any, packed: Any) -> Any:
+def product_with_packed(a: Array, packed: Any) -> Any:
     """``a @ packed.matrix``, for a `gemm.PackedMatrix`."""
     b = packed.matrix
     rows, columns = a.shape[0], b.shape[1]
@@ -279,7 +283,7 @@ def product_with_packed(a: Any, packed: Any) -> Any:
     return out
 
 
-def _multiply(a: Any, b: Any, out: Any, multiplications: int) -> None:
+def _multiply(a: Array, b: Array, out: Any, multiplications: int) -> None:
     """``out = a @ b``, by one thread or all."""
     from dataflow.kernels.jit import gemm  # with the first product of some size
 

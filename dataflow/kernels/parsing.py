@@ -13,6 +13,7 @@ from dataflow.dtypes import DType
 from dataflow.formats.compression import unpack
 from dataflow.formats.example_table import scan_table
 from dataflow.formats.example_wire import read_example, scan_example, unpacked
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.csv_records import Layout
 from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
@@ -23,7 +24,7 @@ _REASON = "bytes are read on the host"
 
 
 @kernel("DecodeRaw", cpu_only=_REASON, any_dtype=True)
-def decode_raw_kernel(xp: Any, x: Any, *, out_type: DType, little_endian: bool) -> Any:
+def decode_raw_kernel(xp: Module, x: Array, *, out_type: DType, little_endian: bool) -> Any:
     array = strings(x)
     flat = array.reshape(-1).tolist()
     dtype = out_type.numpy
@@ -45,14 +46,14 @@ def decode_raw_kernel(xp: Any, x: Any, *, out_type: DType, little_endian: bool) 
 
 
 @kernel("DecodeCompressed", cpu_only=_REASON)
-def decode_compressed_kernel(xp: Any, x: Any, *, compression_type: str) -> Any:
+def decode_compressed_kernel(xp: Module, x: Array, *, compression_type: str) -> Any:
     if compression_type == "":
         return strings(x).copy()
     return each(lambda data: unpack(data, compression_type), x)
 
 
 @kernel("DecodeJSONExample", cpu_only=_REASON)
-def decode_json_example_kernel(xp: Any, x: Any) -> Any:
+def decode_json_example_kernel(xp: Module, x: Array) -> Any:
     from google.protobuf import json_format
 
     from dataflow.formats import example_protos
@@ -69,9 +70,9 @@ def decode_json_example_kernel(xp: Any, x: Any) -> Any:
 
 @kernel("DecodeCSV", cpu_only=_REASON)
 def decode_csv_kernel(
-    xp: Any,
-    records: Any,
-    defaults: Any,
+    xp: Module,
+    records: Array,
+    defaults: list[Array],
     *,
     OUT_TYPE: Any,
     field_delim: str,
@@ -88,12 +89,12 @@ def decode_csv_kernel(
 
 
 @kernel("SerializeTensor", cpu_only=_REASON, any_dtype=True)
-def serialize_tensor_kernel(xp: Any, tensor: Any) -> Any:
+def serialize_tensor_kernel(xp: Module, tensor: Array) -> Any:
     return text_array([tensor_bytes(tensor)], ())
 
 
 @kernel("ParseTensor", cpu_only=_REASON, any_dtype=True)
-def parse_tensor_kernel(xp: Any, serialized: Any, *, out_type: DType) -> Any:
+def parse_tensor_kernel(xp: Module, serialized: Array, *, out_type: DType) -> Any:
     array = tensor_from_bytes(one(serialized))
     if array.dtype != out_type.numpy:
         raise ValueError(
@@ -104,13 +105,13 @@ def parse_tensor_kernel(xp: Any, serialized: Any, *, out_type: DType) -> Any:
 
 @kernel("ParseExampleV2", cpu_only=_REASON)
 def parse_example_kernel(
-    xp: Any,
-    serialized: Any,
-    names: Any,
-    sparse_keys: Any,
-    dense_keys: Any,
-    ragged_keys: Any,
-    dense_defaults: Any,
+    xp: Module,
+    serialized: Array,
+    names: Array,
+    sparse_keys: Array,
+    dense_keys: Array,
+    ragged_keys: Array,
+    dense_defaults: list[Array],
     *,
     sparse_types: Any,
     Tdense: Any,

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 
 @kernel("DynamicPartition", any_dtype=True)
-def dynamic_partition_kernel(xp: Any, data: Any, partitions: Any, *, num_partitions: int) -> Any:
+def dynamic_partition_kernel(
+    xp: Module, data: Array, partitions: Array, *, num_partitions: int
+) -> Any:
     numbers = partitions.reshape(-1)
     if numbers.size and (int(numbers.min()) < 0 or int(numbers.max()) >= num_partitions):
         raise ValueError(
@@ -27,7 +30,7 @@ def dynamic_partition_kernel(xp: Any, data: Any, partitions: Any, *, num_partiti
 
 
 @kernel("DynamicStitch", "ParallelDynamicStitch")
-def dynamic_stitch_kernel(xp: Any, indices: Any, data: Any) -> Any:
+def dynamic_stitch_kernel(xp: Module, indices: list[Array], data: list[Array]) -> Any:
     flat = [np.reshape(i, -1) for i in indices]
     rest = data[0].shape[np.ndim(indices[0]) :]
     count = max((int(i.max()) for i in flat if i.size), default=-1) + 1

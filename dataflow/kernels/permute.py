@@ -7,33 +7,36 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 
 @kernel("Transpose", any_dtype=True)
-def transpose_kernel(xp: Any, x: Any, perm: Any) -> Any:
+def transpose_kernel(xp: Module, x: Array, perm: Array) -> Any:
     return x.transpose(int_tuple(perm))
 
 
 @kernel("ConjugateTranspose")
-def conjugate_transpose_kernel(xp: Any, x: Any, perm: Any) -> Any:
+def conjugate_transpose_kernel(xp: Module, x: Array, perm: Array) -> Any:
     out = x.transpose(int_tuple(perm))
     return out.conj() if out.dtype.kind == "c" else out
 
 
 @kernel("ReverseV2", any_dtype=True)
-def reverse_kernel(xp: Any, x: Any, axis: Any) -> Any:
+def reverse_kernel(xp: Module, x: Array, axis: Array) -> Any:
     return xp.flip(x, int_tuple(axis)) if len(axis) else x
 
 
 @kernel("Reverse")
-def reverse_v1_kernel(xp: Any, x: Any, dims: Any) -> Any:
+def reverse_v1_kernel(xp: Module, x: Array, dims: Array) -> Any:
     axes = tuple(i for i, flag in enumerate(dims.tolist()) if flag)
     return xp.flip(x, axes) if axes else x
 
 
 @kernel("ReverseSequence")
-def reverse_sequence_kernel(xp: Any, x: Any, lengths: Any, *, seq_dim: int, batch_dim: int) -> Any:
+def reverse_sequence_kernel(
+    xp: Module, x: Array, lengths: Array, *, seq_dim: int, batch_dim: int
+) -> Any:
     """Gathers with indices: ``length - 1 - t`` inside of each sequence, ``t`` after it."""
     batch, time = x.shape[batch_dim], x.shape[seq_dim]
     if lengths.shape[0] != batch:
@@ -49,13 +52,13 @@ def reverse_sequence_kernel(xp: Any, x: Any, lengths: Any, *, seq_dim: int, batc
 
 
 @kernel("Roll")
-def roll_kernel(xp: Any, x: Any, shift: Any, axis: Any) -> Any:
+def roll_kernel(xp: Module, x: Array, shift: Array, axis: Array) -> Any:
     shifts, axes = np.atleast_1d(shift).tolist(), np.atleast_1d(axis).tolist()
     return xp.roll(x, shifts, axes)
 
 
 @kernel("SpaceToBatchND")
-def space_to_batch_nd_kernel(xp: Any, x: Any, block_shape: Any, paddings: Any) -> Any:
+def space_to_batch_nd_kernel(xp: Module, x: Array, block_shape: Array, paddings: Array) -> Any:
     blocks = int_tuple(block_shape)
     count = len(blocks)
     pads = [(0, 0), *map(tuple, paddings.tolist()), *[(0, 0)] * (x.ndim - count - 1)]
@@ -72,7 +75,7 @@ def space_to_batch_nd_kernel(xp: Any, x: Any, block_shape: Any, paddings: Any) -
 
 
 @kernel("BatchToSpaceND")
-def batch_to_space_nd_kernel(xp: Any, x: Any, block_shape: Any, crops: Any) -> Any:
+def batch_to_space_nd_kernel(xp: Module, x: Array, block_shape: Array, crops: Array) -> Any:
     blocks = int_tuple(block_shape)
     count = len(blocks)
     product = int(np.prod(blocks))
@@ -95,7 +98,7 @@ def batch_to_space_nd_kernel(xp: Any, x: Any, block_shape: Any, crops: Any) -> A
 
 
 @kernel("SpaceToDepth")
-def space_to_depth_kernel(xp: Any, x: Any, *, block_size: int, data_format: str) -> Any:
+def space_to_depth_kernel(xp: Module, x: Array, *, block_size: int, data_format: str) -> Any:
     if data_format == "NCHW":
         x = x.transpose(0, 2, 3, 1)
     n, h, w, c = x.shape
@@ -108,7 +111,7 @@ def space_to_depth_kernel(xp: Any, x: Any, *, block_size: int, data_format: str)
 
 
 @kernel("DepthToSpace")
-def depth_to_space_kernel(xp: Any, x: Any, *, block_size: int, data_format: str) -> Any:
+def depth_to_space_kernel(xp: Module, x: Array, *, block_size: int, data_format: str) -> Any:
     if data_format == "NCHW":
         x = x.transpose(0, 2, 3, 1)
     n, h, w, c = x.shape
@@ -122,19 +125,19 @@ def depth_to_space_kernel(xp: Any, x: Any, *, block_size: int, data_format: str)
 
 @kernel("ExtractImagePatches")
 def extract_image_patches_kernel(
-    xp: Any, x: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str
+    xp: Module, x: Array, *, ksizes: Any, strides: Any, rates: Any, padding: str
 ) -> Any:
     return _patches(xp, x, ksizes[1:-1], strides[1:-1], rates[1:-1], padding)
 
 
 @kernel("ExtractVolumePatches")
 def extract_volume_patches_kernel(
-    xp: Any, x: Any, *, ksizes: Any, strides: Any, padding: str
+    xp: Module, x: Array, *, ksizes: Any, strides: Any, padding: str
 ) -> Any:
     return _patches(xp, x, ksizes[1:-1], strides[1:-1], [1, 1, 1], padding)
 
 
-def _patches(xp: Any, x: Any, windows: Any, steps: Any, gaps: Any, padding: str) -> Any:
+def _patches(xp: Module, x: Array, windows: Any, steps: Any, gaps: Any, padding: str) -> Any:
     """Windows over the axes between the first and the last, each flattened into the last."""
     rank = len(windows)
     pads, places = [(0, 0)], []

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Module
 from dataflow.kernels.cuda import philox as cuda_philox
 from dataflow.kernels.cuda.compiler import can_compile
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 #: Words in a block: each value of the counter gives so many.
 BLOCK_WORDS = 4
@@ -71,13 +75,13 @@ class Stream:
             self.blocks += blocks
             return self._generator.random(blocks * block, dtype)[:count]
 
-    def words_on(self, xp: Any, count: int) -> Any:
+    def words_on(self, xp: Module, count: int) -> Any:
         """As `words`, in the memory of ``xp``'s device, drawn there where CUDA C can be compiled."""
         if xp is np or not can_compile(xp):
             return xp.asarray(self.words(count))
         return self.drawn_on(xp, count, "uint64")
 
-    def drawn_on(self, xp: Any, count: int, dtype: str) -> Any:
+    def drawn_on(self, xp: Module, count: int, dtype: str) -> Any:
         """The next words, or the uniform numbers made of them, drawn by a GPU."""
         blocks = cuda_philox.blocks_of(dtype, count)
         with self._lock:
@@ -99,7 +103,7 @@ class Stream:
         return np.random.Generator(np.random.Philox(key=self.key, counter=counter))
 
 
-def stream_of(context: Any, seed: int, seed2: int) -> Stream:
+def stream_of(context: KernelContext, seed: int, seed2: int) -> Stream:
     """The stream of the op that a kernel runs for, made at its first run in the session."""
     stream = context.state.get("stream")
     if stream is None:  # setdefault is atomic: two threads get the same one
@@ -107,7 +111,7 @@ def stream_of(context: Any, seed: int, seed2: int) -> Stream:
     return stream  # type: ignore[no-any-return]
 
 
-def uniform(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
+def uniform(xp: Module, stream: Stream, count: int, dtype: Any) -> Any:
     """``count`` numbers in [0, 1): the upper 24 (float32) or 53 (float64) bits of each word.
 
     Of float16 11 bits and of bfloat16 8: as many as each can hold, so that none is rounded to 1.
@@ -122,7 +126,7 @@ def uniform(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
     return (numbers * np.float32(2.0**-bits)).astype(dtype)
 
 
-def standard_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
+def standard_normal(xp: Module, stream: Stream, count: int, dtype: Any) -> Any:
     """``count`` normal numbers by Box and Muller (1958): two from two uniform ones."""
     work = np.dtype(np.float64 if dtype == np.float64 else np.float32)
     pairs = -(-count // 2)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import pooling as cuda_pooling
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.index_arrays import as_intp
@@ -57,7 +58,7 @@ def _output_shape(shape: tuple[int, ...], windows: Windows) -> tuple[int, ...]:
     return tuple(windows[a].count if a in windows else size for a, size in enumerate(shape))
 
 
-def _check_shape(what: str, array: Any, expected: tuple[int, ...]) -> None:
+def _check_shape(what: str, array: Array, expected: tuple[int, ...]) -> None:
     if array.shape != expected:
         raise InvalidArgumentError(
             None, None, f"Expected {what} shape to be {list(expected)}, but got {list(array.shape)}"
@@ -74,7 +75,7 @@ def _taps(windows: Windows, rank: int) -> Iterator[tuple[tuple[int, ...], Any, A
         yield tap, tuple(to), tuple(frm)
 
 
-def _run(xp: Any, shape: tuple[int, ...], windows: Windows, work: Any) -> None:
+def _run(xp: Module, shape: tuple[int, ...], windows: Windows, work: Any) -> None:
     """``work(piece)`` for pieces of the first axis, several at a time where there are many."""
     if 0 in windows or xp is not np:
         work(slice(None))
@@ -93,7 +94,7 @@ def _lowest(dtype: Any) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def _accumulate(xp: Any, x: Any, windows: Windows, ufunc: Any, start: Any) -> Any:
+def _accumulate(xp: Module, x: Array, windows: Windows, ufunc: Any, start: Any) -> Any:
     """``ufunc`` over every window, one axis after the other."""
     for axis in sorted(windows):
         w = windows[axis]
@@ -111,7 +112,7 @@ def _accumulate(xp: Any, x: Any, windows: Windows, ufunc: Any, start: Any) -> An
     return x
 
 
-def _spread(xp: Any, grad: Any, windows: Windows) -> Any:
+def _spread(xp: Module, grad: Array, windows: Windows) -> Any:
     """The transpose of a sum over windows: every place gives its value to all it saw."""
     for axis in sorted(windows):
         w = windows[axis]
@@ -128,7 +129,7 @@ def _spread(xp: Any, grad: Any, windows: Windows) -> Any:
     return grad
 
 
-def _counts(xp: Any, windows: Windows, rank: int, dtype: Any) -> Any:
+def _counts(xp: Module, windows: Windows, rank: int, dtype: Any) -> Any:
     """How many elements of the array each place sees (padding does not count)."""
     total: Any = xp.ones((1,) * rank, dtype)
     for axis, w in windows.items():
@@ -141,7 +142,7 @@ def _counts(xp: Any, windows: Windows, rank: int, dtype: Any) -> Any:
     return total if total.size > 1 else total.reshape(())[()]
 
 
-def _max_pool(xp: Any, x: Any, windows: Windows, bias: Any = None) -> Any:
+def _max_pool(xp: Module, x: Array, windows: Windows, bias: Any = None) -> Any:
     """The maxima of x, or of ``relu(x + bias)`` for windows that are tiled."""
     if not windows:
         return x.copy()
@@ -170,7 +171,7 @@ def _max_pool(xp: Any, x: Any, windows: Windows, bias: Any = None) -> Any:
     return out
 
 
-def _biased(x: Any, bias: Any) -> Any:
+def _biased(x: Array, bias: Any) -> Any:
     if bias is None:
         return x
     x = x + bias
@@ -193,7 +194,7 @@ def _is_tiled(windows: Windows) -> bool:
     )
 
 
-def _tap_views(x: Any, windows: Windows) -> list[Any]:
+def _tap_views(x: Array, windows: Windows) -> list[Any]:
     """For each tap the elements that it meets, in the shape of the output."""
     return [x[frm] for _, _, frm in _taps(windows, x.ndim)]
 
@@ -208,13 +209,13 @@ def _max_pool_mapping(dtype: Any, taps: int, biased: bool) -> Mapping | None:
     if not 2 <= taps <= _MAX_NATIVE_TAPS:
         return None
 
-    def largest(xp: Any, *x: Any) -> Any:
+    def largest(xp: Module, *x: Any) -> Any:
         return functools.reduce(xp.maximum, _rectified_taps(xp, x, taps, biased))
 
     return Mapping.of_function(dtype, largest, taps + biased)
 
 
-def _rectified_taps(xp: Any, x: Sequence[Any], taps: int, biased: bool) -> list[Any]:
+def _rectified_taps(xp: Module, x: Sequence[Any], taps: int, biased: bool) -> list[Any]:
     """``relu(tap + bias)`` of each tap; the bias is the last input. Without one the taps themselves."""
     return [xp.maximum(tap + x[-1], 0.0) if biased else tap for tap in x[:taps]]
 
@@ -228,7 +229,7 @@ def _max_pool_gradient_mapping(dtype: Any, taps: int, biased: bool) -> Mapping |
     if not 2 <= taps <= _MAX_NATIVE_TAPS:
         return None
 
-    def gradients(xp: Any, *x: Any) -> Any:
+    def gradients(xp: Module, *x: Any) -> Any:
         y, grad = x[taps], x[taps + 1]
         found, results = None, []
         for value in _rectified_taps(xp, x, taps, biased):
@@ -241,7 +242,7 @@ def _max_pool_gradient_mapping(dtype: Any, taps: int, biased: bool) -> Mapping |
     return Mapping.of_function(dtype, gradients, taps + 2 + biased)
 
 
-def _tiled_maximum(xp: Any, x: Any, axis: int, w: Window) -> Any:
+def _tiled_maximum(xp: Module, x: Array, axis: int, w: Window) -> Any:
     if w.count == 1:
         return x.max(axis=axis, keepdims=True)
     before = (slice(None),) * axis
@@ -251,7 +252,9 @@ def _tiled_maximum(xp: Any, x: Any, axis: int, w: Window) -> Any:
     return out
 
 
-def _first_maxima(xp: Any, x: Any, y: Any, windows: Windows) -> Iterator[tuple[Any, Any, Any]]:
+def _first_maxima(
+    xp: Module, x: Array, y: Array, windows: Windows
+) -> Iterator[tuple[Any, Any, Any]]:
     """(mask, places, elements) of each tap: where the tap is the first that equals the maximum."""
     open_places = None
     total = int(np.prod([w.taps for w in windows.values()]))
@@ -270,7 +273,7 @@ def _first_maxima(xp: Any, x: Any, y: Any, windows: Windows) -> Iterator[tuple[A
 
 
 def _max_pool_gradient(
-    xp: Any, x: Any, y: Any, grad: Any, windows: Windows, bias: Any = None
+    xp: Module, x: Array, y: Array, grad: Array, windows: Windows, bias: Any = None
 ) -> Any:
     """``grad`` at the elements of x that gave the maxima y, or of ``relu(x + bias)`` if tiled."""
     shape = _output_shape(x.shape, windows)
@@ -311,7 +314,7 @@ def _max_pool_gradient(
     return out
 
 
-def _max_pool_second_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> Any:
+def _max_pool_second_gradient(xp: Module, x: Array, y: Array, grad: Array, windows: Windows) -> Any:
     """The elements of ``grad`` (of the shape of x) at the first maxima."""
     _check_shape("orig_output", y, _output_shape(x.shape, windows))
     _check_shape("grad", grad, x.shape)
@@ -325,7 +328,7 @@ def _max_pool_second_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windo
     return out
 
 
-def _avg_pool(xp: Any, x: Any, windows: Windows) -> Any:
+def _avg_pool(xp: Module, x: Array, windows: Windows) -> Any:
     if not windows:
         return x.copy()
     if can_run(xp, x):
@@ -336,7 +339,7 @@ def _avg_pool(xp: Any, x: Any, windows: Windows) -> Any:
     return (total / _counts(xp, windows, x.ndim, work.dtype)).astype(x.dtype, copy=False)
 
 
-def _avg_pool_gradient(xp: Any, sizes: Any, grad: Any, windows: Windows) -> Any:
+def _avg_pool_gradient(xp: Module, sizes: Any, grad: Array, windows: Windows) -> Any:
     shape = tuple(int(s) for s in sizes)
     _check_shape("grad", grad, _output_shape(shape, windows))
     if not windows:
@@ -356,8 +359,8 @@ _STEPS = ("ksize", "strides", "padding")
 @kernel("MaxPool")
 @kernel("MaxPool3D", attrs=_STEPS)
 def max_pool_kernel(
-    xp: Any,
-    input: Any,
+    xp: Module,
+    input: Array,
     *,
     ksize: list[int],
     strides: list[int],
@@ -372,18 +375,18 @@ _CPU_ONLY = "a GPU adds, rectifies and pools one after the other; no rewrite mak
 
 @kernel("_BiasReluMaxPool", cpu_only=_CPU_ONLY)
 def bias_relu_max_pool_kernel(
-    xp: Any, input: Any, bias: Any, *, ksize: list[int], strides: list[int]
+    xp: Module, input: Array, bias: Array, *, ksize: list[int], strides: list[int]
 ) -> Any:
     return _max_pool(xp, input, _windows(input.shape, ksize, strides, "VALID"), bias)
 
 
 @kernel("_BiasReluMaxPoolGrad", cpu_only=_CPU_ONLY)
 def bias_relu_max_pool_grad_kernel(
-    xp: Any,
-    orig_input: Any,
-    bias: Any,
-    orig_output: Any,
-    grad: Any,
+    xp: Module,
+    orig_input: Array,
+    bias: Array,
+    orig_output: Array,
+    grad: Array,
     *,
     ksize: list[int],
     strides: list[int],
@@ -395,10 +398,10 @@ def bias_relu_max_pool_grad_kernel(
 @kernel("MaxPoolGrad")
 @kernel("MaxPool3DGrad", attrs=_STEPS)
 def max_pool_grad_kernel(
-    xp: Any,
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
+    xp: Module,
+    orig_input: Array,
+    orig_output: Array,
+    grad: Array,
     *,
     ksize: list[int],
     strides: list[int],
@@ -411,10 +414,10 @@ def max_pool_grad_kernel(
 
 @kernel("MaxPoolGradGrad", "MaxPool3DGradGrad")
 def max_pool_grad_grad_kernel(
-    xp: Any,
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
+    xp: Module,
+    orig_input: Array,
+    orig_output: Array,
+    grad: Array,
     *,
     ksize: list[int],
     strides: list[int],
@@ -426,16 +429,16 @@ def max_pool_grad_grad_kernel(
 
 @kernel("AvgPool", "AvgPool3D")
 def avg_pool_kernel(
-    xp: Any, value: Any, *, ksize: list[int], strides: list[int], padding: str
+    xp: Module, value: Array, *, ksize: list[int], strides: list[int], padding: str
 ) -> Any:
     return _avg_pool(xp, value, _windows(value.shape, ksize, strides, padding))
 
 
 @kernel("AvgPoolGrad", "AvgPool3DGrad")
 def avg_pool_grad_kernel(
-    xp: Any,
-    orig_input_shape: Any,
-    grad: Any,
+    xp: Module,
+    orig_input_shape: Array,
+    grad: Array,
     *,
     ksize: list[int],
     strides: list[int],
@@ -448,7 +451,7 @@ def avg_pool_grad_kernel(
 # ---- with the places of the maxima --------------------------------------------------------------
 
 
-def _batch_offsets(xp: Any, shape: tuple[int, ...], include_batch: bool) -> Any:
+def _batch_offsets(xp: Module, shape: tuple[int, ...], include_batch: bool) -> Any:
     """What to add to the stored indices to get positions in the flat array."""
     if include_batch:
         return 0
@@ -458,8 +461,8 @@ def _batch_offsets(xp: Any, shape: tuple[int, ...], include_batch: bool) -> Any:
 
 @kernel("MaxPoolWithArgmax")
 def max_pool_with_argmax_kernel(
-    xp: Any,
-    input: Any,
+    xp: Module,
+    input: Array,
     *,
     ksize: list[int],
     strides: list[int],
@@ -475,7 +478,7 @@ def max_pool_with_argmax_kernel(
     return out, where.astype(Targmax.numpy, copy=False)
 
 
-def _argmax(xp: Any, x: Any, y: Any, windows: Windows) -> Any:
+def _argmax(xp: Module, x: Array, y: Array, windows: Windows) -> Any:
     """Where in the flat input each first maximum is; 0 where there is none."""
     if can_run(xp, x, of=cuda_pooling.DTYPES):
         axes = cuda_pooling.axes_of(x.shape, windows)
@@ -489,7 +492,7 @@ def _argmax(xp: Any, x: Any, y: Any, windows: Windows) -> Any:
 
 @kernel("MaxPoolGradWithArgmax")
 def max_pool_grad_with_argmax_kernel(
-    xp: Any, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool
+    xp: Module, input: Array, grad: Array, argmax: Array, *, include_batch_in_index: bool
 ) -> Any:
     flat = (argmax + _batch_offsets(xp, input.shape, include_batch_in_index)).reshape(-1)
     if flat.size and (int(flat.min()) < 0 or int(flat.max()) >= input.size):
@@ -500,7 +503,7 @@ def max_pool_grad_with_argmax_kernel(
 
 @kernel("MaxPoolGradGradWithArgmax")
 def max_pool_grad_grad_with_argmax_kernel(
-    xp: Any, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool
+    xp: Module, input: Array, grad: Array, argmax: Array, *, include_batch_in_index: bool
 ) -> Any:
     flat = argmax + _batch_offsets(xp, input.shape, include_batch_in_index)
     return grad.reshape(-1)[flat]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.registry import kernel
 
@@ -16,7 +17,7 @@ def _limits(dtype: DType) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
-def _half_away(xp: Any, x: Any) -> Any:
+def _half_away(xp: Module, x: Array) -> Any:
     return xp.copysign(xp.floor(xp.abs(x) + 0.5), x)
 
 
@@ -29,10 +30,10 @@ def _scaled_limit(low: float, high: float, low_range: float, high_range: float) 
 
 @kernel("QuantizeV2")
 def quantize_kernel(
-    xp: Any,
-    x: Any,
-    min_range: Any,
-    max_range: Any,
+    xp: Module,
+    x: Array,
+    min_range: Array,
+    max_range: Array,
     *,
     T: DType,
     mode: str,
@@ -68,10 +69,10 @@ def quantize_kernel(
 
 @kernel("Dequantize")
 def dequantize_kernel(
-    xp: Any,
-    x: Any,
-    min_range: Any,
-    max_range: Any,
+    xp: Module,
+    x: Array,
+    min_range: Array,
+    max_range: Array,
     *,
     T: DType,
     mode: str,
@@ -115,7 +116,9 @@ def _nudged(
     return float((code_min - code) * scale), float((code_max - code) * scale), float(scale)
 
 
-def _fake_quant(xp: Any, x: Any, low: float, high: float, num_bits: int, narrow_range: bool) -> Any:
+def _fake_quant(
+    xp: Module, x: Array, low: float, high: float, num_bits: int, narrow_range: bool
+) -> Any:
     if low == high == 0.0:
         return xp.zeros_like(x)
     first, last, scale = _nudged(low, high, num_bits, narrow_range)
@@ -126,21 +129,21 @@ def _fake_quant(xp: Any, x: Any, low: float, high: float, num_bits: int, narrow_
 
 
 @NativeUfunc
-def _fake_quantized(xp: Any, x: Any, first: Any, last: Any, scale: Any, inverse: Any) -> Any:
+def _fake_quantized(xp: Module, x: Array, first: Any, last: Any, scale: Any, inverse: Any) -> Any:
     steps = (xp.clip(x, first, last) - first) * inverse
     return xp.floor(steps + np.float32(0.5)) * scale + first
 
 
 @kernel("FakeQuantWithMinMaxArgs")
 def fake_quant_args_kernel(
-    xp: Any, x: Any, *, min: float, max: float, num_bits: int, narrow_range: bool
+    xp: Module, x: Array, *, min: float, max: float, num_bits: int, narrow_range: bool
 ) -> Any:
     return _fake_quant(xp, x, min, max, num_bits, narrow_range)
 
 
 @kernel("FakeQuantWithMinMaxArgsGradient")
 def fake_quant_args_gradient_kernel(
-    xp: Any, dy: Any, x: Any, *, min: float, max: float, num_bits: int, narrow_range: bool
+    xp: Module, dy: Array, x: Array, *, min: float, max: float, num_bits: int, narrow_range: bool
 ) -> Any:
     first, last, _ = _nudged(min, max, num_bits, narrow_range)
     return dy * ((x >= np.float32(first)) & (x <= np.float32(last)))
@@ -148,14 +151,14 @@ def fake_quant_args_gradient_kernel(
 
 @kernel("FakeQuantWithMinMaxVars")
 def fake_quant_vars_kernel(
-    xp: Any, x: Any, low: Any, high: Any, *, num_bits: int, narrow_range: bool
+    xp: Module, x: Array, low: Array, high: Array, *, num_bits: int, narrow_range: bool
 ) -> Any:
     return _fake_quant(xp, x, float(low), float(high), num_bits, narrow_range)
 
 
 @kernel("FakeQuantWithMinMaxVarsGradient")
 def fake_quant_vars_gradient_kernel(
-    xp: Any, dy: Any, x: Any, low: Any, high: Any, *, num_bits: int, narrow_range: bool
+    xp: Module, dy: Array, x: Array, low: Array, high: Array, *, num_bits: int, narrow_range: bool
 ) -> Any:
     if float(low) == float(high) == 0.0:
         return dy.copy(), np.float32(0), np.float32(0)
@@ -181,7 +184,7 @@ def _per_channel(inputs: list[Any], low: Any, high: Any, work: Any) -> list[Any]
 
 @kernel("FakeQuantWithMinMaxVarsPerChannel")
 def fake_quant_per_channel_kernel(
-    xp: Any, x: Any, low: Any, high: Any, *, num_bits: int, narrow_range: bool
+    xp: Module, x: Array, low: Array, high: Array, *, num_bits: int, narrow_range: bool
 ) -> Any:
     columns = _per_channel(
         [x], low, high, lambda x, a, b: _fake_quant(xp, x, a, b, num_bits, narrow_range)
@@ -191,9 +194,9 @@ def fake_quant_per_channel_kernel(
 
 @kernel("FakeQuantWithMinMaxVarsPerChannelGradient")
 def fake_quant_per_channel_gradient_kernel(
-    xp: Any, dy: Any, x: Any, low: Any, high: Any, *, num_bits: int, narrow_range: bool
+    xp: Module, dy: Array, x: Array, low: Array, high: Array, *, num_bits: int, narrow_range: bool
 ) -> Any:
-    def work(dy: Any, x: Any, low: float, high: float) -> Any:
+    def work(dy: Array, x: Array, low: float, high: float) -> Any:
         return fake_quant_vars_gradient_kernel(
             xp, dy, x, low, high, num_bits=num_bits, narrow_range=narrow_range
         )
@@ -207,10 +210,10 @@ def fake_quant_per_channel_gradient_kernel(
 
 @kernel("QuantizeAndDequantizeV2")
 def quantize_and_dequantize_kernel(
-    xp: Any,
-    x: Any,
-    low: Any,
-    high: Any,
+    xp: Module,
+    x: Array,
+    low: Array,
+    high: Array,
     *,
     signed_input: bool,
     num_bits: int,

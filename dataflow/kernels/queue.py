@@ -6,15 +6,19 @@ import collections
 import heapq
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.capabilities import THREADS
 from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.observable_condition import WatchedCondition
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.would_block import WouldBlock
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 #: What knows its shape.
 _NUMPYS = (np.ndarray, np.generic)
@@ -353,7 +357,7 @@ class PriorityQueue(Queue):
             self.push(element)
 
 
-def _make(context: Any, kind: type[Queue], types: Any, dims: Any, capacity: int) -> Any:
+def _make(context: KernelContext, kind: type[Queue], types: Any, dims: Any, capacity: int) -> Any:
     def create() -> Queue:
         return kind(context.resource_name, types, dims, capacity)
 
@@ -375,19 +379,23 @@ _REASON = "queues hold their elements in the host's memory"
 
 
 @kernel("FIFOQueueV2", stateful=True)
-def fifo_queue_kernel(context: Any, *, component_types: Any, shapes: Any, capacity: int) -> Any:
+def fifo_queue_kernel(
+    context: KernelContext, *, component_types: Any, shapes: Any, capacity: int
+) -> Any:
     return _make(context, Queue, component_types, shapes, capacity)
 
 
 @kernel("PaddingFIFOQueueV2", stateful=True)
 def padding_fifo_queue_kernel(
-    context: Any, *, component_types: Any, shapes: Any, capacity: int
+    context: KernelContext, *, component_types: Any, shapes: Any, capacity: int
 ) -> Any:
     return _make(context, PaddingQueue, component_types, shapes, capacity)
 
 
 @kernel("PriorityQueueV2", stateful=True)
-def priority_queue_kernel(context: Any, *, component_types: Any, shapes: Any, capacity: int) -> Any:
+def priority_queue_kernel(
+    context: KernelContext, *, component_types: Any, shapes: Any, capacity: int
+) -> Any:
     from dataflow.dtypes import int64
 
     dims = [(), *shapes] if shapes or not component_types else []
@@ -396,7 +404,7 @@ def priority_queue_kernel(context: Any, *, component_types: Any, shapes: Any, ca
 
 @kernel("RandomShuffleQueueV2", stateful=True)
 def random_shuffle_queue_kernel(
-    context: Any,
+    context: KernelContext,
     *,
     component_types: Any,
     shapes: Any,
@@ -425,14 +433,16 @@ def owned(value: Any) -> Any:
 
 
 @kernel("QueueEnqueueV2", stateful=True, cpu_only=_REASON)
-def queue_enqueue_kernel(context: Any, handle: Any, components: list[Any]) -> tuple[()]:
+def queue_enqueue_kernel(context: KernelContext, handle: Any, components: list[Any]) -> tuple[()]:
     handle.check(components)
     handle.enqueue(context, [tuple(owned(c) for c in components)])
     return ()
 
 
 @kernel("QueueEnqueueManyV2", stateful=True, cpu_only=_REASON)
-def queue_enqueue_many_kernel(context: Any, handle: Any, components: list[Any]) -> tuple[()]:
+def queue_enqueue_many_kernel(
+    context: KernelContext, handle: Any, components: list[Any]
+) -> tuple[()]:
     counts = {np.shape(c)[0] for c in components}
     if len(counts) != 1:
         raise InvalidArgumentError(
@@ -448,11 +458,11 @@ def queue_enqueue_many_kernel(context: Any, handle: Any, components: list[Any]) 
 
 
 @kernel("QueueDequeueV2", stateful=True, cpu_only=_REASON)
-def queue_dequeue_kernel(context: Any, handle: Any) -> tuple[Any, ...]:
+def queue_dequeue_kernel(context: KernelContext, handle: Any) -> tuple[Any, ...]:
     return handle.dequeue(context, 1)[0]  # type: ignore[no-any-return]
 
 
-def _dequeue_many(context: Any, handle: Any, n: Any, up_to: bool) -> tuple[Any, ...]:
+def _dequeue_many(context: KernelContext, handle: Any, n: Any, up_to: bool) -> tuple[Any, ...]:
     if n < 0:
         raise InvalidArgumentError(None, None, f"DequeueMany: n must be >= 0, got {n}")
     handle.check_batchable()
@@ -460,26 +470,26 @@ def _dequeue_many(context: Any, handle: Any, n: Any, up_to: bool) -> tuple[Any, 
 
 
 @kernel("QueueDequeueManyV2", stateful=True, cpu_only=_REASON)
-def queue_dequeue_many_kernel(context: Any, handle: Any, n: Any) -> tuple[Any, ...]:
+def queue_dequeue_many_kernel(context: KernelContext, handle: Any, n: Array) -> tuple[Any, ...]:
     return _dequeue_many(context, handle, n, False)
 
 
 @kernel("QueueDequeueUpToV2", stateful=True, cpu_only=_REASON)
-def queue_dequeue_up_to_kernel(context: Any, handle: Any, n: Any) -> tuple[Any, ...]:
+def queue_dequeue_up_to_kernel(context: KernelContext, handle: Any, n: Array) -> tuple[Any, ...]:
     return _dequeue_many(context, handle, n, True)
 
 
 @kernel("QueueCloseV2")
-def queue_close_kernel(xp: Any, handle: Any, *, cancel_pending_enqueues: bool) -> tuple[()]:
+def queue_close_kernel(xp: Module, handle: Any, *, cancel_pending_enqueues: bool) -> tuple[()]:
     handle.close(cancel_pending_enqueues)
     return ()
 
 
 @kernel("QueueIsClosedV2")
-def queue_is_closed_kernel(xp: Any, handle: Any) -> Any:
+def queue_is_closed_kernel(xp: Module, handle: Any) -> Any:
     return np.bool_(handle.closed)
 
 
 @kernel("QueueSizeV2")
-def queue_size_kernel(xp: Any, handle: Any) -> Any:
+def queue_size_kernel(xp: Module, handle: Any) -> Any:
     return np.int32(handle.size())

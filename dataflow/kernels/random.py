@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import can_compile
 from dataflow.kernels.cuda.elementwise import bind_region
 from dataflow.kernels.jit.expression import Region
@@ -17,6 +18,9 @@ from dataflow.kernels.jit.tracer import region_of
 from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
 from dataflow.kernels.philox import PIECE, Stream, standard_normal, stream_of, uniform
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 _HOST = "drawn by rejection, one number at a time: there is nothing for a GPU to do at once"
 #: So many classes are drawn from one after the other, which takes a third of the time of a search.
@@ -39,7 +43,9 @@ def _count(sizes: tuple[int, ...]) -> int:
 
 
 @kernel("RandomUniform", stateful=True)
-def random_uniform_kernel(context: Any, shape: Any, *, dtype: DType, seed: int, seed2: int) -> Any:
+def random_uniform_kernel(
+    context: KernelContext, shape: Array, *, dtype: DType, seed: int, seed2: int
+) -> Any:
     sizes = _sizes(shape)
     stream = stream_of(context, seed, seed2)
     return uniform(context.xp, stream, _count(sizes), dtype.numpy).reshape(sizes)
@@ -47,7 +53,7 @@ def random_uniform_kernel(context: Any, shape: Any, *, dtype: DType, seed: int, 
 
 @kernel("RandomStandardNormal", stateful=True)
 def random_standard_normal_kernel(
-    context: Any, shape: Any, *, dtype: DType, seed: int, seed2: int
+    context: KernelContext, shape: Array, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
     sizes = _sizes(shape)
     stream = stream_of(context, seed, seed2)
@@ -57,7 +63,7 @@ def random_standard_normal_kernel(
 _TAIL = float(normal_cdf(np, np.float64(-2.0)))
 
 
-def _truncated_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
+def _truncated_normal(xp: Module, stream: Stream, count: int, dtype: Any) -> Any:
     """By the inverse of the distribution function: no number has to be drawn again."""
     work = np.float64 if dtype == np.float64 else np.float32
     u = uniform(xp, stream, count, np.dtype(work))
@@ -71,7 +77,7 @@ def _truncated_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
     return u.astype(dtype, copy=False)
 
 
-def _truncated_of(xp: Any, u: Any, number: Callable[[float], Any]) -> Any:
+def _truncated_of(xp: Module, u: Any, number: Callable[[float], Any]) -> Any:
     """Truncated normal numbers of uniform ones."""
     p = u * number(1 - 2 * _TAIL)
     p += number(_TAIL)
@@ -86,7 +92,7 @@ def _truncated(dtype: str) -> Region:
 
 @kernel("TruncatedNormal", stateful=True)
 def truncated_normal_kernel(
-    context: Any, shape: Any, *, dtype: DType, seed: int, seed2: int
+    context: KernelContext, shape: Array, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
     sizes = _sizes(shape)
     stream = stream_of(context, seed, seed2)
@@ -95,12 +101,12 @@ def truncated_normal_kernel(
 
 @kernel("ParameterizedTruncatedNormal", stateful=True)
 def parameterized_truncated_normal_kernel(
-    context: Any,
-    shape: Any,
-    means: Any,
-    stdevs: Any,
-    minvals: Any,
-    maxvals: Any,
+    context: KernelContext,
+    shape: Array,
+    means: Array,
+    stdevs: Array,
+    minvals: Array,
+    maxvals: Array,
     *,
     dtype: DType,
     seed: int,
@@ -127,12 +133,12 @@ def parameterized_truncated_normal_kernel(
 
 @kernel("RandomUniformInt", stateful=True)
 def random_uniform_int_kernel(
-    context: Any, shape: Any, minval: Any, maxval: Any, *, seed: int, seed2: int
+    context: KernelContext, shape: Array, minval: Array, maxval: Array, *, seed: int, seed2: int
 ) -> Any:
     return _uniform_int(context.xp, stream_of(context, seed, seed2), shape, minval, maxval)
 
 
-def _uniform_int(xp: Any, stream: Stream, shape: Any, minval: Any, maxval: Any) -> Any:
+def _uniform_int(xp: Module, stream: Stream, shape: Any, minval: Any, maxval: Any) -> Any:
     sizes = _sizes(shape)
     low, high = int(minval), int(maxval)
     if low >= high and _count(sizes):
@@ -144,7 +150,7 @@ def _uniform_int(xp: Any, stream: Stream, shape: Any, minval: Any, maxval: Any) 
 
 
 @kernel("RandomShuffle", stateful=True)
-def random_shuffle_kernel(context: Any, value: Any, *, seed: int, seed2: int) -> Any:
+def random_shuffle_kernel(context: KernelContext, value: Array, *, seed: int, seed2: int) -> Any:
     if not value.shape:
         return value
     words = stream_of(context, seed, seed2).words_on(context.xp, value.shape[0])
@@ -154,9 +160,9 @@ def random_shuffle_kernel(context: Any, value: Any, *, seed: int, seed2: int) ->
 
 @kernel("Multinomial", stateful=True)
 def multinomial_kernel(
-    context: Any,
-    logits: Any,
-    num_samples: Any,
+    context: KernelContext,
+    logits: Array,
+    num_samples: Array,
     *,
     seed: int,
     seed2: int,
@@ -166,7 +172,7 @@ def multinomial_kernel(
     return _multinomial(context.xp, stream, logits, int(num_samples), output_dtype)
 
 
-def _multinomial(xp: Any, stream: Stream, logits: Any, count: int, output_dtype: DType) -> Any:
+def _multinomial(xp: Module, stream: Stream, logits: Any, count: int, output_dtype: DType) -> Any:
     """By inversion: the first class at which the summed probabilities exceed a uniform number."""
     batch, classes = logits.shape
     if count < 0:
@@ -206,7 +212,9 @@ def _of_few_classes(logits: Any, u: Any) -> Any:
 
 
 @kernel("RandomGamma", stateful=True, cpu_only=_HOST)
-def random_gamma_kernel(context: Any, shape: Any, alpha: Any, *, seed: int, seed2: int) -> Any:
+def random_gamma_kernel(
+    context: KernelContext, shape: Array, alpha: Array, *, seed: int, seed2: int
+) -> Any:
     sizes = _sizes(shape) + alpha.shape
     generator = stream_of(context, seed, seed2).generator()
     return generator.standard_gamma(np.asarray(alpha, np.float64), size=sizes).astype(alpha.dtype)
@@ -214,7 +222,7 @@ def random_gamma_kernel(context: Any, shape: Any, alpha: Any, *, seed: int, seed
 
 @kernel("RandomPoissonV2", stateful=True, cpu_only=_HOST)
 def random_poisson_kernel(
-    context: Any, shape: Any, rate: Any, *, dtype: DType, seed: int, seed2: int
+    context: KernelContext, shape: Array, rate: Array, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
     sizes = _sizes(shape) + rate.shape
     generator = stream_of(context, seed, seed2).generator()
@@ -231,30 +239,34 @@ def _fresh(seed: Any) -> Stream:
 
 
 @kernel("StatelessRandomUniform", any_dtype=True)
-def stateless_uniform_kernel(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
+def stateless_uniform_kernel(xp: Module, shape: Array, seed: Array, *, dtype: DType) -> Any:
     sizes = _sizes(shape)
     return uniform(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
 
 
 @kernel("StatelessRandomNormal", any_dtype=True)
-def stateless_normal_kernel(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
+def stateless_normal_kernel(xp: Module, shape: Array, seed: Array, *, dtype: DType) -> Any:
     sizes = _sizes(shape)
     return standard_normal(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
 
 
 @kernel("StatelessTruncatedNormal", any_dtype=True)
-def stateless_truncated_normal_kernel(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
+def stateless_truncated_normal_kernel(
+    xp: Module, shape: Array, seed: Array, *, dtype: DType
+) -> Any:
     sizes = _sizes(shape)
     return _truncated_normal(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
 
 
 @kernel("StatelessRandomUniformInt")
-def stateless_uniform_int_kernel(xp: Any, shape: Any, seed: Any, minval: Any, maxval: Any) -> Any:
+def stateless_uniform_int_kernel(
+    xp: Module, shape: Array, seed: Array, minval: Array, maxval: Array
+) -> Any:
     return _uniform_int(xp, _fresh(seed), shape, minval, maxval)
 
 
 @kernel("StatelessMultinomial")
 def stateless_multinomial_kernel(
-    xp: Any, logits: Any, num_samples: Any, seed: Any, *, output_dtype: DType
+    xp: Module, logits: Array, num_samples: Array, seed: Array, *, output_dtype: DType
 ) -> Any:
     return _multinomial(xp, _fresh(seed), logits, int(num_samples), output_dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,12 @@ from dataflow.errors import (
 from dataflow.formats.compression import unpack
 from dataflow.formats.local_paths import local_path, matching_paths
 from dataflow.formats.record_files import compression_name, tf_record_iterator
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.located_lines import text_lines
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 _REASON = "files are read by the host"
 
@@ -157,23 +161,23 @@ class Records(Reader):
 
 
 @kernel("WholeFileReaderV2", stateful=True)
-def whole_file_reader_kernel(context: Any) -> Any:
+def whole_file_reader_kernel(context: KernelContext) -> Any:
     return context.resource("reader", WholeFiles)
 
 
 @kernel("IdentityReaderV2", stateful=True)
-def identity_reader_kernel(context: Any) -> Any:
+def identity_reader_kernel(context: KernelContext) -> Any:
     return context.resource("reader", Names)
 
 
 @kernel("TextLineReaderV2", stateful=True)
-def text_line_reader_kernel(context: Any, *, skip_header_lines: int) -> Any:
+def text_line_reader_kernel(context: KernelContext, *, skip_header_lines: int) -> Any:
     return context.resource("reader", lambda: Lines(skip_header_lines))
 
 
 @kernel("FixedLengthRecordReaderV2", stateful=True)
 def fixed_length_record_reader_kernel(
-    context: Any,
+    context: KernelContext,
     *,
     header_bytes: int,
     record_bytes: int,
@@ -188,19 +192,19 @@ def fixed_length_record_reader_kernel(
 
 
 @kernel("TFRecordReaderV2", stateful=True)
-def tf_record_reader_kernel(context: Any, *, compression_type: str) -> Any:
+def tf_record_reader_kernel(context: KernelContext, *, compression_type: str) -> Any:
     return context.resource("reader", lambda: Records(compression_type))
 
 
 @kernel("ReaderReadV2", stateful=True, cpu_only=_REASON)
-def reader_read_kernel(context: Any, reader_handle: Any, queue_handle: Any) -> Any:
+def reader_read_kernel(context: KernelContext, reader_handle: Any, queue_handle: Any) -> Any:
     key, value = reader_handle.next(context, queue_handle)
     return _scalar(key), _scalar(value)
 
 
 @kernel("ReaderReadUpToV2", stateful=True, cpu_only=_REASON)
 def reader_read_up_to_kernel(
-    context: Any, reader_handle: Any, queue_handle: Any, num_records: Any
+    context: KernelContext, reader_handle: Any, queue_handle: Any, num_records: Array
 ) -> Any:
     pairs = reader_handle.up_to(context, queue_handle, int(num_records))
     keys, values = np.empty(len(pairs), object), np.empty(len(pairs), object)
@@ -210,29 +214,29 @@ def reader_read_up_to_kernel(
 
 
 @kernel("ReaderNumRecordsProducedV2")
-def reader_num_records_produced_kernel(xp: Any, reader_handle: Any) -> Any:
+def reader_num_records_produced_kernel(xp: Module, reader_handle: Any) -> Any:
     return np.int64(reader_handle.num_records)
 
 
 @kernel("ReaderNumWorkUnitsCompletedV2")
-def reader_num_work_units_completed_kernel(xp: Any, reader_handle: Any) -> Any:
+def reader_num_work_units_completed_kernel(xp: Module, reader_handle: Any) -> Any:
     return np.int64(reader_handle.num_files)
 
 
 @kernel("ReaderResetV2")
-def reader_reset_kernel(xp: Any, reader_handle: Any) -> tuple[()]:
+def reader_reset_kernel(xp: Module, reader_handle: Any) -> tuple[()]:
     with reader_handle.lock:
         reader_handle.reset()
     return ()
 
 
 @kernel("ReadFile", cpu_only=_REASON)
-def read_file_kernel(xp: Any, filename: Any) -> Any:
+def read_file_kernel(xp: Module, filename: Array) -> Any:
     return _scalar(read_bytes(_text(filename)))
 
 
 @kernel("WriteFile", cpu_only=_REASON)
-def write_file_kernel(xp: Any, filename: Any, contents: Any) -> tuple[()]:
+def write_file_kernel(xp: Module, filename: Array, contents: Array) -> tuple[()]:
     path = local_path(_text(filename))
     folder = os.path.dirname(path)
     if folder:
@@ -244,7 +248,7 @@ def write_file_kernel(xp: Any, filename: Any, contents: Any) -> tuple[()]:
 
 
 @kernel("MatchingFiles", cpu_only=_REASON)
-def matching_files_kernel(xp: Any, pattern: Any) -> Any:
+def matching_files_kernel(xp: Module, pattern: Array) -> Any:
     found: set[str] = set()
     for item in np.asarray(pattern, object).reshape(-1):
         text = item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.batch_norm import channel_sums
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.jit.native_ufunc import (
@@ -20,7 +21,7 @@ from dataflow.kernels.jit.native_ufunc import (
 from dataflow.kernels.registry import kernel
 
 
-def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
+def axes_of(x: Array, axes: Any) -> tuple[int, ...]:
     """Reduction indices as NumPy wants them."""
     found = axes.tolist()
     if type(found) is int:
@@ -42,7 +43,7 @@ _LEAST_ROW = 16
 _INNER_SUMS = {char: Mapping.of(char, (), (0,), adds=True) for char in "fd"}
 
 
-def _inner_total(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
+def _inner_total(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:
     """The sum along axes before the last, row after row; ``None`` for other axes and types."""
     mapping = _INNER_SUMS.get(x.dtype.char)
     gone = {a % x.ndim for a in axis}
@@ -69,7 +70,7 @@ def _inner_total(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
 _SHORTEST_ROW = 8
 
 
-def _by_columns(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
+def _by_columns(ufunc: Any, x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:
     """A reduction along a short last axis, one element of each row after the other; ``None`` for
     other arrays. NumPy's own costs a call for each row."""
     short = axis in ((-1,), (x.ndim - 1,)) and 1 < x.shape[-1] <= _SHORTEST_ROW
@@ -86,7 +87,7 @@ def _by_columns(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> A
 _MOST_AT_ONCE, _LEAST_IN_ALL, _LEAST_AT_ONCE, _LONGEST_SUM = 1 << 15, 256, 128, 1024
 
 
-def _total_by_blas(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
+def _total_by_blas(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:
     """The sum along the last axis or the last but one, as products with ones; ``None`` for other arrays.
 
     Measured (microseconds): 32 x 20 x 64 along the last axis 3.4 (19.4 by NumPy's reduction), along the
@@ -115,7 +116,7 @@ def _total_by_blas(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
     return total[..., None, :] if keep_dims else total
 
 
-def _total(xp: Any, x: Any, axis: Any, keep_dims: bool, dtype: Any) -> Any:
+def _total(xp: Module, x: Array, axis: Any, keep_dims: bool, dtype: Any) -> Any:
     if xp is np and dtype == x.dtype:
         total = _total_by_blas(x, axis, keep_dims)
         if total is not None:
@@ -133,7 +134,7 @@ def _total(xp: Any, x: Any, axis: Any, keep_dims: bool, dtype: Any) -> Any:
     return xp.sum(x, axis=axis, keepdims=keep_dims, dtype=dtype)
 
 
-def is_tall(xp: Any, x: Any) -> bool:
+def is_tall(xp: Module, x: Array) -> bool:
     """Many short rows: NumPy reduces each in a call of its own, which costs more than the work.
 
     To turn the matrix round and reduce over the first axis is quicker.
@@ -145,7 +146,7 @@ def is_tall(xp: Any, x: Any) -> bool:
 _MANY_ROWS, _FEW_COLUMNS, _MOST_COLUMNS = 4096, 16, 128
 
 
-def row_maxima(xp: Any, x: Any) -> Any:
+def row_maxima(xp: Module, x: Array) -> Any:
     """The maximum along the last axis, which stays with size 1."""
     columns = x.shape[-1]
     if (
@@ -165,18 +166,18 @@ def row_maxima(xp: Any, x: Any) -> Any:
     return x.max(axis=-1, keepdims=True)
 
 
-def row_sums(xp: Any, x: Any) -> Any:
+def row_sums(xp: Module, x: Array) -> Any:
     """The sum along the last axis, which stays with size 1."""
     total = _total_by_blas(x, (-1,), True) if xp is np else None
     return x.sum(axis=-1, keepdims=True) if total is None else total
 
 
 @ColumnSums
-def sums_of_rows(xp: Any, x: Any) -> Any:
+def sums_of_rows(xp: Module, x: Array) -> Any:
     return x
 
 
-def column_sums(xp: Any, rows: Any) -> Any:
+def column_sums(xp: Module, rows: Any) -> Any:
     """The sum over the rows of a matrix of single or double precision."""
     sums = sums_of_rows([rows]) if xp is np and rows.flags.c_contiguous else None
     if sums is not None:
@@ -189,7 +190,7 @@ def column_sums(xp: Any, rows: Any) -> Any:
     return np.ones(rows.shape[0], rows.dtype) @ rows
 
 
-def _sum(xp: Any, x: Any, axes: Any, keep_dims: bool) -> Any:
+def _sum(xp: Module, x: Array, axes: Any, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
     if not axis:
         return x
@@ -207,12 +208,12 @@ def _sum(xp: Any, x: Any, axes: Any, keep_dims: bool) -> Any:
 
 
 @kernel("Sum")
-def sum_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+def sum_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool) -> Any:
     return _sum(xp, x, axes, keep_dims)
 
 
 @kernel("Mean")
-def mean_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+def mean_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
     if not axis:
         return x
@@ -229,14 +230,14 @@ def mean_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
 
 
 @kernel("Prod")
-def prod_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+def prod_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
     if not axis:
         return x
     return xp.prod(x, axis=axis, keepdims=keep_dims, dtype=x.dtype)
 
 
-def _one_axis(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
+def _one_axis(ufunc: Any, x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:
     """As ``ufunc.reduce``, for neighboring axes along one."""
     gone = sorted(a % x.ndim for a in axis)
     first, last = gone[0], gone[-1]
@@ -249,7 +250,7 @@ def _one_axis(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any
     return ufunc.reduce(x, axis=axis, keepdims=keep_dims)
 
 
-def _extreme(xp: Any, x: Any, axes: Any, keep_dims: bool, largest: bool, dtype: DType) -> Any:
+def _extreme(xp: Module, x: Array, axes: Any, keep_dims: bool, largest: bool, dtype: DType) -> Any:
     axis = axes_of(x, axes)
     if not axis:
         return x
@@ -273,35 +274,35 @@ def _extreme(xp: Any, x: Any, axes: Any, keep_dims: bool, largest: bool, dtype: 
 
 
 @kernel("Max")
-def max_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool, T: DType) -> Any:
+def max_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool, T: DType) -> Any:
     return _extreme(xp, x, axes, keep_dims, True, T)
 
 
 @kernel("Min")
-def min_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool, T: DType) -> Any:
+def min_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool, T: DType) -> Any:
     return _extreme(xp, x, axes, keep_dims, False, T)
 
 
 @kernel("EuclideanNorm")
-def euclidean_norm_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+def euclidean_norm_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
     squares = (x * x.conj()).real if x.dtype.kind == "c" else x * x
     return xp.sqrt(squares.sum(axis=axis, keepdims=keep_dims)).astype(x.dtype)
 
 
 @kernel("All")
-def all_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+def all_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
     return xp.all(x, axis=axis, keepdims=keep_dims) if axis else x
 
 
 @kernel("Any")
-def any_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+def any_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
     return xp.any(x, axis=axis, keepdims=keep_dims) if axis else x
 
 
-def _position(x: Any, dimension: Any) -> int:
+def _position(x: Array, dimension: Any) -> int:
     axis = int(dimension)
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis}")
@@ -310,7 +311,7 @@ def _position(x: Any, dimension: Any) -> int:
     return axis
 
 
-def _points_at_nan(xp: Any, x: Any, found: Any, axis: int) -> bool:
+def _points_at_nan(xp: Module, x: Array, found: Any, axis: int) -> bool:
     """NumPy stops at the first value that is not a number; TensorFlow passes over them."""
     if x.dtype.kind != "f" or not found.size:
         return False
@@ -319,7 +320,7 @@ def _points_at_nan(xp: Any, x: Any, found: Any, axis: int) -> bool:
 
 
 @kernel("ArgMax")
-def arg_max_kernel(xp: Any, x: Any, dimension: Any, *, output_type: DType) -> Any:
+def arg_max_kernel(xp: Module, x: Array, dimension: Array, *, output_type: DType) -> Any:
     axis = _position(x, dimension)
     found = xp.argmax(x, axis=axis)
     if _points_at_nan(xp, x, found, axis):
@@ -328,7 +329,7 @@ def arg_max_kernel(xp: Any, x: Any, dimension: Any, *, output_type: DType) -> An
 
 
 @kernel("ArgMin")
-def arg_min_kernel(xp: Any, x: Any, dimension: Any, *, output_type: DType) -> Any:
+def arg_min_kernel(xp: Module, x: Array, dimension: Array, *, output_type: DType) -> Any:
     axis = _position(x, dimension)
     found = xp.argmin(x, axis=axis)
     if _points_at_nan(xp, x, found, axis):

@@ -17,6 +17,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from dataflow.kernels.array_types import Module
+
 
 class Kernel(NamedTuple):
     """A registered kernel."""
@@ -91,7 +93,7 @@ def ufunc_kernel(op_type: str, ufunc: str, devices: tuple[str, ...] = ("cpu", "g
     """The kernel is the array library's own function, called without a wrapper in between."""
 
     @kernel(op_type, devices=devices, factory=True)
-    def bind(xp: Any) -> Callable[..., Any]:
+    def bind(xp: Module) -> Callable[..., Any]:
         return getattr(xp, ufunc)  # type: ignore[no-any-return]
 
 

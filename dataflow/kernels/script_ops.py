@@ -18,6 +18,7 @@ from dataflow.errors import (
     UnimplementedError,
     UnknownError,
 )
+from dataflow.kernels.array_types import Module
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.subnormals import as_outside
 from dataflow.python_functions import find_function
@@ -114,10 +115,10 @@ def _make(token: str, tout: Any, convert: bool) -> Callable[..., Any]:
 @kernel(
     "PyFunc", "PyFuncStateless", factory=True, cpu_only="the function is Python's and takes arrays"
 )
-def py_func_kernel(xp: Any, *, token: str, Tout: Any) -> Callable[..., Any]:
+def py_func_kernel(xp: Module, *, token: str, Tout: Any) -> Callable[..., Any]:
     return _make(token, Tout, False)
 
 
 @kernel("EagerPyFunc", factory=True, cpu_only="the function is Python's and takes arrays")
-def eager_py_func_kernel(xp: Any, *, token: str, Tout: Any) -> Callable[..., Any]:
+def eager_py_func_kernel(xp: Module, *, token: str, Tout: Any) -> Callable[..., Any]:
     return _make(token, Tout, True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import gather_scatter
 from dataflow.kernels.index_arrays import all_below, as_intp
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
@@ -13,7 +14,9 @@ from dataflow.kernels.registry import kernel
 from dataflow.kernels.sequences import first_appearances
 
 
-def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, start: Any) -> Any:
+def segment_reduce(
+    xp: Module, data: Any, ids: Any, num_segments: int, ufunc: str, start: Any
+) -> Any:
     """``ufunc`` over the rows of each segment; ``start`` for segments without rows.
 
     ``ids`` is a vector with one id for each row; negative ids are left out.
@@ -114,7 +117,7 @@ def _register(kind: str) -> None:
     ufunc, unsorted_start, sorted_start = _KINDS[kind]
 
     @kernel(f"UnsortedSegment{kind}")
-    def unsorted_kernel(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    def unsorted_kernel(xp: Module, data: Array, segment_ids: Array, num_segments: Array) -> Any:
         count = int(num_segments)
         data, ids = xp.asarray(data), xp.asarray(segment_ids)
         rows = data.reshape(ids.size, *data.shape[ids.ndim :])
@@ -122,7 +125,7 @@ def _register(kind: str) -> None:
         return segment_reduce(xp, rows, ids, count, ufunc, unsorted_start(data.dtype))  # type: ignore[no-untyped-call]
 
     @kernel(f"Segment{kind}")
-    def sorted_kernel(xp: Any, data: Any, segment_ids: Any) -> Any:
+    def sorted_kernel(xp: Module, data: Array, segment_ids: Array) -> Any:
         count = check_sorted_ids(data, segment_ids)
         return segment_reduce(xp, data, segment_ids, count, ufunc, sorted_start)
 
@@ -133,7 +136,7 @@ _MOST_ROWS = (1 << 31) - 1
 
 @kernel("_SumRepeatedRows")
 def sum_repeated_rows_kernel(
-    xp: Any, values: Any, indices: Any, *, num_rows: int
+    xp: Module, values: Array, indices: Array, *, num_rows: int
 ) -> tuple[Any, Any]:
     if values.shape[:1] != indices.shape:
         raise ValueError(f"there are {values.shape[0]} rows and {indices.size} indices")
@@ -166,7 +169,7 @@ for _kind in _KINDS:
 
 
 @kernel("SegmentMean")
-def segment_mean_kernel(xp: Any, data: Any, segment_ids: Any) -> Any:
+def segment_mean_kernel(xp: Module, data: Array, segment_ids: Array) -> Any:
     count = check_sorted_ids(data, segment_ids)
     total = segment_reduce(xp, data, segment_ids, count, "add", 0)
     sizes = xp.maximum(xp.bincount(as_intp(segment_ids), minlength=count), 1)
@@ -174,14 +177,14 @@ def segment_mean_kernel(xp: Any, data: Any, segment_ids: Any) -> Any:
     return (total / sizes).astype(data.dtype)
 
 
-def is_counting(xp: Any, numbers: Any) -> bool:
+def is_counting(xp: Module, numbers: Any) -> bool:
     """Whether a vector is 0, 1, 2, ...; not looked for on a GPU, for which the host would wait."""
     if xp is not np or not len(numbers) or numbers[-1] != len(numbers) - 1:
         return False
     return bool((numbers == np.arange(len(numbers))).all())
 
 
-def _divisors(xp: Any, kind: str, ids: Any, count: int, data: Any) -> Any:
+def _divisors(xp: Module, kind: str, ids: Any, count: int, data: Any) -> Any:
     """What the sums of the segments are divided by: a column of the dtype and rank of ``data``."""
     sizes = xp.maximum(xp.bincount(as_intp(ids), minlength=count), 1).astype(data.dtype)
     if kind == "SqrtN":
@@ -189,7 +192,7 @@ def _divisors(xp: Any, kind: str, ids: Any, count: int, data: Any) -> Any:
     return sizes.reshape(-1, *([1] * (data.ndim - 1)))
 
 
-def _sparse_rows(data: Any, indices: Any) -> Any:
+def _sparse_rows(data: Any, indices: Array) -> Any:
     if not indices.size or all_below(indices, data.shape[0]):
         return data.take(indices, axis=0)
     if not (int(indices.min()) >= 0 and int(indices.max()) < data.shape[0]):
@@ -200,7 +203,7 @@ def _sparse_rows(data: Any, indices: Any) -> Any:
     return data[indices]
 
 
-def _reduce_sparse(xp: Any, kind: str, data: Any, indices: Any, ids: Any, count: int) -> Any:
+def _reduce_sparse(xp: Module, kind: str, data: Any, indices: Array, ids: Any, count: int) -> Any:
     rows = _sparse_rows(data, indices)
     if count == len(ids) and is_counting(xp, ids):  # one row in each segment
         return rows
@@ -208,19 +211,19 @@ def _reduce_sparse(xp: Any, kind: str, data: Any, indices: Any, ids: Any, count:
     return total if kind == "Sum" else total / _divisors(xp, kind, ids, count, data)
 
 
-def reduce_sparse_segments(xp: Any, kind: str, data: Any, indices: Any, ids: Any) -> Any:
+def reduce_sparse_segments(xp: Module, kind: str, data: Any, indices: Array, ids: Any) -> Any:
     """``SparseSegment<kind>``: the rows ``data[indices]`` of each segment as one row."""
     return _reduce_sparse(xp, kind, data, indices, ids, check_sorted_ids(indices, ids))
 
 
 def _register_sparse(kind: str) -> None:
     @kernel(f"SparseSegment{kind}")
-    def sparse_kernel(xp: Any, data: Any, indices: Any, segment_ids: Any) -> Any:
+    def sparse_kernel(xp: Module, data: Array, indices: Array, segment_ids: Array) -> Any:
         return reduce_sparse_segments(xp, kind, data, indices, segment_ids)
 
     @kernel(f"SparseSegment{kind}WithNumSegments")
     def numbered_kernel(
-        xp: Any, data: Any, indices: Any, segment_ids: Any, num_segments: Any
+        xp: Module, data: Array, indices: Array, segment_ids: Array, num_segments: Array
     ) -> Any:
         count = int(num_segments)
         if check_sorted_ids(indices, segment_ids) > count:
@@ -230,7 +233,9 @@ def _register_sparse(kind: str) -> None:
 
 def _register_gradient(kind: str) -> None:
     @kernel(f"SparseSegment{kind}Grad")
-    def gradient_kernel(xp: Any, grad: Any, indices: Any, segment_ids: Any, count: Any) -> Any:
+    def gradient_kernel(
+        xp: Module, grad: Array, indices: Array, segment_ids: Array, count: Array
+    ) -> Any:
         used = check_sorted_ids(indices, segment_ids)
         if used > grad.shape[0]:
             raise ValueError(f"segment ids reach {used - 1}, and grad has {grad.shape[0]} rows")

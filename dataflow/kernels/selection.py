@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.registry import kernel
 
 
 @kernel("Select", any_dtype=True)
-def select_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+def select_kernel(xp: Module, condition: Array, x: Array, y: Array) -> Any:
     if condition.shape == ():
         if np.shape(x) != np.shape(y):
             raise ValueError(f"x and y differ in shape: {np.shape(x)} and {np.shape(y)}")
@@ -34,22 +35,22 @@ def select_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
 
 
 @kernel("SelectV2", any_dtype=True)
-def select_v2_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+def select_v2_kernel(xp: Module, condition: Array, x: Array, y: Array) -> Any:
     return _choose(xp, condition, x, y)
 
 
 @NativeUfunc
-def _select(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+def _select(xp: Module, condition: Any, x: Array, y: Array) -> Any:
     return xp.where(condition, x, y)
 
 
-def _choose(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+def _choose(xp: Module, condition: Any, x: Array, y: Array) -> Any:
     # NumPy's where() jumps at every element, which costs most where it cannot be foreseen.
     return _select(xp, condition, x, y, dtype=x.dtype)
 
 
 @kernel("Where")
-def where_kernel(xp: Any, x: Any) -> Any:
+def where_kernel(xp: Module, x: Array) -> Any:
     if not x.shape:
         return xp.zeros((int(bool(x)), 0), np.int64)
     if x.ndim == 1:

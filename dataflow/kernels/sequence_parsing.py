@@ -8,6 +8,7 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.formats.example_wire import read_sequence_example
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.parsing import dense_rows, sparse_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import strings, text_array
@@ -27,17 +28,17 @@ def _checked(found: tuple[str, Any], key: bytes, dtype: DType) -> Any:
 
 @kernel("ParseSequenceExampleV2", cpu_only="bytes are read on the host")
 def parse_sequence_example_kernel(
-    xp: Any,
-    serialized: Any,
-    names: Any,
-    context_sparse_keys: Any,
-    context_dense_keys: Any,
-    context_ragged_keys: Any,
-    list_sparse_keys: Any,
-    list_dense_keys: Any,
-    list_ragged_keys: Any,
-    may_miss: Any,
-    defaults: Any,
+    xp: Module,
+    serialized: Array,
+    names: Array,
+    context_sparse_keys: Array,
+    context_dense_keys: Array,
+    context_ragged_keys: Array,
+    list_sparse_keys: Array,
+    list_dense_keys: Array,
+    list_ragged_keys: Array,
+    may_miss: Array,
+    defaults: list[Array],
     *,
     context_sparse_types: Any,
     Tcontext_dense: Any,

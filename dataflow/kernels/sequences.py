@@ -9,13 +9,14 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.array_basics import int_tuple
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.batched_linalg import by_batch
 from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
 
 
 @kernel("Range")
-def range_kernel(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
+def range_kernel(xp: Module, start: Array, limit: Array, delta: Array) -> Any:
     if delta == 0:
         raise ValueError("delta must not be 0")
     if (limit - start) * delta < 0:
@@ -32,7 +33,7 @@ def range_kernel(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
 
 
 @kernel("TopKV2")
-def top_k_kernel(xp: Any, x: Any, k: Any, *, sorted: bool) -> Any:
+def top_k_kernel(xp: Module, x: Any, k: Any, *, sorted: bool) -> Any:
     k = int(k)
     size = x.shape[-1]
     if k > size:
@@ -50,7 +51,7 @@ def top_k_kernel(xp: Any, x: Any, k: Any, *, sorted: bool) -> Any:
     return xp.take_along_axis(x, index, -1), index.astype(np.int32)
 
 
-def _largest_first(xp: Any, x: Any) -> Any:
+def _largest_first(xp: Module, x: Array) -> Any:
     """Indices that sort each row downwards; equal elements keep their order."""
     if xp is np and x.dtype.char == "f" and x.size >= _PACKED_FROM and not np.isnan(x).any():
         rows = x.reshape(-1, x.shape[-1])
@@ -83,7 +84,7 @@ def _order_by_packed(rows: Any) -> Any:
 _LOW_HALF = 0 if sys.byteorder == "little" else 1
 
 
-def _few_largest(x: Any, k: int) -> Any:
+def _few_largest(x: Array, k: int) -> Any:
     """The first k of `_largest_first`, by partition; rows with ties at the border are sorted."""
     flat = x.reshape(-1, x.shape[-1])
     index = np.sort(np.argpartition(-flat, k - 1, axis=-1)[:, :k], axis=-1)
@@ -96,7 +97,7 @@ def _few_largest(x: Any, k: int) -> Any:
     return index.reshape(*x.shape[:-1], k)
 
 
-def _in_top_k(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
+def _in_top_k(xp: Module, predictions: Any, targets: Any, k: int) -> Any:
     rows = xp.arange(predictions.shape[0])
     classes = predictions.shape[1]
     inside = (targets >= 0) & (targets < classes)
@@ -109,21 +110,21 @@ def _in_top_k(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
 
 
 @kernel("InTopKV2")
-def in_top_k_kernel(xp: Any, predictions: Any, targets: Any, k: Any) -> Any:
+def in_top_k_kernel(xp: Module, predictions: Array, targets: Array, k: Array) -> Any:
     if predictions.shape[0] != targets.shape[0]:
         raise ValueError(f"{predictions.shape[0]} rows and {targets.shape[0]} targets")
     return _in_top_k(xp, predictions, targets, int(k))
 
 
 @kernel("InTopK")
-def in_top_k_v1_kernel(xp: Any, predictions: Any, targets: Any, *, k: int) -> Any:
+def in_top_k_v1_kernel(xp: Module, predictions: Array, targets: Array, *, k: int) -> Any:
     if predictions.shape[0] != targets.shape[0]:
         raise ValueError(f"{predictions.shape[0]} rows and {targets.shape[0]} targets")
     return _in_top_k(xp, predictions, targets, k)
 
 
 @kernel("NthElement")
-def nth_element_kernel(xp: Any, x: Any, n: Any, *, reverse: bool) -> Any:
+def nth_element_kernel(xp: Module, x: Array, n: Any, *, reverse: bool) -> Any:
     n = int(n)
     size = x.shape[-1]
     if not 0 <= n < size:
@@ -132,7 +133,7 @@ def nth_element_kernel(xp: Any, x: Any, n: Any, *, reverse: bool) -> Any:
     return xp.partition(x, at, axis=-1)[..., at]
 
 
-def _search(xp: Any, rows: Any, values: Any, side: str, out_type: DType) -> Any:
+def _search(xp: Module, rows: Any, values: Any, side: str, out_type: DType) -> Any:
     if rows.shape[0] != values.shape[0]:
         raise ValueError(f"{rows.shape[0]} sorted rows for {values.shape[0]} rows of values")
     out = xp.empty(values.shape, out_type.numpy)
@@ -142,12 +143,12 @@ def _search(xp: Any, rows: Any, values: Any, side: str, out_type: DType) -> Any:
 
 
 @kernel("LowerBound")
-def lower_bound_kernel(xp: Any, rows: Any, values: Any, *, out_type: DType) -> Any:
+def lower_bound_kernel(xp: Module, rows: Array, values: Array, *, out_type: DType) -> Any:
     return _search(xp, rows, values, "left", out_type)
 
 
 @kernel("UpperBound")
-def upper_bound_kernel(xp: Any, rows: Any, values: Any, *, out_type: DType) -> Any:
+def upper_bound_kernel(xp: Module, rows: Array, values: Array, *, out_type: DType) -> Any:
     return _search(xp, rows, values, "right", out_type)
 
 
@@ -155,7 +156,7 @@ def upper_bound_kernel(xp: Any, rows: Any, values: Any, *, out_type: DType) -> A
 _LARGEST_TABLE = 1 << 22
 
 
-def _unique_by_table(x: Any, low: int, num_places: int) -> tuple[Any, Any]:
+def _unique_by_table(x: Array, low: int, num_places: int) -> tuple[Any, Any]:
     """`first_appearances` without sorting, for numbers from ``low`` on that do not lie far apart.
 
     The table is not initialized: it is read only where it was written.
@@ -174,7 +175,7 @@ def _unique_by_table(x: Any, low: int, num_places: int) -> tuple[Any, Any]:
     return x[is_first], which.take(first)
 
 
-def first_appearances(x: Any) -> tuple[Any, Any]:
+def first_appearances(x: Array) -> tuple[Any, Any]:
     """Different elements of a vector in the order in which they first appear; for each x its number."""
     if x.dtype.kind == "O":
         items = x.tolist()
@@ -196,7 +197,7 @@ def first_appearances(x: Any) -> tuple[Any, Any]:
     return values[order], place[which.reshape(-1)]
 
 
-def unique_in_order(x: Any) -> tuple[Any, Any, Any]:
+def unique_in_order(x: Array) -> tuple[Any, Any, Any]:
     """`first_appearances`, and how often each element appears."""
     values, which = first_appearances(x)
     return values, which, np.bincount(as_intp(which), minlength=len(values))
@@ -206,19 +207,19 @@ _SETS = "sets are built in order of first appearance, one element after the othe
 
 
 @kernel("Unique", cpu_only=_SETS)
-def unique_kernel(xp: Any, x: Any, *, out_idx: DType) -> Any:
+def unique_kernel(xp: Module, x: Array, *, out_idx: DType) -> Any:
     values, which = first_appearances(x)
     return values, which.astype(out_idx.numpy, copy=False)
 
 
 @kernel("UniqueWithCounts", cpu_only=_SETS)
-def unique_with_counts_kernel(xp: Any, x: Any, *, out_idx: DType) -> Any:
+def unique_with_counts_kernel(xp: Module, x: Array, *, out_idx: DType) -> Any:
     values, which, counts = unique_in_order(x)
     return values, which.astype(out_idx.numpy), counts.astype(out_idx.numpy)
 
 
 @kernel("ListDiff", cpu_only=_SETS)
-def list_diff_kernel(xp: Any, x: Any, y: Any, *, out_idx: DType) -> Any:
+def list_diff_kernel(xp: Module, x: Array, y: Array, *, out_idx: DType) -> Any:
     if x.dtype.kind == "O":
         known = set(y.tolist())
         keep = np.array([v not in known for v in x.tolist()], bool)
@@ -229,7 +230,7 @@ def list_diff_kernel(xp: Any, x: Any, y: Any, *, out_idx: DType) -> Any:
 
 
 @kernel("InvertPermutation")
-def invert_permutation_kernel(xp: Any, x: Any) -> Any:
+def invert_permutation_kernel(xp: Module, x: Array) -> Any:
     size = x.shape[0]
     if size and (int(x.min()) < 0 or int(x.max()) >= size):
         raise ValueError(f"{x.tolist()} is not a permutation: its numbers must lie in [0, {size})")
@@ -241,7 +242,7 @@ def invert_permutation_kernel(xp: Any, x: Any) -> Any:
 
 
 @kernel("UnravelIndex")
-def unravel_index_kernel(xp: Any, indices: Any, dims: Any) -> Any:
+def unravel_index_kernel(xp: Module, indices: Array, dims: Array) -> Any:
     shape = int_tuple(dims)
     total = int(np.prod(shape, dtype=np.int64))
     if np.size(indices) and (int(np.min(indices)) < 0 or int(np.max(indices)) >= total):

@@ -6,20 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 _REASON = "sets are matched on the host"
 _Rows = dict[tuple[int, ...], set[Any]]
 
 
-def _dense_rows(array: Any) -> tuple[_Rows, tuple[int, ...]]:
+def _dense_rows(array: Array) -> tuple[_Rows, tuple[int, ...]]:
     if array.ndim < 2:
         raise ValueError(f"sets need rank 2 or more, got shape {list(array.shape)}")
     rows = {at: set(array[at].tolist()) for at in np.ndindex(*array.shape[:-1])}
     return rows, array.shape[:-1]
 
 
-def _sparse_rows(indices: Any, values: Any, shape: Any) -> tuple[_Rows, tuple[int, ...]]:
+def _sparse_rows(indices: Array, values: Any, shape: Any) -> tuple[_Rows, tuple[int, ...]]:
     if len(shape) < 2:
         raise ValueError(f"sets need rank 2 or more, got shape {shape.tolist()}")
     rows: _Rows = {}
@@ -63,13 +64,15 @@ def _combine(
 
 
 @kernel("DenseToDenseSetOperation", cpu_only=_REASON)
-def dense_to_dense_set_operation_kernel(xp: Any, a: Any, b: Any, *, set_operation: str) -> Any:
+def dense_to_dense_set_operation_kernel(
+    xp: Module, a: Array, b: Array, *, set_operation: str
+) -> Any:
     return _combine(_dense_rows(a), _dense_rows(b), set_operation, a.dtype)
 
 
 @kernel("DenseToSparseSetOperation", cpu_only=_REASON)
 def dense_to_sparse_set_operation_kernel(
-    xp: Any, a: Any, indices: Any, values: Any, shape: Any, *, set_operation: str
+    xp: Module, a: Array, indices: Array, values: Array, shape: Array, *, set_operation: str
 ) -> Any:
     return _combine(_dense_rows(a), _sparse_rows(indices, values, shape), set_operation, a.dtype)
 
@@ -83,7 +86,7 @@ def sparse_to_sparse_set_operation_kernel(
 
 
 @kernel("SetSize", cpu_only=_REASON)
-def set_size_kernel(xp: Any, indices: Any, values: Any, shape: Any) -> Any:
+def set_size_kernel(xp: Module, indices: Array, values: Array, shape: Array) -> Any:
     rows, groups = _sparse_rows(indices, values, shape)
     sizes = np.zeros(groups, np.int32)
     for at, members in rows.items():

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 
 @kernel("Slice", any_dtype=True)
-def slice_kernel(xp: Any, x: Any, begin: Any, size: Any) -> Any:
+def slice_kernel(xp: Module, x: Array, begin: Array, size: Array) -> Any:
     index = []
     for axis, (start, length) in enumerate(zip(begin.tolist(), size.tolist(), strict=True)):
         total = x.shape[axis]
@@ -53,12 +54,12 @@ def index_of(
 
 @kernel("StridedSliceAssign")
 def strided_slice_assign_kernel(
-    xp: Any,
+    xp: Module,
     ref: Any,
-    begin: Any,
-    end: Any,
-    strides: Any,
-    value: Any,
+    begin: Array,
+    end: Array,
+    strides: Array,
+    value: Array,
     *,
     begin_mask: int,
     end_mask: int,
@@ -81,11 +82,11 @@ def strided_slice_assign_kernel(
 
 @kernel("StridedSlice", any_dtype=True)
 def strided_slice_kernel(
-    xp: Any,
-    x: Any,
-    begin: Any,
-    end: Any,
-    strides: Any,
+    xp: Module,
+    x: Array,
+    begin: Array,
+    end: Array,
+    strides: Array,
     *,
     begin_mask: int,
     end_mask: int,
@@ -104,12 +105,12 @@ def strided_slice_kernel(
 
 @kernel("StridedSliceGrad", any_dtype=True)
 def strided_slice_grad_kernel(
-    xp: Any,
-    shape: Any,
-    begin: Any,
-    end: Any,
-    strides: Any,
-    dy: Any,
+    xp: Module,
+    shape: Array,
+    begin: Array,
+    end: Array,
+    strides: Array,
+    dy: Array,
     *,
     begin_mask: int,
     end_mask: int,
@@ -137,7 +138,7 @@ def _inner(paddings: Any, shape: Any) -> tuple[list[int], tuple[slice, ...]]:
 
 
 @kernel("Pad", any_dtype=True)
-def pad_kernel(xp: Any, x: Any, paddings: Any) -> Any:
+def pad_kernel(xp: Module, x: Array, paddings: Array) -> Any:
     sizes, inner = _inner(paddings, x.shape)
     out = np.full(sizes, b"", object) if x.dtype.kind == "O" else xp.zeros(sizes, x.dtype)
     out[inner] = x
@@ -145,7 +146,7 @@ def pad_kernel(xp: Any, x: Any, paddings: Any) -> Any:
 
 
 @kernel("PadV2", any_dtype=True)
-def pad_v2_kernel(xp: Any, x: Any, paddings: Any, constant_values: Any) -> Any:
+def pad_v2_kernel(xp: Module, x: Array, paddings: Array, constant_values: Array) -> Any:
     sizes, inner = _inner(paddings, x.shape)
     out = xp.empty(sizes, x.dtype)
     out[...] = constant_values
@@ -157,7 +158,7 @@ _NUMPY_MODE = {"REFLECT": "reflect", "SYMMETRIC": "symmetric"}
 
 
 @kernel("MirrorPad")
-def mirror_pad_kernel(xp: Any, x: Any, paddings: Any, *, mode: str) -> Any:
+def mirror_pad_kernel(xp: Module, x: Array, paddings: Array, *, mode: str) -> Any:
     spare = 1 if mode == "REFLECT" else 0
     for size, pair in zip(x.shape, paddings.tolist(), strict=True):
         if max(pair) > size - spare:
@@ -166,7 +167,7 @@ def mirror_pad_kernel(xp: Any, x: Any, paddings: Any, *, mode: str) -> Any:
 
 
 @kernel("MirrorPadGrad")
-def mirror_pad_grad_kernel(xp: Any, grad: Any, paddings: Any, *, mode: str) -> Any:
+def mirror_pad_grad_kernel(xp: Module, grad: Array, paddings: Array, *, mode: str) -> Any:
     spare = 1 if mode == "REFLECT" else 0
     out = grad
     for axis, (before, after) in enumerate(paddings.tolist()):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.gather_scatter import sum_rows
 from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
@@ -15,7 +16,7 @@ from dataflow.kernels.registry import kernel
 _REASON = "coordinates are sorted and matched on the host"
 
 
-def flat_numbers(indices: Any, shape: Any) -> Any:
+def flat_numbers(indices: Array, shape: Any) -> Any:
     """Each coordinate as the number of its element in row-major order; checked."""
     sizes = int_tuple(shape)
     if indices.shape[1] != len(sizes):
@@ -55,11 +56,11 @@ def _zero(dtype: Any) -> Any:
 
 @kernel("SparseToDense", cpu_only=_REASON)
 def sparse_to_dense_kernel(
-    xp: Any,
-    indices: Any,
-    shape: Any,
-    values: Any,
-    default: Any,
+    xp: Module,
+    indices: Array,
+    shape: Array,
+    values: Array,
+    default: Array,
     *,
     validate_indices: bool,
 ) -> Any:
@@ -110,23 +111,29 @@ def sparse_tensor_dense_matmul_kernel(
     return sum_rows(xp, rows, b[columns] * values[:, None], num_rows)
 
 
-def _met(indices: Any, shape: Any, dense: Any) -> Any:
+def _met(indices: Array, shape: Any, dense: Any) -> Any:
     """The element of ``dense``, broadcast to the sparse shape, at each place."""
     return np.broadcast_to(dense, int_tuple(shape))[tuple(indices.T)]
 
 
 @kernel("SparseDenseCwiseAdd", cpu_only=_REASON)
-def sparse_dense_add_kernel(xp: Any, indices: Any, values: Any, shape: Any, dense: Any) -> Any:
+def sparse_dense_add_kernel(
+    xp: Module, indices: Array, values: Array, shape: Array, dense: Array
+) -> Any:
     return values + _met(indices, shape, dense)
 
 
 @kernel("SparseDenseCwiseMul", cpu_only=_REASON)
-def sparse_dense_mul_kernel(xp: Any, indices: Any, values: Any, shape: Any, dense: Any) -> Any:
+def sparse_dense_mul_kernel(
+    xp: Module, indices: Array, values: Array, shape: Array, dense: Array
+) -> Any:
     return values * _met(indices, shape, dense)
 
 
 @kernel("SparseDenseCwiseDiv", cpu_only=_REASON)
-def sparse_dense_div_kernel(xp: Any, indices: Any, values: Any, shape: Any, dense: Any) -> Any:
+def sparse_dense_div_kernel(
+    xp: Module, indices: Array, values: Array, shape: Array, dense: Array
+) -> Any:
     met = _met(indices, shape, dense)
     return values // met if values.dtype.kind in "iu" else values / met
 
@@ -147,7 +154,7 @@ def sparse_add_kernel(
 
 
 @kernel("SparseAddGrad", cpu_only=_REASON)
-def sparse_add_grad_kernel(xp: Any, grad: Any, a_at: Any, b_at: Any, sum_at: Any) -> Any:
+def sparse_add_grad_kernel(xp: Module, grad: Array, a_at: Array, b_at: Array, sum_at: Array) -> Any:
     everything = np.concatenate([a_at, b_at, sum_at])
     shape = everything.max(0) + 1 if len(everything) else np.ones(a_at.shape[1], np.int64)
     places = flat_numbers(sum_at, shape)
@@ -164,7 +171,9 @@ def sparse_add_grad_kernel(xp: Any, grad: Any, a_at: Any, b_at: Any, sum_at: Any
 
 
 @kernel("SparseTensorDenseAdd", cpu_only=_REASON)
-def sparse_tensor_dense_add_kernel(xp: Any, at: Any, values: Any, shape: Any, b: Any) -> Any:
+def sparse_tensor_dense_add_kernel(
+    xp: Module, at: Array, values: Array, shape: Array, b: Array
+) -> Any:
     if int_tuple(shape) != b.shape:
         raise ValueError(f"shapes differ: {shape.tolist()} and {list(b.shape)}")
     numbers = flat_numbers(at.astype(np.int64, copy=False), shape)
@@ -172,7 +181,7 @@ def sparse_tensor_dense_add_kernel(xp: Any, at: Any, values: Any, shape: Any, b:
 
 
 def _extremum(
-    function: Any, a_at: Any, a: Any, a_shape: Any, b_at: Any, b: Any, b_shape: Any
+    function: Any, a_at: Any, a: Array, a_shape: Any, b_at: Any, b: Array, b_shape: Any
 ) -> Any:
     if int_tuple(a_shape) != int_tuple(b_shape):
         raise ValueError(f"shapes differ: {a_shape.tolist()} and {b_shape.tolist()}")
@@ -186,14 +195,14 @@ def _extremum(
 
 @kernel("SparseSparseMaximum", cpu_only=_REASON)
 def sparse_maximum_kernel(
-    xp: Any, a_at: Any, a: Any, a_shape: Any, b_at: Any, b: Any, b_shape: Any
+    xp: Module, a_at: Array, a: Array, a_shape: Array, b_at: Array, b: Array, b_shape: Array
 ) -> Any:
     return _extremum(np.maximum, a_at, a, a_shape, b_at, b, b_shape)
 
 
 @kernel("SparseSparseMinimum", cpu_only=_REASON)
 def sparse_minimum_kernel(
-    xp: Any, a_at: Any, a: Any, a_shape: Any, b_at: Any, b: Any, b_shape: Any
+    xp: Module, a_at: Array, a: Array, a_shape: Array, b_at: Array, b: Array, b_shape: Array
 ) -> Any:
     return _extremum(np.minimum, a_at, a, a_shape, b_at, b, b_shape)
 
@@ -227,7 +236,7 @@ def _with_ones(kept_sizes: list[int], kept: list[int], rank: int, keep_dims: boo
 
 @kernel("SparseReduceSum", cpu_only=_REASON)
 def sparse_reduce_sum_kernel(
-    xp: Any, at: Any, values: Any, shape: Any, axes: Any, *, keep_dims: bool
+    xp: Module, at: Array, values: Array, shape: Array, axes: Array, *, keep_dims: bool
 ) -> Any:
     numbers, sizes, kept = _groups(at, shape, axes)
     out = sum_rows(np, numbers, values, int(np.prod(sizes, dtype=np.int64)))
@@ -236,7 +245,7 @@ def sparse_reduce_sum_kernel(
 
 @kernel("SparseReduceMax", cpu_only=_REASON)
 def sparse_reduce_max_kernel(
-    xp: Any, at: Any, values: Any, shape: Any, axes: Any, *, keep_dims: bool
+    xp: Module, at: Array, values: Array, shape: Array, axes: Array, *, keep_dims: bool
 ) -> Any:
     numbers, sizes, kept = _groups(at, shape, axes)
     out = np.zeros(int(np.prod(sizes, dtype=np.int64)), values.dtype)
@@ -247,7 +256,7 @@ def sparse_reduce_max_kernel(
 
 @kernel("SparseReduceSumSparse", cpu_only=_REASON)
 def sparse_reduce_sum_sparse_kernel(
-    xp: Any, at: Any, values: Any, shape: Any, axes: Any, *, keep_dims: bool
+    xp: Module, at: Array, values: Array, shape: Array, axes: Array, *, keep_dims: bool
 ) -> Any:
     numbers, sizes, kept = _groups(at, shape, axes)
     places, which = np.unique(numbers, return_inverse=True)
@@ -258,7 +267,7 @@ def sparse_reduce_sum_sparse_kernel(
 
 @kernel("SparseReduceMaxSparse", cpu_only=_REASON)
 def sparse_reduce_max_sparse_kernel(
-    xp: Any, at: Any, values: Any, shape: Any, axes: Any, *, keep_dims: bool
+    xp: Module, at: Array, values: Array, shape: Array, axes: Array, *, keep_dims: bool
 ) -> Any:
     numbers, sizes, kept = _groups(at, shape, axes)
     places, largest = _group_max(numbers, values)
@@ -267,7 +276,7 @@ def sparse_reduce_max_sparse_kernel(
 
 
 @kernel("SparseSoftmax", cpu_only=_REASON)
-def sparse_softmax_kernel(xp: Any, at: Any, values: Any, shape: Any) -> Any:
+def sparse_softmax_kernel(xp: Module, at: Array, values: Array, shape: Array) -> Any:
     if not len(values):
         return values.copy()
     rows = flat_numbers(at[:, :-1], shape[:-1])
@@ -280,13 +289,13 @@ def sparse_softmax_kernel(xp: Any, at: Any, values: Any, shape: Any) -> Any:
 
 
 @kernel("SparseReorder", cpu_only=_REASON)
-def sparse_reorder_kernel(xp: Any, at: Any, values: Any, shape: Any) -> Any:
+def sparse_reorder_kernel(xp: Module, at: Array, values: Array, shape: Array) -> Any:
     order = np.argsort(flat_numbers(at, shape), kind="stable")
     return at[order], values[order]
 
 
 @kernel("SparseReshape", cpu_only=_REASON)
-def sparse_reshape_kernel(xp: Any, at: Any, shape: Any, new_shape: Any) -> Any:
+def sparse_reshape_kernel(xp: Module, at: Array, shape: Array, new_shape: Array) -> Any:
     total = math.prod(shape.tolist())
     sizes = new_shape.tolist()
     if sizes.count(-1) > 1:
@@ -305,7 +314,7 @@ def sparse_reshape_kernel(xp: Any, at: Any, shape: Any, new_shape: Any) -> Any:
 
 @kernel("SparseConcat", cpu_only=_REASON)
 def sparse_concat_kernel(
-    xp: Any, indices: Any, values: Any, shapes: Any, *, concat_dim: int
+    xp: Module, indices: list[Array], values: list[Array], shapes: list[Array], *, concat_dim: int
 ) -> Any:
     axis = concat_dim % len(shapes[0])
     whole = shapes[0].copy()
@@ -327,7 +336,9 @@ def sparse_concat_kernel(
 
 
 @kernel("SparseSlice", cpu_only=_REASON)
-def sparse_slice_kernel(xp: Any, at: Any, values: Any, shape: Any, start: Any, size: Any) -> Any:
+def sparse_slice_kernel(
+    xp: Module, at: Array, values: Array, shape: Array, start: Array, size: Array
+) -> Any:
     inside = ((at >= start) & (at < start + size)).all(1)
     whole = np.clip(np.minimum(size, shape - start), 0, None)
     return at[inside] - start, values[inside], whole
@@ -335,7 +346,7 @@ def sparse_slice_kernel(xp: Any, at: Any, values: Any, shape: Any, start: Any, s
 
 @kernel("SparseSplit", cpu_only=_REASON)
 def sparse_split_kernel(
-    xp: Any, axis: Any, at: Any, values: Any, shape: Any, *, num_split: int
+    xp: Module, axis: Any, at: Array, values: Array, shape: Any, *, num_split: int
 ) -> Any:
     axis = int(np.reshape(axis, -1)[0]) % len(shape)
     total = int(shape[axis])
@@ -358,7 +369,9 @@ def sparse_split_kernel(
 
 
 @kernel("SparseFillEmptyRows", cpu_only=_REASON)
-def sparse_fill_empty_rows_kernel(xp: Any, at: Any, values: Any, shape: Any, default: Any) -> Any:
+def sparse_fill_empty_rows_kernel(
+    xp: Module, at: Array, values: Array, shape: Array, default: Array
+) -> Any:
     rows = int(shape[0])
     counts = np.bincount(as_intp(at[:, 0]), minlength=rows) if len(at) else np.zeros(rows, np.int64)
     if len(counts) > rows:
@@ -389,13 +402,15 @@ def _one_serialized(at: Any, values: Any, shape: Any, out_type: Any) -> Any:
 
 
 @kernel("SerializeSparse", cpu_only=_REASON)
-def serialize_sparse_kernel(xp: Any, at: Any, values: Any, shape: Any, *, out_type: Any) -> Any:
+def serialize_sparse_kernel(
+    xp: Module, at: Array, values: Array, shape: Array, *, out_type: Any
+) -> Any:
     return _one_serialized(at, values, shape, out_type)
 
 
 @kernel("SerializeManySparse", cpu_only=_REASON)
 def serialize_many_sparse_kernel(
-    xp: Any, at: Any, values: Any, shape: Any, *, out_type: Any
+    xp: Module, at: Array, values: Array, shape: Array, *, out_type: Any
 ) -> Any:
     rows = int(shape[0])
     out = np.empty((rows, 3), object)
@@ -408,12 +423,12 @@ def serialize_many_sparse_kernel(
 
 
 @kernel("DeserializeManySparse", cpu_only=_REASON)
-def deserialize_many_sparse_kernel(xp: Any, serialized: Any, *, dtype: Any) -> Any:
+def deserialize_many_sparse_kernel(xp: Module, serialized: Array, *, dtype: Any) -> Any:
     return deserialize_sparse_kernel(xp, serialized.reshape(-1, 3), dtype=dtype)
 
 
 @kernel("DeserializeSparse", cpu_only=_REASON)
-def deserialize_sparse_kernel(xp: Any, serialized: Any, *, dtype: Any) -> Any:
+def deserialize_sparse_kernel(xp: Module, serialized: Array, *, dtype: Any) -> Any:
     from dataflow.kernels.tensor_messages import tensor_from_bytes
 
     if not serialized.ndim or serialized.shape[-1] != 3:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.hashing import fingerprint64
 from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
@@ -64,11 +65,11 @@ def _combinations(
 
 @kernel("SparseCross", cpu_only="strings are hashed by the CPU")
 def sparse_cross_kernel(
-    xp: Any,
-    indices: Any,
-    values: Any,
-    shapes: Any,
-    dense_inputs: Any,
+    xp: Module,
+    indices: list[Array],
+    values: list[Array],
+    shapes: list[Array],
+    dense_inputs: list[Array],
     *,
     hashed_output: bool,
     num_buckets: int,

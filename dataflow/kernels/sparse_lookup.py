@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.gather_scatter import check_indices
 from dataflow.kernels.index_arrays import all_below
 from dataflow.kernels.registry import kernel
@@ -18,12 +19,12 @@ _REASON = "it takes the place of nodes that work on the host"
 
 @kernel("_SafeEmbeddingLookup", cpu_only=_REASON)
 def safe_embedding_lookup_kernel(
-    xp: Any,
-    params: Any,
-    indices: Any,
-    ids: Any,
-    dense_shape: Any,
-    default_id: Any,
+    xp: Module,
+    params: Array,
+    indices: Array,
+    ids: Array,
+    dense_shape: Array,
+    default_id: Array,
     *,
     combiner: str,
 ) -> tuple[Any, Any, Any, Any]:
@@ -51,7 +52,7 @@ _KINDS = {"sum": "Sum", "mean": "Mean", "sqrtn": "SqrtN"}
 
 
 @kernel("_ZeroEmptyRows", cpu_only=_REASON)
-def zero_empty_rows_kernel(xp: Any, x: Any, empty: Any) -> Any:
+def zero_empty_rows_kernel(xp: Module, x: Array, empty: Array) -> Any:
     if len(empty) != len(x):
         raise ValueError(f"there are {len(x)} rows, and truths for {len(empty)}")
     return np.where(empty[:, None], x.dtype.type(0), x) if empty.any() else x

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.error_function import erf, erfc
 from dataflow.kernels.jit.op_table import log1p
 from dataflow.kernels.jit.traced_functions import Formula
@@ -49,31 +50,31 @@ _TINY = 1e-300
 _ROUNDING = 4.5e-16
 
 
-def _wide(xp: Any, *values: Any) -> Any:
+def _wide(xp: Module, *values: Any) -> Any:
     """In double precision: one array, or several of one shape."""
     wide = [xp.asarray(v, dtype=np.float64) for v in values]
     return wide[0] if len(wide) == 1 else xp.broadcast_arrays(*wide)
 
 
-def _from_nearest(xp: Any, x: Any) -> Any:
+def _from_nearest(xp: Module, x: Array) -> Any:
     """x less the whole number next to it."""
     return x - xp.rint(x)
 
 
-def _size_of_sine(xp: Any, x: Any) -> Any:
+def _size_of_sine(xp: Module, x: Array) -> Any:
     """abs(sin(pi x)), exact next to whole numbers."""
     rest = xp.abs(_from_nearest(xp, x))
     return rest * horner(rest * rest, _SINE[::-1])
 
 
-def _cotangent(xp: Any, x: Any) -> Any:
+def _cotangent(xp: Module, x: Array) -> Any:
     """1 / tan(pi x)."""
     rest = _from_nearest(xp, x)
     squared = rest * rest
     return horner(squared, _COSINE[::-1]) / (rest * horner(squared, _SINE[::-1]))
 
 
-def log_gamma(xp: Any, x: Any) -> Any:
+def log_gamma(xp: Module, x: Array) -> Any:
     """log(abs(gamma(x))): moved above 8 by gamma's recurrence, then Stirling's series."""
     reflected = x < 0.5
     z = xp.where(reflected, 1.0 - x, x)
@@ -95,7 +96,7 @@ def log_gamma(xp: Any, x: Any) -> Any:
     return xp.where(pole, xp.inf, xp.where(reflected, flipped, result))
 
 
-def digamma(xp: Any, x: Any) -> Any:
+def digamma(xp: Module, x: Array) -> Any:
     """The derivative of log_gamma, by recurrence and the asymptotic series."""
     reflected = x < 0.5
     z = xp.where(reflected, 1.0 - x, x)
@@ -114,7 +115,7 @@ def digamma(xp: Any, x: Any) -> Any:
     return xp.where(pole, xp.nan, xp.where(reflected, flipped, result))
 
 
-def hurwitz_zeta(xp: Any, x: Any, q: Any, steps: int = 10) -> Any:
+def hurwitz_zeta(xp: Module, x: Array, q: Any, steps: int = 10) -> Any:
     """The sum of (q + k)**-x by Euler and Maclaurin: terms up to q + k > 9, then the tail.
 
     Where q is negative, more ``steps`` are needed to get there.
@@ -137,7 +138,7 @@ def hurwitz_zeta(xp: Any, x: Any, q: Any, steps: int = 10) -> Any:
     return xp.where(x == 1, xp.inf, xp.where(x < 1, xp.nan, total))
 
 
-def _gamma_series(xp: Any, a: Any, x: Any) -> Any:
+def _gamma_series(xp: Module, a: Array, x: Array) -> Any:
     """The sum of x**n / ((a+1)...(a+n)) over n."""
 
     def step(n: Any, term: Any, total: Any) -> Any:
@@ -148,7 +149,7 @@ def _gamma_series(xp: Any, a: Any, x: Any) -> Any:
     return repeated(xp, step, (xp.ones_like(a), xp.ones_like(a)), _MOST_TERMS)[1]
 
 
-def _gamma_series_by_a(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
+def _gamma_series_by_a(xp: Module, a: Array, x: Array) -> tuple[Any, Any]:
     """The same sum, and the sum of its terms times -sum of 1 / (a+k)."""
 
     def step(n: Any, term: Any, harmonic: Any, total: Any, derivative: Any) -> Any:
@@ -165,10 +166,10 @@ def _gamma_series_by_a(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
     return repeated(xp, step, (one, zero, one, zero), _MOST_TERMS)[2:]
 
 
-def _upper_fraction(xp: Any, a: Any, x: Any) -> Any:
+def _upper_fraction(xp: Module, a: Array, x: Array) -> Any:
     """The continued fraction of the upper incomplete gamma function, by Lentz's method."""
 
-    def step(i: Any, b: Any, c: Any, d: Any, result: Any) -> Any:
+    def step(i: Any, b: Array, c: Any, d: Any, result: Any) -> Any:
         factor = -i * (i - a)
         b = b + 2.0
         d = 1.0 / _not_zero(xp, factor * d + b)
@@ -181,11 +182,11 @@ def _upper_fraction(xp: Any, a: Any, x: Any) -> Any:
     return repeated(xp, step, (b, xp.full_like(x, 1.0 / _TINY), d, d), 2000)[3]
 
 
-def _not_zero(xp: Any, v: Any) -> Any:
+def _not_zero(xp: Module, v: Any) -> Any:
     return xp.where(xp.abs(v) < _TINY, _TINY, v)
 
 
-def incomplete_gamma(xp: Any, a: Any, x: Any, upper: bool) -> Any:
+def incomplete_gamma(xp: Module, a: Array, x: Array, upper: bool) -> Any:
     """P(a, x), or 1 - P: the series where x < a + 1, the continued fraction above."""
     valid = (a > 0) & (x >= 0)
     a_safe = xp.where(valid, a, 1.0)
@@ -209,7 +210,7 @@ def incomplete_gamma(xp: Any, a: Any, x: Any, upper: bool) -> Any:
     return xp.where(valid if upper else valid | (x == 0), result, xp.nan)
 
 
-def incomplete_gamma_by_a(xp: Any, a: Any, x: Any) -> Any:
+def incomplete_gamma_by_a(xp: Module, a: Array, x: Array) -> Any:
     """The derivative of P(a, x) by a: the series, term by term."""
     valid = (a > 0) & (x > 0)
     a_safe, x_safe = xp.where(valid, a, 1.0), xp.where(valid, x, 1.0)
@@ -219,7 +220,7 @@ def incomplete_gamma_by_a(xp: Any, a: Any, x: Any) -> Any:
     return xp.where(valid, scale * slope, xp.where(x == 0, 0.0, xp.nan))
 
 
-def _beta_fraction(xp: Any, a: Any, b: Any, x: Any) -> Any:
+def _beta_fraction(xp: Module, a: Array, b: Array, x: Array) -> Any:
     """The continued fraction of the incomplete beta function, by Lentz's method."""
 
     def step(m: Any, c: Any, d: Any, result: Any) -> Any:
@@ -237,7 +238,7 @@ def _beta_fraction(xp: Any, a: Any, b: Any, x: Any) -> Any:
     return repeated(xp, step, (xp.ones_like(x), d, d), 1000)[2]
 
 
-def incomplete_beta(xp: Any, a: Any, b: Any, x: Any) -> Any:
+def incomplete_beta(xp: Module, a: Array, b: Array, x: Array) -> Any:
     """I_x(a, b), by its continued fraction on the side where that converges fast."""
     valid = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
     p, q = xp.where(valid, a, 1.0), xp.where(valid, b, 1.0)
@@ -294,7 +295,7 @@ def _chebyshev(coefficients: tuple[float, ...], t: Any) -> Any:
     return t * value - later + coefficients[0]
 
 
-def scaled_bessel_i(xp: Any, x: Any, order: int) -> Any:
+def scaled_bessel_i(xp: Module, x: Array, order: int) -> Any:
     """exp(-abs(x)) * I_n(x) for n = 0, 1: one Chebyshev series up to 8, another beyond."""
     size = xp.abs(x)
     small = xp.minimum(size, 8.0)
@@ -320,39 +321,39 @@ _BESSEL = {n: Formula(functools.partial(scaled_bessel_i, order=n), 1) for n in (
 
 
 @kernel("Erf")
-def erf_kernel(xp: Any, x: Any) -> Any:
+def erf_kernel(xp: Module, x: Array) -> Any:
     return _ERF(xp, x)
 
 
 @kernel("Erfc")
-def erfc_kernel(xp: Any, x: Any) -> Any:
+def erfc_kernel(xp: Module, x: Array) -> Any:
     return _ERFC(xp, x)
 
 
 @kernel("Erfinv")
-def erfinv_kernel(xp: Any, x: Any) -> Any:
+def erfinv_kernel(xp: Module, x: Array) -> Any:
     wide = _wide(xp, x)
     quantile = central_and_tail_quantile(xp, 0.5 * wide, 0.5 * (1.0 - xp.abs(wide)))
     return (quantile * math.sqrt(0.5)).astype(x.dtype)
 
 
 @kernel("Ndtri")
-def ndtri_kernel(xp: Any, x: Any) -> Any:
+def ndtri_kernel(xp: Module, x: Array) -> Any:
     return normal_quantile(xp, _wide(xp, x)).astype(x.dtype)
 
 
 @kernel("Lgamma")
-def lgamma_kernel(xp: Any, x: Any) -> Any:
+def lgamma_kernel(xp: Module, x: Array) -> Any:
     return _LGAMMA(xp, x)
 
 
 @kernel("Digamma")
-def digamma_kernel(xp: Any, x: Any) -> Any:
+def digamma_kernel(xp: Module, x: Array) -> Any:
     return _DIGAMMA(xp, x)
 
 
 @kernel("Polygamma")
-def polygamma_kernel(xp: Any, a: Any, x: Any) -> Any:
+def polygamma_kernel(xp: Module, a: Array, x: Array) -> Any:
     order, at = _wide(xp, a, x)
     plus = xp.exp(_LGAMMA(xp, order + 1.0)) * _zeta(xp, order + 1.0, at)
     sign = xp.where(order % 2 == 0, -1.0, 1.0)
@@ -363,11 +364,11 @@ def polygamma_kernel(xp: Any, a: Any, x: Any) -> Any:
 
 
 @kernel("Zeta")
-def zeta_kernel(xp: Any, x: Any, q: Any) -> Any:
+def zeta_kernel(xp: Module, x: Array, q: Array) -> Any:
     return _zeta(xp, *_wide(xp, x, q)).astype(x.dtype)
 
 
-def _zeta(xp: Any, x: Any, q: Any) -> Any:
+def _zeta(xp: Module, x: Array, q: Any) -> Any:
     smallest = float(q.min()) if q.size else 0.0
     if not smallest < 0:
         return _ZETA(xp, x, q)
@@ -375,55 +376,55 @@ def _zeta(xp: Any, x: Any, q: Any) -> Any:
 
 
 @kernel("Igamma")
-def igamma_kernel(xp: Any, a: Any, x: Any) -> Any:
+def igamma_kernel(xp: Module, a: Array, x: Array) -> Any:
     return _IGAMMA(xp, a, x)
 
 
 @kernel("Igammac")
-def igammac_kernel(xp: Any, a: Any, x: Any) -> Any:
+def igammac_kernel(xp: Module, a: Array, x: Array) -> Any:
     return _IGAMMAC(xp, a, x)
 
 
 @kernel("IgammaGradA")
-def igamma_grad_a_kernel(xp: Any, a: Any, x: Any) -> Any:
+def igamma_grad_a_kernel(xp: Module, a: Array, x: Array) -> Any:
     return _IGAMMA_BY_A(xp, a, x)
 
 
 @kernel("RandomGammaGrad")
-def random_gamma_grad_kernel(xp: Any, alpha: Any, sample: Any) -> Any:
+def random_gamma_grad_kernel(xp: Module, alpha: Array, sample: Array) -> Any:
     a, x = _wide(xp, alpha, sample)
     density = xp.exp((a - 1.0) * xp.log(x) - x - _LGAMMA(xp, a))
     return (-_IGAMMA_BY_A(xp, a, x) / density).astype(sample.dtype)
 
 
 @kernel("Betainc")
-def betainc_kernel(xp: Any, a: Any, b: Any, x: Any) -> Any:
+def betainc_kernel(xp: Module, a: Array, b: Array, x: Array) -> Any:
     return _BETAINC(xp, a, b, x)
 
 
 @kernel("Xlogy")
-def xlogy_kernel(xp: Any, x: Any, y: Any) -> Any:
+def xlogy_kernel(xp: Module, x: Array, y: Array) -> Any:
     return xp.where(x == 0, x.dtype.type(0), x * xp.log(y))[()]
 
 
 @kernel("Xlog1py")
-def xlog1py_kernel(xp: Any, x: Any, y: Any) -> Any:
+def xlog1py_kernel(xp: Module, x: Array, y: Array) -> Any:
     return xp.where(x == 0, x.dtype.type(0), x * xp.log1p(y))[()]
 
 
 @kernel("Xdivy")
-def xdivy_kernel(xp: Any, x: Any, y: Any) -> Any:
+def xdivy_kernel(xp: Module, x: Array, y: Array) -> Any:
     return xp.where(x == 0, x.dtype.type(0), x / y)[()]
 
 
 @kernel("NextAfter")
-def next_after_kernel(xp: Any, x1: Any, x2: Any) -> Any:
+def next_after_kernel(xp: Module, x1: Array, x2: Array) -> Any:
     return xp.nextafter(x1, x2)
 
 
 def _bessel(op_type: str, order: int, scaled: bool) -> None:
     @kernel(op_type)
-    def bessel_kernel(xp: Any, x: Any) -> Any:
+    def bessel_kernel(xp: Module, x: Array) -> Any:
         if scaled:
             return _BESSEL[order](xp, x)
         wide = _wide(xp, x)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.batched_linalg import by_batch
 from dataflow.kernels.registry import kernel
 
@@ -26,7 +27,7 @@ def _of_numpy() -> Any:
     return scipy.fft
 
 
-def _library(xp: Any) -> Any:
+def _library(xp: Module) -> Any:
     return _of_numpy() if xp is np else xp.fft
 
 
@@ -35,21 +36,21 @@ def _register(num_axes: int) -> None:
     axes = tuple(range(-num_axes, 0))
 
     @kernel(f"FFT{suffix}")
-    def forward_kernel(xp: Any, x: Any) -> Any:
-        def transform(part: Any) -> Any:
+    def forward_kernel(xp: Module, x: Array) -> Any:
+        def transform(part: Array) -> Any:
             return _library(xp).fftn(part, axes=axes).astype(x.dtype, copy=False)
 
         return by_batch(xp, transform, num_axes, x)
 
     @kernel(f"IFFT{suffix}")
-    def inverse_kernel(xp: Any, x: Any) -> Any:
-        def transform(part: Any) -> Any:
+    def inverse_kernel(xp: Module, x: Array) -> Any:
+        def transform(part: Array) -> Any:
             return _library(xp).ifftn(part, axes=axes).astype(x.dtype, copy=False)
 
         return by_batch(xp, transform, num_axes, x)
 
     @kernel(f"RFFT{suffix}")
-    def real_kernel(xp: Any, x: Any, fft_length: Any, *, Tcomplex: DType) -> Any:
+    def real_kernel(xp: Module, x: Array, fft_length: Array, *, Tcomplex: DType) -> Any:
         sizes = tuple(fft_length.tolist())
 
         def transform(part: Any) -> Any:
@@ -58,7 +59,7 @@ def _register(num_axes: int) -> None:
         return by_batch(xp, transform, num_axes, x)
 
     @kernel(f"IRFFT{suffix}")
-    def to_real_kernel(xp: Any, x: Any, fft_length: Any, *, Treal: DType) -> Any:
+    def to_real_kernel(xp: Module, x: Array, fft_length: Array, *, Treal: DType) -> Any:
         sizes = tuple(fft_length.tolist())
 
         def transform(part: Any) -> Any:

@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import gather_scatter
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 
 
 @kernel("Assign")
-def assign_kernel(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> None:
+def assign_kernel(xp: Module, ref: Any, value: Array, *, validate_shape: bool) -> None:
     assign(xp, ref, value, validate_shape)
 
 
-def assign(xp: Any, ref: Any, value: Any, validate_shape: bool, own: bool = False) -> None:
+def assign(xp: Module, ref: Any, value: Any, validate_shape: bool, own: bool = False) -> None:
     """The variable takes the value; the array itself where it is its ``own`` to keep."""
     with ref.lock:
         old = ref.array
@@ -55,7 +56,7 @@ def _check_shape(ref: Any, value: Any) -> None:
 
 
 @kernel("AssignAdd")
-def assign_add_kernel(xp: Any, ref: Any, value: Any) -> None:
+def assign_add_kernel(xp: Module, ref: Any, value: Array) -> None:
     with ref.lock:
         _check_shape(ref, value)
         array = ref.exclusive()
@@ -63,7 +64,7 @@ def assign_add_kernel(xp: Any, ref: Any, value: Any) -> None:
 
 
 @kernel("AssignSub")
-def assign_sub_kernel(xp: Any, ref: Any, value: Any) -> None:
+def assign_sub_kernel(xp: Module, ref: Any, value: Array) -> None:
     with ref.lock:
         _check_shape(ref, value)
         array = ref.exclusive()
@@ -71,12 +72,12 @@ def assign_sub_kernel(xp: Any, ref: Any, value: Any) -> None:
 
 
 @kernel("IsVariableInitialized")
-def is_variable_initialized_kernel(xp: Any, ref: Any) -> Any:
+def is_variable_initialized_kernel(xp: Module, ref: Any) -> Any:
     return np.bool_(ref.array is not None)
 
 
 @kernel("CountUpTo", cpu_only="one number, which the host compares with the limit")
-def count_up_to_kernel(xp: Any, ref: Any, *, limit: int) -> Any:
+def count_up_to_kernel(xp: Module, ref: Any, *, limit: int) -> Any:
     with ref.lock:
         value = ref.read()[()]
         if value >= limit:
@@ -86,7 +87,7 @@ def count_up_to_kernel(xp: Any, ref: Any, *, limit: int) -> Any:
 
 
 @kernel("DestroyTemporaryVariable")
-def destroy_temporary_variable_kernel(xp: Any, ref: Any) -> Any:
+def destroy_temporary_variable_kernel(xp: Module, ref: Any) -> Any:
     value, ref.array = ref.read(), None
     return value
 
@@ -94,7 +95,7 @@ def destroy_temporary_variable_kernel(xp: Any, ref: Any) -> Any:
 _UNSIGNED = {"i": "I", "l": "L", "q": "Q"}
 
 
-def _rows(xp: Any, ref: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
+def _rows(xp: Module, ref: Any, indices: Array, updates: Any) -> tuple[Any, Any]:
     """Flat indices and one update row for each; raises for an index outside."""
     array = ref.read()
     flat = xp.reshape(indices, -1)
@@ -113,7 +114,7 @@ def _rows(xp: Any, ref: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
     return flat, rows.reshape(flat.shape + array.shape[1:])
 
 
-def sum_repeated(xp: Any, flat: Any, rows: Any) -> tuple[Any, Any]:
+def sum_repeated(xp: Module, flat: Any, rows: Any) -> tuple[Any, Any]:
     """Unique indices, and for each the sum of its rows."""
     order = xp.argsort(flat, kind="stable")
     ordered = flat.take(order)
@@ -130,7 +131,7 @@ def sum_repeated(xp: Any, flat: Any, rows: Any) -> tuple[Any, Any]:
     return unique, sums
 
 
-def rounds(xp: Any, indices: Any) -> Iterator[Any]:
+def rounds(xp: Module, indices: Array) -> Iterator[Any]:
     """Positions in rounds without repetitions: all first occurrences, all second ones, ...
 
     One round of ``None`` (everything) where no index is repeated, as optimizers see to.
@@ -147,7 +148,7 @@ def rounds(xp: Any, indices: Any) -> Iterator[Any]:
         yield order[nth == i]
 
 
-def _apply_to_rows(xp: Any, ufunc: Any, array: Any, flat: Any, rows: Any) -> None:
+def _apply_to_rows(xp: Module, ufunc: Any, array: Array, flat: Any, rows: Any) -> None:
     """``array[flat] = ufunc(array[flat], rows)`` for indices that are all different."""
     part = array.take(flat, 0)
     ufunc(part, rows, out=part)
@@ -155,14 +156,14 @@ def _apply_to_rows(xp: Any, ufunc: Any, array: Any, flat: Any, rows: Any) -> Non
 
 
 @kernel("ScatterUpdate")
-def scatter_update_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+def scatter_update_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
         flat, rows = _rows(xp, ref, indices, updates)
         if not _change_on_gpu(xp, "Update", ref, flat, rows):
             ref.exclusive()[flat] = rows
 
 
-def _change_on_gpu(xp: Any, op: str, ref: Any, flat: Any, rows: Any) -> bool:
+def _change_on_gpu(xp: Module, op: str, ref: Any, flat: Any, rows: Any) -> bool:
     """Changes the rows by a kernel of our own; ``False`` where there is none."""
     if not gather_scatter.can_change(xp, ref.array, flat) or rows.dtype != ref.array.dtype:
         return False
@@ -170,7 +171,7 @@ def _change_on_gpu(xp: Any, op: str, ref: Any, flat: Any, rows: Any) -> bool:
     return True
 
 
-def _change(xp: Any, ref: Any, indices: Any, updates: Any, op: str, ufunc: Any) -> None:
+def _change(xp: Module, ref: Any, indices: Array, updates: Any, op: str, ufunc: Any) -> None:
     """``ufunc`` on the rows that ``indices`` name; ``op`` is its name in machine code."""
     with ref.lock:
         if xp is np:
@@ -190,18 +191,18 @@ def _change(xp: Any, ref: Any, indices: Any, updates: Any, op: str, ufunc: Any) 
 
 
 @kernel("ScatterAdd")
-def scatter_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+def scatter_add_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     _change(xp, ref, indices, updates, "Add", xp.add)
 
 
 @kernel("ScatterSub")
-def scatter_sub_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+def scatter_sub_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     _change(xp, ref, indices, updates, "Sub", xp.subtract)
 
 
 def _scatter_with(op_type: str, ufunc: str) -> None:
     @kernel(op_type)
-    def scatter(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+    def scatter(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
         with ref.lock:
             flat, rows = _rows(xp, ref, indices, updates)
             array = ref.exclusive()
@@ -225,7 +226,7 @@ for _type, _ufunc in (
     _scatter_with(_type, _ufunc)
 
 
-def _slices(xp: Any, ref: Any, indices: Any) -> Any:
+def _slices(xp: Module, ref: Any, indices: Array) -> Any:
     array = ref.read()
     depth = indices.shape[-1]
     bounds = xp.asarray(array.shape[:depth])
@@ -242,21 +243,21 @@ def _slices(xp: Any, ref: Any, indices: Any) -> Any:
 
 
 @kernel("ScatterNdUpdate")
-def scatter_nd_update_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+def scatter_nd_update_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
         where = _slices(xp, ref, indices)
         ref.exclusive()[where] = updates
 
 
 @kernel("ScatterNdAdd")
-def scatter_nd_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+def scatter_nd_add_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
         where = _slices(xp, ref, indices)
         xp.add.at(ref.exclusive(), where, updates)
 
 
 @kernel("ScatterNdSub")
-def scatter_nd_sub_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+def scatter_nd_sub_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
         where = _slices(xp, ref, indices)
         xp.subtract.at(ref.exclusive(), where, updates)

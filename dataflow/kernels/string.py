@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.hashing import fingerprint64, hash64, sip_hash
 from dataflow.kernels.logging_ops import formatted
 from dataflow.kernels.registry import kernel
@@ -60,7 +61,7 @@ def _fingerprints(value: Any) -> Any:
 
 
 @kernel("StringJoin", cpu_only=_REASON)
-def string_join_kernel(xp: Any, inputs: Any, *, separator: str) -> Any:
+def string_join_kernel(xp: Module, inputs: list[Array], *, separator: str) -> Any:
     between = separator.encode()
     arrays = np.broadcast_arrays(*[strings(v) for v in inputs]) if inputs else []
     if not arrays:
@@ -70,7 +71,9 @@ def string_join_kernel(xp: Any, inputs: Any, *, separator: str) -> Any:
 
 
 @kernel("ReduceJoin", cpu_only=_REASON)
-def reduce_join_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool, separator: str) -> Any:
+def reduce_join_kernel(
+    xp: Module, x: Array, axes: Array, *, keep_dims: bool, separator: str
+) -> Any:
     x = strings(x)
     order = [int(a) % x.ndim for a in np.reshape(axes, -1)]
     kept = [i for i in range(x.ndim) if i not in order]
@@ -86,7 +89,7 @@ def reduce_join_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool, separator
 
 @kernel("UnsortedSegmentJoin", cpu_only=_REASON)
 def unsorted_segment_join_kernel(
-    xp: Any, x: Any, segment_ids: Any, num_segments: Any, *, separator: str
+    xp: Module, x: Array, segment_ids: Array, num_segments: Array, *, separator: str
 ) -> Any:
     rows = x.reshape(np.size(segment_ids), -1)
     rest = x.shape[np.ndim(segment_ids) :]
@@ -119,7 +122,7 @@ def _sparse_words(rows: list[list[bytes]]) -> tuple[Any, Any, Any]:
 
 
 @kernel("StringSplit", cpu_only=_REASON)
-def string_split_kernel(xp: Any, x: Any, delimiter: Any, *, skip_empty: bool) -> Any:
+def string_split_kernel(xp: Module, x: Array, delimiter: Array, *, skip_empty: bool) -> Any:
     characters = one(delimiter)
     rows: list[list[bytes]] = []
     pattern = re.compile(b"[" + re.escape(characters) + b"]") if len(characters) > 1 else None
@@ -135,7 +138,7 @@ def string_split_kernel(xp: Any, x: Any, delimiter: Any, *, skip_empty: bool) ->
 
 
 @kernel("StringSplitV2", cpu_only=_REASON)
-def string_split_v2_kernel(xp: Any, x: Any, sep: Any, *, maxsplit: int) -> Any:
+def string_split_v2_kernel(xp: Module, x: Array, sep: Array, *, maxsplit: int) -> Any:
     by = one(sep) or None
     limit = -1 if maxsplit <= 0 else maxsplit
     return _sparse_words([text.split(by, limit) for text in strings(x).tolist()])
@@ -146,7 +149,7 @@ def _decode(text: bytes) -> str:
 
 
 @kernel("Substr", cpu_only=_REASON)
-def substr_kernel(xp: Any, x: Any, pos: Any, length: Any, *, unit: str) -> Any:
+def substr_kernel(xp: Module, x: Array, pos: Array, length: Array, *, unit: str) -> Any:
     if unit == "BYTE" and np.ndim(pos) == np.ndim(length) == 0:
         array, start, count = strings(x), int(pos), max(int(length), 0)
         flat = array.reshape(-1).tolist()
@@ -175,61 +178,61 @@ def substr_kernel(xp: Any, x: Any, pos: Any, length: Any, *, unit: str) -> Any:
 
 
 @kernel("StringLength", cpu_only=_REASON)
-def string_length_kernel(xp: Any, x: Any, *, unit: str) -> Any:
+def string_length_kernel(xp: Module, x: Array, *, unit: str) -> Any:
     if unit == "BYTE":
         return each(len, x, np.int32)
     return each(lambda text: sum(1 for b in text if b & 0xC0 != 0x80), x, np.int32)
 
 
 @kernel("StringLower", cpu_only=_REASON)
-def string_lower_kernel(xp: Any, x: Any, *, encoding: str) -> Any:
+def string_lower_kernel(xp: Module, x: Array, *, encoding: str) -> Any:
     if encoding.lower() == "utf-8":
         return each(lambda text: _decode(text).lower().encode(), x)
     return each(bytes.lower, x)
 
 
 @kernel("StringUpper", cpu_only=_REASON)
-def string_upper_kernel(xp: Any, x: Any, *, encoding: str) -> Any:
+def string_upper_kernel(xp: Module, x: Array, *, encoding: str) -> Any:
     if encoding.lower() == "utf-8":
         return each(lambda text: _decode(text).upper().encode(), x)
     return each(bytes.upper, x)
 
 
 @kernel("StringStrip", cpu_only=_REASON)
-def string_strip_kernel(xp: Any, x: Any) -> Any:
+def string_strip_kernel(xp: Module, x: Array) -> Any:
     return each(bytes.strip, x)
 
 
-def _replace(x: Any, pattern: bytes, rewrite: bytes, replace_global: bool) -> Any:
+def _replace(x: Array, pattern: bytes, rewrite: bytes, replace_global: bool) -> Any:
     expression = compiled(pattern)
     return each(lambda text: expression.replace(text, rewrite, replace_global), x)
 
 
-def _matches(x: Any, pattern: bytes) -> Any:
+def _matches(x: Array, pattern: bytes) -> Any:
     return each(compiled(pattern).matches_whole, x, bool)
 
 
 @kernel("RegexReplace", cpu_only=_REASON)
 def regex_replace_kernel(
-    xp: Any, x: Any, pattern: Any, rewrite: Any, *, replace_global: bool
+    xp: Module, x: Array, pattern: Array, rewrite: Array, *, replace_global: bool
 ) -> Any:
     return _replace(x, one(pattern), one(rewrite), replace_global)
 
 
 @kernel("StaticRegexReplace", cpu_only=_REASON)
 def static_regex_replace_kernel(
-    xp: Any, x: Any, *, pattern: str, rewrite: str, replace_global: bool
+    xp: Module, x: Array, *, pattern: str, rewrite: str, replace_global: bool
 ) -> Any:
     return _replace(x, pattern.encode(), rewrite.encode(), replace_global)
 
 
 @kernel("RegexFullMatch", cpu_only=_REASON)
-def regex_full_match_kernel(xp: Any, x: Any, pattern: Any) -> Any:
+def regex_full_match_kernel(xp: Module, x: Array, pattern: Array) -> Any:
     return _matches(x, one(pattern))
 
 
 @kernel("StaticRegexFullMatch", cpu_only=_REASON)
-def static_regex_full_match_kernel(xp: Any, x: Any, *, pattern: str) -> Any:
+def static_regex_full_match_kernel(xp: Module, x: Array, *, pattern: str) -> Any:
     return _matches(x, pattern.encode())
 
 
@@ -280,7 +283,7 @@ def parse_numbers(texts: Sequence[bytes], dtype: Any) -> Any:
 
 
 @kernel("StringToNumber", cpu_only=_REASON)
-def string_to_number_kernel(xp: Any, x: Any, *, out_type: DType) -> Any:
+def string_to_number_kernel(xp: Module, x: Array, *, out_type: DType) -> Any:
     dtype = out_type.numpy
     array = strings(x)
     numbers = parse_numbers(array.reshape(-1).tolist(), dtype)
@@ -291,7 +294,7 @@ def string_to_number_kernel(xp: Any, x: Any, *, out_type: DType) -> Any:
 
 @kernel("AsString", cpu_only=_REASON)
 def as_string_kernel(
-    xp: Any, x: Any, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
+    xp: Module, x: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
 ) -> Any:
     array = np.asarray(x)
     kind = array.dtype.kind
@@ -317,7 +320,7 @@ def as_string_kernel(
 
 @kernel("StringFormat", cpu_only=_REASON)
 def string_format_kernel(
-    xp: Any, inputs: Any, *, template: str, placeholder: str, summarize: int
+    xp: Module, inputs: list[Array], *, template: str, placeholder: str, summarize: int
 ) -> Any:
     parts = template.split(placeholder)
     out = parts[0]
@@ -327,24 +330,24 @@ def string_format_kernel(
 
 
 @kernel("StringToHashBucketFast", cpu_only=_REASON)
-def string_to_hash_bucket_fast_kernel(xp: Any, x: Any, *, num_buckets: int) -> Any:
+def string_to_hash_bucket_fast_kernel(xp: Module, x: Array, *, num_buckets: int) -> Any:
     return (_fingerprints(x) % np.uint64(num_buckets)).astype(np.int64)
 
 
 @kernel("StringToHashBucketStrong", cpu_only=_REASON)
 def string_to_hash_bucket_strong_kernel(
-    xp: Any, x: Any, *, num_buckets: int, key: list[int]
+    xp: Module, x: Array, *, num_buckets: int, key: list[int]
 ) -> Any:
     return _buckets(functools.partial(sip_hash, key[0], key[1]), x, num_buckets)
 
 
 @kernel("StringToHashBucket", cpu_only=_REASON)
-def string_to_hash_bucket_kernel(xp: Any, x: Any, *, num_buckets: int) -> Any:
+def string_to_hash_bucket_kernel(xp: Module, x: Array, *, num_buckets: int) -> Any:
     return _buckets(hash64, x, num_buckets)
 
 
 @kernel("Fingerprint", cpu_only=_REASON)
-def fingerprint_kernel(xp: Any, data: Any, method: Any) -> Any:
+def fingerprint_kernel(xp: Module, data: Array, method: Array) -> Any:
     if one(method) != b"farmhash64":
         raise ValueError(f"Unsupported method: {one(method)!r}; there is farmhash64")
     rows = data.shape[0]
@@ -363,7 +366,7 @@ def fingerprint_kernel(xp: Any, data: Any, method: Any) -> Any:
 
 
 @kernel("EncodeBase64", cpu_only=_REASON)
-def encode_base64_kernel(xp: Any, x: Any, *, pad: bool) -> Any:
+def encode_base64_kernel(xp: Module, x: Array, *, pad: bool) -> Any:
     def encode(text: bytes) -> bytes:
         out = base64.urlsafe_b64encode(text)
         return out if pad else out.rstrip(b"=")
@@ -375,7 +378,7 @@ _BASE64 = re.compile(rb"[A-Za-z0-9_-]*={0,2}")
 
 
 @kernel("DecodeBase64", cpu_only=_REASON)
-def decode_base64_kernel(xp: Any, x: Any) -> Any:
+def decode_base64_kernel(xp: Module, x: Array) -> Any:
     def decode(text: bytes) -> bytes:
         bare = text.rstrip(b"=")
         if not _BASE64.fullmatch(text) or len(bare) % 4 == 1:
@@ -390,8 +393,8 @@ def decode_base64_kernel(xp: Any, x: Any) -> Any:
 
 @kernel("UnicodeTranscode", cpu_only=_REASON)
 def unicode_transcode_kernel(
-    xp: Any,
-    x: Any,
+    xp: Module,
+    x: Array,
     *,
     input_encoding: str,
     output_encoding: str,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 _PROTOS = "it makes protocol buffers"
 
@@ -20,7 +24,7 @@ def _serialized(summary: Any) -> Any:
 
 
 @kernel("ScalarSummary", cpu_only=_PROTOS)
-def scalar_summary_kernel(xp: Any, tags: Any, values: Any) -> Any:
+def scalar_summary_kernel(xp: Module, tags: Array, values: Array) -> Any:
     from dataflow.formats.summary_protos import merge_summaries, scalar_summary
 
     tag_array = np.asarray(tags, object)
@@ -42,14 +46,16 @@ def scalar_summary_kernel(xp: Any, tags: Any, values: Any) -> Any:
 
 
 @kernel("HistogramSummary", cpu_only=_PROTOS)
-def histogram_summary_kernel(xp: Any, tag: Any, values: Any) -> Any:
+def histogram_summary_kernel(xp: Module, tag: Array, values: Array) -> Any:
     from dataflow.formats.summary_protos import histogram_summary
 
     return _serialized(histogram_summary(text(tag), values))
 
 
 @kernel("ImageSummary", cpu_only=_PROTOS)
-def image_summary_kernel(xp: Any, tag: Any, tensor: Any, *, max_images: int, bad_color: Any) -> Any:
+def image_summary_kernel(
+    xp: Module, tag: Array, tensor: Array, *, max_images: int, bad_color: Any
+) -> Any:
     from dataflow.formats.summary_protos import image_summary
 
     color = np.asarray(bad_color).reshape(-1).tolist()
@@ -58,7 +64,7 @@ def image_summary_kernel(xp: Any, tag: Any, tensor: Any, *, max_images: int, bad
 
 @kernel("AudioSummary", cpu_only=_PROTOS)
 def audio_summary_kernel(
-    xp: Any, tag: Any, tensor: Any, *, sample_rate: float, max_outputs: int
+    xp: Module, tag: Array, tensor: Array, *, sample_rate: float, max_outputs: int
 ) -> Any:
     from dataflow.formats.summary_protos import audio_summary
 
@@ -67,7 +73,7 @@ def audio_summary_kernel(
 
 @kernel("AudioSummaryV2", cpu_only=_PROTOS)
 def audio_summary_v2_kernel(
-    xp: Any, tag: Any, tensor: Any, sample_rate: Any, *, max_outputs: int
+    xp: Module, tag: Array, tensor: Array, sample_rate: Array, *, max_outputs: int
 ) -> Any:
     from dataflow.formats.summary_protos import audio_summary
 
@@ -84,7 +90,7 @@ def _tensor_value(summary: Any, tag: str, tensor: Any) -> Any:
 
 
 @kernel("TensorSummary", cpu_only=_PROTOS, stateful=True)
-def tensor_summary_kernel(context: Any, tensor: Any) -> Any:
+def tensor_summary_kernel(context: KernelContext, tensor: Array) -> Any:
     from dataflow.formats.summary_protos import new_summary
 
     summary = new_summary()
@@ -94,7 +100,7 @@ def tensor_summary_kernel(context: Any, tensor: Any) -> Any:
 
 
 @kernel("TensorSummaryV2", cpu_only=_PROTOS)
-def tensor_summary_v2_kernel(xp: Any, tag: Any, tensor: Any, metadata: Any) -> Any:
+def tensor_summary_v2_kernel(xp: Module, tag: Array, tensor: Array, metadata: Array) -> Any:
     from dataflow.formats.summary_protos import new_summary
 
     summary = new_summary()
@@ -104,7 +110,7 @@ def tensor_summary_v2_kernel(xp: Any, tag: Any, tensor: Any, metadata: Any) -> A
 
 
 @kernel("MergeSummary", cpu_only=_PROTOS)
-def merge_summary_kernel(xp: Any, inputs: list[Any]) -> Any:
+def merge_summary_kernel(xp: Module, inputs: list[Any]) -> Any:
     from dataflow.formats.summary_protos import merge_summaries
 
     parts = [bytes(item) for value in inputs for item in np.asarray(value, object).reshape(-1)]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import collections
 import functools
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.mutex import Mutex, held_mutexes
 from dataflow.kernels.queue import owned, stack_elements
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 _REASON = "elements are held in the host's memory"
 
@@ -81,7 +85,7 @@ class BarrierState:
 
 
 @kernel("Barrier", stateful=True)
-def barrier_kernel(context: Any, *, component_types: Any, shapes: Any) -> Any:
+def barrier_kernel(context: KernelContext, *, component_types: Any, shapes: Any) -> Any:
     return context.resource(
         "barrier", lambda: BarrierState(context.resource_name, list(component_types), list(shapes))
     )
@@ -89,7 +93,7 @@ def barrier_kernel(context: Any, *, component_types: Any, shapes: Any) -> Any:
 
 @kernel("BarrierInsertMany", cpu_only=_REASON)
 def barrier_insert_many_kernel(
-    xp: Any, handle: Any, keys: Any, values: Any, *, component_index: int
+    xp: Module, handle: Any, keys: Array, values: Array, *, component_index: int
 ) -> tuple[()]:
     handle.insert(np.asarray(keys, object).tolist(), values, component_index)
     return ()
@@ -111,7 +115,7 @@ def barrier_take_many_kernel(
 
 
 @kernel("BarrierClose")
-def barrier_close_kernel(xp: Any, handle: Any, *, cancel_pending_enqueues: bool) -> tuple[()]:
+def barrier_close_kernel(xp: Module, handle: Any, *, cancel_pending_enqueues: bool) -> tuple[()]:
     with handle.condition:
         handle.closed = True
         handle.cancelled = handle.cancelled or cancel_pending_enqueues
@@ -120,12 +124,12 @@ def barrier_close_kernel(xp: Any, handle: Any, *, cancel_pending_enqueues: bool)
 
 
 @kernel("BarrierReadySize")
-def barrier_ready_size_kernel(xp: Any, handle: Any) -> Any:
+def barrier_ready_size_kernel(xp: Module, handle: Any) -> Any:
     return np.int32(len(handle.ready))
 
 
 @kernel("BarrierIncompleteSize")
-def barrier_incomplete_size_kernel(xp: Any, handle: Any) -> Any:
+def barrier_incomplete_size_kernel(xp: Module, handle: Any) -> Any:
     return np.int32(len(handle.incomplete))
 
 
@@ -140,12 +144,14 @@ class Staging:
         self.num_bytes = 0
 
 
-def _staging(context: Any, capacity: int, memory_limit: int) -> Staging:
+def _staging(context: KernelContext, capacity: int, memory_limit: int) -> Staging:
     return context.resource("staging", lambda: Staging(capacity, memory_limit))  # type: ignore[no-any-return]
 
 
 @kernel("Stage", stateful=True, cpu_only=_REASON)
-def stage_kernel(context: Any, values: list[Any], *, capacity: int, memory_limit: int) -> tuple[()]:
+def stage_kernel(
+    context: KernelContext, values: list[Any], *, capacity: int, memory_limit: int
+) -> tuple[()]:
     area = _staging(context, capacity, memory_limit)
     size = sum(int(np.asarray(v).nbytes) for v in values)
     if memory_limit and size > memory_limit:
@@ -167,7 +173,7 @@ def stage_kernel(context: Any, values: list[Any], *, capacity: int, memory_limit
 
 
 @kernel("Unstage", stateful=True, cpu_only=_REASON)
-def unstage_kernel(context: Any, *, capacity: int, memory_limit: int) -> Any:
+def unstage_kernel(context: KernelContext, *, capacity: int, memory_limit: int) -> Any:
     area = _staging(context, capacity, memory_limit)
     with area.condition:
         context.wait(area.condition, lambda: bool(area.items))
@@ -187,12 +193,12 @@ def stage_peek_kernel(context: Any, index: Any, *, capacity: int, memory_limit: 
 
 
 @kernel("StageSize", stateful=True)
-def stage_size_kernel(context: Any, *, capacity: int, memory_limit: int) -> Any:
+def stage_size_kernel(context: KernelContext, *, capacity: int, memory_limit: int) -> Any:
     return np.int32(len(_staging(context, capacity, memory_limit).items))
 
 
 @kernel("StageClear", stateful=True)
-def stage_clear_kernel(context: Any, *, capacity: int, memory_limit: int) -> tuple[()]:
+def stage_clear_kernel(context: KernelContext, *, capacity: int, memory_limit: int) -> tuple[()]:
     area = _staging(context, capacity, memory_limit)
     with area.condition:
         area.items.clear()
@@ -202,12 +208,12 @@ def stage_clear_kernel(context: Any, *, capacity: int, memory_limit: int) -> tup
 
 
 @kernel("MutexV2", stateful=True)
-def mutex_kernel(context: Any) -> Any:
+def mutex_kernel(context: KernelContext) -> Any:
     return context.resource("mutex", lambda: Mutex(context.resource_name))
 
 
 @kernel("MutexLock", stateful=True)
-def mutex_lock_kernel(context: Any, mutex: Any) -> Any:
+def mutex_lock_kernel(context: KernelContext, mutex: Any) -> Any:
     cancellation = context.cancellation
     holder = cancellation.holder
     with mutex.condition:
@@ -222,7 +228,7 @@ def mutex_lock_kernel(context: Any, mutex: Any) -> Any:
 
 
 @kernel("ConsumeMutexLock")
-def consume_mutex_lock_kernel(xp: Any, mutex_lock: Any) -> tuple[()]:
+def consume_mutex_lock_kernel(xp: Module, mutex_lock: Any) -> tuple[()]:
     mutex_lock.give_back()
     if mutex_lock in held_mutexes():
         held_mutexes().remove(mutex_lock)

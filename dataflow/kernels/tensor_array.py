@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 _FLOW = np.float32(0)
 _CLEARED = object()
@@ -37,7 +41,7 @@ class ArrayState:
 
     def __init__(
         self,
-        xp: Any,
+        xp: Module,
         name: str,
         dtype: Any,
         size: int,
@@ -194,7 +198,7 @@ def _fits(shape: Any, wanted: Any) -> bool:
     )
 
 
-def _rows(xp: Any, value: Any, dtype: Any) -> list[Any]:
+def _rows(xp: Module, value: Any, dtype: Any) -> list[Any]:
     """The rows of a value, kept apart from the buffer that it came in."""
     if np.ndim(value) == 1:
         return list(value)
@@ -203,8 +207,8 @@ def _rows(xp: Any, value: Any, dtype: Any) -> list[Any]:
 
 @kernel("TensorArrayV3", stateful=True)
 def tensor_array_kernel(
-    context: Any,
-    size: Any,
+    context: KernelContext,
+    size: Array,
     *,
     dtype: Any,
     element_shape: Any,
@@ -228,31 +232,33 @@ def tensor_array_kernel(
 
 
 @kernel("TensorArrayGradV3")
-def tensor_array_grad_kernel(xp: Any, handle: Any, flow_in: Any, *, source: str) -> Any:
+def tensor_array_grad_kernel(xp: Module, handle: Any, flow_in: Array, *, source: str) -> Any:
     return handle.gradient(source), flow_in
 
 
 @kernel("TensorArrayReadV3")
-def tensor_array_read_kernel(xp: Any, handle: Any, index: Any, flow_in: Any) -> Any:
+def tensor_array_read_kernel(xp: Module, handle: Any, index: Array, flow_in: Array) -> Any:
     return handle.read(int(index))
 
 
 @kernel("TensorArrayWriteV3")
-def tensor_array_write_kernel(xp: Any, handle: Any, index: Any, value: Any, flow_in: Any) -> Any:
+def tensor_array_write_kernel(
+    xp: Module, handle: Any, index: Array, value: Array, flow_in: Array
+) -> Any:
     handle.write(int(index), value if hasattr(value, "shape") else np.asarray(value, object))
     return flow_in
 
 
 @kernel("TensorArrayGatherV3")
 def tensor_array_gather_kernel(
-    xp: Any, handle: Any, indices: Any, flow_in: Any, *, element_shape: Any
+    xp: Module, handle: Any, indices: Array, flow_in: Array, *, element_shape: Any
 ) -> Any:
     return handle.gather(indices, element_shape)
 
 
 @kernel("TensorArrayScatterV3")
 def tensor_array_scatter_kernel(
-    xp: Any, handle: Any, indices: Any, value: Any, flow_in: Any
+    xp: Module, handle: Any, indices: Array, value: Array, flow_in: Array
 ) -> Any:
     positions = np.asarray(indices).tolist()
     if len(positions) != value.shape[0]:
@@ -266,7 +272,7 @@ def tensor_array_scatter_kernel(
 
 
 @kernel("TensorArrayConcatV3")
-def tensor_array_concat_kernel(xp: Any, handle: Any, flow_in: Any) -> Any:
+def tensor_array_concat_kernel(xp: Module, handle: Any, flow_in: Array) -> Any:
     parts = [handle.read(i) for i in range(len(handle.elements))]
     lengths = np.array([p.shape[0] for p in parts], np.int64)
     if not parts:
@@ -276,7 +282,9 @@ def tensor_array_concat_kernel(xp: Any, handle: Any, flow_in: Any) -> Any:
 
 
 @kernel("TensorArraySplitV3")
-def tensor_array_split_kernel(xp: Any, handle: Any, value: Any, lengths: Any, flow_in: Any) -> Any:
+def tensor_array_split_kernel(
+    xp: Module, handle: Any, value: Array, lengths: Array, flow_in: Array
+) -> Any:
     sizes = np.asarray(lengths).tolist()
     if sum(sizes) != value.shape[0]:
         raise handle.fail(
@@ -297,11 +305,11 @@ def tensor_array_split_kernel(xp: Any, handle: Any, value: Any, lengths: Any, fl
 
 
 @kernel("TensorArraySizeV3")
-def tensor_array_size_kernel(xp: Any, handle: Any, flow_in: Any) -> Any:
+def tensor_array_size_kernel(xp: Module, handle: Any, flow_in: Array) -> Any:
     return np.int32(len(handle.elements))
 
 
 @kernel("TensorArrayCloseV3")
-def tensor_array_close_kernel(xp: Any, handle: Any) -> tuple[()]:
+def tensor_array_close_kernel(xp: Module, handle: Any) -> tuple[()]:
     handle.elements = [None] * len(handle.elements)
     return ()

@@ -6,27 +6,31 @@ the length. The compiled plan writes both as tuple expressions (`runtime.codegen
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 
 @kernel("EmptyTensorList")
-def empty_tensor_list_kernel(xp: Any, element_shape: Any, max_num_elements: Any) -> Any:
+def empty_tensor_list_kernel(xp: Module, element_shape: Array, max_num_elements: Array) -> Any:
     return ()
 
 
 @kernel("TensorListPushBack")
-def tensor_list_push_back_kernel(xp: Any, input_handle: Any, tensor: Any) -> Any:
+def tensor_list_push_back_kernel(xp: Module, input_handle: Any, tensor: Array) -> Any:
     return (input_handle, tensor)
 
 
 @kernel("TensorListPopBack")
 def tensor_list_pop_back_kernel(
-    xp: Any, input_handle: Any, element_shape: Any, *, element_dtype: Any
+    xp: Module, input_handle: Any, element_shape: Array, *, element_dtype: Any
 ) -> Any:
     if input_handle:
         return input_handle
@@ -40,24 +44,24 @@ def tensor_list_pop_back_kernel(
 
 
 @kernel("StackV2", stateful=True)
-def stack_v2_kernel(context: Any, max_size: Any) -> Any:
+def stack_v2_kernel(context: KernelContext, max_size: Array) -> Any:
     return []
 
 
 @kernel("StackPushV2")
-def stack_push_v2_kernel(xp: Any, handle: Any, elem: Any) -> Any:
+def stack_push_v2_kernel(xp: Module, handle: Any, elem: Array) -> Any:
     handle.append(elem)
     return elem
 
 
 @kernel("StackPopV2")
-def stack_pop_v2_kernel(xp: Any, handle: Any) -> Any:
+def stack_pop_v2_kernel(xp: Module, handle: Any) -> Any:
     if not handle:
         raise InvalidArgumentError(None, None, "Stack is empty when calling Pop().")
     return handle.pop()
 
 
 @kernel("StackCloseV2")
-def stack_close_v2_kernel(xp: Any, handle: Any) -> tuple[()]:
+def stack_close_v2_kernel(xp: Module, handle: Any) -> tuple[()]:
     handle.clear()
     return ()

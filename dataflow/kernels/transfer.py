@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.copies import PINNED_BYTES, HostToDevice
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.xp import is_device_array, to_host
@@ -22,7 +23,7 @@ def copy_to_device_kernel(context: Any) -> Callable[[Any], Any]:
     # A session's plans share the buffers of one node: as it was built, rewritten, traced.
     pinned: dict[int, HostToDevice] = context.state
 
-    def copy(x: Any) -> Any:
+    def copy(x: Array) -> Any:
         if is_device_array(x):  # of another GPU
             return xp.array(x)
         if x.nbytes < PINNED_BYTES:
@@ -36,6 +37,6 @@ def copy_to_device_kernel(context: Any) -> Callable[[Any], Any]:
 
 
 @kernel("_CopyToHost")
-def copy_to_host_kernel(xp: Any, x: Any) -> Any:
+def copy_to_host_kernel(xp: Module, x: Array) -> Any:
     host = to_host(x)
     return host if host.shape else host[()]

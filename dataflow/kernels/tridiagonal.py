@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 
 @kernel("TridiagonalMatMul")
-def tridiagonal_mat_mul_kernel(xp: Any, above: Any, middle: Any, below: Any, rhs: Any) -> Any:
+def tridiagonal_mat_mul_kernel(
+    xp: Module, above: Array, middle: Array, below: Array, rhs: Array
+) -> Any:
     out = xp.swapaxes(middle, -1, -2) * rhs
     out[..., :-1, :] += xp.swapaxes(above, -1, -2)[..., :-1, :] * rhs[..., 1:, :]
     out[..., 1:, :] += xp.swapaxes(below, -1, -2)[..., 1:, :] * rhs[..., :-1, :]
@@ -16,7 +19,9 @@ def tridiagonal_mat_mul_kernel(xp: Any, above: Any, middle: Any, below: Any, rhs
 
 
 @kernel("TridiagonalSolve")
-def tridiagonal_solve_kernel(xp: Any, diagonals: Any, rhs: Any, *, partial_pivoting: bool) -> Any:
+def tridiagonal_solve_kernel(
+    xp: Module, diagonals: Array, rhs: Array, *, partial_pivoting: bool
+) -> Any:
     """Gauss's elimination; a row that is exchanged for the next has a third element beyond it.
 
     As in TensorFlow the solution is NaN where the matrix is singular.
@@ -56,7 +61,7 @@ def tridiagonal_solve_kernel(xp: Any, diagonals: Any, rhs: Any, *, partial_pivot
     return x.astype(rhs.dtype, copy=False)
 
 
-def _nonzero(xp: Any, pivot: Any, singular: Any) -> tuple[Any, Any]:
+def _nonzero(xp: Module, pivot: Any, singular: Any) -> tuple[Any, Any]:
     """``pivot`` with ones for zeros, and where there was a zero now or before."""
     zero = pivot == 0
     return xp.where(zero, 1, pivot), singular | zero

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import strings, text_array
 
@@ -16,8 +17,8 @@ _REASON = "strings live in the host's memory"
 
 @kernel("UnicodeDecode", cpu_only=_REASON)
 def unicode_decode_kernel(
-    xp: Any,
-    x: Any,
+    xp: Module,
+    x: Array,
     *,
     input_encoding: str,
     errors: str,
@@ -33,8 +34,8 @@ def unicode_decode_kernel(
 
 @kernel("UnicodeDecodeWithOffsets", cpu_only=_REASON)
 def unicode_decode_with_offsets_kernel(
-    xp: Any,
-    x: Any,
+    xp: Module,
+    x: Array,
     *,
     input_encoding: str,
     errors: str,
@@ -55,7 +56,7 @@ def _splits(rows: list[Any], dtype: DType) -> Any:
 
 
 def _points_and_starts(
-    x: Any, encoding: str, errors: str, replacement: int, controls: bool
+    x: Array, encoding: str, errors: str, replacement: int, controls: bool
 ) -> list[list[tuple[int, int]]]:
     """Of each string, the code points and the bytes at which they begin."""
     try:
@@ -105,9 +106,9 @@ def unicode_encode_kernel(
 
 @kernel("StringNGrams", cpu_only=_REASON)
 def string_ngrams_kernel(
-    xp: Any,
-    data: Any,
-    splits: Any,
+    xp: Module,
+    data: Array,
+    splits: Array,
     *,
     separator: str,
     ngram_widths: Any,

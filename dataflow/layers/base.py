@@ -15,6 +15,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, InitializerLike, TensorLike
 from dataflow.layers.layer_calls import LayerCalls
 from dataflow.layers.layer_config import Configurable
 from dataflow.ops import array
@@ -31,7 +32,7 @@ class InputSpec:
 
     def __init__(
         self,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         shape: Any = None,
         ndim: int | None = None,
         max_ndim: int | None = None,
@@ -91,8 +92,8 @@ class Layer(Configurable, LayerCalls):
         self,
         trainable: bool = True,
         name: str | None = None,
-        dtype: Any = None,
-        activity_regularizer: Any = None,
+        dtype: DTypeLike | None = None,
+        activity_regularizer: Callable[[Any], Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__()
@@ -154,12 +155,12 @@ class Layer(Configurable, LayerCalls):
     def add_variable(
         self,
         name: str,
-        shape: Any,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
+        shape: DynamicShapeLike,
+        dtype: DTypeLike | None = None,
+        initializer: InitializerLike | None = None,
+        regularizer: Callable[[Any], Any] | None = None,
         trainable: bool | None = None,
-        constraint: Any = None,
+        constraint: Callable[[Any], Any] | None = None,
         **kwargs: Any,
     ) -> Any:
         """A variable of this layer, found again when the layer reuses another one's."""
@@ -190,7 +191,7 @@ class Layer(Configurable, LayerCalls):
 
     add_weight = add_variable
 
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
+    def add_update(self, updates: TensorLike, inputs: Any = None) -> None:
         """Ops to run with each training step; also in the UPDATE_OPS collection."""
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
             self._updates.append(update)

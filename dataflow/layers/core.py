@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.layers.base import InputSpec, Layer, layer_function, smart_cond
 from dataflow.ops import array, bias as bias_ops, dropout as dropout_ops
 from dataflow.ops.initializers import zeros_initializer
@@ -108,9 +110,9 @@ class Dropout(Layer):
 
     def __init__(
         self,
-        rate: Any = 0.5,
+        rate: TensorLike = 0.5,
         noise_shape: Any = None,
-        seed: Any = None,
+        seed: int | None = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -119,7 +121,7 @@ class Dropout(Layer):
         self.noise_shape = noise_shape
         self.seed = seed
 
-    def call(self, inputs: Any, training: Any = False) -> Any:
+    def call(self, inputs: Any, training: bool | Tensor = False) -> Any:
         return smart_cond(
             training,
             lambda: dropout_ops.dropout(
@@ -172,10 +174,10 @@ dense = layer_function(Dense, "dense")
 
 def dropout(
     inputs: Any,
-    rate: Any = 0.5,
+    rate: TensorLike = 0.5,
     noise_shape: Any = None,
-    seed: Any = None,
-    training: Any = False,
+    seed: int | None = None,
+    training: bool | Tensor = False,
     name: str | None = None,
 ) -> Any:
     """A `Dropout` layer, applied."""

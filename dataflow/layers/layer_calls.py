@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dataflow.graph import nest
@@ -100,7 +100,7 @@ class LayerCalls:
         return [item for item in found if _needs(item, sources)]
 
 
-def shapes_of(tensors: Any) -> Any:
+def shapes_of(tensors: Sequence[Any]) -> Any:
     """The static shapes of a nesting of tensors, as tuples; None where the rank is unknown."""
     return nest.map_structure(
         lambda t: None if t.shape.ndims is None else tuple(t.shape.as_list()), tensors

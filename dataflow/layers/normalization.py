@@ -9,6 +9,8 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.layers.base import Layer, smart_cond
 from dataflow.ops import array, normalization as normalization_ops, state
 from dataflow.ops.arithmetic import maximum, minimum
@@ -128,7 +130,7 @@ class BatchNormalization(Layer):
             self._axes = [a + 1 for a in self._axes]
         dtype = self._dtype if self._dtype is not dtypes.float16 else dtypes.float32
 
-        def parameter(name: str, initializer: Any, *args: Any, **kwargs: Any) -> Any:
+        def parameter(name: str, initializer: InitializerLike, *args: Any, **kwargs: Any) -> Any:
             return self.add_variable(name, sizes_of_one, dtype, initializer, *args, **kwargs)
 
         def stddev(*args: Any, **kwargs: Any) -> Any:
@@ -160,7 +162,7 @@ class BatchNormalization(Layer):
             self.renorm_stddev = parameter("renorm_stddev", stddev, trainable=False)
         self.built = True
 
-    def call(self, inputs: Any, training: Any = False) -> Any:
+    def call(self, inputs: Any, training: bool | Tensor = False) -> Any:
         given = inputs
         if given.dtype.base_dtype is dtypes.float16:  # statistics are kept in float32
             inputs = cast(inputs, dtypes.float32)
@@ -180,7 +182,7 @@ class BatchNormalization(Layer):
         outputs.set_shape(given.shape)
         return outputs
 
-    def _composed(self, inputs: Any, training: Any) -> Any:
+    def _composed(self, inputs: Any, training: bool | Tensor) -> Any:
         rank = inputs.shape.ndims
         virtual = self.virtual_batch_size is not None
         reduction = [i for i in range(rank) if i not in self._axes]
@@ -222,7 +224,9 @@ class BatchNormalization(Layer):
         """Mean and variance of a batch, which a subclass may weigh."""
         return moments(inputs, axes, keep_dims=keep)
 
-    def _adjusted(self, sizes: Any, training: Any, scale: Any, offset: Any) -> Any:
+    def _adjusted(
+        self, sizes: Any, training: bool | Tensor, scale: TensorLike, offset: TensorLike
+    ) -> Any:
         """Scale and offset with the adjustment before them, which is made in training only."""
         adjusted = [convert_to_tensor(t) for t in self.adjustment(sizes)]
         first, second = smart_cond(
@@ -232,7 +236,9 @@ class BatchNormalization(Layer):
         )
         return _then(first, second, scale, offset)
 
-    def _correction(self, mean: Any, variance: Any, training: Any) -> tuple[Any, Any]:
+    def _correction(
+        self, mean: TensorLike, variance: Any, training: bool | Tensor
+    ) -> tuple[Any, Any]:
         """r and d of batch renormalization (Ioffe 2017), which are held constant in gradients.
 
         The averages that they are relative to move afterwards.
@@ -260,7 +266,7 @@ class BatchNormalization(Layer):
         )
         return array.stop_gradient(r), array.stop_gradient(d)
 
-    def _fused(self, inputs: Any, training: Any) -> Any:
+    def _fused(self, inputs: Any, training: bool | Tensor) -> Any:
         layout = "NHWC" if self._axes == [3] else "NCHW"
         ones = self.gamma
         if ones is None:
@@ -290,7 +296,7 @@ class BatchNormalization(Layer):
         self._update(mean, variance, training)
         return outputs
 
-    def _update(self, mean: Any, variance: Any, training: Any) -> None:
+    def _update(self, mean: TensorLike, variance: Any, training: Any) -> None:
         """Adds the ops that move the averages, unless this is known to be no training."""
         if _is_never(training):
             return
@@ -304,7 +310,9 @@ class BatchNormalization(Layer):
         square = moved * moved - self.epsilon
         self.add_update(state.assign(self.moving_variance, maximum(square, 0.0)))
 
-    def _move(self, variable: Any, value: Any, momentum: float, training: Any) -> Any:
+    def _move(
+        self, variable: Any, value: TensorLike, momentum: float, training: bool | Tensor
+    ) -> Any:
         """Moves an average towards ``value`` in training; an update of the layer."""
         graph = default_graph()
         dtype = variable.dtype.base_dtype
@@ -322,7 +330,9 @@ def _is_never(training: Any) -> bool:
     return isinstance(training, (bool, int)) and not training
 
 
-def _then(scale: Any, offset: Any, then_scale: Any, then_offset: Any) -> tuple[Any, Any]:
+def _then(
+    scale: TensorLike, offset: TensorLike, then_scale: Any, then_offset: Any
+) -> tuple[Any, Any]:
     """Scale and offset of ``x * scale + offset`` followed by another such step."""
     if then_scale is not None:
         scale, offset = scale * then_scale, offset * then_scale

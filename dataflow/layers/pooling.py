@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.layers.base import InputSpec, Layer, layer_function, pair
@@ -15,7 +16,7 @@ class _Pooling(Layer):
     def __init__(
         self,
         pool_size: Any,
-        strides: Any,
+        strides: int | Sequence[int],
         padding: str = "valid",
         data_format: str = "channels_last",
         name: str | None = None,

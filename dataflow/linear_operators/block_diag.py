@@ -7,6 +7,7 @@ import operator as python_operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.composition import checked_operators, parents_of, product_of
 from dataflow.linear_operators.linear_operator import LinearOperator, all_true, size_along
@@ -60,7 +61,9 @@ class LinearOperatorBlockDiag(LinearOperator):
         columns = sum(o.domain_dimension_tensor() for o in self._operators)
         return array.concat([batch, [rows, columns]], 0)
 
-    def _by_block(self, x: Any, function: Callable[[LinearOperator, Any], Any], axis: int) -> Any:
+    def _by_block(
+        self, x: TensorLike, function: Callable[[LinearOperator, Any], Any], axis: int
+    ) -> Any:
         """``function`` of each block and its rows of x; ``axis`` says which of its sizes they have."""
         sizes = [size_along(operator, axis) for operator in self._operators]
         parts = array.split(x, sizes, axis=-2) if len(sizes) > 1 else [x]
@@ -74,7 +77,7 @@ class LinearOperatorBlockDiag(LinearOperator):
         batch = broadcasting.common_shape_tensor(array.shape(m)[:-2] for m in matrices)
         return [broadcasting.with_batch(m, batch, static) for m in matrices]
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         x = broadcasting.flipped_if(x, adjoint_arg)
         return self._by_block(x, lambda o, part: o.matmul(part, adjoint), -2 if adjoint else -1)
 

@@ -11,6 +11,7 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.matmul import matmul
 from dataflow.ops.matrix_diag import adjoint
@@ -67,26 +68,26 @@ def _same_batch(matrix: Any, rhs: Any) -> tuple[Any, Any]:
     return with_batch(matrix, batch, static), with_batch(rhs, batch, static)
 
 
-def solve_matrix(matrix: Any, rhs: Any, flipped: bool) -> Any:
+def solve_matrix(matrix: TensorLike, rhs: TensorLike, flipped: bool) -> Any:
     """x with ``matrix @ x = rhs``, or with its adjoint where ``flipped``."""
     return matrix_solve(*_same_batch(matrix, rhs), adjoint=flipped)
 
 
-def solve_triangle(matrix: Any, rhs: Any, flipped: bool) -> Any:
+def solve_triangle(matrix: TensorLike, rhs: TensorLike, flipped: bool) -> Any:
     """`solve_matrix` of a lower triangle."""
     return matrix_triangular_solve(matrix, rhs, lower=True, adjoint=flipped)
 
 
-def solve_factored(factor: Any, rhs: Any) -> Any:
+def solve_factored(factor: Any, rhs: TensorLike) -> Any:
     """`solve_matrix` from the Cholesky factor."""
     return cholesky_solve(factor, rhs)
 
 
-def product(a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
+def product(a: TensorLike, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False) -> Any:
     """``a @ b`` of stacks that broadcast."""
     return matmul(a, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
 
 
-def flipped_if(x: Any, flipped: bool) -> Any:
+def flipped_if(x: TensorLike, flipped: bool) -> Any:
     """``x``, or its adjoint."""
     return adjoint(x) if flipped else x

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.dense import assert_no_zeros
 from dataflow.linear_operators.linear_operator import (
@@ -110,7 +111,7 @@ class _Circulant(LinearOperator):
             kernel = _TRANSFORMS[self._depth][1](self._spectrum)
             return assert_near(kernel, conj(kernel), message="The spectrum is not Hermitian.")
 
-    def _own(self, x: Any) -> Any:
+    def _own(self, x: TensorLike) -> Any:
         """Complex numbers in the operator's dtype."""
         return cast(x if self.dtype.is_complex else real(x), self.dtype)
 
@@ -128,7 +129,7 @@ class _Circulant(LinearOperator):
         result.set_shape(batch.concatenate([self.shape[-1], x.get_shape()[-1]]))
         return result
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         spectrum = conj(self._spectrum) if adjoint else self._spectrum
         return self._filtered(broadcasting.flipped_if(x, adjoint_arg), spectrum)
 

@@ -7,6 +7,7 @@ import operator as python_operator
 from collections.abc import Sequence
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.linear_operator import LinearOperator, all_true
 from dataflow.ops import array
@@ -81,7 +82,7 @@ class LinearOperatorComposition(LinearOperator):
         rows = self._operators[0].range_dimension_tensor()
         return array.concat([batch, [rows, self._operators[-1].domain_dimension_tensor()]], 0)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         x = broadcasting.flipped_if(x, adjoint_arg)
         for operator in self._operators if adjoint else reversed(self._operators):
             x = operator.matmul(x, adjoint=adjoint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.linear_operator import (
     LinearOperator,
@@ -33,7 +34,7 @@ class LinearOperatorFullMatrix(LinearOperator):
 
     def __init__(
         self,
-        matrix: Any,
+        matrix: TensorLike,
         is_non_singular: bool | None = None,
         is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None,
@@ -63,7 +64,7 @@ class LinearOperatorFullMatrix(LinearOperator):
     def _shape_tensor(self) -> Any:
         return array.shape(self._matrix)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         return broadcasting.product(self._matrix, x, adjoint, adjoint_arg)
 
     def _to_dense(self) -> Any:
@@ -114,7 +115,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
     def _diag_part(self) -> Any:
         return matrix_diag_part(self._tril)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         return broadcasting.product(self._tril, x, adjoint, adjoint_arg)
 
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
@@ -136,7 +137,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
         )
 
 
-def assert_no_zeros(x: Any, message: str) -> Any:
+def assert_no_zeros(x: TensorLike, message: str) -> Any:
     """An op that fails where x holds a zero."""
     size = abs_(x)
     return assert_none_equal(size, array.zeros_like(size), message=message)
@@ -206,7 +207,7 @@ class LinearOperatorToeplitz(LinearOperator):
         dense.set_shape(self.shape)
         return dense
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         return broadcasting.product(self._to_dense(), x, adjoint, adjoint_arg)
 
     def _diag_part(self) -> Any:
@@ -250,7 +251,7 @@ class LinearOperatorHouseholder(LinearOperator):
         shape = array.shape(self._axis)
         return array.concat([shape, shape[-1:]], 0)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         from dataflow.ops.moments import l2_normalize
 
         x = broadcasting.flipped_if(x, adjoint_arg)

@@ -6,6 +6,7 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.dense import assert_no_zeros
 from dataflow.linear_operators.linear_operator import (
@@ -32,7 +33,7 @@ class _Scaling(LinearOperator):
     def _scales(self) -> Any:
         raise NotImplementedError
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         scales = conj_if_complex(self._scales()) if adjoint else self._scales()
         return array.expand_dims(scales, -1) * broadcasting.flipped_if(x, adjoint_arg)
 
@@ -55,7 +56,7 @@ class _Scaling(LinearOperator):
     def _eigvals(self) -> Any:
         return self._diag_part()
 
-    def _add_to_tensor(self, x: Any) -> Any:
+    def _add_to_tensor(self, x: TensorLike) -> Any:
         return matrix_set_diag(x, matrix_diag_part(x) + self._scales())
 
     def _cond(self) -> Any:
@@ -85,7 +86,7 @@ class LinearOperatorDiag(_Scaling):
 
     def __init__(
         self,
-        diag: Any,
+        diag: TensorLike,
         is_non_singular: bool | None = None,
         is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None,
@@ -129,7 +130,7 @@ class LinearOperatorDiag(_Scaling):
     def _diag_part(self) -> Any:
         return self._diag
 
-    def _with(self, diag: Any, **hints: Any) -> LinearOperator:
+    def _with(self, diag: TensorLike, **hints: Any) -> LinearOperator:
         given = {
             "is_non_singular": self.is_non_singular,
             "is_self_adjoint": self.is_self_adjoint,
@@ -187,7 +188,7 @@ def _size(value: Any, name: str) -> Any:
     return size
 
 
-def _known(size: Any) -> int | None:
+def _known(size: TensorLike) -> int | None:
     value = constant_value(size)
     return None if value is None else int(value)
 
@@ -199,7 +200,7 @@ class LinearOperatorIdentity(_OfSize, _Scaling):
         self,
         num_rows: Any,
         batch_shape: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         is_non_singular: bool | None = True,
         is_self_adjoint: bool | None = True,
         is_positive_definite: bool | None = True,
@@ -332,7 +333,7 @@ class LinearOperatorZeros(_OfSize):
         num_rows: Any,
         num_columns: Any = None,
         batch_shape: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         is_non_singular: bool | None = False,
         is_self_adjoint: bool | None = True,
         is_positive_definite: bool | None = False,
@@ -358,7 +359,7 @@ class LinearOperatorZeros(_OfSize):
     def _shape_tensor(self) -> Any:
         return array.concat([self._batch_given, [self._num_rows, self._num_columns]], 0)
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         x = broadcasting.flipped_if(x, adjoint_arg)
         return broadcasting.product(self._to_dense(), x, adjoint_a=adjoint)
 
@@ -371,7 +372,7 @@ class LinearOperatorZeros(_OfSize):
     def _trace(self) -> Any:
         return self._determinant()
 
-    def _add_to_tensor(self, x: Any) -> Any:
+    def _add_to_tensor(self, x: TensorLike) -> Any:
         return x
 
     def _assert_non_singular(self) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.comparison import greater, less, logical_and
 from dataflow.ops.complex_numbers import conj
@@ -23,9 +24,9 @@ CGState = collections.namedtuple("CGState", ["i", "x", "r", "p", "gamma"])
 
 def conjugate_gradient(
     operator: Any,
-    rhs: Any,
+    rhs: TensorLike,
     preconditioner: Any = None,
-    x: Any = None,
+    x: TensorLike | None = None,
     tol: float = 1e-5,
     max_iter: int = 20,
     name: str = "conjugate_gradient",

@@ -7,6 +7,7 @@ import operator as python_operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.composition import checked_operators, parents_of, product_of
 from dataflow.linear_operators.linear_operator import LinearOperator, all_true, size_along
@@ -87,7 +88,7 @@ class LinearOperatorKronecker(LinearOperator):
         found.set_shape(batch.concatenate([size, x.get_shape()[-1]]))
         return found
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         x = broadcasting.flipped_if(x, adjoint_arg)
         taken, made = (-2, -1) if adjoint else (-1, -2)
         found = self._along_axes(x, lambda o, part: o.matmul(part, adjoint), taken, made)

@@ -11,6 +11,7 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_equal, assert_less, assert_positive
@@ -35,7 +36,7 @@ class LinearOperator:
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike,
         graph_parents: Sequence[Any] | None = None,
         is_non_singular: bool | None = None,
         is_self_adjoint: bool | None = None,
@@ -73,7 +74,7 @@ class LinearOperator:
     def _shape_tensor(self) -> Any:
         raise NotImplementedError("_shape_tensor is not implemented.")
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         raise NotImplementedError("_matmul is not implemented.")
 
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
@@ -105,7 +106,7 @@ class LinearOperator:
     def _trace(self) -> Any:
         return reduce_sum(self.diag_part(), -1)
 
-    def _add_to_tensor(self, x: Any) -> Any:
+    def _add_to_tensor(self, x: TensorLike) -> Any:
         return self.to_dense() + x
 
     def _assert_non_singular(self) -> Any:
@@ -339,7 +340,7 @@ class LinearOperator:
     def __matmul__(self, other: Any) -> Any:
         return self.matmul(other)
 
-    def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Any:
+    def matvec(self, x: TensorLike, adjoint: bool = False, name: str = "matvec") -> Any:
         """``A @ x`` for a vector x [..., n]."""
         with self._scope(name):
             x = convert_to_tensor(x, preferred_dtype=self.dtype, name="x")
@@ -369,7 +370,7 @@ class LinearOperator:
             rhs = self._argument(rhs, "rhs", size, adjoint_arg)
             return self._solve(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
 
-    def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Any:
+    def solvevec(self, rhs: TensorLike, adjoint: bool = False, name: str = "solve") -> Any:
         """x [..., n] with ``A @ x = rhs``, for a vector rhs [..., m]."""
         with self._scope(name):
             rhs = convert_to_tensor(rhs, preferred_dtype=self.dtype, name="rhs")
@@ -453,7 +454,7 @@ class LinearOperator:
         with self._scope(name):
             return self._cond()
 
-    def add_to_tensor(self, x: Any, name: str = "add_to_tensor") -> Any:
+    def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> Any:
         """``A + x`` for x [..., m, n]."""
         with self._scope(name):
             x = convert_to_tensor(x, preferred_dtype=self.dtype, name="x")
@@ -491,6 +492,6 @@ def all_true(operators: Sequence[LinearOperator], hint: str, given: bool | None)
     return checked_hint(given, known, text)
 
 
-def matrix_parameter(x: Any, name: str) -> Tensor:
+def matrix_parameter(x: TensorLike, name: str) -> Tensor:
     """A parameter as a tensor."""
     return convert_to_tensor(x, name=name)

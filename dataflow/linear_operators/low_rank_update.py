@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.linear_operator import LinearOperator, log_of, matrix_parameter
 from dataflow.ops import array
@@ -134,7 +135,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             [broadcasting.common_shape_tensor(shapes), self._base.shape_tensor()[-2:]], 0
         )
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         x = broadcasting.flipped_if(x, adjoint_arg)
         left, right = (self._v, self._u) if adjoint else (self._u, self._v)
         middle = self.diag_operator.matmul(broadcasting.product(right, x, True), adjoint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators.linear_operator import LinearOperator
 from dataflow.ops import array
 from dataflow.ops.arithmetic import conj_if_complex
@@ -71,7 +72,7 @@ class LinearOperatorAdjoint(_View):
             name or f"{operator.name}_adjoint",
         )
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         return self._operator.matmul(x, adjoint=not adjoint, adjoint_arg=adjoint_arg)
 
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
@@ -123,7 +124,7 @@ class LinearOperatorInversion(_View):
             name or f"{operator.name}_inverse",
         )
 
-    def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
+    def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         return self._operator.solve(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
 
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:

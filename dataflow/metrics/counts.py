@@ -8,6 +8,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.metrics.streaming import (
     Pair,
     as_float,
@@ -63,7 +64,7 @@ def false_positives(labels: Any, predictions: Any, weights: Any = None) -> Pair:
 
 
 @scoped_metric("true_negatives")
-def true_negatives(labels: Any, predictions: Any, weights: Any = None) -> Pair:
+def true_negatives(labels: TensorLike, predictions: TensorLike, weights: Any = None) -> Pair:
     """The (weighted) number of examples that are false and said to be."""
     return _count(
         labels,
@@ -85,7 +86,9 @@ def _share(part: Any, rest: Any, name: str) -> Tensor:
 
 
 @scoped_metric("precision")
-def precision(labels: Any, predictions: Any, weights: Any = None) -> Pair:
+def precision(
+    labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None
+) -> Pair:
     """True positives / (true + false positives); 0 when there are none."""
     hits, update_hits = true_positives(labels, predictions, weights)
     wrong, update_wrong = false_positives(labels, predictions, weights)
@@ -93,7 +96,7 @@ def precision(labels: Any, predictions: Any, weights: Any = None) -> Pair:
 
 
 @scoped_metric("recall")
-def recall(labels: Any, predictions: Any, weights: Any = None) -> Pair:
+def recall(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None) -> Pair:
     """True positives / (true positives + false negatives); 0 when there are none."""
     hits, update_hits = true_positives(labels, predictions, weights)
     missed, update_missed = false_negatives(labels, predictions, weights)

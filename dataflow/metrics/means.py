@@ -7,6 +7,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.metrics.streaming import (
     Pair,
     as_float,
@@ -108,9 +109,9 @@ def mean_squared_error(labels: Any, predictions: Any, weights: Any = None) -> tu
 
 
 def root_mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
     metrics_collections: Any = None,
     updates_collections: Any = None,
     name: str | None = None,
@@ -156,7 +157,9 @@ def mean_cosine_distance(
 
 
 @mean_metric("percentage_below_threshold")
-def percentage_below(values: Any, threshold: float, weights: Any = None) -> tuple[Any, Any]:
+def percentage_below(
+    values: TensorLike, threshold: float, weights: TensorLike | None = None
+) -> tuple[Any, Any]:
     """The share of values below ``threshold``, between 0 and 1."""
     is_below = cast(less(convert_to_tensor(values), threshold), dtypes.float32)
     return is_below, weights

@@ -9,6 +9,7 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.metrics.streaming import Pair, broadcast_weights, collect, metric_variable
 from dataflow.ops import array
 from dataflow.ops.arithmetic import div_no_nan
@@ -72,14 +73,14 @@ def _found(ids: Tensor, among: Tensor, counted: Tensor) -> Tensor:
     return reduce_any(logical_and(same, array.expand_dims(counted, -2)), -1)
 
 
-def _weighed_sum(flags: Tensor, weights: Any) -> Tensor:
+def _weighed_sum(flags: Tensor, weights: TensorLike | None) -> Tensor:
     counts = reduce_sum(cast(flags, dtypes.float64), -1)
     if weights is not None:
         counts = multiply(counts, broadcast_weights(weights, counts))
     return reduce_sum(counts)
 
 
-def _top_classes(predictions: Any, k: int) -> Tensor:
+def _top_classes(predictions: TensorLike, k: int) -> Tensor:
     return cast(top_k(convert_to_tensor(predictions), k)[1], dtypes.int64)  # type: ignore[no-any-return]
 
 

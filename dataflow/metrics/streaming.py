@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow import dtypes
@@ -16,6 +16,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.math import cast, multiply
 from dataflow.ops.variable_scope import variable_scope
@@ -80,7 +81,9 @@ def mean_metric(default_name: str) -> Callable[[Callable[..., tuple[Any, Any]]],
     return decorate
 
 
-def metric_variable(shape: Any, dtype: Any, name: str, validate_shape: bool = True) -> Variable:
+def metric_variable(
+    shape: DynamicShapeLike, dtype: DTypeLike, name: str, validate_shape: bool = True
+) -> Variable:
     """A local variable of zeros, in LOCAL_VARIABLES and METRIC_VARIABLES."""
     return Variable(
         lambda: array.zeros(shape, dtype),
@@ -92,7 +95,10 @@ def metric_variable(shape: Any, dtype: Any, name: str, validate_shape: bool = Tr
 
 
 def collect(
-    value: Any, update: Any, metrics_collections: Any, updates_collections: Any
+    value: TensorLike,
+    update: Any,
+    metrics_collections: str | Sequence[str],
+    updates_collections: str | Sequence[str],
 ) -> tuple[Any, Any]:
     """The pair, after adding each to the collections that were asked for."""
     graph = default_graph()
@@ -136,6 +142,6 @@ def broadcast_weights(weights: Any, values: Tensor) -> Tensor:
     return multiply(weights, array.ones_like(values), name="broadcast_weights")  # type: ignore[no-any-return]
 
 
-def as_float(value: Any) -> Tensor:
+def as_float(value: TensorLike) -> Tensor:
     """``value`` as float32."""
     return cast(convert_to_tensor(value), dtypes.float32)  # type: ignore[no-any-return]

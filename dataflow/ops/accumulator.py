@@ -14,6 +14,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.shapes import Dims, Shape, TensorShape
 
@@ -128,7 +129,7 @@ not_differentiable(
 )
 
 
-def _as_int64(value: Any) -> Tensor:
+def _as_int64(value: TensorLike) -> Tensor:
     """``value``, of any integer type, as the int64 that the ops take: steps are often int32."""
     from dataflow.ops.casts import cast
 
@@ -142,7 +143,7 @@ class ConditionalAccumulatorBase:
 
     _resource = 1
 
-    def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
+    def __init__(self, dtype: DTypeLike, shape: DynamicShapeLike, accumulator_ref: Tensor) -> None:
         self._dtype = as_dtype(dtype)
         self._shape = TensorShape(shape)
         self._accumulator_ref = accumulator_ref
@@ -202,7 +203,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         )
         super().__init__(dtype, shape, ref)
 
-    def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Any:
+    def apply_grad(self, grad: Tensor, local_step: Any = 0, name: str | None = None) -> Any:
         """An operation that hands in ``grad``, computed at ``local_step``."""
         grad = convert_to_tensor(grad, self._dtype)
         shapes.merge(grad.dims, shapes.as_dims(self._shape))

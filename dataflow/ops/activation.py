@@ -9,8 +9,10 @@ from dataflow.dtypes import FLOATING, REAL_NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import maximum_op
 from dataflow.ops.casts import cast
@@ -149,80 +151,80 @@ def leaky_relu_grad_op(
 
 
 @relu_op.gradient
-def relu_gradient(op: Any, grad: Any) -> list[Any]:
+def relu_gradient(op: Operation, grad: Tensor) -> list[Any]:
     # The result is positive where the input is; using it lets the input be dropped early.
     return [relu_grad_op(grad, op.outputs[0])]
 
 
 @relu_grad_op.gradient
-def relu_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def relu_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [relu_grad_op(grad, op.inputs[1]), array_ops.zeros_like(op.inputs[1])]
 
 
 @relu6_op.gradient
-def relu6_gradient(op: Any, grad: Any) -> list[Any]:
+def relu6_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [relu6_grad_op(grad, op.outputs[0])]
 
 
 @relu6_grad_op.gradient
-def relu6_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def relu6_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [relu6_grad_op(grad, op.inputs[1]), array_ops.zeros_like(op.inputs[1])]
 
 
 @leaky_relu_op.gradient
-def leaky_relu_gradient(op: Any, grad: Any) -> list[Any]:
+def leaky_relu_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [leaky_relu_grad_op(grad, op.inputs[0], alpha=op.attrs["alpha"])]
 
 
 @leaky_relu_grad_op.gradient
-def leaky_relu_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x = op.inputs[1]
     return [leaky_relu_grad_op(grad, x, alpha=op.attrs["alpha"]), array_ops.zeros_like(x)]
 
 
 @elu_op.gradient
-def elu_gradient(op: Any, grad: Any) -> list[Any]:
+def elu_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [elu_grad_op(grad, op.outputs[0])]
 
 
 @elu_grad_op.gradient
-def elu_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def elu_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     dy, y = op.inputs
     below = cast(less_op(y, 0), grad.dtype)
     return [elu_grad_op(grad, y), below * (dy * grad)]
 
 
 @selu_op.gradient
-def selu_gradient(op: Any, grad: Any) -> list[Any]:
+def selu_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [selu_grad_op(grad, op.outputs[0])]
 
 
 @selu_grad_op.gradient
-def selu_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def selu_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     dy, y = op.inputs
     below = cast(less_op(y, 0), grad.dtype)
     return [selu_grad_op(grad, y), below * (dy * grad)]
 
 
 @softplus_op.gradient
-def softplus_gradient(op: Any, grad: Any) -> list[Any]:
+def softplus_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [softplus_grad_op(grad, op.inputs[0])]
 
 
 @softplus_grad_op.gradient
-def softplus_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def softplus_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     dy, x = op.inputs
     y = sigmoid_op(x)
     return [grad * y, grad * dy * y * (1.0 - y)]
 
 
 @softsign_op.gradient
-def softsign_gradient(op: Any, grad: Any) -> list[Any]:
+def softsign_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [softsign_grad_op(grad, op.inputs[0])]
 
 
 @softsign_grad_op.gradient
-def softsign_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def softsign_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     dy, x = op.inputs
     inverse = reciprocal_op(1.0 + abs_op(x))
     squared = square_op(inverse)
@@ -261,18 +263,18 @@ def log_softmax_op(logits: Tensor) -> Dims:
 
 
 @softmax_op.gradient
-def softmax_gradient(op: Any, grad: Any) -> list[Any]:
+def softmax_gradient(op: Operation, grad: Tensor) -> list[Any]:
     y = op.outputs[0]
     total = reduce_sum(grad * y, -1, keepdims=True)
     return [(grad - total) * y]
 
 
 @log_softmax_op.gradient
-def log_softmax_gradient(op: Any, grad: Any) -> list[Any]:
+def log_softmax_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad - reduce_sum(grad, -1, keepdims=True) * exp_op(op.outputs[0])]
 
 
-def _along_axis(op: OpDef, logits: Any, axis: Any, name: str | None) -> Tensor:
+def _along_axis(op: OpDef, logits: TensorLike, axis: Any, name: str | None) -> Tensor:
     """``op`` works along the last axis: another one is swapped there and back."""
     logits = convert_to_tensor(logits, name="logits")
     if logits.dims == ():
@@ -322,7 +324,7 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
         return leaky_relu_op(features, alpha=float(alpha), name=scope)  # type: ignore[no-any-return]
 
 
-def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tensor:
     """``relu`` of x and of -x, joined along ``axis``, which becomes twice as long."""
     with default_graph().name_scope(name or "CRelu") as scope:
         features = convert_to_tensor(features, name="features")
@@ -330,7 +332,7 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
         return relu_op(joined)  # type: ignore[no-any-return]
 
 
-def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
+def swish(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) -> Tensor:
     """``x * sigmoid(beta * x)`` (Ramachandran et al. 2017); also called SiLU."""
     features = convert_to_tensor(features, name="features")
     beta = convert_to_tensor(beta, features.dtype.base_dtype, name="beta")
@@ -338,7 +340,7 @@ def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
     return array_ops.identity_n([product], name=name)[0]  # type: ignore[no-any-return]
 
 
-def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
+def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> Tensor:
     """``x * P(X <= x)`` for normal X (Hendrycks, Gimpel 2016); by a tanh when ``approximate``."""
     with default_graph().name_scope(name or "Gelu"):
         x = convert_to_tensor(features, name="features")
@@ -361,14 +363,14 @@ def l2_loss_op(t: Tensor) -> Dims:
 
 
 @l2_loss_op.gradient
-def l2_loss_gradient(op: Any, grad: Any) -> list[Any]:
+def l2_loss_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [op.inputs[0] * grad]
 
 
 l2_loss = l2_loss_op
 
 
-def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """``log(sigmoid(x))`` as ``-softplus(-x)``, exact where the sigmoid is nearly 0."""
     with default_graph().name_scope(name or "LogSigmoid") as scope:
         return neg_op(softplus_op(neg_op(convert_to_tensor(x, name="x"))), name=scope)  # type: ignore[no-any-return]

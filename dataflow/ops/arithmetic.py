@@ -13,8 +13,10 @@ from dataflow.dtypes import COMPLEX, FLOATING, NUMBERS, REAL_NUMBERS, DType
 from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
 from dataflow.ops.casts import cast
@@ -166,37 +168,37 @@ def conj_if_complex(x: Any) -> Any:
 @add_v2_op.gradient
 @add_v1_op.gradient
 @takes_slices
-def add_gradient(op: Any, grad: Any) -> list[Any]:
+def add_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return broadcast_gradients(op, grad, grad)
 
 
 @sub_op.gradient
 @takes_slices
-def sub_gradient(op: Any, grad: Any) -> list[Any]:
+def sub_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return broadcast_gradients(op, grad, -grad)
 
 
 @mul_op.gradient
-def mul_gradient(op: Any, grad: Any) -> list[Any]:
+def mul_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = (conj_if_complex(t) for t in op.inputs)
     return broadcast_gradients(op, mul_op(grad, y), mul_op(x, grad))
 
 
 @mul_no_nan_op.gradient
-def mul_no_nan_gradient(op: Any, grad: Any) -> list[Any]:
+def mul_no_nan_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs
     return broadcast_gradients(op, mul_no_nan_op(grad, y), mul_no_nan_op(x, grad))
 
 
 @real_div_op.gradient
 @div_op.gradient
-def real_div_gradient(op: Any, grad: Any) -> list[Any]:
+def real_div_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = (conj_if_complex(t) for t in op.inputs)
     return broadcast_gradients(op, real_div_op(grad, y), grad * real_div_op(real_div_op(-x, y), y))
 
 
 @div_no_nan_op.gradient
-def div_no_nan_gradient(op: Any, grad: Any) -> list[Any]:
+def div_no_nan_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = (conj_if_complex(t) for t in op.inputs)
     return broadcast_gradients(
         op, div_no_nan_op(grad, y), grad * div_no_nan_op(div_no_nan_op(-x, y), y)
@@ -204,13 +206,13 @@ def div_no_nan_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 @floor_mod_op.gradient
-def floor_mod_gradient(op: Any, grad: Any) -> list[Any]:
+def floor_mod_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs
     return broadcast_gradients(op, grad, grad * -floor_div_op(x, y))
 
 
 @pow_op.gradient
-def pow_gradient(op: Any, grad: Any) -> list[Any]:
+def pow_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs
     exponent = static_value(y)
     x, y, z = conj_if_complex(x), conj_if_complex(y), conj_if_complex(op.outputs[0])
@@ -225,7 +227,7 @@ def pow_gradient(op: Any, grad: Any) -> list[Any]:
     return broadcast_gradients(op, grad_x, grad * z * log_x)
 
 
-def _choice_gradient(op: Any, grad: Any, chosen: Any) -> list[Any]:
+def _choice_gradient(op: Operation, grad: Tensor, chosen: Any) -> list[Any]:
     zeros = array_ops.zeros([], dtype=grad.dtype.base_dtype)
     return broadcast_gradients(
         op, array_ops.where_v2(chosen, grad, zeros), array_ops.where_v2(chosen, zeros, grad)
@@ -233,24 +235,24 @@ def _choice_gradient(op: Any, grad: Any, chosen: Any) -> list[Any]:
 
 
 @maximum_op.gradient
-def maximum_gradient(op: Any, grad: Any) -> list[Any]:
+def maximum_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return _choice_gradient(op, grad, greater_equal_op(*op.inputs))
 
 
 @minimum_op.gradient
-def minimum_gradient(op: Any, grad: Any) -> list[Any]:
+def minimum_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return _choice_gradient(op, grad, less_equal_op(*op.inputs))
 
 
 @squared_difference_op.gradient
-def squared_difference_gradient(op: Any, grad: Any) -> list[Any]:
+def squared_difference_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = (conj_if_complex(t) for t in op.inputs)
     grad_x = 2.0 * grad * (x - y) if grad.dtype.kind in "fc" else 2 * grad * (x - y)
     return broadcast_gradients(op, grad_x, -grad_x)
 
 
 @atan2_op.gradient
-def atan2_gradient(op: Any, grad: Any) -> list[Any]:
+def atan2_gradient(op: Operation, grad: Tensor) -> list[Any]:
     y, x = op.inputs
     scaled = real_div_op(grad, x * x + y * y)
     return broadcast_gradients(op, x * scaled, -y * scaled)
@@ -276,11 +278,11 @@ def binary_operands(x: Any, y: Any, name: str) -> tuple[Tensor, Tensor]:
         graph.name_stack = saved
 
 
-def _any_tensor(x: Any, y: Any) -> bool:
+def _any_tensor(x: TensorLike, y: TensorLike) -> bool:
     return isinstance(x, Tensor) or isinstance(y, Tensor)
 
 
-def add(x: Any, y: Any, name: str | None = None) -> Tensor:
+def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """``x + y`` with broadcasting; strings are joined, element by element."""
     return add_v1_op(x, y, name=name)  # type: ignore[no-any-return]
 
@@ -313,7 +315,7 @@ QUOTIENT_DTYPES = {
 
 
 @maps_ragged
-def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """``x / y`` as Python 3 divides: small integers give float32, int32 and int64 float64."""
     graph = _graph_of(x, y)
     op_name = graph.unique_name(name or "truediv")
@@ -332,13 +334,13 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 @maps_ragged
-def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
+def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """The same as ``x / y``: see `truediv`."""
     return truediv(x, y, name)
 
 
 @maps_ragged
-def div(x: Any, y: Any, name: str | None = None) -> Tensor:
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """``x / y`` as Python 2 divides: integers give the quotient rounded down."""
     graph = _graph_of(x, y)
     with graph.name_scope(name or "div") as scope:
@@ -347,13 +349,13 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
         return op(x, y, name=scope)  # type: ignore[no-any-return]
 
 
-def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """``x // y``: the quotient rounded down."""
     return floor_div_op(x, y, name=name or "floordiv")  # type: ignore[no-any-return]
 
 
 @maps_ragged
-def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """``x / y``, and 0 where y is 0; integers give what `truediv` gives."""
     with _graph_of(x, y).name_scope(name or "div_no_nan") as scope:
         x, y = binary_operands(x, y, scope[:-1])
@@ -363,12 +365,12 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         return div_no_nan_op(x, y, name=scope)  # type: ignore[no-any-return]
 
 
-def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """``x * y``, and 0 where y is 0 even if x is infinite or not a number."""
     return mul_no_nan_op(x, y, name=name or "multiply_no_nan")  # type: ignore[no-any-return]
 
 
-def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """``1 / x``, and 0 where x is 0."""
     with default_graph().name_scope(name or "reciprocal_no_nan") as scope:
         x = convert_to_tensor(x, name="x")
@@ -376,7 +378,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
         return div_no_nan_op(one, x, name=scope)  # type: ignore[no-any-return]
 
 
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+def scalar_mul(scalar: Any, x: TensorLike, name: str | None = None) -> Any:
     """A scalar times a tensor, or times the rows of an `IndexedSlices`."""
     base = x.dtype.base_dtype if hasattr(x, "dtype") and isinstance(x.dtype, DType) else None
     scalar = convert_to_tensor(scalar, base, name="scalar")
@@ -387,7 +389,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     return mul_op(scalar, x, name=name)
 
 
-def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
+def polyval(coeffs: Any, x: TensorLike, name: str | None = None) -> Tensor:
     """The polynomial with ``coeffs`` (highest power first) at x, by Horner's rule."""
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")

@@ -14,8 +14,10 @@ from dataflow.graph.conversion import (
 )
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.casts import cast
 from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
 from dataflow.ops.ragged_dispatch import maps_ragged, takes_ragged
@@ -137,7 +139,7 @@ def product_of(sizes: Any, name: str | None = None) -> Tensor:
 
 
 @takes_ragged("size")
-def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """The number of elements of ``input``, a scalar of ``out_type``."""
     out_type = dtypes.int32 if out_type is None else as_dtype(out_type)
     with op_scope(name, "Size", [input]) as scope:
@@ -152,7 +154,7 @@ def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
 
 
 @takes_ragged("rank")
-def rank(input: Any, name: str | None = None) -> Tensor:
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """The number of axes of ``input``, an int32 scalar."""
     with op_scope(name, "Rank", [input]) as scope:
         dense_shape = _dense_shape(input)
@@ -252,7 +254,7 @@ def ensure_shape_op(input: Tensor, *, shape: Shape) -> Dims:
 
 
 @takes_slices
-def _pass_gradient(op: Any, *grads: Tensor) -> list[Any]:
+def _pass_gradient(op: Operation, *grads: Tensor) -> list[Any]:
     return list(grads)
 
 
@@ -262,7 +264,7 @@ not_differentiable(stop_gradient, guarantee_const)
 
 
 @prevent_gradient_op.gradient
-def prevent_gradient_gradient(op: Any, grad: Tensor) -> list[Any]:
+def prevent_gradient_gradient(op: Operation, grad: Tensor) -> list[Any]:
     raise LookupError(
         f"Gradient explicitly disabled at {op.name!r}. Reason: {op.attrs['message']!r}"
     )
@@ -284,7 +286,7 @@ def identity(input: Any, name: str | None = None) -> Tensor:
     return identity_op(input, name=name)  # type: ignore[no-any-return]
 
 
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+def ensure_shape(x: TensorLike, shape: DynamicShapeLike, name: str | None = None) -> Tensor:
     """``x`` with the static shape ``shape`` added, checked when it runs.
 
     Raises `ValueError` when the static shape of ``x`` contradicts ``shape`` already.
@@ -345,12 +347,15 @@ def _reshape_advice(before: Dims, after: Dims) -> str:
 
 
 @reshape_op.gradient
-def reshape_gradient(op: Any, grad: Tensor) -> list[Any]:
+def reshape_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [reshape(grad, shape(op.inputs[0])), None]
 
 
 def reshape(
-    tensor: Any = None, shape: Any = None, name: str | None = None, dims: Any = None
+    tensor: TensorLike | None = None,
+    shape: DynamicShapeLike | None = None,
+    name: str | None = None,
+    dims: Any = None,
 ) -> Tensor:
     """The elements of ``tensor`` (in row-major order) in the shape ``shape``; -1 is computed.
 
@@ -403,12 +408,12 @@ def squeeze_op(input: Tensor, *, squeeze_dims: list[int] = ()) -> Dims:  # type:
 
 
 @expand_dims_op.gradient
-def expand_dims_gradient(op: Any, grad: Tensor) -> list[Any]:
+def expand_dims_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [reshape(grad, shape(op.inputs[0])), None]
 
 
 @squeeze_op.gradient
-def squeeze_gradient(op: Any, grad: Tensor) -> list[Any]:
+def squeeze_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [reshape(grad, shape(op.inputs[0]))]
 
 
@@ -422,7 +427,10 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
 
 def squeeze(
-    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+    input: TensorLike,
+    axis: AxisLike | None = None,
+    name: str | None = None,
+    squeeze_dims: Any = None,
 ) -> Tensor:
     """``input`` without its axes of size 1, or without those of ``axis`` only.
 
@@ -462,7 +470,7 @@ def broadcast_to(input: Tensor, shape: Tensor) -> Dims:
 
 
 @broadcast_to.gradient
-def broadcast_to_gradient(op: Any, grad: Tensor) -> list[Any]:
+def broadcast_to_gradient(op: Operation, grad: Tensor) -> list[Any]:
     source = op.inputs[0]
     have = shape(source, out_type=op.inputs[1].dtype)
     _, axes = broadcast_gradient_args_op(op.inputs[1], have)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.static_value import static_value
 
 
-def _tensor(value: Any, name: str) -> Any:
+def _tensor(value: TensorLike, name: str) -> Any:
     if type(value).__name__ == "SparseTensor":
         return value
     return convert_to_tensor(value, name=name)
@@ -110,8 +111,8 @@ assert_greater_equal = _comparison(">=", "assert_greater_equal", "greater_equal"
 
 def _sign(name: str, compare: Callable[..., Any], zero_first: bool, text: str) -> Any:
     def function(
-        x: Any,
-        data: Any = None,
+        x: TensorLike,
+        data: TensorLike | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -146,8 +147,8 @@ assert_non_positive = _sign("assert_non_positive", assert_less_equal, False, "<=
 
 
 def assert_near(
-    x: Any,
-    y: Any,
+    x: TensorLike,
+    y: TensorLike,
     rtol: Any = None,
     atol: Any = None,
     data: Any = None,
@@ -253,12 +254,12 @@ def assert_rank(
 
 
 def assert_rank_at_least(
-    x: Any,
+    x: TensorLike,
     rank: Any,
     data: Any = None,
     summarize: Any = None,
     message: Any = None,
-    name: Any = None,
+    name: str | None = None,
 ) -> Any:
     """An operation that fails unless ``x`` has that rank or a higher one; see `assert_rank`."""
     return _assert_rank(
@@ -343,7 +344,9 @@ def assert_proper_iterable(values: Any) -> None:
         raise TypeError(f"Expected argument 'values' to be iterable.  Found: {type(values)}")
 
 
-def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
+def assert_same_float_dtype(
+    tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None
+) -> DType:
     """The one floating dtype of all ``tensors`` (and of ``dtype``).
 
     Raises `ValueError` when they differ or are not floating. Without any, float32.
@@ -366,12 +369,12 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     return found
 
 
-def is_numeric_tensor(tensor: Any) -> bool:
+def is_numeric_tensor(tensor: TensorLike) -> bool:
     """True for a tensor of numbers."""
     return isinstance(tensor, Tensor) and tensor.dtype.base_dtype in dtypes.NUMBERS
 
 
-def _differences(x: Any, name: str, compare: Any) -> Tensor:
+def _differences(x: TensorLike, name: str, compare: Any) -> Tensor:
     from dataflow.ops.arithmetic import subtract
     from dataflow.ops.array import reshape
     from dataflow.ops.reduce import reduce_all
@@ -382,14 +385,14 @@ def _differences(x: Any, name: str, compare: Any) -> Tensor:
         return reduce_all(compare(step, convert_to_tensor(0, dtype=flat.dtype.base_dtype)))
 
 
-def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     """A scalar bool: no element is smaller than the one before it (row by row)."""
     from dataflow.ops.comparison import greater_equal
 
     return _differences(x, name or "is_non_decreasing", greater_equal)
 
 
-def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     """A scalar bool: every element is larger than the one before it (row by row)."""
     from dataflow.ops.comparison import greater
 
@@ -398,7 +401,7 @@ def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
 
 def assert_shapes(
     shapes: Any,
-    data: Any = None,
+    data: TensorLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,

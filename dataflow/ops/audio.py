@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array_basics import need_rank
 from dataflow.shapes import Dims
 
@@ -39,7 +40,10 @@ not_differentiable(decode_wav_op)
 
 
 def decode_wav(
-    contents: Any, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
+    contents: TensorLike,
+    desired_channels: int = -1,
+    desired_samples: int = -1,
+    name: str | None = None,
 ) -> Any:
     """A WAV file of 16 bits as ``audio``, float32 [samples, channels], and ``sample_rate``, int32.
 

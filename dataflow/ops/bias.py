@@ -7,8 +7,10 @@ from typing import Any
 from dataflow.dtypes import NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.activation import relu_op
 from dataflow.ops.matmul import mat_mul_op
@@ -82,17 +84,17 @@ def bias_add_grad_op(out_backprop: Tensor, *, data_format: str = "NHWC") -> Dims
 
 
 @bias_add_op.gradient
-def bias_add_gradient(op: Any, grad: Tensor) -> list[Any]:
+def bias_add_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad, bias_add_grad_op(grad, data_format=op.attrs["data_format"])]
 
 
 @bias_add_v1_op.gradient
-def bias_add_v1_gradient(op: Any, grad: Tensor) -> list[Any]:
+def bias_add_v1_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad, bias_add_grad_op(grad)]
 
 
 @bias_add_grad_op.gradient
-def bias_add_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+def bias_add_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     value = op.inputs[0]
     if op.attrs["data_format"] == "NCHW":
         if value.dims is None:
@@ -121,12 +123,12 @@ def bias_add(
         return bias_add_op(value, bias, data_format=data_format or "NHWC", name=scope)  # type: ignore[no-any-return]
 
 
-def bias_add_v1(value: Any, bias: Any, name: str | None = None) -> Tensor:
+def bias_add_v1(value: TensorLike, bias: TensorLike, name: str | None = None) -> Tensor:
     """value + bias with the channels last, as the op `BiasAddV1`."""
     return bias_add_v1_op(value, bias, name=name)  # type: ignore[no-any-return]
 
 
-def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+def xw_plus_b(x: TensorLike, weights: TensorLike, biases: Any, name: str | None = None) -> Tensor:
     """``matmul(x, weights) + biases``: x [batch, in], weights [in, out], biases [out]."""
     with op_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -135,7 +137,7 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
         return bias_add_op(mat_mul_op(x, weights), biases, name=scope)  # type: ignore[no-any-return]
 
 
-def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+def relu_layer(x: TensorLike, weights: TensorLike, biases: Any, name: str | None = None) -> Tensor:
     """``relu(matmul(x, weights) + biases)``: x [batch, in], weights [in, out], biases [out]."""
     with op_scope(name, "relu_layer", [x, weights, biases]) as scope:
         x = convert_to_tensor(x, name="x")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
@@ -45,7 +46,7 @@ def _static_axes(own: Dims, other: Dims) -> list[int] | None:
     return axes
 
 
-def _sum_static(grad: Any, x: Tensor, axes: list[int]) -> Any:
+def _sum_static(grad: Tensor, x: Tensor, axes: list[int]) -> Any:
     if not axes:
         return grad
     sum_op = get_op("Sum")
@@ -61,7 +62,7 @@ def _sum_static(grad: Any, x: Tensor, axes: list[int]) -> Any:
     return array_ops.reshape(total, shape)
 
 
-def broadcast_gradients(op: Any, grad_x: Any, grad_y: Any) -> list[Any]:
+def broadcast_gradients(op: Operation, grad_x: Any, grad_y: Any) -> list[Any]:
     """``grad_x`` and ``grad_y``, which have the shape of the result, in the shapes of the inputs."""
     x, y = op.inputs[:2]
     if x.dims is not None and x.dims == y.dims and None not in x.dims:

@@ -9,8 +9,10 @@ from dataflow import dtypes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
 from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.shapes import Dims
@@ -29,7 +31,7 @@ def cast_op(x: Tensor, *, DstT: DType, Truncate: bool = False) -> Dims:
 
 @cast_op.gradient
 @takes_slices
-def cast_gradient(op: Any, grad: Any) -> list[Any]:
+def cast_gradient(op: Operation, grad: Tensor) -> list[Any]:
     source = op.inputs[0].dtype.base_dtype
     target = op.outputs[0].dtype.base_dtype
     if source.kind in "fc" and target.kind in "fc":
@@ -37,7 +39,7 @@ def cast_gradient(op: Any, grad: Any) -> list[Any]:
     return [None]
 
 
-def modulo_unsigned(value: Any, dtype: DType | None) -> Any:
+def modulo_unsigned(value: TensorLike, dtype: DType | None) -> Any:
     """A negative Python int as the number of an unsigned ``dtype`` with the same bits: -1 is 255.
 
     Anything else is returned as it is.
@@ -81,7 +83,7 @@ def _cast_parts(x: Any, dtype: DType, name: str | None) -> Any:
     return None
 
 
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """``value`` as ``dtype``, with what does not fit replaced by the nearest value that does."""
     wanted = as_dtype(dtype).base_dtype
     with default_graph().name_scope(name or "saturate_cast") as scope:
@@ -96,7 +98,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def _to(dtype: DType, name: str) -> Callable[..., Any]:
-    def convert(x: Any, name: str = name) -> Any:
+    def convert(x: TensorLike, name: str = name) -> Any:
         return cast(x, dtype, name=name)
 
     convert.__name__ = convert.__qualname__ = f"to_{name[2:].lower()}"

@@ -7,8 +7,10 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.shapes import Dims
 
 _FLOATS = frozenset({dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64})
@@ -26,7 +28,7 @@ def check_numerics(tensor: Tensor, *, message: str) -> Dims:
 
 
 @check_numerics.gradient
-def check_numerics_gradient(op: Any, grad: Tensor) -> list[Any]:
+def check_numerics_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [
         check_numerics(
             grad,
@@ -37,10 +39,10 @@ def check_numerics_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 def verify_tensor_all_finite(
-    t: Any = None,
+    t: TensorLike | None = None,
     msg: str | None = None,
     name: str | None = None,
-    x: Any = None,
+    x: TensorLike | None = None,
     message: str | None = None,
 ) -> Tensor:
     """The tensor, available only after it was checked for NaN and infinity."""

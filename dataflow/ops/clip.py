@@ -9,8 +9,10 @@ from dataflow import dtypes
 from dataflow.dtypes import REAL_NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import maximum_op, minimum_op
 from dataflow.ops.casts import cast
@@ -35,7 +37,7 @@ def clip_by_value_op(t: Tensor, clip_value_min: Tensor, clip_value_max: Tensor) 
 
 
 @clip_by_value_op.gradient
-def clip_by_value_gradient(op: Any, grad: Any) -> list[Any]:
+def clip_by_value_gradient(op: Operation, grad: Tensor) -> list[Any]:
     t, low, high = op.inputs
     zeros = array_ops.zeros_like(grad)
     below, above = less_op(t, low), greater_op(t, high)
@@ -62,7 +64,9 @@ def _like(t: Any, values: Any) -> Any:
 
 
 @maps_ragged
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(
+    t: TensorLike, clip_value_min: Any, clip_value_max: Any, name: str | None = None
+) -> Any:
     """The elements of t, those outside [min, max] moved to the nearer end.
 
     The ends are scalars, or broadcast to the shape of t; raises `ValueError` where they do not.
@@ -84,7 +88,9 @@ def _same_shape(values: Tensor, result: Tensor, name: str) -> None:
         )
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+def clip_by_norm(
+    t: TensorLike, clip_norm: TensorLike, axes: AxisLike | None = None, name: str | None = None
+) -> Any:
     """t scaled down so that its L2 norm (along ``axes``) is at most ``clip_norm``."""
     with default_graph().name_scope(name or "clip_by_norm") as scope:
         values = _values(t)
@@ -99,7 +105,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         return _like(t, clipped)
 
 
-def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
+def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
     """t scaled down so that its L2 norm, divided by its number of elements, is at most clip_norm."""
     with default_graph().name_scope(name or "clip_by_average_norm") as scope:
         t = convert_to_tensor(t, name="t")
@@ -111,7 +117,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 
 
 def clip_by_global_norm(
-    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
+    t_list: Any, clip_norm: TensorLike, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Any], Tensor]:
     """A list of tensors scaled down together so that their `global_norm` is at most clip_norm.
 

@@ -16,6 +16,7 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.shapes import Dims, Shape, as_dims
 
 _NUMBERS = frozenset({dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64})
@@ -167,7 +168,7 @@ not_differentiable(
 
 
 def all_reduce(
-    t: Any,
+    t: TensorLike,
     group_size: int,
     group_key: int,
     instance_key: int,
@@ -208,7 +209,7 @@ def all_reduce(
 
 
 def reduce_scatter(
-    t: Any,
+    t: TensorLike,
     group_size: int,
     group_key: int,
     instance_key: int,
@@ -237,7 +238,7 @@ def reduce_scatter(
 
 
 def all_gather(
-    t: Any,
+    t: TensorLike,
     group_size: int,
     group_key: int,
     instance_key: int,
@@ -269,9 +270,9 @@ def all_gather(
 
 
 def broadcast_send(
-    t: Any,
-    shape: Any,
-    dtype: Any,
+    t: TensorLike,
+    shape: DynamicShapeLike,
+    dtype: DTypeLike,
     group_size: int,
     group_key: int,
     instance_key: int,
@@ -308,8 +309,8 @@ def broadcast_send(
 
 
 def broadcast_recv(
-    shape: Any,
-    dtype: Any,
+    shape: DynamicShapeLike,
+    dtype: DTypeLike,
     group_size: int,
     group_key: int,
     instance_key: int,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INTEGERS, NUMBERS, REAL_NUMBERS
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.broadcasting import broadcast_dims
 from dataflow.shapes import Dims, broadcast
 
@@ -173,17 +172,17 @@ right_shift = right_shift_op
 invert = invert_op
 
 
-def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether x equals y, element by element, with broadcasting."""
     return equal_op(x, y, name=name)  # type: ignore[no-any-return]
 
 
-def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether x differs from y, element by element, with broadcasting."""
     return not_equal_op(x, y, name=name)  # type: ignore[no-any-return]
 
 
-def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
+def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
     """Whether exactly one of x and y is true."""
     either = logical_or_op(x, y)
     not_both = logical_not_op(logical_and_op(x, y))

@@ -9,8 +9,10 @@ from dataflow.dtypes import COMPLEX, DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
 from dataflow.ops.comparison import less_op
@@ -58,22 +60,22 @@ def conj_op(input: Tensor) -> Dims:
 
 
 @complex_op.gradient
-def complex_gradient(op: Any, grad: Any) -> list[Any]:
+def complex_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return broadcast_gradients(op, real(grad), imag(grad))
 
 
 @real_op.gradient
-def real_gradient(op: Any, grad: Any) -> list[Any]:
+def real_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [complex_(grad, array_ops.zeros_like(grad))]
 
 
 @imag_op.gradient
-def imag_gradient(op: Any, grad: Any) -> list[Any]:
+def imag_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [complex_(array_ops.zeros_like(grad), grad)]
 
 
 @angle_op.gradient
-def angle_gradient(op: Any, grad: Any) -> list[Any]:
+def angle_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.ops.elementary import reciprocal
 
     x = op.inputs[0]
@@ -82,7 +84,7 @@ def angle_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 @conj_op.gradient
-def conj_gradient(op: Any, grad: Any) -> list[Any]:
+def conj_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [conj(grad)]
 
 
@@ -115,7 +117,7 @@ def real(input: Any, name: str | None = None) -> Tensor:
     return real_op(input, Tout=input.dtype.base_dtype.real_dtype, name=name)  # type: ignore[no-any-return]
 
 
-def imag(input: Any, name: str | None = None) -> Tensor:
+def imag(input: TensorLike, name: str | None = None) -> Tensor:
     """The imaginary part; zeros for real tensors."""
     input = convert_to_tensor(input, name="input")
     if not input.dtype.is_complex:
@@ -123,7 +125,7 @@ def imag(input: Any, name: str | None = None) -> Tensor:
     return imag_op(input, Tout=input.dtype.base_dtype.real_dtype, name=name)  # type: ignore[no-any-return]
 
 
-def angle(input: Any, name: str | None = None) -> Tensor:
+def angle(input: TensorLike, name: str | None = None) -> Tensor:
     """The angle of each number, from -pi to pi; of real numbers 0 or pi."""
     with default_graph().name_scope(name or "Angle") as scope:
         input = convert_to_tensor(input, name="input")

@@ -8,6 +8,7 @@ from typing import Any
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.nest import flatten
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.indexed_slices import IndexedSlices
 
 Rebuild = Callable[[list[Any]], Any]
@@ -36,7 +37,7 @@ def parts_of(value: Any) -> tuple[list[Any], Rebuild] | None:
     return None if not callable(of_class) else of_class(value)
 
 
-def expand(value: Any, name: str | None = None) -> tuple[list[Any], Rebuild]:
+def expand(value: TensorLike, name: str | None = None) -> tuple[list[Any], Rebuild]:
     """The tensors that stand for a leaf; Python values are converted."""
     found = parts_of(value)
     if found is not None:

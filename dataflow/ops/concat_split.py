@@ -10,8 +10,10 @@ from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, TensorLike
 from dataflow.ops.array_basics import (
     axis_of,
     expand_dims,
@@ -110,17 +112,19 @@ def _concat_gradient(values: list[Tensor], axis: Tensor, grad: Tensor) -> list[A
 
 
 @concat_op.gradient
-def concat_gradient(op: Any, grad: Tensor) -> list[Any]:
+def concat_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [*_concat_gradient(op.inputs[:-1], op.inputs[-1], grad), None]
 
 
 @concat_v1_op.gradient
-def concat_v1_gradient(op: Any, grad: Tensor) -> list[Any]:
+def concat_v1_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [None, *_concat_gradient(op.inputs[1:], op.inputs[0], grad)]
 
 
 @takes_ragged("concat")
-def concat(values: Any, axis: Any = None, name: str = "concat", concat_dim: Any = None) -> Tensor:
+def concat(
+    values: TensorLike, axis: AxisLike | None = None, name: str = "concat", concat_dim: Any = None
+) -> Tensor:
     """Joins tensors along ``axis``: ``tf.concat([a, b], 0)``.
 
     The order of TensorFlow before 1.0, ``tf.concat(0, [a, b])``, is noticed and works too.
@@ -193,17 +197,17 @@ def unstack_op(value: Tensor, *, num: int, axis: int = 0) -> list[Dims]:
 
 
 @stack_op.gradient
-def stack_gradient(op: Any, grad: Tensor) -> list[Any]:
+def stack_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return unstack(grad, len(op.inputs), op.attrs["axis"])
 
 
 @unstack_op.gradient
-def unstack_gradient(op: Any, *grads: Tensor) -> list[Any]:
+def unstack_gradient(op: Operation, *grads: Tensor) -> list[Any]:
     return [stack(list(grads), op.attrs["axis"])]
 
 
 @takes_ragged("stack")
-def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape side by side along a new axis (before 1.0: ``tf.pack``).
 
     Python numbers alone give a constant, as in TensorFlow.
@@ -224,14 +228,14 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     return stack_op(values, axis=axis, name=name)  # type: ignore[no-any-return]
 
 
-def _holds_tensor(values: Any) -> bool:
+def _holds_tensor(values: TensorLike) -> bool:
     if isinstance(values, (list, tuple)):
         return any(_holds_tensor(v) for v in values)
     return is_tensor_like(values)
 
 
 def unstack(
-    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
+    value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack"
 ) -> list[Tensor]:
     """The parts of ``value`` along ``axis``, as a list of tensors (before 1.0: ``tf.unpack``).
 
@@ -337,19 +341,19 @@ def split_v_op(
 
 
 @split_op.gradient
-def split_gradient(op: Any, *grads: Tensor) -> list[Any]:
+def split_gradient(op: Operation, *grads: Tensor) -> list[Any]:
     return [None, concat(list(grads), op.inputs[0])]
 
 
 @split_v_op.gradient
-def split_v_gradient(op: Any, *grads: Tensor) -> list[Any]:
+def split_v_gradient(op: Operation, *grads: Tensor) -> list[Any]:
     return [concat(list(grads), op.inputs[2]), None, None]
 
 
 def split(
-    value: Any = None,
+    value: TensorLike | None = None,
     num_or_size_splits: Any = None,
-    axis: Any = 0,
+    axis: AxisLike = 0,
     num: int | None = None,
     name: str = "split",
     split_dim: Any = None,
@@ -413,7 +417,7 @@ def tile(input: Tensor, multiples: Tensor) -> Dims:
 
 
 @tile.gradient
-def tile_gradient(op: Any, grad: Tensor) -> list[Any]:
+def tile_gradient(op: Operation, grad: Tensor) -> list[Any]:
     """Splits each axis in (multiple, size) and sums over the multiples."""
     source, multiples = op.inputs
     sizes = shape(source, out_type=multiples.dtype)
@@ -429,7 +433,9 @@ def tile_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [reshape(get_op("Sum")(reshape(grad, interleaved), axes), sizes), None]
 
 
-def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+def repeat(
+    input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None
+) -> Tensor:
     """Each element (or each slice along ``axis``) repeated, as `numpy.repeat` does.
 
     ``repeats``: a scalar, or one number for each slice. Without ``axis`` the input is flattened.

@@ -10,9 +10,11 @@ from dataflow import dtypes
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.nest import assert_same_structure, flatten, pack_like
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import control_flow
 from dataflow.ops.composites import expand
 from dataflow.ops.control_flow_context import CondContext, entered
@@ -23,7 +25,7 @@ _INDEX_TYPES = {dtypes.int32, dtypes.int64}
 
 
 def cond(
-    pred: Any,
+    pred: TensorLike,
     true_fn: Callable[[], Any] | None = None,
     false_fn: Callable[[], Any] | None = None,
     strict: bool = False,
@@ -70,7 +72,7 @@ def cond(
         return _build_cond(graph, pred, true_fn, false_fn, strict)
 
 
-def _build_cond(graph: Any, pred: Tensor, true_fn: Any, false_fn: Any, strict: bool) -> Any:
+def _build_cond(graph: Graph, pred: Tensor, true_fn: Any, false_fn: Any, strict: bool) -> Any:
     from dataflow.ops.array import identity
     from dataflow.ops.casts import cast
 
@@ -145,7 +147,7 @@ def _unpack_single(value: Any) -> Any:
 
 
 def _build_branch(
-    graph: Any, context: CondContext, function: Any, strict: bool, what: str
+    graph: Graph, context: CondContext, function: Callable[..., Any], strict: bool, what: str
 ) -> tuple[Any, list[Any]]:
     """Runs a branch function in its context; returns its structure and the tensors per leaf."""
     with entered(graph, context):
@@ -224,7 +226,7 @@ def case(
             return function()
 
 
-def _default_from_last(graph: Any, predicates: list[Any], actions: list[Any]) -> Any:
+def _default_from_last(graph: Graph, predicates: list[Any], actions: list[Any]) -> Any:
     """The last action as default, checked: its predicate must be true when it is reached."""
     from dataflow.ops.logging_ops import Assert
 

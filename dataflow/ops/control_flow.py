@@ -8,13 +8,16 @@ Source: Abadi et al., "TensorFlow: A System for Large-Scale Machine Learning" (2
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.nest import flatten
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.shapes import Dims, common
 
@@ -232,7 +235,7 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
             return no_op(name=scope)  # type: ignore[no-any-return]
 
 
-def _on(graph: Any, device: str) -> Any:
+def _on(graph: Graph, device: str) -> Any:
     import contextlib
 
     return graph.device(device) if device else contextlib.nullcontext()
@@ -256,7 +259,9 @@ def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = 
             return identity(output_tensor, name=scope)
 
 
-def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+def tuple_(
+    tensors: Sequence[Any], name: str | None = None, control_inputs: Any = None
+) -> list[Any]:
     """The same tensors (``None`` stays ``None``), each available only when all are computed.
 
     ``control_inputs``: more operations to wait for. Raises `ValueError` when there is no tensor.
@@ -288,7 +293,7 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
         return result
 
 
-def _convert(value: Any) -> Tensor:
+def _convert(value: TensorLike) -> Tensor:
     from dataflow.graph.conversion import convert_to_tensor
 
     return convert_to_tensor(value)

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import control_flow
@@ -20,7 +21,7 @@ _PASSING = frozenset({"Switch", "RefSwitch", "Identity", "RefIdentity"})
 
 
 @contextlib.contextmanager
-def in_context(graph: Any, context: Context | None) -> Iterator[None]:
+def in_context(graph: Graph, context: Context | None) -> Iterator[None]:
     """Nodes made inside belong to ``context`` and wait for no control dependencies."""
     saved = graph.control_stack, graph.control_flow_context
     graph.control_stack, graph.control_flow_context = [], context
@@ -31,7 +32,7 @@ def in_context(graph: Any, context: Context | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def entered(graph: Any, context: Context | None) -> Iterator[None]:
+def entered(graph: Graph, context: Context | None) -> Iterator[None]:
     """Nodes made inside belong to ``context``; control dependencies stay in force."""
     saved = graph.control_flow_context
     graph.control_flow_context = context
@@ -119,7 +120,7 @@ class Context:
 
     is_while = False
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.outer: Context | None = graph.control_flow_context
         self.values: set[Tensor] = set()
@@ -231,7 +232,7 @@ class Context:
 class CondContext(Context):
     """One branch of a conditional: nodes made here run only when ``pred`` equals ``branch``."""
 
-    def __init__(self, graph: Any, pred: Tensor, pivot: Tensor, branch: int) -> None:
+    def __init__(self, graph: Graph, pred: Tensor, pivot: Tensor, branch: int) -> None:
         super().__init__(graph)
         self.pred = pred
         self.pivot = pivot
@@ -288,7 +289,7 @@ class WhileContext(Context):
 
     def __init__(
         self,
-        graph: Any,
+        graph: Graph,
         name: str = "while_context",
         parallel_iterations: int = 10,
         back_prop: bool = True,

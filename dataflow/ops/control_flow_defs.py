@@ -12,6 +12,7 @@ import functools
 from typing import Any
 
 from dataflow.graph.collections import GraphKeys
+from dataflow.graph.graph import Graph
 from dataflow.ops.control_flow_context import CondContext, Context, WhileContext, in_context
 
 _FIELDS: dict[str, list[tuple[str, int, str, bool]]] = {
@@ -156,7 +157,7 @@ COLLECTIONS = {
 }
 
 
-def _restore(graph: Any, definition: Any, scope: str | None, outer: Context | None) -> Context:
+def _restore(graph: Graph, definition: Any, scope: str | None, outer: Context | None) -> Context:
     prefix = f"{scope}/" if scope else ""
     found = functools.partial(_tensor, graph, prefix)
     external = {
@@ -187,7 +188,7 @@ def _restore(graph: Any, definition: Any, scope: str | None, outer: Context | No
     return context
 
 
-def _restored_loop(graph: Any, definition: Any, found: Any) -> WhileContext:
+def _restored_loop(graph: Graph, definition: Any, found: Any) -> WhileContext:
     context = WhileContext(
         graph,
         parallel_iterations=definition.parallel_iterations,
@@ -205,5 +206,5 @@ def _restored_loop(graph: Any, definition: Any, found: Any) -> WhileContext:
     return context
 
 
-def _tensor(graph: Any, prefix: str, name: str) -> Any:
+def _tensor(graph: Graph, prefix: str, name: str) -> Any:
     return graph.get_tensor_by_name(prefix + name)

@@ -15,6 +15,7 @@ import contextlib
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import control_flow
@@ -52,7 +53,9 @@ def same_predicate(tensor: Tensor, loop: WhileContext) -> Tensor:
     return tensor
 
 
-def merge_branches(pred: Tensor, on_false: Tensor, on_true: Tensor, name: Any = None) -> Tensor:
+def merge_branches(
+    pred: Tensor, on_false: Tensor, on_true: Tensor, name: str | None = None
+) -> Tensor:
     """A Merge of two branches of ``pred``, remembered for its own gradient."""
     result = control_flow.merge([on_false, on_true], name=name)
     result.graph.attachments.setdefault("merge_predicates", {})[result.op] = pred
@@ -169,7 +172,7 @@ class LoopGradient:
         context.loop_enters.append(enter)
 
     @staticmethod
-    def _count_rounds(graph: Any, forward: WhileContext) -> Tensor:
+    def _count_rounds(graph: Graph, forward: WhileContext) -> Tensor:
         """A further variable of the forward loop that counts its rounds."""
         from dataflow.ops.arithmetic import add
         from dataflow.ops.sources import constant
@@ -189,7 +192,7 @@ class LoopGradient:
                 found = self.history[value] = self._recall(graph, value)
         return found
 
-    def _recall(self, graph: Any, value: Tensor) -> Tensor:
+    def _recall(self, graph: Graph, value: Tensor) -> Tensor:
         from dataflow.ops.sources import constant
         from dataflow.ops.static_value import static_value
 
@@ -216,7 +219,7 @@ class LoopGradient:
         guards = self.guards.of(value)
         return self._pop(graph, value, self._keep(graph, value, guards), guards)
 
-    def _keep(self, graph: Any, value: Tensor, guards: Guards) -> Tensor:
+    def _keep(self, graph: Graph, value: Tensor, guards: Guards) -> Tensor:
         """Makes the forward loop push ``value`` in each round; returns the list after the loop."""
         from dataflow.ops.array import identity
         from dataflow.ops.tensor_list import empty_list, tensor_list_push_back_op
@@ -238,7 +241,7 @@ class LoopGradient:
 
         return forward.add_variable(start, push, "f_acc")[0]
 
-    def _pop(self, graph: Any, value: Tensor, kept: Tensor, guards: Guards) -> Tensor:
+    def _pop(self, graph: Graph, value: Tensor, kept: Tensor, guards: Guards) -> Tensor:
         """Makes the backward loop pop the list that `_keep` returned; gives the element."""
         from dataflow.ops.tensor_list import tensor_list_pop_back_op
 
@@ -502,7 +505,7 @@ def _depth(op: Operation) -> int:
 # ---- the gradients of the nodes -----------------------------------------------------------
 
 
-def _grad_loop(graph: Any) -> WhileContext | None:
+def _grad_loop(graph: Graph) -> WhileContext | None:
     """The gradient's loop that nodes are being made in."""
     context = graph.control_flow_context
     loop = None if context is None else context.while_context
@@ -522,7 +525,7 @@ def exit_gradient(op: Operation, grad: Any) -> list[Any]:
     return [enter]
 
 
-def _dense(graph: Any, grad: IndexedSlices, context: Any) -> Tensor:
+def _dense(graph: Graph, grad: IndexedSlices, context: Any) -> Tensor:
     from dataflow.graph.conversion import convert_to_tensor
 
     with in_context(graph, context):
@@ -593,7 +596,7 @@ control_flow.ref_merge_op.gradient(merge_gradient)
 
 
 @takes_slices
-def _pass(op: Operation, grad: Any) -> list[Any]:
+def _pass(op: Operation, grad: Tensor) -> list[Any]:
     return [grad]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from dataflow.dtypes import FLOATING, INDICES, int32
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
@@ -253,11 +254,11 @@ def convolution_ops(
         made.append(define_op(op_type, signature, attrs=attrs, **more)(function))
     forward, to_input, to_filter = made
 
-    def given(op: Any) -> dict[str, Any]:
+    def given(op: Operation) -> dict[str, Any]:
         return {spec.name: op.attrs[spec.name] for spec in forward.attrs}
 
     @forward.gradient
-    def convolution_gradient(op: Any, grad: Tensor) -> list[Any]:
+    def convolution_gradient(op: Operation, grad: Tensor) -> list[Any]:
         input, filters = op.inputs
         if depthwise:
             input_shape, filter_shape = array_ops.shape(input), array_ops.shape(filters)
@@ -269,13 +270,13 @@ def convolution_ops(
         ]
 
     @to_input.gradient
-    def backprop_input_gradient(op: Any, grad: Tensor) -> list[Any]:
+    def backprop_input_gradient(op: Operation, grad: Tensor) -> list[Any]:
         _, filters, out_backprop = op.inputs
         by_filter = to_filter(grad, array_ops.shape(filters), out_backprop, **given(op))
         return [None, by_filter, forward(grad, filters, **given(op))]
 
     @to_filter.gradient
-    def backprop_filter_gradient(op: Any, grad: Tensor) -> list[Any]:
+    def backprop_filter_gradient(op: Operation, grad: Tensor) -> list[Any]:
         input, _, out_backprop = op.inputs
         by_input = to_input(array_ops.shape(input), grad, out_backprop, **given(op))
         return [by_input, None, forward(input, grad, **given(op))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops, conv
 from dataflow.ops.permute import (
     batch_to_space_nd,
@@ -63,15 +64,15 @@ def _channel_index(data_format: str | None) -> int:
 
 
 def conv2d(
-    input: Any,
-    filter: Any = None,
+    input: TensorLike,
+    filter: TensorLike | None = None,
     strides: Any = None,
     padding: Any = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
+    filters: TensorLike | None = None,
 ) -> Tensor:
     """Convolution of images [batch, height, width, channels] with [height, width, in, out] filters.
 
@@ -97,15 +98,15 @@ def conv2d(
 
 def conv2d_backprop_input(
     input_sizes: Any,
-    filter: Any = None,
+    filter: TensorLike | None = None,
     out_backprop: Any = None,
     strides: Any = None,
     padding: Any = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
+    filters: TensorLike | None = None,
 ) -> Tensor:
     """The gradient of `conv2d` by its input, of shape ``input_sizes``."""
     filter = renamed("filters", filters, "filter", filter)
@@ -126,14 +127,14 @@ def conv2d_backprop_input(
 
 
 def conv2d_backprop_filter(
-    input: Any,
+    input: TensorLike,
     filter_sizes: Any,
     out_backprop: Any,
-    strides: Any,
+    strides: int | Sequence[int],
     padding: Any,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
     """The gradient of `conv2d` by its filter, of shape ``filter_sizes``."""
@@ -153,15 +154,15 @@ def conv2d_backprop_filter(
 
 
 def conv2d_transpose(
-    value: Any = None,
-    filter: Any = None,
+    value: TensorLike | None = None,
+    filter: TensorLike | None = None,
     output_shape: Any = None,
     strides: Any = None,
     padding: Any = "SAME",
     data_format: str = "NHWC",
     name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
     dilations: Any = None,
 ) -> Tensor:
     """The transpose of `conv2d` (Zeiler et al. 2010): its gradient by the input, as a layer.
@@ -185,14 +186,14 @@ def conv2d_transpose(
 
 
 def conv3d(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: int | Sequence[int] | None = None,
     padding: Any = None,
     data_format: str = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1),
+    dilations: int | Sequence[int] | None = (1, 1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
+    filters: TensorLike | None = None,
 ) -> Tensor:
     """Convolution of volumes [batch, depth, height, width, channels]. See the op `Conv3D`."""
     filter = renamed("filters", filters, "filter", filter)
@@ -209,13 +210,13 @@ def conv3d(
 
 
 def conv3d_backprop_filter_v2(
-    input: Any,
+    input: TensorLike,
     filter_sizes: Any,
     out_backprop: Any,
-    strides: Any,
+    strides: int | Sequence[int],
     padding: Any,
     data_format: str = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1),
+    dilations: int | Sequence[int] = (1, 1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
     """The gradient of `conv3d` by its filter, of shape ``filter_sizes``."""
@@ -232,15 +233,15 @@ def conv3d_backprop_filter_v2(
 
 
 def conv3d_transpose(
-    value: Any,
-    filter: Any = None,
+    value: TensorLike,
+    filter: TensorLike | None = None,
     output_shape: Any = None,
     strides: Any = None,
     padding: Any = "SAME",
     data_format: str = "NDHWC",
     name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
     dilations: Any = None,
 ) -> Tensor:
     """The transpose of `conv3d`; ``filter`` [depth, height, width, channels out, channels in]."""
@@ -271,14 +272,14 @@ def _format1d(data_format: str | None) -> tuple[str, int, list[int]]:
 
 
 def conv1d(
-    value: Any = None,
+    value: TensorLike | None = None,
     filters: Any = None,
     stride: Any = None,
     padding: Any = None,
     use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
     dilations: Any = None,
 ) -> Tensor:
     """Convolution of sequences [batch, width, channels] with filters [width, in, out].
@@ -310,10 +311,10 @@ def _insert_height(values: list[int], axis: int) -> list[int]:
 
 
 def conv1d_transpose(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     output_shape: Any,
-    strides: Any,
+    strides: int | Sequence[int],
     padding: Any = "SAME",
     data_format: str = "NWC",
     dilations: Any = None,
@@ -347,13 +348,13 @@ def conv1d_transpose(
 
 
 def conv_transpose(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     output_shape: Any,
-    strides: Any,
+    strides: int | Sequence[int],
     padding: Any = "SAME",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
     name: str | None = None,
 ) -> Tensor:
     """The transposed convolution in one to three dimensions, by the length of ``output_shape``."""
@@ -398,7 +399,7 @@ def _sizes_of(values: Any, axes: list[int]) -> Any:
 
 
 def with_space_to_batch(
-    input: Any,
+    input: TensorLike,
     dilation_rate: Any,
     padding: Any,
     op: Callable[..., Any],
@@ -467,8 +468,8 @@ def convolution(
     dilation_rate: Any = None,
     name: str | None = None,
     data_format: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
+    filters: TensorLike | None = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Tensor:
     """Convolution in one to three dimensions, by the rank of the input.
 
@@ -522,7 +523,7 @@ def per_axis(value: Any, count: int, name: str) -> list[int]:
 
 
 def atrous_conv2d(
-    value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
+    value: TensorLike, filters: TensorLike, rate: int, padding: Any, name: str | None = None
 ) -> Tensor:
     """`conv2d` whose filter has holes: ``rate - 1`` zeros between its taps (stride 1)."""
     return convolution(
@@ -531,8 +532,8 @@ def atrous_conv2d(
 
 
 def atrous_conv2d_transpose(
-    value: Any,
-    filters: Any,
+    value: TensorLike,
+    filters: TensorLike,
     output_shape: Any,
     rate: int,
     padding: str,

@@ -10,6 +10,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import maximum_op, minimum_op
 from dataflow.ops.casts import cast
@@ -93,10 +94,10 @@ not_differentiable(bincount_op, dense_bincount_op, histogram_fixed_width_op, buc
 
 def bincount(
     arr: Any,
-    weights: Any = None,
+    weights: TensorLike | None = None,
     minlength: Any = None,
     maxlength: Any = None,
-    dtype: Any = dtypes.int32,
+    dtype: DTypeLike = dtypes.int32,
 ) -> Tensor:
     """How often each integer occurs in ``arr``: [largest + 1], at least minlength, at most maxlength.
 
@@ -116,10 +117,10 @@ def bincount(
 
 
 def histogram_fixed_width(
-    values: Any,
+    values: TensorLike,
     value_range: Any,
     nbins: Any = 100,
-    dtype: Any = dtypes.int32,
+    dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
     """How many values fall into each of ``nbins`` equal parts of ``value_range``."""
@@ -131,10 +132,10 @@ def histogram_fixed_width(
 
 
 def histogram_fixed_width_bins(
-    values: Any,
+    values: TensorLike,
     value_range: Any,
     nbins: Any = 100,
-    dtype: Any = dtypes.int32,
+    dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
     """The number of the bin of ``nbins`` equal parts of ``value_range`` that each value falls in."""
@@ -156,9 +157,9 @@ def confusion_matrix(
     labels: Any,
     predictions: Any,
     num_classes: Any = None,
-    dtype: Any = dtypes.int32,
+    dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
-    weights: Any = None,
+    weights: TensorLike | None = None,
 ) -> Tensor:
     """How often each class (row) was predicted as each class (column).
 

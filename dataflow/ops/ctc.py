@@ -8,8 +8,10 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.array_basics import prevent_gradient_op
 from dataflow.ops.casts import cast
@@ -63,7 +65,7 @@ def ctc_loss_op(
 
 
 @ctc_loss_op.gradient
-def ctc_loss_gradient(op: Any, grad_loss: Any, grad_gradient: Any) -> list[Any]:
+def ctc_loss_gradient(op: Operation, grad_loss: Any, grad_gradient: Any) -> list[Any]:
     if grad_gradient is not None and not is_zero(grad_gradient):
         raise LookupError(f"{op.name!r}: the CTC loss has no second derivative")
     once = prevent_gradient_op(op.outputs[1], message="The CTC loss has no second derivative.")
@@ -158,7 +160,10 @@ def ctc_loss(
 
 
 def ctc_greedy_decoder(
-    inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
+    inputs: Any,
+    sequence_length: TensorLike,
+    merge_repeated: bool = True,
+    blank_index: int | None = None,
 ) -> tuple[list[SparseTensor], Tensor]:
     """``([decoded], neg_sum_logits)`` of logits [time, batch, classes]; see `CTCGreedyDecoder`."""
     result = ctc_greedy_decoder_op(
@@ -172,7 +177,7 @@ def ctc_greedy_decoder(
 
 def ctc_beam_search_decoder(
     inputs: Any,
-    sequence_length: Any,
+    sequence_length: TensorLike,
     beam_width: int = 100,
     top_paths: int = 1,
     merge_repeated: bool = True,
@@ -191,13 +196,15 @@ def ctc_beam_search_decoder(
 
 
 def ctc_beam_search_decoder_v2(
-    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+    inputs: Any, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
     """`ctc_beam_search_decoder` that leaves repeated labels in the paths."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 
-def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> tuple[Any, Any]:
+def collapse_repeated(
+    labels: TensorLike, seq_length: Any, name: str | None = None
+) -> tuple[Any, Any]:
     """Labels without neighbors that repeat, [batch, time], padded with 0, and their lengths."""
     from dataflow.ops.comparison import logical_and, not_equal
     from dataflow.ops.cumulative import cumsum

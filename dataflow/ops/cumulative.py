@@ -6,8 +6,10 @@ from typing import Any
 
 from dataflow.dtypes import FLOATING, INDICES, NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex, div_no_nan_op
 from dataflow.ops.comparison import greater, less
@@ -54,13 +56,13 @@ def cumulative_logsumexp_op(
 
 
 @cumsum_op.gradient
-def cumsum_gradient(op: Any, grad: Any) -> list[Any]:
+def cumsum_gradient(op: Operation, grad: Tensor) -> list[Any]:
     exclusive, reverse = op.attrs["exclusive"], op.attrs["reverse"]
     return [cumsum_op(grad, op.inputs[1], exclusive=exclusive, reverse=not reverse), None]
 
 
 @cumprod_op.gradient
-def cumprod_gradient(op: Any, grad: Any) -> list[Any]:
+def cumprod_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, axis = op.inputs
     exclusive, reverse = op.attrs["exclusive"], op.attrs["reverse"]
     products = cumprod_op(x, axis, exclusive=exclusive, reverse=reverse)
@@ -71,7 +73,7 @@ def cumprod_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 @cumulative_logsumexp_op.gradient
-def cumulative_logsumexp_gradient(op: Any, grad: Any) -> list[Any]:
+def cumulative_logsumexp_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, axis = op.inputs
     y = op.outputs[0]
     attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
@@ -85,8 +87,8 @@ def cumulative_logsumexp_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 def cumsum(
-    x: Any,
-    axis: Any = 0,
+    x: TensorLike,
+    axis: AxisLike = 0,
     exclusive: bool = False,
     reverse: bool = False,
     name: str | None = None,
@@ -97,8 +99,8 @@ def cumsum(
 
 
 def cumprod(
-    x: Any,
-    axis: Any = 0,
+    x: TensorLike,
+    axis: AxisLike = 0,
     exclusive: bool = False,
     reverse: bool = False,
     name: str | None = None,
@@ -109,8 +111,8 @@ def cumprod(
 
 
 def cumulative_logsumexp(
-    x: Any,
-    axis: Any = 0,
+    x: TensorLike,
+    axis: AxisLike = 0,
     exclusive: bool = False,
     reverse: bool = False,
     name: str | None = None,

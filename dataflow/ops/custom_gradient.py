@@ -12,6 +12,8 @@ from dataflow.graph import nest
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op, register_named_gradient
 from dataflow.ops.variable_scope import get_variable_scope, variable_scope
 
@@ -122,7 +124,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
         name = f"CustomGradient-{next(_numbers)}"
         count = len(flat)
 
-        def gradient(op: Any, *grads: Any) -> list[Any]:
+        def gradient(op: Operation, *grads: Any) -> list[Any]:
             of_variables: list[Any] = []
             if variables:
                 result, of_variables = grad_fn(*grads[:count], variables=variables)
@@ -149,12 +151,12 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     return decorated
 
 
-def _all_variables(graph: Any) -> list[Any]:
+def _all_variables(graph: Graph) -> list[Any]:
     keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES)
     return [v for key in keys for v in graph.get_collection(key)]
 
 
-def _used_variables(graph: Any, outputs: list[Any], inputs: list[Any]) -> list[Any]:
+def _used_variables(graph: Graph, outputs: list[Any], inputs: list[Any]) -> list[Any]:
     """The variables that ``outputs`` are computed of, not looking behind ``inputs``."""
     seen = {t.op for t in inputs}
     stack = [t.op for t in outputs]

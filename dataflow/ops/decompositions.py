@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.dtypes import COMPLEX, FLOATING
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import div_no_nan_op
 from dataflow.ops.costs import cubic
@@ -68,7 +70,7 @@ def cholesky_op(input: Tensor) -> Dims:
 
 
 @cholesky_op.gradient
-def cholesky_gradient(op: Any, grad: Any) -> list[Any]:
+def cholesky_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.ops.solvers import matrix_triangular_solve
 
     lower = op.outputs[0]
@@ -101,7 +103,7 @@ def qr(input: Tensor, *, full_matrices: bool = False) -> list[Dims]:
     return [(*dims[:-2], rows, inner), (*dims[:-2], inner, columns)]
 
 
-def _solve_right(x: Any, r: Any) -> Any:
+def _solve_right(x: TensorLike, r: Any) -> Any:
     """``x @ r^-H`` for an upper triangle r."""
     from dataflow.ops.solvers import matrix_triangular_solve
 
@@ -195,7 +197,10 @@ def svd_gradient(op: Any, ds: Any, du: Any, dv: Any) -> list[Any]:
 
 
 def svd(
-    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+    tensor: TensorLike,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    name: str | None = None,
 ) -> Any:
     """``tensor = u @ diag(s) @ v^H``: a tuple (s, u, v), or s alone without ``compute_uv``."""
     from dataflow.ops.complex_numbers import real
@@ -218,7 +223,7 @@ def self_adjoint_eig_op(input: Tensor, *, compute_v: bool = True) -> list[Dims]:
 
 
 @self_adjoint_eig_op.gradient
-def self_adjoint_eig_gradient(op: Any, de: Any, dv: Any) -> list[Any]:
+def self_adjoint_eig_gradient(op: Operation, de: Any, dv: Any) -> list[Any]:
     e, v = op.outputs
     if op.attrs["compute_v"]:
         gaps = array_ops.expand_dims(e, -2) - array_ops.expand_dims(e, -1)
@@ -232,13 +237,13 @@ def self_adjoint_eig_gradient(op: Any, de: Any, dv: Any) -> list[Any]:
     return [matrix_set_diag(lower, 0.5 * matrix_diag_part(lower))]
 
 
-def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
+def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> Any:
     """Eigenvalues and eigenvectors of symmetric matrices: a tuple (e, v)."""
     e, v = self_adjoint_eig_op(tensor, compute_v=True, name=name)
     return e, v
 
 
-def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
+def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     """The eigenvalues of symmetric matrices, from the smallest up."""
     e, _ = self_adjoint_eig_op(tensor, compute_v=False, name=name)
     return e  # type: ignore[no-any-return]

@@ -6,6 +6,7 @@ from typing import Any
 
 from dataflow.dtypes import FLOATING, REAL_NUMBERS
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.conv import (
@@ -117,7 +118,7 @@ dilation2d_backprop_filter_op = _dilation_gradient("filter", 1)
 
 
 @dilation2d_op.gradient
-def dilation2d_gradient(op: Any, grad: Tensor) -> list[Any]:
+def dilation2d_gradient(op: Operation, grad: Tensor) -> list[Any]:
     attrs = {n: op.attrs[n] for n in ("strides", "rates", "padding")}
     return [
         dilation2d_backprop_input_op(*op.inputs, grad, **attrs),
@@ -127,7 +128,7 @@ def dilation2d_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 @dilation2d_backprop_input_op.gradient
 @dilation2d_backprop_filter_op.gradient
-def no_second_gradient(op: Any, grad: Tensor) -> list[Any]:
+def no_second_gradient(op: Operation, grad: Tensor) -> list[Any]:
     raise LookupError(
         f"No gradient defined for operation {op.name!r} (op type: {op.type}): a dilation has first "
         "derivatives only, as in TensorFlow."

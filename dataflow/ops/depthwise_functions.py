@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import depthwise
 from dataflow.ops.conv_functions import conv2d, explicit, per_axis, with_space_to_batch
 from dataflow.ops.elementary import neg_op
@@ -15,12 +17,12 @@ from dataflow.ops.renamed_arguments import renamed
 
 
 def _depthwise_op(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    filter: TensorLike,
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str | None = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
     padding, pairs = explicit(padding)
@@ -41,12 +43,12 @@ depthwise_conv2d_native = _depthwise_op
 
 def depthwise_conv2d_native_backprop_input(
     input_sizes: Any,
-    filter: Any,
+    filter: TensorLike,
     out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
     """The gradient of `depthwise_conv2d_native` by its input, of shape ``input_sizes``."""
@@ -65,13 +67,13 @@ def depthwise_conv2d_native_backprop_input(
 
 
 def depthwise_conv2d_native_backprop_filter(
-    input: Any,
+    input: TensorLike,
     filter_sizes: Any,
     out_backprop: Any,
-    strides: Any,
-    padding: Any,
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    dilations: int | Sequence[int] = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
     """The gradient of `depthwise_conv2d_native` by its filter, of shape ``filter_sizes``."""
@@ -92,9 +94,9 @@ def depthwise_conv2d_native_backprop_filter(
 def _dilated_depthwise(
     input: Tensor,
     filter: Tensor,
-    strides: Any,
-    padding: Any,
-    rate: Any,
+    strides: int | Sequence[int],
+    padding: str,
+    rate: TensorLike,
     data_format: str | None,
     name: str,
 ) -> Tensor:
@@ -114,14 +116,14 @@ def _dilated_depthwise(
 
 
 def depthwise_conv2d(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
+    input: TensorLike,
+    filter: TensorLike,
+    strides: int | Sequence[int],
+    padding: str,
+    rate: TensorLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Tensor:
     """Convolution of each channel by itself; ``filter`` [height, width, channels, multiplier].
 
@@ -135,15 +137,15 @@ def depthwise_conv2d(
 
 
 def separable_conv2d(
-    input: Any,
+    input: TensorLike,
     depthwise_filter: Any,
     pointwise_filter: Any,
-    strides: Any,
-    padding: Any,
-    rate: Any = None,
+    strides: int | Sequence[int],
+    padding: str,
+    rate: TensorLike | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Tensor:
     """A depthwise convolution, then a mix of its channels by ``pointwise_filter`` [1, 1, in, out].
 
@@ -177,14 +179,14 @@ def separable_conv2d(
 
 
 def dilation2d(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
+    input: TensorLike,
+    filter: TensorLike | None = None,
+    strides: int | Sequence[int] | None = None,
     rates: Any = None,
-    padding: Any = None,
+    padding: str | None = None,
     name: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
+    filters: TensorLike | None = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Tensor:
     """The largest ``input + filter`` under each place of the filter. See the op `Dilation2D`."""
     return depthwise.dilation2d_op(  # type: ignore[no-any-return]
@@ -198,7 +200,12 @@ def dilation2d(
 
 
 def erosion2d(
-    value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, name: str | None = None
+    value: TensorLike,
+    kernel: Any,
+    strides: int | Sequence[int],
+    rates: Any,
+    padding: str,
+    name: str | None = None,
 ) -> Tensor:
     """The smallest ``value - kernel`` under each place of the kernel: the dual of a dilation."""
     with op_scope(name, "erosion2d", [value, kernel]) as scope:

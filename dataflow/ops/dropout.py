@@ -10,6 +10,7 @@ from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import mul_op, real_div_op, sub_op
 from dataflow.ops.comparison import greater_equal_op
@@ -26,7 +27,7 @@ def dropout(
     noise_shape: Any = None,
     seed: int | None = None,
     name: str | None = None,
-    rate: Any = None,
+    rate: TensorLike | None = None,
 ) -> Tensor:
     """x with a random part of its elements set to 0, the others divided by the rest's share.
 

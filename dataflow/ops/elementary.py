@@ -8,8 +8,10 @@ from dataflow import dtypes
 from dataflow.dtypes import COMPLEX, FLOATING, INTEGERS, DType
 from dataflow.graph.conversion import CompositeOperand, convert_to_tensor
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import (
     INEXACT,
@@ -122,83 +124,83 @@ sigmoid_grad_op = _gradient_op("SigmoidGrad", "dy * y * (1 - y)")
 
 
 @exp_op.gradient
-def exp_gradient(op: Any, grad: Any) -> list[Any]:
+def exp_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * conj_if_complex(op.outputs[0])]
 
 
 @expm1_op.gradient
-def expm1_gradient(op: Any, grad: Any) -> list[Any]:
+def expm1_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * conj_if_complex(exp_op(op.inputs[0]))]
 
 
 @log_op.gradient
-def log_gradient(op: Any, grad: Any) -> list[Any]:
+def log_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * reciprocal_op(conj_if_complex(op.inputs[0]))]
 
 
 @log1p_op.gradient
-def log1p_gradient(op: Any, grad: Any) -> list[Any]:
+def log1p_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * reciprocal_op(1.0 + conj_if_complex(op.inputs[0]))]
 
 
 @square_op.gradient
-def square_gradient(op: Any, grad: Any) -> list[Any]:
+def square_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * (2.0 * conj_if_complex(op.inputs[0]))]
 
 
 @sqrt_op.gradient
-def sqrt_gradient(op: Any, grad: Any) -> list[Any]:
+def sqrt_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [sqrt_grad_op(op.outputs[0], grad)]
 
 
 @sqrt_grad_op.gradient
-def sqrt_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def sqrt_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     scaled = real_div_op(grad, op.inputs[0])  # the op divides by the conjugate of y
     return [-conj_if_complex(scaled) * op.outputs[0], 0.5 * scaled]
 
 
 @rsqrt_op.gradient
-def rsqrt_gradient(op: Any, grad: Any) -> list[Any]:
+def rsqrt_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [rsqrt_grad_op(op.outputs[0], grad)]
 
 
 @rsqrt_grad_op.gradient
-def rsqrt_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def rsqrt_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     y, dy = conj_if_complex(op.inputs[0]), op.inputs[1]
     return [-1.5 * conj_if_complex(grad) * dy * square_op(y), rsqrt_grad_op(y, grad)]
 
 
 @reciprocal_op.gradient
 @inv_op.gradient
-def reciprocal_gradient(op: Any, grad: Any) -> list[Any]:
+def reciprocal_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [reciprocal_grad_op(op.outputs[0], grad)]
 
 
 @reciprocal_grad_op.gradient
 @inv_grad_op.gradient
-def reciprocal_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def reciprocal_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     y, dy = conj_if_complex(op.inputs[0]), op.inputs[1]
     return [-2.0 * conj_if_complex(grad) * dy * y, reciprocal_grad_op(y, grad)]
 
 
 @tanh_op.gradient
-def tanh_gradient(op: Any, grad: Any) -> list[Any]:
+def tanh_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [tanh_grad_op(conj_if_complex(op.outputs[0]), grad)]
 
 
 @tanh_grad_op.gradient
-def tanh_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def tanh_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     y, dy = (conj_if_complex(t) for t in op.inputs)
     return [-2.0 * grad * dy * y, tanh_grad_op(y, grad)]
 
 
 @sigmoid_op.gradient
-def sigmoid_gradient(op: Any, grad: Any) -> list[Any]:
+def sigmoid_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [sigmoid_grad_op(conj_if_complex(op.outputs[0]), grad)]
 
 
 @sigmoid_grad_op.gradient
-def sigmoid_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def sigmoid_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     y, dy = (conj_if_complex(t) for t in op.inputs)
     both = grad * dy
     return [both - 2.0 * both * y, sigmoid_grad_op(y, grad)]
@@ -206,24 +208,24 @@ def sigmoid_grad_gradient(op: Any, grad: Any) -> list[Any]:
 
 @neg_op.gradient
 @takes_slices
-def neg_gradient(op: Any, grad: Any) -> list[Any]:
+def neg_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [-grad]
 
 
 @abs_op.gradient
-def abs_gradient(op: Any, grad: Any) -> list[Any]:
+def abs_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * sign_op(op.inputs[0])]
 
 
 @complex_abs_op.gradient
-def complex_abs_gradient(op: Any, grad: Any) -> list[Any]:
+def complex_abs_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.ops.complex_numbers import complex_
 
     return [complex_(grad, array_ops.zeros_like(grad)) * sign_op(op.inputs[0])]
 
 
 @sign_op.gradient
-def sign_gradient(op: Any, grad: Any) -> list[Any]:
+def sign_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs[0], op.outputs[0]
     if not x.dtype.is_complex:
         return [array_ops.zeros_like(x)]
@@ -236,57 +238,57 @@ def sign_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 @sin_op.gradient
-def sin_gradient(op: Any, grad: Any) -> list[Any]:
+def sin_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * cos_op(conj_if_complex(op.inputs[0]))]
 
 
 @cos_op.gradient
-def cos_gradient(op: Any, grad: Any) -> list[Any]:
+def cos_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [-grad * sin_op(conj_if_complex(op.inputs[0]))]
 
 
 @tan_op.gradient
-def tan_gradient(op: Any, grad: Any) -> list[Any]:
+def tan_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * square_op(reciprocal_op(cos_op(conj_if_complex(op.inputs[0]))))]
 
 
 @asin_op.gradient
-def asin_gradient(op: Any, grad: Any) -> list[Any]:
+def asin_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * rsqrt_op(1.0 - square_op(conj_if_complex(op.inputs[0])))]
 
 
 @acos_op.gradient
-def acos_gradient(op: Any, grad: Any) -> list[Any]:
+def acos_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [-grad * rsqrt_op(1.0 - square_op(conj_if_complex(op.inputs[0])))]
 
 
 @atan_op.gradient
-def atan_gradient(op: Any, grad: Any) -> list[Any]:
+def atan_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * reciprocal_op(1.0 + square_op(conj_if_complex(op.inputs[0])))]
 
 
 @sinh_op.gradient
-def sinh_gradient(op: Any, grad: Any) -> list[Any]:
+def sinh_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * cosh_op(conj_if_complex(op.inputs[0]))]
 
 
 @cosh_op.gradient
-def cosh_gradient(op: Any, grad: Any) -> list[Any]:
+def cosh_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * sinh_op(conj_if_complex(op.inputs[0]))]
 
 
 @asinh_op.gradient
-def asinh_gradient(op: Any, grad: Any) -> list[Any]:
+def asinh_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [real_div_op(grad, cosh_op(conj_if_complex(op.outputs[0])))]
 
 
 @acosh_op.gradient
-def acosh_gradient(op: Any, grad: Any) -> list[Any]:
+def acosh_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [real_div_op(grad, sinh_op(conj_if_complex(op.outputs[0])))]
 
 
 @atanh_op.gradient
-def atanh_gradient(op: Any, grad: Any) -> list[Any]:
+def atanh_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * reciprocal_op(1.0 - square_op(conj_if_complex(op.inputs[0])))]
 
 
@@ -318,7 +320,7 @@ rint = rint_op
 
 
 @maps_ragged
-def sign(x: Any, name: str | None = None) -> Tensor:
+def sign(x: TensorLike, name: str | None = None) -> Tensor:
     """-1, 0 or 1, element by element; of complex numbers ``x / abs(x)``, and 0 for 0."""
     try:
         x = convert_to_tensor(x)
@@ -331,7 +333,7 @@ def sign(x: Any, name: str | None = None) -> Tensor:
 
 
 @maps_ragged
-def abs_(x: Any, name: str | None = None) -> Tensor:
+def abs_(x: TensorLike, name: str | None = None) -> Tensor:
     """The absolute value, element by element; of complex numbers too, which gives real ones."""
     try:
         x = convert_to_tensor(x, name="x")

@@ -8,6 +8,7 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array_basics import identity, rank, reshape, shape, size
 from dataflow.ops.concat_split import concat, stack, tile
 from dataflow.ops.fills import zeros_like
@@ -39,7 +40,7 @@ def _tables(params: Any) -> list[Any]:
     return [params] if partitions is None else list(partitions)
 
 
-def _static(value: Any) -> Any:
+def _static(value: TensorLike) -> Any:
     return as_dims(getattr(value, "shape", None))
 
 

@@ -13,8 +13,10 @@ from dataflow.graph.conversion import (
 )
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.array_basics import need_rank, reshape, shape_of, shape_to_tensor
 from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.sources import constant
@@ -46,7 +48,7 @@ def fill_op(dims: Tensor, value: Tensor) -> Dims:
 
 
 @fill_op.gradient
-def fill_gradient(op: Any, grad: Tensor) -> list[Any]:
+def fill_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.ops.sequences import all_axes
 
     return [None, get_op("Sum")(grad, all_axes(grad))]
@@ -77,7 +79,7 @@ def _zero_of(dtype: DType) -> Any:
     return {"b": False, "S": b""}.get(dtype.kind, 0)
 
 
-def _filled(value: Any, shape: Any, dtype: DType, scope: str) -> Tensor:
+def _filled(value: TensorLike, shape: Any, dtype: DType, scope: str) -> Tensor:
     """A constant where the shape is known and small, as TensorFlow does; else a Fill node."""
     if not isinstance(shape, Tensor):
         try:
@@ -95,7 +97,10 @@ def _filled(value: Any, shape: Any, dtype: DType, scope: str) -> Tensor:
 
 
 def zeros(
-    shape: Any, dtype: Any = dtypes.float32, name: str | None = None, layout: Any = None
+    shape: DynamicShapeLike,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
+    layout: Any = None,
 ) -> Tensor:
     """A tensor of zeros (``False`` for bool, empty strings for string)."""
     dtype = as_dtype(dtype).base_dtype
@@ -104,7 +109,10 @@ def zeros(
 
 
 def ones(
-    shape: Any, dtype: Any = dtypes.float32, name: str | None = None, layout: Any = None
+    shape: DynamicShapeLike,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
+    layout: Any = None,
 ) -> Tensor:
     """A tensor of ones (``True`` for bool)."""
     dtype = as_dtype(dtype).base_dtype
@@ -114,14 +122,14 @@ def ones(
         return _filled(True if dtype.kind == "b" else 1, shape, dtype, scope)
 
 
-def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> Tensor:
+def fill(dims: Any, value: TensorLike, name: str | None = None, layout: Any = None) -> Tensor:
     """A tensor of shape ``dims`` whose elements are all the scalar ``value``."""
     return fill_op(dims, value, name=name)  # type: ignore[no-any-return]
 
 
 @takes_ragged("zeros_like")
 def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+    tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
     """Zeros of the shape and dtype of ``tensor`` (or of ``dtype``)."""
     with op_scope(name, "zeros_like", [tensor]) as scope:
@@ -136,7 +144,7 @@ def zeros_like(
 
 @takes_ragged("ones_like")
 def ones_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+    tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
     """Ones of the shape and dtype of ``tensor`` (or of ``dtype``)."""
     with op_scope(name, "ones_like", [tensor]) as scope:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.operation import Operation
+from dataflow.graph.type_aliases import TensorLike
 
 Rule = Callable[[Operation], int]
 
@@ -21,7 +22,7 @@ def _dims(tensor: Any) -> list[int]:
     return list(tensor.dims)
 
 
-def _size(tensor: Any) -> int:
+def _size(tensor: TensorLike) -> int:
     return math.prod(_dims(tensor))
 
 

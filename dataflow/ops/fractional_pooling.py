@@ -12,8 +12,10 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import shape as shape_of
 from dataflow.ops.conv import check_rank
 from dataflow.ops.static_value import static_dims
@@ -110,7 +112,7 @@ not_differentiable(fractional_max_pool_grad_op, fractional_avg_pool_grad_op)
 
 
 @fractional_max_pool_op.gradient
-def fractional_max_pool_gradient(op: Any, grad: Tensor, *_: Any) -> list[Any]:
+def fractional_max_pool_gradient(op: Operation, grad: Tensor, *_: Any) -> list[Any]:
     overlapping = op.attrs["overlapping"]
     output, rows, columns = op.outputs
     return [
@@ -121,7 +123,7 @@ def fractional_max_pool_gradient(op: Any, grad: Tensor, *_: Any) -> list[Any]:
 
 
 @fractional_avg_pool_op.gradient
-def fractional_avg_pool_gradient(op: Any, grad: Tensor, *_: Any) -> list[Any]:
+def fractional_avg_pool_gradient(op: Operation, grad: Tensor, *_: Any) -> list[Any]:
     overlapping = op.attrs["overlapping"]
     whole = shape_of(op.inputs[0], out_type=dtypes.int64)
     return [fractional_avg_pool_grad_op(whole, grad, *op.outputs[1:], overlapping=overlapping)]
@@ -136,7 +138,7 @@ def _ratios(pooling_ratio: Any) -> list[float]:
 
 
 def fractional_max_pool(
-    value: Any,
+    value: TensorLike,
     pooling_ratio: Any,
     pseudo_random: bool = False,
     overlapping: bool = False,
@@ -166,7 +168,7 @@ def fractional_max_pool(
 
 
 def fractional_avg_pool(
-    value: Any,
+    value: TensorLike,
     pooling_ratio: Any,
     pseudo_random: bool = False,
     overlapping: bool = False,
@@ -191,7 +193,7 @@ def fractional_avg_pool(
 
 def _pool(
     op: OpDef,
-    value: Any,
+    value: TensorLike,
     pooling_ratio: Any,
     pseudo_random: bool,
     overlapping: bool,

@@ -10,6 +10,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import assert_same_structure, flatten, map_structure, pack_like
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import InitializerLike
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.while_loop import while_loop
 
@@ -57,7 +58,7 @@ class _Elements:
         return pack_like(self.structure, flat)
 
 
-def _check(fn: Any) -> None:
+def _check(fn: Callable[..., Any]) -> None:
     if not callable(fn):
         raise TypeError("fn must be callable.")
 
@@ -196,7 +197,7 @@ def foldr(
 def scan(
     fn: Callable[..., Any],
     elems: Any,
-    initializer: Any = None,
+    initializer: InitializerLike | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,

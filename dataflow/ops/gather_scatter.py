@@ -10,8 +10,10 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.array_basics import (
     axis_of,
     broadcast_to,
@@ -121,7 +123,7 @@ def _row_gradient(params: Tensor, indices: Tensor, grad: Tensor) -> IndexedSlice
 
 
 @gather_v1_op.gradient
-def gather_v1_gradient(op: Any, grad: Tensor) -> list[Any]:
+def gather_v1_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [_row_gradient(op.inputs[0], op.inputs[1], grad), None]
 
 
@@ -186,7 +188,7 @@ def gather(
     return gather_op(params, indices, axis, batch_dims=batch_dims, name=name)  # type: ignore[no-any-return]
 
 
-def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
     """`gather` along the last axis of ``indices``, all axes before it in step."""
     with op_scope(name, "BatchGather", [params, indices]):
         indices = convert_to_tensor(indices, name="indices")
@@ -220,7 +222,7 @@ def gather_nd_op(params: Tensor, indices: Tensor) -> Dims:
 
 
 @gather_nd_op.gradient
-def gather_nd_gradient(op: Any, grad: Tensor) -> list[Any]:
+def gather_nd_gradient(op: Operation, grad: Tensor) -> list[Any]:
     params, indices = op.inputs
     if indices.dims is not None and len(indices.dims) == 2 and indices.dims[-1] == 1:
         return [IndexedSlices(grad, reshape(indices, [-1]), shape(params)), None]
@@ -228,8 +230,8 @@ def gather_nd_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 def gather_nd(
-    params: Any,
-    indices: Any,
+    params: TensorLike,
+    indices: TensorLike,
     name: str | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
@@ -290,7 +292,7 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Tensor) -> Dims:
 
 
 @scatter_nd.gradient
-def scatter_nd_gradient(op: Any, grad: Tensor) -> list[Any]:
+def scatter_nd_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [None, gather_nd(grad, op.inputs[0]), None]
 
 
@@ -335,19 +337,19 @@ not_differentiable(tensor_scatter_max, tensor_scatter_min)
 
 
 @tensor_scatter_update.gradient
-def tensor_scatter_update_gradient(op: Any, grad: Tensor) -> list[Any]:
+def tensor_scatter_update_gradient(op: Operation, grad: Tensor) -> list[Any]:
     indices, updates = op.inputs[1], op.inputs[2]
     kept = tensor_scatter_update(grad, indices, zeros_like(updates))
     return [kept, None, gather_nd(grad, indices)]
 
 
 @tensor_scatter_add.gradient
-def tensor_scatter_add_gradient(op: Any, grad: Tensor) -> list[Any]:
+def tensor_scatter_add_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad, None, gather_nd(grad, op.inputs[1])]
 
 
 @tensor_scatter_sub.gradient
-def tensor_scatter_sub_gradient(op: Any, grad: Tensor) -> list[Any]:
+def tensor_scatter_sub_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad, None, -gather_nd(grad, op.inputs[1])]
 
 
@@ -385,12 +387,12 @@ not_differentiable(one_hot_op)
 
 @maps_ragged
 def one_hot(
-    indices: Any,
-    depth: Any,
+    indices: TensorLike,
+    depth: TensorLike,
     on_value: Any = None,
     off_value: Any = None,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """A vector of length ``depth`` for each index: ``on_value`` (1) there, ``off_value`` (0) else.

@@ -8,6 +8,7 @@ from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.name_scopes import scope_in
+from dataflow.graph.type_aliases import TensorLike
 
 
 def _graph_of(values: Any) -> Any:
@@ -67,7 +68,7 @@ class name_scope:  # noqa: N801  (TensorFlow's name)
 
 
 @contextlib.contextmanager
-def op_scope(values: Any, name: Any, default_name: str | None = None) -> Iterator[str]:
+def op_scope(values: TensorLike, name: str, default_name: str | None = None) -> Iterator[str]:
     """The old form of `name_scope`, with ``values`` first."""
     with name_scope(name, default_name, values) as scope:
         yield scope
@@ -103,12 +104,12 @@ def container(container_name: str) -> Any:
     return default_graph().container(container_name)
 
 
-def add_to_collection(name: Any, value: Any) -> None:
+def add_to_collection(name: str, value: TensorLike) -> None:
     """Appends ``value`` to a collection of the default graph."""
     default_graph().add_to_collection(name, value)
 
 
-def add_to_collections(names: Any, value: Any) -> None:
+def add_to_collections(names: Any, value: TensorLike) -> None:
     """Appends ``value`` to several collections of the default graph."""
     default_graph().add_to_collections(names, value)
 

@@ -13,6 +13,7 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType
 from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, shape
@@ -123,7 +124,7 @@ def resize_nearest_neighbor_grad_op(
     return _resized(grads, size)
 
 
-def _resize_attrs(op: Any) -> dict[str, bool]:
+def _resize_attrs(op: Operation) -> dict[str, bool]:
     return {k: op.attrs[k] for k in ("align_corners", "half_pixel_centers")}
 
 
@@ -132,7 +133,7 @@ def _size_of(image: Tensor) -> Tensor:
 
 
 @resize_bilinear_op.gradient
-def resize_bilinear_gradient(op: Any, grad: Tensor) -> list[Any]:
+def resize_bilinear_gradient(op: Operation, grad: Tensor) -> list[Any]:
     image = op.inputs[0]
     if not image.dtype.base_dtype.is_floating:
         return [None, None]
@@ -140,12 +141,12 @@ def resize_bilinear_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 @resize_bilinear_grad_op.gradient
-def resize_bilinear_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+def resize_bilinear_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [resize_bilinear_op(grad, _size_of(op.inputs[0]), **_resize_attrs(op)), None]
 
 
 @resize_bicubic_op.gradient
-def resize_bicubic_gradient(op: Any, grad: Tensor) -> list[Any]:
+def resize_bicubic_gradient(op: Operation, grad: Tensor) -> list[Any]:
     image = op.inputs[0]
     if not image.dtype.base_dtype.is_floating:
         return [None, None]
@@ -153,18 +154,18 @@ def resize_bicubic_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 @resize_bicubic_grad_op.gradient
-def resize_bicubic_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+def resize_bicubic_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [resize_bicubic_op(grad, _size_of(op.inputs[0]), **_resize_attrs(op)), None]
 
 
 @resize_nearest_neighbor_op.gradient
-def resize_nearest_neighbor_gradient(op: Any, grad: Tensor) -> list[Any]:
+def resize_nearest_neighbor_gradient(op: Operation, grad: Tensor) -> list[Any]:
     size = _size_of(op.inputs[0])
     return [resize_nearest_neighbor_grad_op(grad, size, **_resize_attrs(op)), None]
 
 
 @resize_nearest_neighbor_grad_op.gradient
-def resize_nearest_neighbor_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+def resize_nearest_neighbor_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     size = _size_of(op.inputs[0])
     return [resize_nearest_neighbor_op(grad, size, **_resize_attrs(op)), None]
 
@@ -229,7 +230,7 @@ def crop_and_resize_grad_boxes_op(
 
 
 @crop_and_resize_op.gradient
-def crop_and_resize_gradient(op: Any, grad: Any) -> list[Any]:
+def crop_and_resize_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.ops.array import shape
 
     image, boxes, box_ind, _ = op.inputs
@@ -271,7 +272,7 @@ def rgb_to_hsv_op(images: Tensor) -> Dims:
 
 
 @rgb_to_hsv_op.gradient
-def rgb_to_hsv_gradient(op: Any, grad: Any) -> list[Any]:
+def rgb_to_hsv_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.gradients import gradients
     from dataflow.ops.arithmetic import maximum, minimum
     from dataflow.ops.array import stack, unstack, where, zeros_like

@@ -11,6 +11,7 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import maximum
 from dataflow.ops.array_basics import expand_dims, identity, shape
@@ -26,7 +27,7 @@ from dataflow.ops.logging_ops import Assert
 
 
 def convert_image_dtype(
-    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+    image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Tensor:
     """An image in another dtype, its values rescaled: floats run from 0 to 1, integers over all."""
     image = convert_to_tensor(image, name="image")
@@ -63,7 +64,7 @@ def _named(tensor: Tensor, scope: str) -> Tensor:
     return identity(tensor, name=scope)
 
 
-def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
     """Colors as brightness: 0.2989 red + 0.587 green + 0.114 blue, one channel."""
     from dataflow.ops.tensor_products import tensordot
 
@@ -75,7 +76,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
         return convert_image_dtype(expand_dims(gray, -1), old, name=scope)
 
 
-def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
+def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """One channel repeated three times."""
     with op_scope(name, "grayscale_to_rgb", [images]) as scope:
         images = convert_to_tensor(images, name="images")
@@ -127,22 +128,22 @@ def _recolor(images: Any, matrix: Any) -> Tensor:
     return tensordot(images, kernel, axes=[[-1], [0]])
 
 
-def rgb_to_yiq(images: Any) -> Tensor:
+def rgb_to_yiq(images: TensorLike) -> Tensor:
     """Red, green, blue as brightness and two color axes of NTSC."""
     return _recolor(images, _YIQ)
 
 
-def yiq_to_rgb(images: Any) -> Tensor:
+def yiq_to_rgb(images: TensorLike) -> Tensor:
     """The inverse of `rgb_to_yiq`."""
     return _recolor(images, _FROM_YIQ)
 
 
-def rgb_to_yuv(images: Any) -> Tensor:
+def rgb_to_yuv(images: TensorLike) -> Tensor:
     """Red, green, blue as brightness and two color axes of PAL."""
     return _recolor(images, _YUV)
 
 
-def yuv_to_rgb(images: Any) -> Tensor:
+def yuv_to_rgb(images: TensorLike) -> Tensor:
     """The inverse of `rgb_to_yuv`."""
     return _recolor(images, _FROM_YUV)
 
@@ -154,7 +155,7 @@ def _floating(image: Tensor) -> Tensor:
     return convert_image_dtype(image, dtypes.float32)
 
 
-def adjust_brightness(image: Any, delta: Any) -> Tensor:
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """``delta`` added to all pixels, on the scale where white is 1."""
     with op_scope(None, "adjust_brightness", [image, delta]):
         image = convert_to_tensor(image, name="image")
@@ -164,7 +165,7 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
         return convert_image_dtype(brighter, old, saturate=True)
 
 
-def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """Distances from each channel's mean times ``contrast_factor``."""
     with op_scope(None, "adjust_contrast", [images, contrast_factor]):
         images = convert_to_tensor(images, name="images")
@@ -174,7 +175,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
         return convert_image_dtype(adjusted, old, saturate=True)
 
 
-def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: Any = 1) -> Tensor:
     """``gain * image ** gamma``, on the scale where white is 1."""
     from dataflow.ops.arithmetic import pow_
 
@@ -190,7 +191,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
         return convert_image_dtype(gain * pow_(floating, gamma), old, saturate=True)
 
 
-def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
     """All hues turned by ``delta``, from -1 to 1, where 1 is a full turn."""
     with op_scope(name, "adjust_hue", [image]):
         image = convert_to_tensor(image, name="image")
@@ -199,7 +200,9 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
         return convert_image_dtype(image_ops.adjust_hue_op(floating, delta), old)
 
 
-def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
+def adjust_saturation(
+    image: TensorLike, saturation_factor: TensorLike, name: str | None = None
+) -> Tensor:
     """All saturations times ``saturation_factor``, at most 1."""
     with op_scope(name, "adjust_saturation", [image]):
         image = convert_to_tensor(image, name="image")
@@ -216,7 +219,7 @@ def _check_range(lower: float, upper: float) -> None:
         raise ValueError("lower must be non-negative.")
 
 
-def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_brightness` by a random amount in [-max_delta, max_delta)."""
     from dataflow.ops.random import random_uniform
 
@@ -225,7 +228,9 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
     return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
 
 
-def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+def random_contrast(
+    image: TensorLike, lower: float, upper: float, seed: int | None = None
+) -> Tensor:
     """`adjust_contrast` by a random factor in [lower, upper)."""
     from dataflow.ops.random import random_uniform
 
@@ -233,7 +238,7 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
     return adjust_contrast(image, random_uniform([], lower, upper, seed=seed))
 
 
-def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_hue` by a random amount in [-max_delta, max_delta), at most half a turn."""
     from dataflow.ops.random import random_uniform
 
@@ -244,7 +249,9 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
 
 
-def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+def random_saturation(
+    image: TensorLike, lower: float, upper: float, seed: int | None = None
+) -> Tensor:
     """`adjust_saturation` by a random factor in [lower, upper)."""
     from dataflow.ops.random import random_uniform
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow import dtypes
@@ -9,6 +10,7 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import image as image_ops
 from dataflow.ops.concat_split import unstack
 from dataflow.ops.image_color import convert_image_dtype
@@ -25,9 +27,9 @@ extract_jpeg_shape = image_ops.extract_jpeg_shape_op
 
 
 def decode_image(
-    contents: Any,
+    contents: TensorLike,
     channels: int | None = None,
-    dtype: Any = dtypes.uint8,
+    dtype: DTypeLike = dtypes.uint8,
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
@@ -42,7 +44,7 @@ def decode_image(
 
 
 def decode_and_crop_jpeg(
-    contents: Any,
+    contents: TensorLike,
     crop_window: Any,
     channels: int = 0,
     ratio: int = 1,
@@ -62,7 +64,12 @@ def decode_and_crop_jpeg(
 
 
 def extract_patches(
-    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+    images: TensorLike,
+    sizes: Any,
+    strides: int | Sequence[int],
+    rates: Any,
+    padding: str,
+    name: str | None = None,
 ) -> Tensor:
     """Windows of images flattened into channels; see `tf.extract_image_patches`."""
     from dataflow.ops.permute import extract_image_patches
@@ -70,7 +77,7 @@ def extract_patches(
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 
 
-def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
+def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
     """Whether a file begins like a JPEG."""
     from dataflow.ops.math import equal
     from dataflow.ops.string import substr
@@ -79,7 +86,7 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
         return equal(substr(contents, 0, 3), b"\xff\xd8\xff")
 
 
-def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) -> Tensor:
+def adjust_jpeg_quality(image: TensorLike, jpeg_quality: Any, name: str | None = None) -> Tensor:
     """The image as it looks after being saved as a JPEG of that quality (0 to 100, a scalar)."""
     with op_scope(name, "adjust_jpeg_quality", [image]):
         image = convert_to_tensor(image, name="image")
@@ -91,7 +98,7 @@ def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) 
 
 
 def random_jpeg_quality(
-    image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
+    image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> Tensor:
     """`adjust_jpeg_quality` by a random quality in [min_jpeg_quality, max_jpeg_quality)."""
     from dataflow.ops.random import random_uniform

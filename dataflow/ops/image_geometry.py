@@ -10,6 +10,7 @@ from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import floormod, maximum
 from dataflow.ops.array_basics import ensure_shape, expand_dims, identity, reshape, shape, squeeze
@@ -21,7 +22,7 @@ from dataflow.ops.slicing import pad, slice_
 from dataflow.ops.static_value import static_value
 
 
-def as_image(value: Any, ranks: tuple[int, ...] = (3, 4)) -> Tensor:
+def as_image(value: TensorLike, ranks: tuple[int, ...] = (3, 4)) -> Tensor:
     """``value`` as a tensor; raises `ValueError` for a rank that is no image's."""
     image = convert_to_tensor(value, name="image")
     if image.dims is not None and len(image.dims) not in ranks:
@@ -33,7 +34,7 @@ def as_image(value: Any, ranks: tuple[int, ...] = (3, 4)) -> Tensor:
     return image
 
 
-def _one_image(value: Any) -> Tensor:
+def _one_image(value: TensorLike) -> Tensor:
     """As `as_image`; what has an unknown rank is one image, and a run refuses a batch in its place."""
     image = as_image(value)
     return ensure_shape(image, [None, None, None]) if image.dims is None else image
@@ -53,7 +54,7 @@ def sizes_of(image: Tensor) -> tuple[Any, Any]:
 # ---- flips and turns ---------------------------------------------------------------------
 
 
-def _flip(image: Any, axis_3d: int, name: str) -> Tensor:
+def _flip(image: TensorLike, axis_3d: int, name: str) -> Tensor:
     with op_scope(None, name, [image]):
         image = as_image(image)
         if image.dims is None:
@@ -61,12 +62,12 @@ def _flip(image: Any, axis_3d: int, name: str) -> Tensor:
         return reverse(image, [axis_3d + len(image.dims) - 3])
 
 
-def flip_left_right(image: Any) -> Tensor:
+def flip_left_right(image: TensorLike) -> Tensor:
     """An image (or each of a batch) mirrored left to right."""
     return _flip(image, 1, "flip_left_right")
 
 
-def flip_up_down(image: Any) -> Tensor:
+def flip_up_down(image: TensorLike) -> Tensor:
     """An image (or each of a batch) turned upside down by mirroring."""
     return _flip(image, 0, "flip_up_down")
 
@@ -103,7 +104,7 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     return _random_flip(image, 0, seed, "random_flip_up_down")
 
 
-def transpose(image: Any, name: str | None = None) -> Tensor:
+def transpose(image: TensorLike, name: str | None = None) -> Tensor:
     """Height and width exchanged."""
     with op_scope(name, "transpose", [image]):
         image = as_image(image)
@@ -114,7 +115,7 @@ def transpose(image: Any, name: str | None = None) -> Tensor:
 transpose_image = transpose
 
 
-def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
+def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Tensor:
     """An image turned counter-clockwise by 90 degrees, ``k`` times (a number or an int scalar)."""
     from dataflow.ops.conditionals import switch_case
 
@@ -154,7 +155,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
             return image  # type: ignore[no-any-return]
         height, width = sizes_of(image)
 
-        def start(size: Any) -> Any:
+        def start(size: TensorLike) -> Any:
             if isinstance(size, int):
                 return int((size - size * fraction) / 2)
             double = cast(size, dtypes.float64)
@@ -187,12 +188,12 @@ def _number(value: Any) -> Any:
     return int(value)
 
 
-def _floating(size: Any) -> Tensor:
+def _floating(size: TensorLike) -> Tensor:
     return cast(convert_to_tensor(size), dtypes.float64)  # type: ignore[no-any-return]
 
 
 def crop_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: TensorLike, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
     """The window of target size whose top left corner is at the offset.
 
@@ -219,7 +220,7 @@ def crop_to_bounding_box(
 
 
 def pad_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: TensorLike, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
     """The image put at the offset into zeros of the target size.
 
@@ -255,7 +256,9 @@ def pad_to_bounding_box(
         return result
 
 
-def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+def resize_image_with_crop_or_pad(
+    image: TensorLike, target_height: Any, target_width: Any
+) -> Tensor:
     """The middle of the image cut out, or zeros put around it, to the target size."""
     from dataflow.ops.math import minimum
 
@@ -266,10 +269,10 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
             if isinstance(value, int) and value <= 0:
                 raise ValueError(f"{what} must be > 0, got {value}")
 
-        def low(a: Any, b: Any) -> Any:
+        def low(a: TensorLike, b: TensorLike) -> Any:
             return min(a, b) if isinstance(a, int) and isinstance(b, int) else minimum(a, b)
 
-        def high(a: Any, b: Any) -> Any:
+        def high(a: TensorLike, b: TensorLike) -> Any:
             return max(a, b) if isinstance(a, int) and isinstance(b, int) else maximum(a, b)
 
         height, width = sizes_of(image)
@@ -298,8 +301,8 @@ class ResizeMethod:
 
 
 def resize_bilinear(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -311,8 +314,8 @@ def resize_bilinear(
 
 
 def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -324,8 +327,8 @@ def resize_nearest_neighbor(
 
 
 def resize_bicubic(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -352,7 +355,7 @@ _METHODS: dict[Any, Any] = {
 
 def resize_images(
     images: Any,
-    size: Any,
+    size: TensorLike,
     method: Any = ResizeMethod.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
@@ -418,7 +421,7 @@ resize = resize_images
 
 
 def resize_image_with_pad(
-    image: Any,
+    image: TensorLike,
     target_height: Any,
     target_width: Any,
     method: Any = ResizeMethod.BILINEAR,
@@ -439,8 +442,8 @@ def resize_image_with_pad(
 
 
 def crop_and_resize(
-    image: Any,
-    boxes: Any,
+    image: TensorLike,
+    boxes: TensorLike,
     box_ind: Any = None,
     crop_size: Any = None,
     method: str = "bilinear",

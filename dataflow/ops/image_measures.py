@@ -10,6 +10,7 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import image as image_ops
 from dataflow.ops.array_basics import reshape, shape
 from dataflow.ops.casts import cast
@@ -24,8 +25,8 @@ from dataflow.ops.static_value import static_value
 
 
 def non_max_suppression(
-    boxes: Any,
-    scores: Any,
+    boxes: TensorLike,
+    scores: TensorLike,
     max_output_size: Any,
     iou_threshold: Any = 0.5,
     score_threshold: Any = float("-inf"),
@@ -44,8 +45,8 @@ def non_max_suppression(
 
 
 def non_max_suppression_padded(
-    boxes: Any,
-    scores: Any,
+    boxes: TensorLike,
+    scores: TensorLike,
     max_output_size: Any,
     iou_threshold: Any = 0.5,
     score_threshold: Any = float("-inf"),
@@ -69,7 +70,7 @@ def non_max_suppression_padded(
 
 
 def draw_bounding_boxes(
-    images: Any, boxes: Any, name: str | None = None, colors: Any = None
+    images: TensorLike, boxes: TensorLike, name: str | None = None, colors: Any = None
 ) -> Tensor:
     """Frames of ``boxes`` [batch, boxes, (y1, x1, y2, x2)] drawn into images."""
     if colors is None:
@@ -108,8 +109,8 @@ def sample_distorted_bounding_box(
 
 
 def extract_glimpse(
-    input: Any,
-    size: Any,
+    input: TensorLike,
+    size: TensorLike,
     offsets: Any,
     centered: bool = True,
     normalized: bool = True,
@@ -131,7 +132,7 @@ def extract_glimpse(
 # ---- measures ----------------------------------------------------------------------------
 
 
-def total_variation(images: Any, name: str | None = None) -> Tensor:
+def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
     """The sum of absolute differences of neighboring pixels, for each image."""
     from dataflow.ops.math import abs_, reduce_sum
 
@@ -150,7 +151,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
         return reduce_sum(abs_(down), axis=axes) + reduce_sum(abs_(across), axis=axes)  # type: ignore[no-any-return]
 
 
-def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
+def psnr(a: TensorLike, b: TensorLike, max_val: Any, name: str | None = None) -> Tensor:
     """The peak signal-to-noise ratio of two images in decibel: 10 log10(max² / mse)."""
     from dataflow.ops.math import log, reduce_mean, squared_difference, subtract
 
@@ -168,7 +169,7 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
         )
 
 
-def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
+def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
     """``(dy, dx)``: differences to the next pixel, zero in the last row and column."""
     image = as_image(image, (4,))
     dy = pad(image[:, 1:, :, :] - image[:, :-1, :, :], [[0, 0], [0, 1], [0, 0], [0, 0]])
@@ -305,7 +306,7 @@ def _similarity(
     return reduce_mean(luminance * contrast, [-3, -2]), reduce_mean(contrast, [-3, -2])
 
 
-def sobel_edges(image: Any) -> Tensor:
+def sobel_edges(image: TensorLike) -> Tensor:
     """Sobel's edge filters: the image's axes with a last one for (dy, dx)."""
     from dataflow.ops.depthwise import depthwise_op
 

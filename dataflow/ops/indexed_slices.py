@@ -10,6 +10,7 @@ from dataflow.dtypes import DType
 from dataflow.graph.conversion import register_tensor_conversion_function
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops.static_value import static_dims
 from dataflow.shapes import TensorShape, as_dims, num_elements
 
@@ -146,7 +147,7 @@ register_tensor_conversion_function(IndexedSlices, to_dense)
 
 
 def convert_to_tensor_or_indexed_slices(
-    value: Any, dtype: Any = None, name: str | None = None
+    value: Any, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Any:
     """`IndexedSlices` as they are, anything else as a tensor."""
     from dataflow.graph.conversion import convert_to_tensor

@@ -10,6 +10,7 @@ import numpy as np
 
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array as array_ops, random as random_ops
 from dataflow.ops.sources import constant
 
@@ -21,7 +22,9 @@ class Initializer:
     `get_config` gives the arguments that `from_config` makes the same initializer from.
     """
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
@@ -38,7 +41,7 @@ def _takes_dtype(cls: type) -> bool:
     return "dtype" in cls.__init__.__code__.co_varnames  # type: ignore[misc]
 
 
-def _floating(dtype: Any) -> DType:
+def _floating(dtype: DTypeLike) -> DType:
     result = as_dtype(dtype)
     if not result.is_floating:
         raise ValueError(f"Expected floating point type, got {result.name}.")
@@ -55,7 +58,7 @@ def _sizes(shape: Any) -> Any:
     return list(dims)
 
 
-def _whole_shape(shape: Any, partition_info: Any) -> list[int]:
+def _whole_shape(shape: DynamicShapeLike, partition_info: Any) -> list[int]:
     """The shape that scales are computed from: that of the whole variable."""
     if partition_info is not None:
         shape = partition_info.full_shape
@@ -73,10 +76,12 @@ def _whole_shape(shape: Any, partition_info: Any) -> list[int]:
 class Zeros(Initializer):
     """Zeros (False, or empty strings)."""
 
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = as_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         return array_ops.zeros(_sizes(shape), self.dtype if dtype is None else as_dtype(dtype))
 
     def get_config(self) -> dict[str, Any]:
@@ -86,10 +91,12 @@ class Zeros(Initializer):
 class Ones(Initializer):
     """Ones."""
 
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = as_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         return array_ops.ones(_sizes(shape), self.dtype if dtype is None else as_dtype(dtype))
 
     def get_config(self) -> dict[str, Any]:
@@ -103,7 +110,7 @@ class Constant(Initializer):
     """
 
     def __init__(
-        self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
+        self, value: Any = 0, dtype: DTypeLike = dtypes.float32, verify_shape: bool = False
     ) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(
@@ -116,8 +123,8 @@ class Constant(Initializer):
 
     def __call__(
         self,
-        shape: Any,
-        dtype: Any = None,
+        shape: DynamicShapeLike,
+        dtype: DTypeLike | None = None,
         partition_info: Any = None,
         verify_shape: bool | None = None,
     ) -> Any:
@@ -137,17 +144,19 @@ class RandomUniform(Initializer):
 
     def __init__(
         self,
-        minval: Any = 0.0,
-        maxval: Any = None,
+        minval: TensorLike = 0.0,
+        maxval: TensorLike | None = None,
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
     ) -> None:
         self.minval = minval
         self.maxval = maxval
         self.seed = seed
         self.dtype = as_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         return random_ops.random_uniform(
             _sizes(shape),
             self.minval,
@@ -172,17 +181,19 @@ class RandomNormal(Initializer):
 
     def __init__(
         self,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
     ) -> None:
         self.mean = mean
         self.stddev = stddev
         self.seed = seed
         self.dtype = _floating(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         wanted = self.dtype if dtype is None else as_dtype(dtype)
         return self._draw(_sizes(shape), self.mean, self.stddev, wanted, seed=self.seed)
 
@@ -205,13 +216,15 @@ class UniformUnitScaling(Initializer):
     """Even numbers that keep the scale of a layer's input: +-sqrt(3 / rows) * factor."""
 
     def __init__(
-        self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+        self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = dtypes.float32
     ) -> None:
         self.factor = factor
         self.seed = seed
         self.dtype = _floating(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         rows = 1.0
         for size in _whole_shape(shape, partition_info)[:-1]:
             rows *= float(size)
@@ -236,7 +249,7 @@ class VarianceScaling(Initializer):
         mode: str = "fan_in",
         distribution: str = "truncated_normal",
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
     ) -> None:
         if scale <= 0.0:
             raise ValueError(f"`scale` must be a positive float, got {scale}.")
@@ -253,7 +266,9 @@ class VarianceScaling(Initializer):
         self.seed = seed
         self.dtype = _floating(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         fan_in, fan_out = compute_fans(_whole_shape(shape, partition_info))
         fans = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}
         variance = self.scale / max(1.0, fans[self.mode])
@@ -291,7 +306,7 @@ def compute_fans(shape: Sequence[int]) -> tuple[float, float]:
 class GlorotUniform(VarianceScaling):
     """Even numbers of variance 2 / (inputs + outputs) (Glorot, Bengio 2010); also named Xavier."""
 
-    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
     def get_config(self) -> dict[str, Any]:
@@ -301,7 +316,7 @@ class GlorotUniform(VarianceScaling):
 class GlorotNormal(VarianceScaling):
     """Normal numbers of variance 2 / (inputs + outputs) (Glorot, Bengio 2010)."""
 
-    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
     def get_config(self) -> dict[str, Any]:
@@ -316,13 +331,15 @@ class Orthogonal(Initializer):
     """
 
     def __init__(
-        self, gain: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
+        self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = dtypes.float32
     ) -> None:
         self.gain = gain
         self.seed = seed
         self.dtype = _floating(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         from dataflow.ops.decompositions import qr
         from dataflow.ops.elementary import sign
         from dataflow.ops.matrix_diag import diag_part, matrix_transpose
@@ -348,11 +365,13 @@ class Orthogonal(Initializer):
 class Identity(Initializer):
     """The identity matrix times ``gain``, for matrices only."""
 
-    def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, gain: float = 1.0, dtype: DTypeLike = dtypes.float32) -> None:
         self.gain = gain
         self.dtype = _floating(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         from dataflow.ops.matrix_diag import eye
 
         whole = _whole_shape(shape, partition_info)

@@ -9,8 +9,10 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import is_nested
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.shapes import Dims
 
 
@@ -47,7 +49,7 @@ def print_op(
 
 
 @print_op.gradient
-def print_gradient(op: Any, grad: Tensor) -> list[Any]:
+def print_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad, *[None] * (len(op.inputs) - 1)]
 
 
@@ -70,7 +72,9 @@ not_differentiable(assert_op, print_v2_op, timestamp)
 _PLACE, _RARE_PLACE = "{}", "{\x00}"
 
 
-def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Any:
+def Assert(
+    condition: TensorLike, data: Any, summarize: int | None = None, name: str | None = None
+) -> Any:
     """An operation that fails with `InvalidArgumentError` unless ``condition`` (scalar) is true.
 
     ``data``: tensors and texts shown in the error, ``summarize`` values of each (3 by default).
@@ -201,5 +205,5 @@ def _template(value: Any, tensors: list[Tensor], nested: bool, place: str = _PLA
     return _literal(value, nested)
 
 
-def _literal(value: Any, nested: bool) -> str:
+def _literal(value: TensorLike, nested: bool) -> str:
     return repr(value) if nested and isinstance(value, str) else str(value)

@@ -13,8 +13,10 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array_basics import need_rank
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.static_value import static_value
@@ -187,7 +189,7 @@ class Table:
                 )
             return lookup_table_find_op(self.resource_handle, keys, self._default_value)
 
-    def __getitem__(self, keys: Any) -> Any:
+    def __getitem__(self, keys: TensorLike) -> Any:
         return self.lookup(keys)
 
     def export(self, name: str | None = None) -> Any:
@@ -198,7 +200,7 @@ class Table:
             )
 
 
-def _short_name(op: Any) -> str:
+def _short_name(op: Operation) -> str:
     return str(op.name.rsplit("/", 1)[-1])
 
 
@@ -275,14 +277,14 @@ class MutableHashTable(Table):
         super().__init__(handle, key, value, _short_name(handle.op))
         self._default_value = default
 
-    def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
+    def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Any:
         """The operation that puts keys with their values into the table."""
         with op_scope(name, f"{self._name}_lookup_table_insert", [self.resource_handle]):
             keys = convert_to_tensor(keys, self.key_dtype, "keys")
             values = convert_to_tensor(values, self.value_dtype, "values")
             return lookup_table_insert_op(self.resource_handle, keys, values)
 
-    def remove(self, keys: Any, name: str | None = None) -> Any:
+    def remove(self, keys: TensorLike, name: str | None = None) -> Any:
         """The operation that takes keys out of the table."""
         with op_scope(name, f"{self._name}_lookup_table_remove", [self.resource_handle]):
             keys = convert_to_tensor(keys, self.key_dtype, "keys")
@@ -339,7 +341,7 @@ class MutableDenseHashTable(MutableHashTable):
                     "numbers of a key to a text with tf.as_string and tf.reduce_join"
                 )
 
-    def _allowed(self, keys: Any) -> Any:
+    def _allowed(self, keys: TensorLike) -> Any:
         """The keys, after a check that none of them is reserved."""
         from dataflow.ops.comparison import equal, logical_not_op as logical_not
         from dataflow.ops.control_flow import with_dependencies
@@ -359,11 +361,11 @@ class MutableDenseHashTable(MutableHashTable):
             keys = self._allowed(keys)
         return super().lookup(keys, name)
 
-    def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
+    def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Any:
         """The operation that puts keys with their values into the table."""
         return super().insert(self._allowed(keys), values, name)
 
-    def remove(self, keys: Any, name: str | None = None) -> Any:
+    def remove(self, keys: TensorLike, name: str | None = None) -> Any:
         """The operation that takes keys out of the table."""
         return super().remove(self._allowed(keys), name)
 
@@ -394,11 +396,13 @@ class DenseHashTable(MutableDenseHashTable):
             checkpoint,
         )
 
-    def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Any:
+    def insert_or_assign(
+        self, keys: TensorLike, values: TensorLike, name: str | None = None
+    ) -> Any:
         """As `insert`: the values of keys that are there already are replaced."""
         return self.insert(keys, values, name)
 
-    def erase(self, keys: Any, name: str | None = None) -> Any:
+    def erase(self, keys: TensorLike, name: str | None = None) -> Any:
         """As `remove`."""
         return self.remove(keys, name)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dataflow.errors import InvalidArgumentError
+from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.control_flow_context import Context, WhileContext, in_context
@@ -73,7 +72,7 @@ def find_frames(ops: list[Operation], fed: set[Tensor]) -> tuple[Frame, dict[Ope
     return root, frame_of
 
 
-def restore_loops(graph: Any) -> None:
+def restore_loops(graph: Graph) -> None:
     """Gives the loops that came with an imported graph a `WhileContext`, as those built here have.
 
     Gradients need it. A loop that has one keeps it. Invariant: nodes are listed after their inputs, but
@@ -84,7 +83,7 @@ def restore_loops(graph: Any) -> None:
         _restore(graph, frame, None)
 
 
-def _restore(graph: Any, frame: Frame, outer: Context | None) -> None:
+def _restore(graph: Graph, frame: Frame, outer: Context | None) -> None:
     context = frame.enters[0].control_flow_context
     if context is None:
         context = _context_of(graph, frame, outer)
@@ -92,7 +91,7 @@ def _restore(graph: Any, frame: Frame, outer: Context | None) -> None:
         _restore(graph, child, context)
 
 
-def _context_of(graph: Any, frame: Frame, outer: Context | None) -> WhileContext:
+def _context_of(graph: Graph, frame: Frame, outer: Context | None) -> WhileContext:
     with in_context(graph, outer):
         context = WhileContext(
             graph,

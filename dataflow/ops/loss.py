@@ -10,8 +10,10 @@ from dataflow.dtypes import FLOATING, INDICES
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.activation import log_softmax_op, relu_op, softmax_op
 from dataflow.ops.comparison import greater_equal_op, less_equal_op, logical_and_op
@@ -86,7 +88,7 @@ def sparse_softmax_cross_entropy_op(features: Tensor, labels: Tensor) -> list[Di
     return [batch, (batch[0], dims[1])]
 
 
-def is_zero(grad: Any) -> bool:
+def is_zero(grad: Tensor) -> bool:
     """True when a gradient is known to be zero: a node that fills in for no gradient."""
     op = grad.op
     if op.type == "ZerosLike":
@@ -106,7 +108,7 @@ def _second_order(logits: Tensor, grad_grad: Tensor) -> Tensor:
 
 
 @softmax_cross_entropy_op.gradient
-def softmax_cross_entropy_gradient(op: Any, grad_loss: Any, grad_backprop: Any) -> list[Any]:
+def softmax_cross_entropy_gradient(op: Operation, grad_loss: Any, grad_backprop: Any) -> list[Any]:
     features = op.inputs[0]
     to_features = _rows(grad_loss, op.outputs[1])
     to_labels = _rows(grad_loss, neg_op(log_softmax_op(features)))
@@ -117,14 +119,18 @@ def softmax_cross_entropy_gradient(op: Any, grad_loss: Any, grad_backprop: Any) 
 
 
 @sparse_softmax_cross_entropy_op.gradient
-def sparse_softmax_cross_entropy_gradient(op: Any, grad_loss: Any, grad_backprop: Any) -> list[Any]:
+def sparse_softmax_cross_entropy_gradient(
+    op: Operation, grad_loss: Any, grad_backprop: Any
+) -> list[Any]:
     to_features = _rows(grad_loss, op.outputs[1])
     if grad_backprop is not None and not is_zero(grad_backprop):
         to_features = to_features + _second_order(op.inputs[0], grad_backprop)
     return [to_features, None]
 
 
-def _only_named(function: str, sentinel: Any, labels: Any, logits: Any) -> None:
+def _only_named(
+    function: str, sentinel: Any, labels: TensorLike | None, logits: TensorLike | None
+) -> None:
     """Early releases took the logits first: what is given by position might be the wrong way round."""
     if sentinel is not None:
         raise ValueError(
@@ -146,7 +152,7 @@ def _flat(tensor: Tensor, name: str) -> Tensor:
     return array_ops.reshape(tensor, array_ops.concat([[-1], shape[-1:]], 0), name=name)
 
 
-def _softmax_cross_entropy(labels: Any, logits: Any, axis: int, name: str | None) -> Tensor:
+def _softmax_cross_entropy(labels: Any, logits: TensorLike, axis: int, name: str | None) -> Tensor:
     with op_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, name="labels")
@@ -181,8 +187,8 @@ def _softmax_cross_entropy(labels: Any, logits: Any, axis: int, name: str | None
 
 
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any,
-    logits: Any,
+    labels: TensorLike,
+    logits: TensorLike,
     axis: int | None = None,
     name: str | None = None,
     dim: int | None = None,
@@ -308,15 +314,15 @@ def sigmoid_cross_entropy_with_logits(
         return _add(difference, log1p_op(exp_op(minus_abs)), scope)
 
 
-def _add(x: Any, y: Any, name: str) -> Tensor:
+def _add(x: TensorLike, y: TensorLike, name: str) -> Tensor:
     from dataflow.ops.arithmetic import add_v2_op
 
     return add_v2_op(x, y, name=name)  # type: ignore[no-any-return]
 
 
 def weighted_cross_entropy_with_logits(
-    labels: Any = None,
-    logits: Any = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
     pos_weight: Any = None,
     name: str | None = None,
     targets: Any = None,

@@ -9,8 +9,10 @@ from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_signature import INDEX
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.assertions import assert_equal, assert_less, assert_rank_at_least
 from dataflow.ops.costs import cubic
@@ -50,7 +52,7 @@ def lu_op(input: Tensor, *, output_idx_type: DType = dtypes.int32) -> list[Dims]
 
 
 @lu_op.gradient
-def lu_gradient(op: Any, grad: Any, grad_p: Any) -> list[Any]:
+def lu_gradient(op: Operation, grad: Tensor, grad_p: Any) -> list[Any]:
     lower_upper, perm = op.outputs
     lower, upper = _triangles(lower_upper)
     below = matrix_band_part(matmul(lower, grad, adjoint_a=True), -1, 0)
@@ -62,7 +64,7 @@ def lu_gradient(op: Any, grad: Any, grad_p: Any) -> list[Any]:
     return [_rows(inner, _inverse_order(perm))]
 
 
-def _adjoint(x: Any) -> Any:
+def _adjoint(x: TensorLike) -> Any:
     from dataflow.ops.matrix_diag import adjoint
 
     return adjoint(x)
@@ -100,13 +102,13 @@ def _rows(matrix: Any, order: Any) -> Any:
     return array_ops.gather(matrix, order, axis=count, batch_dims=count)
 
 
-def lu(input: Any, output_idx_type: Any = dtypes.int32, name: str | None = None) -> Lu:
+def lu(input: TensorLike, output_idx_type: Any = dtypes.int32, name: str | None = None) -> Lu:
     """``input[p] = L @ U`` of square matrices [..., n, n]: a tuple (lu, p)."""
     return Lu(*lu_op(input, output_idx_type=dtypes.as_dtype(output_idx_type), name=name))
 
 
 def _checked(
-    lower_upper: Any, perm: Any, rhs: Any = None, *, validate_args: bool
+    lower_upper: Any, perm: Any, rhs: TensorLike | None = None, *, validate_args: bool
 ) -> tuple[Any, Any, Any]:
     """The arguments as tensors; with ``validate_args`` they are checked when they are used."""
     lower_upper = convert_to_tensor(lower_upper, dtype_hint=dtypes.float32, name="lower_upper")

@@ -8,8 +8,10 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import FLOATING, NUMBERS
 from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.casts import cast
@@ -87,7 +89,7 @@ def sparse_matmul(
     return _product_dims(a, b, transpose_a, transpose_b)
 
 
-def _matrix_gradients(op: Any, grad: Any, product: Any) -> list[Any]:
+def _matrix_gradients(op: Operation, grad: Tensor, product: Any) -> list[Any]:
     a, b = (conj_if_complex(t) for t in op.inputs)
     ta, tb = op.attrs["transpose_a"], op.attrs["transpose_b"]
     if not ta and not tb:
@@ -103,12 +105,12 @@ def _matrix_gradients(op: Any, grad: Any, product: Any) -> list[Any]:
 
 
 @mat_mul_op.gradient
-def mat_mul_gradient(op: Any, grad: Any) -> list[Any]:
+def mat_mul_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return _matrix_gradients(op, grad, mat_mul_op)
 
 
 @sparse_matmul.gradient
-def sparse_mat_mul_gradient(op: Any, grad: Any) -> list[Any]:
+def sparse_mat_mul_gradient(op: Operation, grad: Tensor) -> list[Any]:
     grads = _matrix_gradients(op, grad, sparse_matmul)
     return [cast(g, t.dtype.base_dtype) for g, t in zip(grads, op.inputs, strict=True)]
 
@@ -177,7 +179,7 @@ def batch_mat_mul_v2_op(x: Tensor, y: Tensor, *, adj_x: bool = False, adj_y: boo
     return batch_product_dims(x, y, adj_x, adj_y, True)
 
 
-def _batch_gradients(op: Any, grad: Any, product: Any) -> tuple[Any, Any]:
+def _batch_gradients(op: Operation, grad: Tensor, product: Any) -> tuple[Any, Any]:
     x, y = op.inputs
     adj_x, adj_y = op.attrs["adj_x"], op.attrs["adj_y"]
     if not adj_x and not adj_y:
@@ -190,12 +192,12 @@ def _batch_gradients(op: Any, grad: Any, product: Any) -> tuple[Any, Any]:
 
 
 @batch_matmul.gradient
-def batch_mat_mul_gradient(op: Any, grad: Any) -> list[Any]:
+def batch_mat_mul_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return list(_batch_gradients(op, grad, batch_matmul))
 
 
 @batch_mat_mul_v2_op.gradient
-def batch_mat_mul_v2_gradient(op: Any, grad: Any) -> list[Any]:
+def batch_mat_mul_v2_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs
     grads = _batch_gradients(op, grad, batch_mat_mul_v2_op)
     if (
@@ -269,13 +271,13 @@ def matmul(
         return result if output_type is None else cast(result, output_type)  # type: ignore[no-any-return]
 
 
-def _is_matrix(x: Any) -> bool:
+def _is_matrix(x: TensorLike) -> bool:
     return type(x) is Tensor and x.dims is not None and len(x.dims) == 2
 
 
 def matvec(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,

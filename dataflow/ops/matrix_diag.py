@@ -10,8 +10,10 @@ from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES, NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import minimum_op
 from dataflow.ops.casts import cast
@@ -76,12 +78,12 @@ def diag_part_op(input: Tensor) -> Dims:
 
 
 @diag_op.gradient
-def diag_gradient(op: Any, grad: Any) -> list[Any]:
+def diag_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [diag_part_op(grad)]
 
 
 @diag_part_op.gradient
-def diag_part_gradient(op: Any, grad: Any) -> list[Any]:
+def diag_part_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [diag_op(grad)]
 
 
@@ -225,36 +227,36 @@ def matrix_band_part_op(input: Tensor, num_lower: Tensor, num_upper: Tensor) -> 
 
 
 @matrix_diag_op.gradient
-def matrix_diag_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_diag_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [matrix_diag_part_op(grad)]
 
 
 @matrix_diag_v3_op.gradient
-def matrix_diag_v3_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_diag_v3_gradient(op: Operation, grad: Tensor) -> list[Any]:
     part = matrix_diag_part(grad, k=op.inputs[1], align=op.attrs["align"])
     return [part, None, None, None, None]
 
 
 @matrix_diag_part_op.gradient
-def matrix_diag_part_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_diag_part_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [matrix_set_diag_op(array_ops.zeros_like(op.inputs[0]), grad)]
 
 
 @matrix_diag_part_v3_op.gradient
-def matrix_diag_part_v3_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_diag_part_v3_gradient(op: Operation, grad: Tensor) -> list[Any]:
     zeros = array_ops.zeros_like(op.inputs[0])
     placed = matrix_set_diag_v3_op(zeros, grad, op.inputs[1], align=op.attrs["align"])
     return [placed, None, None]
 
 
 @matrix_set_diag_op.gradient
-def matrix_set_diag_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_set_diag_gradient(op: Operation, grad: Tensor) -> list[Any]:
     zeros = array_ops.zeros_like(op.inputs[1])
     return [matrix_set_diag_op(grad, zeros), matrix_diag_part_op(grad)]
 
 
 @matrix_set_diag_v3_op.gradient
-def matrix_set_diag_v3_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_set_diag_v3_gradient(op: Operation, grad: Tensor) -> list[Any]:
     k, align = op.inputs[2], op.attrs["align"]
     zeros = array_ops.zeros_like(op.inputs[1])
     rest = matrix_set_diag_v3_op(grad, zeros, k, align=align)
@@ -262,12 +264,12 @@ def matrix_set_diag_v3_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 @matrix_band_part_op.gradient
-def matrix_band_part_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_band_part_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [matrix_band_part_op(grad, *op.inputs[1:]), None, None]
 
 
 def matrix_diag(
-    diagonal: Any,
+    diagonal: TensorLike,
     name: str = "diag",
     k: Any = 0,
     num_rows: Any = -1,
@@ -282,7 +284,7 @@ def matrix_diag(
 
 
 def matrix_diag_part(
-    input: Any,
+    input: TensorLike,
     name: str = "diag_part",
     k: Any = 0,
     padding_value: Any = 0,
@@ -296,13 +298,19 @@ def matrix_diag_part(
 
 
 def matrix_set_diag(
-    input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
+    input: TensorLike,
+    diagonal: TensorLike,
+    name: str = "set_diag",
+    k: Any = 0,
+    align: str = "RIGHT_LEFT",
 ) -> Tensor:
     """Matrices with their diagonals replaced by ``diagonal``."""
     return matrix_set_diag_v3_op(input, diagonal, k, align=align, name=name)  # type: ignore[no-any-return]
 
 
-def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
+def matrix_band_part(
+    input: TensorLike, num_lower: Any, num_upper: Any, name: str | None = None
+) -> Tensor:
     """Matrices with zeros more than num_lower below or num_upper above the main diagonal.
 
     Negative numbers keep the whole triangle: (-1, 0) is the lower triangle, (0, -1) the upper.
@@ -353,7 +361,9 @@ def eye(
         return matrix_set_diag(zeros, ones)
 
 
-def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
+def matrix_transpose(
+    a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False
+) -> Tensor:
     """The last two axes swapped: [..., m, n] gives [..., n, m]."""
     from dataflow.ops.complex_numbers import conj
 
@@ -375,13 +385,13 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
         return conj(result) if conjugate and a.dtype.is_complex else result
 
 
-def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The conjugate transpose of a matrix or of each of a stack."""
     with default_graph().name_scope(name or "adjoint"):
         return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
 
 
-def trace(x: Any, name: str | None = None) -> Tensor:
+def trace(x: TensorLike, name: str | None = None) -> Tensor:
     """The sum of the main diagonal of each matrix: [..., m, n] gives [...]."""
     from dataflow.ops.reduce import reduce_sum
 
@@ -414,7 +424,9 @@ def lin_space_op(start: Tensor, stop: Tensor, num: Tensor) -> Dims:
 not_differentiable(lin_space_op)
 
 
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
+def linspace(
+    start: TensorLike, stop: Any, num: Any, name: str | None = None, axis: int = 0
+) -> Tensor:
     """``num`` numbers at even distances from start to stop, both included; integers give float64."""
     start = convert_to_tensor(start, name="start")
     if start.dtype.is_integer:

@@ -11,8 +11,10 @@ from dataflow import dtypes
 from dataflow.dtypes import COMPLEX
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import maximum
 from dataflow.ops.casts import cast
@@ -48,7 +50,7 @@ _EXACT_NORM = 5.371920351148152
 _MOST_SQUARINGS = 16
 
 
-def matrix_exponential(input: Any, name: str | None = None) -> Tensor:
+def matrix_exponential(input: TensorLike, name: str | None = None) -> Tensor:
     """The exponential of square matrices: [..., n, n]; kept. For norms up to about 350000.
 
     By scaling and squaring; differentiable. Larger matrices give nan.
@@ -115,7 +117,7 @@ def matrix_square_root(input: Tensor) -> Dims:
 
 
 @matrix_square_root.gradient
-def matrix_square_root_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_square_root_gradient(op: Operation, grad: Tensor) -> list[Any]:
     # vec(y^H x + x y^H) = (y^H (+) conj(y)) vec(x), with rows one after the other: a system of n^2.
     root = op.outputs[0]
     size: Any = root.dims[-1] if root.dims is not None else None
@@ -131,14 +133,14 @@ def matrix_square_root_gradient(op: Any, grad: Any) -> list[Any]:
     return [array_ops.reshape(found, array_ops.shape(root))]
 
 
-def _kronecker(a: Any, b: Any) -> Any:
+def _kronecker(a: TensorLike, b: TensorLike) -> Any:
     """``out[..., i, k, j, l] = a[..., i, j] * b[..., k, l]``."""
     a = array_ops.expand_dims(array_ops.expand_dims(a, -2), -1)
     return a * array_ops.expand_dims(array_ops.expand_dims(b, -2), -4)
 
 
 def matrix_rank(
-    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+    a: TensorLike, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
     """The number of singular values above ``tol`` (by default eps * size * the largest)."""
     with default_graph().name_scope(name or "matrix_rank"):

@@ -10,6 +10,7 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import add_v2_op, mul_op, squared_difference_op, sub_op
 from dataflow.ops.elementary import rsqrt_op, square_op
@@ -32,7 +33,7 @@ def _keep(keepdims: Any, keep_dims: Any) -> bool:
     return bool(chosen)
 
 
-def _axes_list(axes: Any) -> list[int]:
+def _axes_list(axes: AxisLike) -> list[int]:
     value = static_value(axes) if isinstance(axes, Tensor) else axes
     if value is None:
         raise ValueError("the axes of moments must be known when the graph is built")
@@ -44,8 +45,8 @@ def _half(tensor: Tensor) -> bool:
 
 
 def moments(
-    x: Any,
-    axes: Any,
+    x: TensorLike,
+    axes: AxisLike,
     shift: Any = None,
     name: str | None = None,
     keep_dims: Any = None,
@@ -74,7 +75,7 @@ def moments(
 
 def weighted_moments(
     x: Any,
-    axes: Any,
+    axes: AxisLike,
     frequency_weights: Any,
     name: str | None = None,
     keep_dims: Any = None,
@@ -112,7 +113,7 @@ def weighted_moments(
 
 
 def sufficient_statistics(
-    x: Any,
+    x: TensorLike,
     axes: Any,
     shift: Any = None,
     keep_dims: Any = None,
@@ -157,7 +158,7 @@ def normalize_moments(
         return mean, variance
 
 
-def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     """The fraction of zeros in ``value``, a float32 scalar; NaN for an empty tensor."""
     from dataflow.ops.comparison import not_equal
 
@@ -175,7 +176,11 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
 
 
 def l2_normalize(
-    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+    x: TensorLike,
+    axis: AxisLike | None = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: Any = None,
 ) -> Tensor:
     """``x / sqrt(max(sum(x**2), epsilon))`` along ``axis`` (``dim`` is the older spelling)."""
     axis = renamed("axis", axis, "dim", dim)

@@ -15,6 +15,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.graph_functions import device as device_scope
 from dataflow.shapes import Dims, Shape
 
@@ -130,7 +131,7 @@ def reduce_sum(tensors: Sequence[Any]) -> Tensor:
     return result  # type: ignore[no-any-return]
 
 
-def broadcast(tensor: Any) -> Tensor:
+def broadcast(tensor: TensorLike) -> Tensor:
     """The tensor, to be used on other devices. Raises ValueError for one without a device."""
     (given,) = _with_devices([tensor])
     with device_scope(given.device):

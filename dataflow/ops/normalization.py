@@ -11,8 +11,10 @@ from dataflow.dtypes import FLOATING
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.elementary import exp_op, log_op, rsqrt_op, square_op
 from dataflow.ops.math import cast, reduce_mean, reduce_sum
@@ -62,9 +64,9 @@ def batch_norm_with_global_normalization(
     variance_epsilon: Any = None,
     scale_after_normalization: Any = None,
     name: str | None = None,
-    input: Any = None,
-    mean: Any = None,
-    variance: Any = None,
+    input: TensorLike | None = None,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
 ) -> Tensor:
     """`batch_normalization` of an image batch, by its older name and argument order."""
     t = renamed("input", input, "t", t)
@@ -175,7 +177,7 @@ def fused_batch_norm_grad_op(
 
 
 @fused_batch_norm_op.gradient
-def fused_batch_norm_gradient(op: Any, *grads: Any) -> list[Any]:
+def fused_batch_norm_gradient(op: Operation, *grads: Any) -> list[Any]:
     attrs = {n: op.attrs[n] for n in ("epsilon", "data_format", "is_training")}
     x, scale = op.inputs[:2]
     if op.attrs["is_training"]:
@@ -186,7 +188,7 @@ def fused_batch_norm_gradient(op: Any, *grads: Any) -> list[Any]:
     return [result[0], result[1], result[2], None, None]
 
 
-def _gradient_as_ops(op: Any) -> tuple[Tensor, Tensor, Tensor]:
+def _gradient_as_ops(op: Operation) -> tuple[Tensor, Tensor, Tensor]:
     """What `FusedBatchNormGradV3` computes, in ops that have gradients themselves."""
     grad_y, x, scale, mean, variance = op.inputs[:5]
     data_format = op.attrs["data_format"]
@@ -226,7 +228,7 @@ def _gradient_as_ops(op: Any) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @fused_batch_norm_grad_op.gradient
-def fused_batch_norm_grad_gradient(op: Any, *grads: Any) -> list[Any]:
+def fused_batch_norm_grad_gradient(op: Operation, *grads: Any) -> list[Any]:
     from dataflow.gradients import gradients
 
     outputs = _gradient_as_ops(op)
@@ -238,11 +240,11 @@ def fused_batch_norm_grad_gradient(op: Any, *grads: Any) -> list[Any]:
 
 
 def fused_batch_norm(
-    x: Any,
-    scale: Any,
-    offset: Any,
-    mean: Any = None,
-    variance: Any = None,
+    x: TensorLike,
+    scale: TensorLike,
+    offset: TensorLike,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
     epsilon: float = 0.001,
     data_format: str = "NHWC",
     is_training: bool = True,
@@ -330,17 +332,17 @@ def lrn_grad_op(
     return merge(input_grads.dims, merge(input_image.dims, output_image.dims))
 
 
-def _lrn_attrs(op: Any) -> dict[str, Any]:
+def _lrn_attrs(op: Operation) -> dict[str, Any]:
     return {n: op.attrs[n] for n in ("depth_radius", "bias", "alpha", "beta")}
 
 
 @local_response_normalization.gradient
-def lrn_gradient(op: Any, grad: Any) -> list[Any]:
+def lrn_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [lrn_grad_op(grad, op.inputs[0], op.outputs[0], **_lrn_attrs(op))]
 
 
 @lrn_grad_op.gradient
-def lrn_grad_gradient(op: Any, grad: Any) -> list[Any]:
+def lrn_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.gradients import gradients
     from dataflow.ops.matmul import matmul
 

@@ -11,19 +11,20 @@ from typing import Any
 from dataflow.graph.conversion import internal_convert
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import arithmetic, comparison, elementary, matmul, slicing
 from dataflow.ops.variables import Variable
 
 
 def _forward(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def operator(x: Tensor, y: Any) -> Any:
+    def operator(x: Tensor, y: TensorLike) -> Any:
         return function(x, y, name=name)
 
     operator.__doc__ = function.__doc__
     return operator
 
 
-def _multiply(x: Tensor, y: Any, name: str) -> Any:
+def _multiply(x: Tensor, y: TensorLike, name: str) -> Any:
     if type(y).__name__ == "SparseTensor":
         return y * x  # stays sparse, whichever side the dense one is on
     return arithmetic.mul_op(x, y, name=name)
@@ -33,7 +34,7 @@ _multiply.__doc__ = arithmetic.mul_op.__doc__
 
 
 def _reflected(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def operator(y: Tensor, x: Any) -> Any:
+    def operator(y: Tensor, x: TensorLike) -> Any:
         graph = y.op.graph
         op_name = graph.unique_name(name)
         saved = graph.name_stack
@@ -61,7 +62,7 @@ def _logical(logical: Callable[..., Any], bitwise: OpDef) -> Callable[..., Any]:
     return function
 
 
-def _xor(x: Any, y: Any, name: str) -> Any:
+def _xor(x: Any, y: TensorLike, name: str) -> Any:
     with x.graph.name_scope(name) as scope:
         return comparison.logical_xor(x, y, name=scope)
 
@@ -82,7 +83,7 @@ def _add(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _named(op: OpDef) -> Callable[..., Any]:
     """A comparison: its nodes are named after the op, as TensorFlow's are."""
 
-    def function(x: Tensor, y: Any) -> Any:
+    def function(x: Tensor, y: TensorLike) -> Any:
         return op(x, y)
 
     function.__doc__ = op.__doc__

@@ -9,6 +9,7 @@ from typing import Any
 
 from dataflow.dtypes import DType
 from dataflow.graph.declared_ops import declare_op
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.tensor_list import zero_value
@@ -45,7 +46,7 @@ def optional_get_value_op(
 
 
 @optional_from_value_op.gradient
-def optional_from_value_gradient(op: Any, grad: Tensor) -> list[Any]:
+def optional_from_value_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return list(
         optional_get_value_op(
             grad,
@@ -56,7 +57,7 @@ def optional_from_value_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 @optional_get_value_op.gradient
-def optional_get_value_gradient(op: Any, *grads: Any) -> Tensor:
+def optional_get_value_gradient(op: Operation, *grads: Any) -> Tensor:
     pairs = zip(op.outputs, grads, strict=True)
     filled = [zero_value(output) if grad is None else grad for output, grad in pairs]
     return optional_from_value_op(filled)  # type: ignore[no-any-return]

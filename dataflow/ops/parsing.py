@@ -15,6 +15,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.array_basics import need_rank, reshape
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
@@ -104,7 +105,7 @@ not_differentiable(decode_raw_op, decode_compressed, decode_csv_op, decode_json_
 
 def decode_raw(
     input_bytes: Any = None,
-    out_type: Any = None,
+    out_type: DTypeLike | None = None,
     little_endian: bool = True,
     name: str | None = None,
     bytes: Any = None,
@@ -190,7 +191,9 @@ class FixedLenFeature(
 
     __slots__ = ()
 
-    def __new__(cls, shape: Any, dtype: Any, default_value: Any = None) -> FixedLenFeature:
+    def __new__(
+        cls, shape: DynamicShapeLike, dtype: DTypeLike, default_value: Any = None
+    ) -> FixedLenFeature:
         return super().__new__(cls, shape, dtype, default_value)
 
 
@@ -204,7 +207,11 @@ class FixedLenSequenceFeature(
     __slots__ = ()
 
     def __new__(
-        cls, shape: Any, dtype: Any, allow_missing: bool = False, default_value: Any = None
+        cls,
+        shape: DynamicShapeLike,
+        dtype: DTypeLike,
+        allow_missing: bool = False,
+        default_value: Any = None,
     ) -> FixedLenSequenceFeature:
         return super().__new__(cls, shape, dtype, allow_missing, default_value)
 
@@ -219,7 +226,12 @@ class SparseFeature(
     __slots__ = ()
 
     def __new__(
-        cls, index_key: Any, value_key: Any, dtype: Any, size: Any, already_sorted: bool = False
+        cls,
+        index_key: Any,
+        value_key: Any,
+        dtype: DTypeLike,
+        size: TensorLike,
+        already_sorted: bool = False,
     ) -> SparseFeature:
         return super().__new__(cls, index_key, value_key, dtype, size, already_sorted)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import shapes
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array_basics import (
     product_of,
     reshape,
@@ -75,7 +77,7 @@ def parallel_dynamic_stitch(indices: list[Tensor], data: list[Tensor]) -> Dims:
 
 
 @dynamic_partition_op.gradient
-def dynamic_partition_gradient(op: Any, *grads: Tensor) -> list[Any]:
+def dynamic_partition_gradient(op: Operation, *grads: Tensor) -> list[Any]:
     from dataflow.ops.sequences import range_
 
     data, partitions = op.inputs
@@ -86,7 +88,7 @@ def dynamic_partition_gradient(op: Any, *grads: Tensor) -> list[Any]:
     return [reshape(merged, shape(data)), None]
 
 
-def _stitch_gradient(op: Any, grad: Tensor) -> list[Any]:
+def _stitch_gradient(op: Operation, grad: Tensor) -> list[Any]:
     count = len(op.inputs) // 2
     return [None] * count + [gather(grad, i) for i in op.inputs[:count]]
 
@@ -96,7 +98,7 @@ parallel_dynamic_stitch.gradient(_stitch_gradient)
 
 
 def dynamic_partition(
-    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+    data: TensorLike, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
     """``data`` sorted into ``num_partitions`` tensors; ``partitions`` says which each slice is in."""
     return list(dynamic_partition_op(data, partitions, num_partitions=num_partitions, name=name))

@@ -7,6 +7,7 @@ from typing import Any
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
 
@@ -17,8 +18,8 @@ class PartitionedVariable:
     def __init__(
         self,
         name: str,
-        shape: Any,
-        dtype: Any,
+        shape: DynamicShapeLike,
+        dtype: DTypeLike,
         variable_list: list[Variable],
         partitions: list[int],
     ) -> None:
@@ -89,7 +90,7 @@ class PartitionedVariable:
 
     def assign(
         self,
-        value: Any,
+        value: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.dtypes import DType, as_dtype
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike
 from dataflow.shapes import TensorShape, as_dims
 
 Partitioner = Callable[..., list[int]]
 
 
-def _sizes(shape: Any) -> list[int]:
+def _sizes(shape: DynamicShapeLike) -> list[int]:
     dims = as_dims(shape)
     if dims is None or None in dims:
         raise ValueError(f"A partitioner needs a fully defined shape, got {shape}.")
@@ -22,7 +23,7 @@ def _sizes(shape: Any) -> list[int]:
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     """Cuts into ``num_shards`` parts along ``axis`` (no more than the axis is long)."""
 
-    def partitioner(shape: Any, **_: Any) -> list[int]:
+    def partitioner(shape: DynamicShapeLike, **_: Any) -> list[int]:
         sizes = _sizes(shape)
         parts = [1] * len(sizes)
         parts[axis] = min(num_shards, sizes[axis])
@@ -43,7 +44,7 @@ def variable_axis_size_partitioner(
     if max_shards is not None and max_shards < 1:
         raise ValueError("max_shards must be positive.")
 
-    def partitioner(shape: Any, dtype: Any, **_: Any) -> list[int]:
+    def partitioner(shape: DynamicShapeLike, dtype: DTypeLike, **_: Any) -> list[int]:
         sizes = _sizes(shape)
         kind = as_dtype(dtype)
         element_bytes = bytes_per_string_element if kind.kind == "S" else kind.size
@@ -67,7 +68,7 @@ def min_max_variable_partitioner(
 ) -> Partitioner:
     """Cuts into at most ``max_partitions`` parts of at least ``min_slice_size`` bytes."""
 
-    def partitioner(shape: Any, dtype: Any, **_: Any) -> list[int]:
+    def partitioner(shape: DynamicShapeLike, dtype: DTypeLike, **_: Any) -> list[int]:
         sizes = _sizes(shape)
         kind = as_dtype(dtype)
         element_bytes = bytes_per_string_element if kind.kind == "S" else kind.size
@@ -80,7 +81,7 @@ def min_max_variable_partitioner(
     return partitioner
 
 
-def partitions_of(name: str, dims: Any, dtype: DType, partitioner: Any) -> list[int]:
+def partitions_of(name: str, dims: Any, dtype: DType, partitioner: Callable[..., Any]) -> list[int]:
     """How many parts ``partitioner`` wants along each axis; raises `ValueError`."""
     if not callable(partitioner):
         raise ValueError(f"Partitioner must be callable, but received: {partitioner!r}")

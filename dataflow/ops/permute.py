@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from dataflow.dtypes import REAL_NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, TensorLike
 from dataflow.ops.array_basics import need_rank, product_of, rank, reshape, shape
 from dataflow.ops.fills import zeros
 from dataflow.ops.sources import constant
@@ -60,12 +63,12 @@ def conjugate_transpose_op(x: Tensor, perm: Tensor) -> Dims:
 
 
 @transpose_op.gradient
-def transpose_gradient(op: Any, grad: Tensor) -> list[Any]:
+def transpose_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [transpose(grad, _inverse(op.inputs[1])), None]
 
 
 @conjugate_transpose_op.gradient
-def conjugate_transpose_gradient(op: Any, grad: Tensor) -> list[Any]:
+def conjugate_transpose_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [transpose(grad, _inverse(op.inputs[1]), conjugate=True), None]
 
 
@@ -78,7 +81,9 @@ def _inverse(perm: Tensor) -> Any:
     return invert_permutation(perm)
 
 
-def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
+def transpose(
+    a: TensorLike, perm: Any = None, name: str = "transpose", conjugate: bool = False
+) -> Tensor:
     """The axes of ``a`` in the order ``perm``; without ``perm`` reversed (a matrix transposed)."""
     with op_scope(name, "transpose", [a]) as scope:
         a = convert_to_tensor(a, name="a")
@@ -117,16 +122,16 @@ def reverse_v1_op(tensor: Tensor, dims: Tensor) -> Dims:
 
 
 @reverse_op.gradient
-def reverse_gradient(op: Any, grad: Tensor) -> list[Any]:
+def reverse_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [reverse(grad, op.inputs[1]), None]
 
 
 @reverse_v1_op.gradient
-def reverse_v1_gradient(op: Any, grad: Tensor) -> list[Any]:
+def reverse_v1_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [reverse_v1_op(grad, op.inputs[1]), None]
 
 
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+def reverse(tensor: TensorLike, axis: AxisLike, name: str | None = None) -> Tensor:
     """``tensor`` with the order along each of the axes reversed.
 
     The form of TensorFlow before 1.0, with one bool for each axis, works too.
@@ -169,7 +174,7 @@ def reverse_sequence_op(
 
 
 @reverse_sequence_op.gradient
-def reverse_sequence_gradient(op: Any, grad: Tensor) -> list[Any]:
+def reverse_sequence_gradient(op: Operation, grad: Tensor) -> list[Any]:
     a = op.attrs
     return [
         reverse_sequence_op(grad, op.inputs[1], seq_dim=a["seq_dim"], batch_dim=a["batch_dim"]),
@@ -178,7 +183,7 @@ def reverse_sequence_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 def reverse_sequence(
-    input: Any,
+    input: TensorLike,
     seq_lengths: Any,
     seq_axis: int | None = None,
     batch_axis: int | None = None,
@@ -217,7 +222,7 @@ def roll(input: Tensor, shift: Tensor, axis: Tensor) -> Dims:
 
 
 @roll.gradient
-def roll_gradient(op: Any, grad: Tensor) -> list[Any]:
+def roll_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [roll(grad, -op.inputs[1], op.inputs[2]), None, None]
 
 
@@ -319,18 +324,18 @@ def batch_to_space_nd(input: Tensor, block_shape: Tensor, crops: Tensor) -> Dims
 
 
 @space_to_batch_nd.gradient
-def space_to_batch_nd_gradient(op: Any, grad: Tensor) -> list[Any]:
+def space_to_batch_nd_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [batch_to_space_nd(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
 @batch_to_space_nd.gradient
-def batch_to_space_nd_gradient(op: Any, grad: Tensor) -> list[Any]:
+def batch_to_space_nd_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [space_to_batch_nd(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
 def space_to_batch(
-    input: Any,
-    paddings: Any,
+    input: TensorLike,
+    paddings: TensorLike,
     block_size: int | None = None,
     name: str | None = None,
     block_shape: Any = None,
@@ -344,7 +349,7 @@ def space_to_batch(
 
 
 def batch_to_space(
-    input: Any,
+    input: TensorLike,
     crops: Any,
     block_size: int | None = None,
     name: str | None = None,
@@ -442,26 +447,26 @@ def depth_to_space_op(input: Tensor, *, block_size: int, data_format: str = "NHW
 
 
 @space_to_depth_op.gradient
-def space_to_depth_gradient(op: Any, grad: Tensor) -> list[Any]:
+def space_to_depth_gradient(op: Operation, grad: Tensor) -> list[Any]:
     a = op.attrs
     return [depth_to_space_op(grad, block_size=a["block_size"], data_format=a["data_format"])]
 
 
 @depth_to_space_op.gradient
-def depth_to_space_gradient(op: Any, grad: Tensor) -> list[Any]:
+def depth_to_space_gradient(op: Operation, grad: Tensor) -> list[Any]:
     a = op.attrs
     return [space_to_depth_op(grad, block_size=a["block_size"], data_format=a["data_format"])]
 
 
 def space_to_depth(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+    input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
     """Blocks of ``block_size`` x ``block_size`` pixels become channels."""
     return space_to_depth_op(input, block_size=block_size, data_format=data_format, name=name)  # type: ignore[no-any-return]
 
 
 def depth_to_space(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+    input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
     """Channels become blocks of ``block_size`` x ``block_size`` pixels."""
     return depth_to_space_op(input, block_size=block_size, data_format=data_format, name=name)  # type: ignore[no-any-return]
@@ -507,7 +512,7 @@ def extract_image_patches_op(
 
 
 @extract_image_patches_op.gradient
-def extract_image_patches_gradient(op: Any, grad: Tensor) -> list[Any]:
+def extract_image_patches_gradient(op: Operation, grad: Tensor) -> list[Any]:
     """Extracts patches of pixel numbers, and adds each patch's gradient at its pixel's number."""
     from dataflow.ops.sequences import range_
 
@@ -522,9 +527,9 @@ def extract_image_patches_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 def extract_image_patches(
-    images: Any,
+    images: TensorLike,
     ksizes: Any = None,
-    strides: Any = None,
+    strides: int | Sequence[int] | None = None,
     rates: Any = None,
     padding: str | None = None,
     name: str | None = None,

@@ -8,6 +8,7 @@ from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS, DType
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
@@ -69,11 +70,11 @@ def _merged(a: Dims, b: Dims, what: str) -> Dims:
 # ---- maximum ------------------------------------------------------------------------------------
 
 
-def _attrs(op: Any, *names: str) -> dict[str, Any]:
+def _attrs(op: Operation, *names: str) -> dict[str, Any]:
     return {n: op.attrs[n] for n in ("ksize", "strides", "padding", "data_format", *names)}
 
 
-def _with_zeros(op: Any, grad: Tensor) -> list[Any]:
+def _with_zeros(op: Operation, grad: Tensor) -> list[Any]:
     return [array_ops.zeros_like(op.inputs[0]), array_ops.zeros_like(op.inputs[1]), grad]
 
 
@@ -157,11 +158,11 @@ def _maximum_ops(
     )
 
     @forward.gradient
-    def max_pool_gradient(op: Any, grad: Tensor) -> list[Any]:
+    def max_pool_gradient(op: Operation, grad: Tensor) -> list[Any]:
         return [gradient(op.inputs[0], op.outputs[0], grad, **_attrs(op, *extra))]
 
     @gradient.gradient
-    def max_pool_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    def max_pool_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
         if op.attrs["padding"] == "EXPLICIT":
             raise LookupError(
                 f"{op.name!r}: MaxPool with explicit padding has no second derivative (TensorFlow "
@@ -170,7 +171,7 @@ def _maximum_ops(
         return _with_zeros(op, second(op.inputs[0], op.inputs[1], grad, **_attrs(op)))
 
     @second.gradient
-    def max_pool_grad_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    def max_pool_grad_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
         return _with_zeros(op, gradient(op.inputs[0], op.inputs[1], grad, **_attrs(op)))
 
     return forward, gradient
@@ -294,17 +295,17 @@ def max_pool_grad_grad_with_argmax_op(
     return argmax.dims
 
 
-def _argmax_attrs(op: Any) -> dict[str, Any]:
+def _argmax_attrs(op: Operation) -> dict[str, Any]:
     return {n: op.attrs[n] for n in ("ksize", "strides", "padding", "include_batch_in_index")}
 
 
 @max_pool_with_argmax_op.gradient
-def max_pool_with_argmax_gradient(op: Any, grad: Tensor, _: Any) -> list[Any]:
+def max_pool_with_argmax_gradient(op: Operation, grad: Tensor, _: Any) -> list[Any]:
     return [max_pool_grad_with_argmax_op(op.inputs[0], grad, op.outputs[1], **_argmax_attrs(op))]
 
 
 @max_pool_grad_with_argmax_op.gradient
-def max_pool_grad_with_argmax_gradient(op: Any, grad: Tensor) -> list[Any]:
+def max_pool_grad_with_argmax_gradient(op: Operation, grad: Tensor) -> list[Any]:
     second = max_pool_grad_grad_with_argmax_op(
         op.inputs[0], grad, op.inputs[2], **_argmax_attrs(op)
     )
@@ -312,7 +313,7 @@ def max_pool_grad_with_argmax_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 @max_pool_grad_grad_with_argmax_op.gradient
-def max_pool_grad_grad_with_argmax_gradient(op: Any, grad: Tensor) -> list[Any]:
+def max_pool_grad_grad_with_argmax_gradient(op: Operation, grad: Tensor) -> list[Any]:
     first = max_pool_grad_with_argmax_op(op.inputs[0], grad, op.inputs[2], **_argmax_attrs(op))
     return [array_ops.zeros_like(op.inputs[0]), first, None]
 
@@ -354,11 +355,11 @@ def _average_ops(suffix: str, rank: int, first_input: str, default: str) -> tupl
     )
 
     @forward.gradient
-    def avg_pool_gradient(op: Any, grad: Tensor) -> list[Any]:
+    def avg_pool_gradient(op: Operation, grad: Tensor) -> list[Any]:
         return [backward(array_ops.shape(op.inputs[0]), grad, **_attrs(op))]
 
     @backward.gradient
-    def avg_pool_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    def avg_pool_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
         return [None, forward(grad, **_attrs(op))]
 
     return forward, backward

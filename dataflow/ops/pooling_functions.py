@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.conv_functions import explicit, spread, with_space_to_batch
 from dataflow.ops.pooling import (
@@ -20,7 +22,12 @@ from dataflow.ops.pooling import (
 from dataflow.ops.renamed_arguments import renamed
 
 
-def _steps(ksize: Any, strides: Any, count: int, data_format: str) -> dict[str, list[int]]:
+def _steps(
+    ksize: int | Sequence[int] | None,
+    strides: int | Sequence[int] | None,
+    count: int,
+    data_format: str,
+) -> dict[str, list[int]]:
     channel = 1 if data_format.startswith("NC") else -1
     if ksize is None or strides is None:
         raise ValueError("`ksize` and `strides` must be given")
@@ -31,13 +38,13 @@ def _steps(ksize: Any, strides: Any, count: int, data_format: str) -> dict[str, 
 
 
 def max_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    value: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str = "NHWC",
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Tensor:
     """The largest element under each place of a window over images.
 
@@ -58,10 +65,10 @@ def max_pool(
 
 
 def max_pool2d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str = "NHWC",
     name: str | None = None,
 ) -> Tensor:
@@ -70,10 +77,10 @@ def max_pool2d(
 
 
 def max_pool3d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
@@ -89,13 +96,13 @@ def max_pool3d(
 
 
 def avg_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    value: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str = "NHWC",
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Tensor:
     """The mean under each place of a window over images. See the op `AvgPool`."""
     value = renamed("input", input, "value", value)
@@ -113,10 +120,10 @@ avg_pool2d = avg_pool
 
 
 def avg_pool3d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
@@ -132,11 +139,11 @@ def avg_pool3d(
 
 
 def _pool1d(
-    function: Any,
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    function: Callable[..., Any],
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str,
     name: str | None,
     default: str,
@@ -161,10 +168,10 @@ def _pool1d(
 
 
 def max_pool1d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Tensor:
@@ -173,10 +180,10 @@ def max_pool1d(
 
 
 def avg_pool1d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Tensor:
@@ -188,7 +195,7 @@ def _by_rank(
     one: Any,
     two: Any,
     three: Any,
-    input: Any,
+    input: TensorLike,
     data_format: str | None,
     name: str | None,
     *rest: Any,
@@ -203,10 +210,10 @@ def _by_rank(
 
 
 def max_pool_v2(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -217,10 +224,10 @@ def max_pool_v2(
 
 
 def avg_pool_v2(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
+    padding: str,
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -231,9 +238,9 @@ def avg_pool_v2(
 
 
 def max_pool_with_argmax(
-    input: Any,
-    ksize: Any,
-    strides: Any,
+    input: TensorLike,
+    ksize: int | Sequence[int],
+    strides: int | Sequence[int],
     padding: str,
     data_format: str = "NHWC",
     Targmax: Any = None,
@@ -257,7 +264,7 @@ def max_pool_with_argmax(
 
 
 def pool(
-    input: Any,
+    input: TensorLike,
     window_shape: Any,
     pooling_type: str,
     padding: str,
@@ -265,7 +272,7 @@ def pool(
     strides: Any = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Tensor:
     """Pooling (``"MAX"`` or ``"AVG"``) in one to three dimensions, by the rank of the input.
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.dtypes import FLOATING, DType, as_dtype
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.shapes import Dims, list_dims, merge
 
 _QUANTIZED = frozenset({dtypes.qint8, dtypes.quint8, dtypes.qint32, dtypes.qint16, dtypes.quint16})
@@ -220,30 +222,30 @@ not_differentiable(
 
 
 @fake_quant_per_channel_op.gradient
-def fake_quant_per_channel_gradient(op: Any, grad: Any) -> list[Any]:
+def fake_quant_per_channel_gradient(op: Operation, grad: Tensor) -> list[Any]:
     attrs = {k: op.attrs[k] for k in ("num_bits", "narrow_range")}
     return list(fake_quant_per_channel_gradient_op(grad, *op.inputs, **attrs))
 
 
 @quantize_and_dequantize_op.gradient
-def quantize_and_dequantize_gradient(op: Any, grad: Any) -> list[Any]:
+def quantize_and_dequantize_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad, None, None]
 
 
 @fake_quant_args_op.gradient
-def fake_quant_args_gradient(op: Any, grad: Any) -> list[Any]:
+def fake_quant_args_gradient(op: Operation, grad: Tensor) -> list[Any]:
     attrs = {k: op.attrs[k] for k in ("min", "max", "num_bits", "narrow_range")}
     return [fake_quant_args_gradient_op(grad, op.inputs[0], **attrs)]
 
 
 @fake_quant_vars_op.gradient
-def fake_quant_vars_gradient(op: Any, grad: Any) -> list[Any]:
+def fake_quant_vars_gradient(op: Operation, grad: Tensor) -> list[Any]:
     attrs = {k: op.attrs[k] for k in ("num_bits", "narrow_range")}
     return list(fake_quant_vars_gradient_op(grad, *op.inputs, **attrs))
 
 
 def quantize(
-    input: Any,
+    input: TensorLike,
     min_range: Any,
     max_range: Any,
     T: Any,
@@ -251,7 +253,7 @@ def quantize(
     round_mode: str = "HALF_AWAY_FROM_ZERO",
     name: str | None = None,
     narrow_range: bool = False,
-    axis: Any = None,
+    axis: AxisLike | None = None,
     ensure_minimum_range: float = 0.01,
 ) -> Any:
     """Floats as integers of the quantized type ``T``: (output, output_min, output_max)."""
@@ -270,14 +272,14 @@ def quantize(
 
 
 def dequantize(
-    input: Any,
+    input: TensorLike,
     min_range: Any,
     max_range: Any,
     mode: str = "MIN_COMBINED",
     name: str | None = None,
-    axis: Any = None,
+    axis: AxisLike | None = None,
     narrow_range: bool = False,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
 ) -> Tensor:
     """The floats that quantized integers stand for."""
     return dequantize_op(  # type: ignore[no-any-return]
@@ -301,7 +303,7 @@ fake_quant_with_min_max_vars_per_channel_gradient = fake_quant_per_channel_gradi
 
 
 def quantize_and_dequantize(
-    input: Any,
+    input: TensorLike,
     input_min: Any,
     input_max: Any,
     signed_input: bool = True,
@@ -310,7 +312,7 @@ def quantize_and_dequantize(
     round_mode: str = "HALF_TO_EVEN",
     name: str | None = None,
     narrow_range: bool = False,
-    axis: Any = None,
+    axis: AxisLike | None = None,
 ) -> Tensor:
     """Floats rounded to what ``num_bits`` can hold; see the op QuantizeAndDequantizeV2."""
     return quantize_and_dequantize_op(  # type: ignore[no-any-return]

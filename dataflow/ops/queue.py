@@ -10,6 +10,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, TensorShape
 
@@ -111,11 +112,11 @@ def queue_size_op(handle: Tensor) -> Dims:
 not_differentiable(queue_close_op, queue_size_op)
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: TensorLike) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _as_types(value: Any) -> list[DType]:
+def _as_types(value: TensorLike) -> list[DType]:
     return [as_dtype(d).base_dtype for d in _as_list(value)]
 
 
@@ -137,7 +138,7 @@ def _as_shapes(value: Any, types: list[DType]) -> list[Dims] | None:
     return result
 
 
-def _as_names(value: Any, types: list[DType]) -> list[str] | None:
+def _as_names(value: TensorLike | None, types: list[DType]) -> list[str] | None:
     if value is None:
         return None
     names = _as_list(value)

@@ -12,6 +12,7 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.arithmetic import maximum_op, minimum_op
 from dataflow.ops.casts import cast
@@ -74,7 +75,7 @@ def _check_depths(pylist: Any, depth: int) -> None:
 
 def constant_value(
     pylist: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     ragged_rank: int | None = None,
     inner_shape: Any = None,
     row_splits_dtype: Any = "int64",
@@ -131,7 +132,7 @@ def _flat_array(flat: list[Any], kind: Any) -> Any:
 
 def constant(
     pylist: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     ragged_rank: int | None = None,
     inner_shape: Any = None,
     name: str | None = None,
@@ -164,7 +165,7 @@ def ragged_range(
     starts: Any,
     limits: Any = None,
     deltas: Any = 1,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
     row_splits_dtype: Any = dtypes.int64,
 ) -> RaggedTensor:
@@ -197,7 +198,9 @@ def ragged_range(
         return rows.with_values(values)
 
 
-def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: Any = None) -> Any:
+def row_splits_to_segment_ids(
+    splits: Any, name: str | None = None, out_type: DTypeLike | None = None
+) -> Any:
     """The row of each value: ``[0, 3, 3, 5]`` gives ``[0, 0, 0, 2, 2]``."""
     splits = convert_to_tensor(splits, preferred_dtype=dtypes.int64)
     ids = RaggedTensor(array.range_(splits[-1]), splits).value_rowids()
@@ -205,7 +208,10 @@ def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: An
 
 
 def segment_ids_to_row_splits(
-    segment_ids: Any, num_segments: Any = None, out_type: Any = None, name: str | None = None
+    segment_ids: TensorLike,
+    num_segments: Any = None,
+    out_type: DTypeLike | None = None,
+    name: str | None = None,
 ) -> Any:
     """Where rows begin: ``[0, 0, 0, 2, 2]`` gives ``[0, 3, 3, 5]``."""
     ids = convert_to_tensor(segment_ids, preferred_dtype=dtypes.int64)
@@ -214,7 +220,7 @@ def segment_ids_to_row_splits(
 
 
 def stack_dynamic_partitions(
-    data: Any, partitions: Any, num_partitions: Any, name: str | None = None
+    data: TensorLike, partitions: Any, num_partitions: Any, name: str | None = None
 ) -> RaggedTensor:
     """Row i holds the elements of ``data`` whose partition is i, in their order."""
     with op_scope(name, "StackDynamicPartitions", []):
@@ -324,7 +330,7 @@ def _cut(rt: RaggedTensor, chosen: slice) -> RaggedTensor:
     lengths = rt.row_lengths()
     kind = lengths.dtype
 
-    def end(value: Any, default: Any) -> Any:
+    def end(value: TensorLike | None, default: Any) -> Any:
         if value is None:
             return default
         number = cast(value, kind) + array.zeros_like(lengths)
@@ -369,7 +375,7 @@ def gather(
         return inner.with_flat_values(_gathered(params, inner.flat_values))
 
 
-def _as_rows(params: Any, indices: Any) -> Any:
+def _as_rows(params: Any, indices: TensorLike) -> Any:
     return (
         _gathered(params, indices)
         if isinstance(params, RaggedTensor)
@@ -377,7 +383,7 @@ def _as_rows(params: Any, indices: Any) -> Any:
     )
 
 
-def _gathered(rt: RaggedTensor, indices: Any) -> RaggedTensor:
+def _gathered(rt: RaggedTensor, indices: TensorLike) -> RaggedTensor:
     kind = rt.row_splits.dtype.base_dtype
     starts = array.gather(rt.row_splits, indices)
     limits = array.gather(rt.row_splits[1:], indices)
@@ -385,7 +391,9 @@ def _gathered(rt: RaggedTensor, indices: Any) -> RaggedTensor:
     return places.with_values(_take(rt.values, places.values))
 
 
-def boolean_mask(data: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None) -> Any:
+def boolean_mask(
+    data: Any, mask: Any, name: str | None = "boolean_mask", axis: AxisLike | None = None
+) -> Any:
     """The elements of ``data`` where ``mask`` is true; the mask's axes stay, ragged.
 
     ``mask`` has the rows of ``data``, up to all its levels.
@@ -506,12 +514,12 @@ def _concat_any(parts: list[Any]) -> Any:
     return _concat(ragged, 0)
 
 
-def size(input: Any, name: str | None = None, out_type: Any = None) -> Any:
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Any:
     """The number of values."""
     return array.size(convert_to_ragged(input).flat_values, name, out_type)
 
 
-def rank(input: Any, name: str | None = None) -> Any:
+def rank(input: TensorLike, name: str | None = None) -> Any:
     """The number of axes."""
     ragged = convert_to_ragged(input)
     return array.rank(ragged.flat_values) + ragged.ragged_rank
@@ -540,7 +548,7 @@ def lookup(params: Any, ids: Any, *args: Any, **kwargs: Any) -> Any:
 # ---- reductions -----------------------------------------------------------------------------------
 
 
-def _aggregated(segments: Callable[..., Any], data: Any, ids: Any, count: Any) -> Any:
+def _aggregated(segments: Callable[..., Any], data: Any, ids: TensorLike, count: Any) -> Any:
     """What ``segments`` makes of the elements of ``data`` with one id; of rows, element by element."""
     if not isinstance(data, RaggedTensor):
         return segments(data, ids, count)
@@ -578,8 +586,8 @@ def _reduced(whole: Any, segments: Any, rt: Any, axis: Any, name: str) -> Any:
 
 def _reduction(name: str, whole: Any, segments: Any) -> Callable[..., Any]:
     def reduce(
-        input_tensor: Any,
-        axis: Any = None,
+        input_tensor: TensorLike,
+        axis: AxisLike | None = None,
         keepdims: Any = None,
         name: str | None = None,
         reduction_indices: Any = None,
@@ -612,7 +620,7 @@ any_ = _reduction("Any", reduce_any, _logic(unsorted_segment_max))
 
 def mean(
     input_tensor: Any,
-    axis: Any = None,
+    axis: AxisLike | None = None,
     keepdims: Any = None,
     name: str | None = None,
     reduction_indices: Any = None,

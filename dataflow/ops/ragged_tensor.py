@@ -16,6 +16,7 @@ from dataflow.graph.conversion import (
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor, session_for
+from dataflow.graph.type_aliases import AxisLike, DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.arithmetic import maximum_op
 from dataflow.ops.casts import cast
@@ -241,9 +242,9 @@ class RaggedTensor:
     @classmethod
     def from_tensor(
         cls,
-        tensor: Any,
-        lengths: Any = None,
-        padding: Any = None,
+        tensor: TensorLike,
+        lengths: TensorLike | None = None,
+        padding: str | None = None,
         ragged_rank: int = 1,
         name: str | None = None,
         row_splits_dtype: Any = dtypes.int64,
@@ -366,7 +367,7 @@ class RaggedTensor:
         parts = (self.flat_values, *self.nested_row_splits)
         return list(dict.fromkeys(op for part in parts for op in part.consumers()))
 
-    def nrows(self, out_type: Any = None, name: str | None = None) -> Any:
+    def nrows(self, out_type: DTypeLike | None = None, name: str | None = None) -> Any:
         """The number of rows."""
         kind = self._row_splits.dtype if out_type is None else as_dtype(out_type)
         return array.shape(self._row_splits, out_type=kind)[0] - 1
@@ -409,7 +410,10 @@ class RaggedTensor:
         return (self.value_rowids(), *more)
 
     def bounding_shape(
-        self, axis: Any = None, name: str | None = None, out_type: Any = None
+        self,
+        axis: AxisLike | None = None,
+        name: str | None = None,
+        out_type: DTypeLike | None = None,
     ) -> Any:
         """The shape of `to_tensor`, or its size along ``axis``."""
         kind = self._row_splits.dtype if out_type is None else as_dtype(out_type)
@@ -454,7 +458,10 @@ class RaggedTensor:
     # ---- as something else ----------------------------------------------------------------------
 
     def to_tensor(
-        self, default_value: Any = None, name: str | None = None, shape: Any = None
+        self,
+        default_value: Any = None,
+        name: str | None = None,
+        shape: DynamicShapeLike | None = None,
     ) -> Any:
         """A tensor with ``default_value`` (0, or "") behind the shorter rows.
 
@@ -616,7 +623,7 @@ def num_rows(values: Any, kind: Any = dtypes.int64) -> Any:
     return array.shape(values, out_type=kind)[0]
 
 
-def minimum_of(a: Any, b: Any) -> Any:
+def minimum_of(a: TensorLike, b: TensorLike) -> Any:
     """The smaller of two."""
     from dataflow.ops.arithmetic import minimum_op
 
@@ -644,7 +651,7 @@ def _lengths_without(tensor: Any, padding: Any, kind: DType) -> Any:
     )
 
 
-def _fitted(tensor: Any, default: Any, shape: Any) -> Any:
+def _fitted(tensor: TensorLike, default: Any, shape: DynamicShapeLike) -> Any:
     """Cut and widened to ``shape``; None stands for sizes that stay."""
     wanted = TensorShape(shape).as_list()
     have = array.shape(tensor)
@@ -676,7 +683,9 @@ def convert_to_ragged(value: Any, dtype: Any = None, name: str | None = None) ->
     return convert_to_tensor(value, dtype, name)
 
 
-def _no_tensor(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
+def _no_tensor(
+    value: TensorLike, dtype: Any = None, name: str | None = None, as_ref: bool = False
+) -> Any:
     raise CompositeOperand(
         convert_to_ragged(value),
         "take its flat_values or to_tensor(), or apply the function by tf.ragged.map_flat_values.",
@@ -705,7 +714,7 @@ def _operator(name: str, unary: bool) -> Any:
     if unary:
         return lambda x: x.with_flat_values(getattr(x.flat_values, name)())
 
-    def function(x: RaggedTensor, y: Any) -> Any:
+    def function(x: RaggedTensor, y: TensorLike) -> Any:
         mine, other = flat_operands([x, y])
         return x.with_flat_values(getattr(mine, name)(other))
 

@@ -10,8 +10,10 @@ from dataflow import dtypes
 from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS, DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor, internal_convert, preferred_of_list
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import add, maximum_op, mul_op
 from dataflow.ops.seeds import seed_attrs
@@ -226,7 +228,7 @@ not_differentiable(
 
 
 @random_gamma_op.gradient
-def random_gamma_gradient(op: Any, grad: Any) -> list[Any]:
+def random_gamma_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.ops.reduce import reduce_sum
 
     alpha, sample = op.inputs[1], op.outputs[0]
@@ -289,10 +291,10 @@ def _scaled(
 
 
 def random_uniform(
-    shape: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = dtypes.float32,
+    shape: DynamicShapeLike,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -324,12 +326,14 @@ def random_uniform(
         return add(drawn * (maxval - minval), minval, name=scope)
 
 
-def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """The rows of ``value`` in random order."""
     return random_shuffle_op(value, name=name, **seed_attrs(seed))  # type: ignore[no-any-return]
 
 
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+def random_crop(
+    value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None
+) -> Tensor:
     """A part of ``value`` of shape ``size`` at a random place.
 
     Raises `InvalidArgumentError` when the value is smaller than that.
@@ -361,7 +365,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
 
 
 def multinomial(
-    logits: Any,
+    logits: TensorLike,
     num_samples: Any,
     seed: int | None = None,
     name: str | None = None,
@@ -384,17 +388,19 @@ def categorical(
         return _categorical(logits, num_samples, dtype, seed)
 
 
-def _categorical(logits: Any, num_samples: Any, dtype: Any, seed: int | None) -> Tensor:
+def _categorical(
+    logits: TensorLike, num_samples: Any, dtype: DTypeLike | None, seed: int | None
+) -> Tensor:
     logits = convert_to_tensor(logits, name="logits")
     wanted = dtypes.int64 if dtype is None else as_dtype(dtype)
     return multinomial_op(logits, num_samples, output_dtype=wanted, **seed_attrs(seed))  # type: ignore[no-any-return]
 
 
 def random_gamma(
-    shape: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: Any = dtypes.float32,
+    shape: DynamicShapeLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -419,8 +425,8 @@ def random_gamma(
 
 def random_poisson(
     lam: Any,
-    shape: Any,
-    dtype: Any = dtypes.float32,
+    shape: DynamicShapeLike,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -431,12 +437,12 @@ def random_poisson(
 
 
 def parameterized_truncated_normal(
-    shape: Any,
+    shape: DynamicShapeLike,
     means: Any = 0.0,
     stddevs: Any = 1.0,
     minvals: Any = -2.0,
     maxvals: Any = 2.0,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:

@@ -15,6 +15,7 @@ from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import add, conj_if_complex, maximum_op, real_div_op, sub_op
 from dataflow.ops.casts import cast
@@ -117,7 +118,7 @@ def _static_shape(x: Tensor) -> Any:
     return array_ops.shape(x) if x.dims is None or None in x.dims else list(x.dims)
 
 
-def keep_reduced_axes(op: Any, value: Any) -> Any:
+def keep_reduced_axes(op: Operation, value: TensorLike) -> Any:
     """``value``, of the shape of a reduction's result, with the reduced axes put back as size 1."""
     x, axes = op.inputs
     if op.attrs["keep_dims"]:
@@ -136,13 +137,13 @@ def keep_reduced_axes(op: Any, value: Any) -> Any:
 
 
 @sum_op.gradient
-def sum_gradient(op: Any, grad: Any) -> list[Any]:
+def sum_gradient(op: Operation, grad: Tensor) -> list[Any]:
     kept = keep_reduced_axes(op, grad)
     return [array_ops.broadcast_to(kept, _static_shape(op.inputs[0])), None]
 
 
 @mean_op.gradient
-def mean_gradient(op: Any, grad: Any) -> list[Any]:
+def mean_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs[0], op.outputs[0]
     total, _ = sum_gradient(op, grad)
     num_in, num_out = num_elements(x.dims), num_elements(y.dims)
@@ -154,7 +155,7 @@ def mean_gradient(op: Any, grad: Any) -> list[Any]:
     return [real_div_op(total, factor), None]
 
 
-def _extreme_gradient(op: Any, grad: Any) -> list[Any]:
+def _extreme_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x = op.inputs[0]
     y = keep_reduced_axes(op, op.outputs[0])
     chosen = cast(equal_op(y, x), grad.dtype)
@@ -167,13 +168,13 @@ min_op.gradient(_extreme_gradient)
 
 
 @euclidean_norm_op.gradient
-def euclidean_norm_gradient(op: Any, grad: Any) -> list[Any]:
+def euclidean_norm_gradient(op: Operation, grad: Tensor) -> list[Any]:
     y = keep_reduced_axes(op, op.outputs[0])
     return [real_div_op(op.inputs[0], y) * keep_reduced_axes(op, grad), None]
 
 
 @prod_op.gradient
-def prod_gradient(op: Any, grad: Any) -> list[Any]:
+def prod_gradient(op: Operation, grad: Tensor) -> list[Any]:
     """Products of what stands before and after each element: exact where elements are 0."""
     x, axes = op.inputs
     kept = keep_reduced_axes(op, grad)
@@ -255,15 +256,15 @@ not_differentiable(arg_max, arg_min)
 # ---- public functions --------------------------------------------------------------------------
 
 
-def reduction_axes(x: Tensor, axis: Any) -> Any:
+def reduction_axes(x: Tensor, axis: AxisLike | None) -> Any:
     """``axis``, or all axes of x, as a tensor or a list."""
     return all_axes(x) if axis is None else axis
 
 
 def _reduce_function(op: OpDef, what: str) -> Callable[..., Tensor]:
     def reduce(
-        input_tensor: Any,
-        axis: Any = None,
+        input_tensor: TensorLike,
+        axis: AxisLike | None = None,
         keepdims: Any = None,
         name: str | None = None,
         reduction_indices: Any = None,
@@ -295,7 +296,7 @@ reduce_any = _reduce_function(any_op, "The logical or")
 
 
 def reduce_euclidean_norm(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
     """The square root of the sum of squares along ``axis``."""
     x = convert_to_tensor(input_tensor, name="input_tensor")
@@ -303,8 +304,8 @@ def reduce_euclidean_norm(
 
 
 def reduce_logsumexp(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: AxisLike | None = None,
     keepdims: Any = None,
     name: str | None = None,
     reduction_indices: Any = None,
@@ -326,7 +327,10 @@ def reduce_logsumexp(
 
 
 def reduce_variance(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike,
+    axis: AxisLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """The mean squared distance from the mean (biased: divided by n) along ``axis``."""
     with default_graph().name_scope(name or "reduce_variance"):
@@ -340,7 +344,10 @@ def reduce_variance(
 
 
 def reduce_std(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+    input_tensor: TensorLike,
+    axis: AxisLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """The standard deviation (biased: divided by n) along ``axis``."""
     with default_graph().name_scope(name or "reduce_std"):
@@ -348,14 +355,14 @@ def reduce_std(
 
 
 def count_nonzero(
-    input_tensor: Any = None,
-    axis: Any = None,
+    input_tensor: TensorLike | None = None,
+    axis: AxisLike | None = None,
     keepdims: Any = None,
-    dtype: Any = dtypes.int64,
+    dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: Any = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Tensor:
     """The number of elements along ``axis`` that are not 0 (strings: not empty)."""
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
@@ -369,11 +376,11 @@ def count_nonzero(
 
 
 def argmax(
-    input: Any,
-    axis: Any = None,
+    input: TensorLike,
+    axis: AxisLike | None = None,
     name: str | None = None,
     dimension: Any = None,
-    output_type: Any = dtypes.int64,
+    output_type: DTypeLike = dtypes.int64,
 ) -> Tensor:
     """The position of the largest element along ``axis`` (0 when not given)."""
     axis = renamed("axis", axis, "dimension", dimension)
@@ -381,11 +388,11 @@ def argmax(
 
 
 def argmin(
-    input: Any,
-    axis: Any = None,
+    input: TensorLike,
+    axis: AxisLike | None = None,
     name: str | None = None,
     dimension: Any = None,
-    output_type: Any = dtypes.int64,
+    output_type: DTypeLike = dtypes.int64,
 ) -> Tensor:
     """The position of the smallest element along ``axis`` (0 when not given)."""
     axis = renamed("axis", axis, "dimension", dimension)

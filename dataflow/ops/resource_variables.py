@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow.dtypes import DType
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import state
 from dataflow.ops.variables import Variable, read_node
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 _settings = {"default": False}
 
@@ -68,7 +73,7 @@ class ResourceVariable(Variable):
     ) -> Tensor:
         return self._variable if as_ref else self.value()
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: BaseSession | None = None) -> Any:
         """The value in ``session`` or the default one."""
         return self._snapshot.eval(session=session)
 
@@ -77,7 +82,7 @@ class ResourceVariable(Variable):
 
     def assign(
         self,
-        value: Any,
+        value: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -87,7 +92,7 @@ class ResourceVariable(Variable):
 
     def assign_add(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -97,7 +102,7 @@ class ResourceVariable(Variable):
 
     def assign_sub(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -105,7 +110,9 @@ class ResourceVariable(Variable):
         """Subtracts ``delta``; gives the variable as it is afterwards."""
         return self._changed(state.assign_sub(self._variable, delta, name=name), read_value)
 
-    def _scatter(self, function: Any, slices: Any, use_locking: bool, name: str | None) -> Any:
+    def _scatter(
+        self, function: Callable[..., Any], slices: Any, use_locking: bool, name: str | None
+    ) -> Any:
         return self._changed(super()._scatter(function, slices, use_locking, name), True)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
@@ -140,7 +147,7 @@ class _UnreadVariable(ResourceVariable):
             self._read = self.value()
         return self._read
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: BaseSession | None = None) -> Any:
         """The value after the assignment, in ``session`` or the default one."""
         return self._as_graph_element().eval(session=session)
 

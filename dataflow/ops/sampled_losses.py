@@ -14,6 +14,7 @@ from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.candidate_sampling import compute_accidental_hits, log_uniform_candidate_sampler
 from dataflow.ops.elementary import log_op
@@ -56,7 +57,7 @@ def _first_rows(values: Tensor, flat_ids: Tensor) -> tuple[Tensor, Tensor]:
     return first, slice_(values, array_ops.stack([size, *rest]), all_of)
 
 
-def _is_floating(value: Any) -> bool:
+def _is_floating(value: TensorLike) -> bool:
     """Whether a tensor (or what becomes one) holds real numbers."""
     dtype = getattr(value, "dtype", None)
     return dtypes.as_dtype(
@@ -79,7 +80,7 @@ def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
 
 
 def _sampled_logits(
-    weights: Any,
+    weights: TensorLike,
     biases: Any,
     labels: Any,
     inputs: Any,
@@ -166,9 +167,9 @@ def _minus_hits(
 
 
 def nce_loss(
-    weights: Any,
+    weights: TensorLike,
     biases: Any,
-    labels: Any,
+    labels: TensorLike,
     inputs: Any,
     num_sampled: int,
     num_classes: int,
@@ -204,9 +205,9 @@ def nce_loss(
 
 
 def sampled_softmax_loss(
-    weights: Any,
+    weights: TensorLike,
     biases: Any,
-    labels: Any,
+    labels: TensorLike,
     inputs: Any,
     num_sampled: int,
     num_classes: int,

@@ -11,6 +11,7 @@ from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.immediate import ImmediateGraph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.casts import cast
@@ -107,7 +108,7 @@ class _Immediate:
 
 
 @eager_py_func_op.gradient
-def eager_py_func_gradient(op: Any, *grads: Any) -> list[Any]:
+def eager_py_func_gradient(op: Operation, *grads: Any) -> list[Any]:
     function = find_function(op.attrs["token"])
     if not isinstance(function, _Immediate):
         raise LookupError(

@@ -9,8 +9,10 @@ from dataflow.dtypes import INDICES, NUMBERS, REAL_NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import div_no_nan_op, maximum_op, real_div_op
 from dataflow.ops.casts import cast
@@ -68,7 +70,7 @@ unsorted_segment_min_op = _unsorted(
 )
 
 
-def _gather_or_zero(values: Any, ids: Any) -> tuple[Any, Any, Any]:
+def _gather_or_zero(values: TensorLike, ids: Any) -> tuple[Any, Any, Any]:
     """The row of each id, zeros for negative ids; the ids made positive; and which were."""
     safe = maximum_op(ids, array_ops.zeros_like(ids))
     rows = array_ops.gather(values, safe)
@@ -91,11 +93,11 @@ def _gather_or_zero(values: Any, ids: Any) -> tuple[Any, Any, Any]:
 
 
 @unsorted_segment_sum_op.gradient
-def unsorted_segment_sum_gradient(op: Any, grad: Any) -> list[Any]:
+def unsorted_segment_sum_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [_gather_or_zero(grad, op.inputs[1])[0], None, None]
 
 
-def _unsorted_extreme_gradient(op: Any, grad: Any) -> list[Any]:
+def _unsorted_extreme_gradient(op: Operation, grad: Tensor) -> list[Any]:
     data, ids, num_segments = op.inputs
     found, _, positive = _gather_or_zero(op.outputs[0], ids)
     chosen = cast(equal_op(data, found), grad.dtype) * cast(positive, grad.dtype)
@@ -109,7 +111,7 @@ unsorted_segment_min_op.gradient(_unsorted_extreme_gradient)
 
 
 @unsorted_segment_prod_op.gradient
-def unsorted_segment_prod_gradient(op: Any, grad: Any) -> list[Any]:
+def unsorted_segment_prod_gradient(op: Operation, grad: Tensor) -> list[Any]:
     """dy * product / x; where x is 0, dy * the product of the others, if it is the only 0."""
     data, ids, num_segments = op.inputs
     is_zero = equal_op(data, array_ops.zeros_like(data))
@@ -149,7 +151,7 @@ def _segment_sizes(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tens
 
 
 def unsorted_segment_mean(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:
     """The mean of the rows of each segment; 0 for empty ones."""
     with default_graph().name_scope(name or "UnsortedSegmentMean"):
@@ -159,7 +161,7 @@ def unsorted_segment_mean(
 
 
 def unsorted_segment_sqrt_n(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
 ) -> Tensor:
     """The sum of the rows of each segment divided by the square root of their number."""
     with default_graph().name_scope(name or "UnsortedSegmentSqrtN"):
@@ -216,12 +218,12 @@ segment_min_op = _sorted(
 
 
 @segment_sum_op.gradient
-def segment_sum_gradient(op: Any, grad: Any) -> list[Any]:
+def segment_sum_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [array_ops.gather(grad, op.inputs[1]), None]
 
 
 @segment_mean_op.gradient
-def segment_mean_gradient(op: Any, grad: Any) -> list[Any]:
+def segment_mean_gradient(op: Operation, grad: Tensor) -> list[Any]:
     ids = op.inputs[1]
     extra = array_ops.expand_dims(array_ops.rank(op.inputs[0]) - 1, 0)
     ones_shape = array_ops.concat([array_ops.shape(ids), array_ops.ones(extra, dtypes.int32)], 0)
@@ -230,7 +232,7 @@ def segment_mean_gradient(op: Any, grad: Any) -> list[Any]:
     return [array_ops.gather(scaled, ids), None]
 
 
-def _sorted_extreme_gradient(op: Any, grad: Any) -> list[Any]:
+def _sorted_extreme_gradient(op: Operation, grad: Tensor) -> list[Any]:
     data, ids = op.inputs
     chosen = cast(equal_op(data, array_ops.gather(op.outputs[0], ids)), grad.dtype)
     count = segment_sum_op(chosen, ids)
@@ -242,7 +244,7 @@ segment_min_op.gradient(_sorted_extreme_gradient)
 
 
 @segment_prod_op.gradient
-def segment_prod_gradient(op: Any, grad: Any) -> list[Any]:
+def segment_prod_gradient(op: Operation, grad: Tensor) -> list[Any]:
     data, ids = op.inputs
     is_zero = equal_op(data, array_ops.zeros_like(data))
     num_zeros = segment_sum_op(cast(is_zero, dtypes.int32), ids)

@@ -8,8 +8,10 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, TensorLike
 from dataflow.ops.array_basics import (
     broadcast_gradient_args_op,
     expand_dims,
@@ -58,7 +60,7 @@ def select_op(condition: Tensor, t: Tensor, e: Tensor) -> Dims:
 
 
 @select_op.gradient
-def select_gradient(op: Any, grad: Tensor) -> list[Any]:
+def select_gradient(op: Operation, grad: Tensor) -> list[Any]:
     condition = op.inputs[0]
     nothing = zeros_like(op.inputs[1])
     return [None, select_op(condition, grad, nothing), select_op(condition, nothing, grad)]
@@ -76,7 +78,7 @@ def select_v2_op(condition: Tensor, t: Tensor, e: Tensor) -> Dims:
 
 
 @select_v2_op.gradient
-def select_v2_gradient(op: Any, grad: Tensor) -> list[Any]:
+def select_v2_gradient(op: Operation, grad: Tensor) -> list[Any]:
     condition, t, e = op.inputs
     nothing = constant(0, grad.dtype.base_dtype)
     result = []
@@ -104,7 +106,12 @@ not_differentiable(where_op)
 
 
 @maps_ragged
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """``x`` where the condition holds and ``y`` elsewhere; alone, the coordinates of true elements.
 
     ``condition`` has the shape of ``x``, or is a vector that chooses rows, or a scalar.
@@ -118,7 +125,12 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return select_op(condition, x, y, name=name)  # type: ignore[no-any-return]
 
 
-def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where_v2(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """`where` with NumPy's broadcasting of all three."""
     if x is None and y is None:
         return where(condition, name=name)
@@ -129,7 +141,7 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
 
 @takes_ragged("boolean_mask")
 def boolean_mask(
-    tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None
+    tensor: TensorLike, mask: Any, name: str | None = "boolean_mask", axis: AxisLike | None = None
 ) -> Tensor:
     """The elements of ``tensor`` where ``mask`` is True; the mask's axes become one.
 

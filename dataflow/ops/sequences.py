@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.array_basics import (
     broadcast_to,
     expand_dims,
@@ -67,7 +70,11 @@ def range_length(first: Any, last: Any, step: Any) -> int:
 
 
 def range_(
-    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str = "range",
 ) -> Tensor:
     """The numbers from ``start`` up to (not including) ``limit``, ``delta`` apart, as a vector.
 
@@ -125,7 +132,7 @@ def top_k_op(input: Tensor, k: Tensor, *, sorted: bool = True) -> list[Dims]:
 
 
 @top_k_op.gradient
-def top_k_gradient(op: Any, grad: Tensor, _: Any) -> list[Any]:
+def top_k_gradient(op: Operation, grad: Tensor, _: Any) -> list[Any]:
     from dataflow.ops.gather_scatter import scatter_nd
 
     source, indices = op.inputs[0], op.outputs[1]
@@ -138,7 +145,7 @@ def top_k_gradient(op: Any, grad: Tensor, _: Any) -> list[Any]:
     return [reshape(summed, whole), None]
 
 
-def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
+def top_k(input: TensorLike, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
     """``(values, indices)`` of the ``k`` largest elements along the last axis."""
     return top_k_op(input, k, sorted=sorted, name=name)
 
@@ -173,7 +180,7 @@ def in_top_k_v1_op(predictions: Tensor, targets: Tensor, *, k: int) -> Dims:
 not_differentiable(in_top_k_op, in_top_k_v1_op)
 
 
-def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
+def in_top_k(predictions: TensorLike, targets: Any, k: Any, name: str | None = None) -> Tensor:
     """Whether the prediction of each target is among the ``k`` largest of its row."""
     with op_scope(name, "in_top_k", [predictions, targets]):
         return in_top_k_op(predictions, targets, k)  # type: ignore[no-any-return]
@@ -197,7 +204,7 @@ def nth_element(input: Tensor, n: Tensor, *, reverse: bool = False) -> Dims:
 
 
 @nth_element.gradient
-def nth_element_gradient(op: Any, grad: Tensor) -> list[Any]:
+def nth_element_gradient(op: Operation, grad: Tensor) -> list[Any]:
     source = op.inputs[0]
     chosen = cast(get_op("Equal")(expand_dims(op.outputs[0], -1), source), grad.dtype)
     count = expand_dims(get_op("Sum")(chosen, -1), -1)
@@ -222,7 +229,9 @@ def _sorted_last(values: Tensor, direction: str, stable: bool) -> Any:
     return -flipped[0], flipped[1]
 
 
-def _along(values: Any, axis: int, function: Any, name: str | None, default: str) -> Tensor:
+def _along(
+    values: TensorLike, axis: int, function: Callable[..., Any], name: str | None, default: str
+) -> Tensor:
     from dataflow.ops.permute import transpose
 
     with op_scope(name, default, [values]):
@@ -241,14 +250,14 @@ def _along(values: Any, axis: int, function: Any, name: str | None, default: str
 
 
 def sort(
-    values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
+    values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
     """``values`` sorted along ``axis``."""
     return _along(values, axis, lambda v: _sorted_last(v, direction, True)[0], name, "sort")
 
 
 def argsort(
-    values: Any,
+    values: TensorLike,
     axis: int = -1,
     direction: str = "ASCENDING",
     stable: bool = False,
@@ -288,9 +297,9 @@ not_differentiable(lower_bound_op, upper_bound_op)
 
 def searchsorted(
     sorted_sequence: Any,
-    values: Any,
+    values: TensorLike,
     side: str = "left",
-    out_type: Any = dtypes.int32,
+    out_type: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
     """Where in the sorted last axis each value belongs; ``side`` as in `numpy.searchsorted`."""
@@ -361,12 +370,14 @@ def unravel_index(indices: Tensor, dims: Tensor) -> Dims:
 not_differentiable(unique, unique_with_counts, list_diff_op, invert_permutation, unravel_index)
 
 
-def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
+def setdiff1d(
+    x: TensorLike, y: TensorLike, index_dtype: Any = dtypes.int32, name: str | None = None
+) -> Any:
     """``(out, idx)``: the elements of ``x`` that are not in ``y``, and where they stand."""
     return list_diff_op(x, y, out_idx=index_dtype, name=name)
 
 
-def listdiff(x: Any, y: Any, out_idx: Any = None, name: str | None = None) -> Any:
+def listdiff(x: TensorLike, y: TensorLike, out_idx: Any = None, name: str | None = None) -> Any:
     """The older name of `setdiff1d`."""
     return list_diff_op(x, y, out_idx=out_idx or dtypes.int32, name=name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,8 +10,12 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.sources import placeholder
 from dataflow.shapes import Dims
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 
 @define_op("GetSessionHandle", "value: T -> handle: string", stateful=True)
@@ -38,7 +42,7 @@ not_differentiable(get_session_handle_op, get_session_tensor_op, delete_session_
 class TensorHandle:
     """What running `get_session_handle` returns: a name for a value that stays in the session."""
 
-    def __init__(self, handle: str, dtype: DType, session: Any) -> None:
+    def __init__(self, handle: str, dtype: DType, session: BaseSession) -> None:
         self.handle = handle
         self.dtype = dtype
         self._session = session
@@ -62,14 +66,16 @@ class TensorHandle:
         return np.asarray(self.eval(), dtype)
 
 
-def get_session_handle(data: Any, name: str | None = None) -> Tensor:
+def get_session_handle(data: TensorLike, name: str | None = None) -> Tensor:
     """A tensor that, when run, keeps ``data`` in the session and gives its handle."""
     if not isinstance(data, Tensor):
         raise TypeError("`data` must be of type Tensor.")
     return get_session_handle_op(data, name=name)  # type: ignore[no-any-return]
 
 
-def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+def get_session_tensor(
+    handle: Any, dtype: DTypeLike, name: str | None = None
+) -> tuple[Tensor, Tensor]:
     """(placeholder for a handle, tensor with the value that it names)."""
     holder = placeholder("string", shape=[])
     return holder, get_session_tensor_op(holder, dtype=as_dtype(dtype), name=name)

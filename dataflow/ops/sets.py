@@ -8,6 +8,7 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.sparse_tensor import SparseTensor, is_sparse
 from dataflow.shapes import Dims
 
@@ -142,18 +143,18 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     return set_size_op(a.indices, a.values, a.dense_shape, validate_indices=validate_indices)  # type: ignore[no-any-return]
 
 
-def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_intersection(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
     """What is in both, for each row of the last axis."""
     return _set_operation(a, b, "intersection", validate_indices)
 
 
 def set_difference(
-    a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
+    a: TensorLike, b: TensorLike, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
     """What is in ``a`` and not in ``b`` (the other way round with ``aminusb=False``)."""
     return _set_operation(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
-def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_union(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
     """What is in either, for each row of the last axis."""
     return _set_operation(a, b, "union", validate_indices)

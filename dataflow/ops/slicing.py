@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,8 +10,10 @@ from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array_basics import need_rank, rank, reshape, shape
 from dataflow.ops.casts import cast, modulo_unsigned
 from dataflow.ops.concat_split import concat, stack
@@ -19,6 +21,9 @@ from dataflow.ops.fills import ones_like
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 #: ``t[:, tf.newaxis]`` adds an axis of size 1.
 newaxis = None
@@ -86,7 +91,7 @@ def slice_op(input: Tensor, begin: Tensor, size: Tensor) -> Dims:
 
 
 @slice_op.gradient
-def slice_gradient(op: Any, grad: Tensor) -> list[Any]:
+def slice_gradient(op: Operation, grad: Tensor) -> list[Any]:
     source, begin, _ = op.inputs
     column = stack([rank(source), 1])
     kind = begin.dtype
@@ -100,7 +105,7 @@ def slice_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [pad(grad, concat([before, after], 1)), None, None]
 
 
-def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+def slice_(input_: Any, begin: TensorLike, size: TensorLike, name: str | None = None) -> Tensor:
     """``size[i]`` elements from ``begin[i]`` on along each axis; a size of -1 takes the rest."""
     return slice_op(input_, begin, size, name=name)  # type: ignore[no-any-return]
 
@@ -236,7 +241,7 @@ _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_ax
 
 
 @strided_slice_op.gradient
-def strided_slice_gradient(op: Any, grad: Tensor) -> list[Any]:
+def strided_slice_gradient(op: Operation, grad: Tensor) -> list[Any]:
     source, begin, end, strides = op.inputs
     masks = {m: op.attrs[m] for m in _MASKS}
     whole = shape(source, out_type=begin.dtype)
@@ -244,7 +249,7 @@ def strided_slice_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 @strided_slice_grad_op.gradient
-def strided_slice_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+def strided_slice_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     masks = {m: op.attrs[m] for m in _MASKS}
     back = strided_slice_op(grad, op.inputs[1], op.inputs[2], op.inputs[3], **masks)
     return [None, None, None, None, back]
@@ -253,14 +258,14 @@ def strided_slice_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
 def strided_slice(
     input_: Any,
     begin: Any,
-    end: Any,
+    end: TensorLike,
     strides: Any = None,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
-    var: Any = None,
+    var: Variable | None = None,
     name: str | None = None,
 ) -> Tensor:
     """``input_[begin:end:strides]``, with bounds as vectors; see the op StridedSlice for masks."""
@@ -281,7 +286,7 @@ def strided_slice(
     )
 
 
-def _bound(value: Any, tensor: Any) -> Any:
+def _bound(value: TensorLike, tensor: TensorLike) -> Any:
     """An index, checked: Python and NumPy integers, dimensions, integer tensors."""
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(_refusal(tensor, value))
@@ -328,7 +333,7 @@ def _same_dtype(bounds: list[Any]) -> list[Any]:
     return [cast(b, dtypes.int64) if isinstance(b, Tensor) else b for b in bounds]
 
 
-def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
+def getitem(tensor: TensorLike, spec: Any, var: Variable | None = None) -> Tensor:
     """``tensor[spec]`` as Python's syntax gives it; see `Tensor.__getitem__`."""
     if _is_mask(spec):
         from dataflow.ops.selection import boolean_mask
@@ -422,7 +427,7 @@ def _assign_to_slice(tensor: Tensor) -> Any:
     _, *bounds = tensor.op.inputs
     masks = {m: tensor.op.attrs[m] for m in _MASKS}
 
-    def assign(value: Any, name: str | None = None) -> Tensor:
+    def assign(value: TensorLike, name: str | None = None) -> Tensor:
         """Puts ``value`` in place of the slice; gives the whole variable."""
         name = f"{tensor.op.name}/_assign" if name is None else name
         return strided_slice_assign_op(read.inputs[0], *bounds, value, name=name, **masks)  # type: ignore[no-any-return]
@@ -533,19 +538,19 @@ def mirror_pad_grad_op(input: Tensor, paddings: Tensor, *, mode: str) -> Dims:
     )
 
 
-def _unpad(op: Any, grad: Tensor) -> Tensor:
+def _unpad(op: Operation, grad: Tensor) -> Tensor:
     source, paddings = op.inputs[:2]
     before = reshape(slice_(paddings, [0, 0], stack([rank(source), 1])), [-1])
     return slice_(grad, before, shape(source, out_type=before.dtype))
 
 
 @pad_op.gradient
-def pad_gradient(op: Any, grad: Tensor) -> list[Any]:
+def pad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [_unpad(op, grad), None]
 
 
 @pad_v2_op.gradient
-def pad_v2_gradient(op: Any, grad: Tensor) -> list[Any]:
+def pad_v2_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.ops.sequences import all_axes
 
     inner, total = _unpad(op, grad), get_op("Sum")
@@ -553,18 +558,18 @@ def pad_v2_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 @mirror_pad_op.gradient
-def mirror_pad_gradient(op: Any, grad: Tensor) -> list[Any]:
+def mirror_pad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [mirror_pad_grad_op(grad, op.inputs[1], mode=op.attrs["mode"]), None]
 
 
 @mirror_pad_grad_op.gradient
-def mirror_pad_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+def mirror_pad_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [mirror_pad_op(grad, op.inputs[1], mode=op.attrs["mode"]), None]
 
 
 def pad(
-    tensor: Any,
-    paddings: Any,
+    tensor: TensorLike,
+    paddings: TensorLike,
     mode: str = "CONSTANT",
     name: str | None = None,
     constant_values: Any = 0,

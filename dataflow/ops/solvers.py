@@ -6,8 +6,10 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.costs import cubic
@@ -29,7 +31,7 @@ def matrix_inverse(input: Tensor, *, adjoint: bool = False) -> Dims:
 
 
 @matrix_inverse.gradient
-def matrix_inverse_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_inverse_gradient(op: Operation, grad: Tensor) -> list[Any]:
     inverse, flipped = op.outputs[0], op.attrs["adjoint"]
     inner = matmul(grad, inverse, adjoint_a=flipped, adjoint_b=not flipped)
     return [-matmul(inverse, inner, adjoint_a=not flipped)]
@@ -45,13 +47,13 @@ def matrix_determinant_op(input: Tensor) -> Dims:
     return None if dims is None else dims[:-2]
 
 
-def _times_inverse(scale: Any, matrix: Any) -> Any:
+def _times_inverse(scale: TensorLike, matrix: TensorLike) -> Any:
     inverse = matrix_inverse(matrix, adjoint=True)
     return array_ops.expand_dims(array_ops.expand_dims(scale, -1), -1) * inverse
 
 
 @matrix_determinant_op.gradient
-def matrix_determinant_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_determinant_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [_times_inverse(grad * conj_if_complex(op.outputs[0]), op.inputs[0])]
 
 
@@ -68,7 +70,7 @@ def log_matrix_determinant_op(input: Tensor) -> list[Dims]:
 
 
 @log_matrix_determinant_op.gradient
-def log_matrix_determinant_gradient(op: Any, grad_sign: Any, grad: Any) -> list[Any]:
+def log_matrix_determinant_gradient(op: Operation, grad_sign: Any, grad: Tensor) -> list[Any]:
     return [_times_inverse(grad, op.inputs[0])]
 
 
@@ -106,7 +108,7 @@ def matrix_solve(matrix: Tensor, rhs: Tensor, *, adjoint: bool = False) -> Dims:
     return _solve_dims(matrix, rhs, False)
 
 
-def _solve_gradients(op: Any, grad_rhs: Any) -> Any:
+def _solve_gradients(op: Operation, grad_rhs: Any) -> Any:
     x = op.outputs[0]
     if op.attrs["adjoint"]:
         return -matmul(x, grad_rhs, adjoint_b=True)
@@ -114,7 +116,7 @@ def _solve_gradients(op: Any, grad_rhs: Any) -> Any:
 
 
 @matrix_solve.gradient
-def matrix_solve_gradient(op: Any, grad: Any) -> list[Any]:
+def matrix_solve_gradient(op: Operation, grad: Tensor) -> list[Any]:
     grad_rhs = matrix_solve(op.inputs[0], grad, adjoint=not op.attrs["adjoint"])
     return [_solve_gradients(op, grad_rhs), grad_rhs]
 
@@ -154,14 +156,18 @@ slogdet = log_matrix_determinant_op
 
 
 def matrix_triangular_solve(
-    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+    matrix: TensorLike,
+    rhs: TensorLike,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """x with ``matrix @ x = rhs`` for a lower (or upper) triangle."""
     with default_graph().name_scope(name or "triangular_solve"):
         return matrix_triangular_solve_op(matrix, rhs, lower=lower, adjoint=adjoint)  # type: ignore[no-any-return]
 
 
-def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+def cholesky_solve(chol: Any, rhs: TensorLike, name: str | None = None) -> Tensor:
     """x with ``A @ x = rhs``, from the Cholesky factor of A."""
     with default_graph().name_scope(name or "cholesky_solve"):
         first = matrix_triangular_solve_op(chol, rhs)
@@ -223,13 +229,13 @@ def _least_squares(
     return matmul(matrix, cholesky_solve(factor, rhs), adjoint_a=True)
 
 
-def _adjoint(matrix: Any) -> Any:
+def _adjoint(matrix: TensorLike) -> Any:
     from dataflow.ops.matrix_diag import adjoint
 
     return adjoint(matrix)
 
 
-def logdet(matrix: Any, name: str | None = None) -> Tensor:
+def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of a positive definite matrix, by Cholesky."""
     from dataflow.ops.complex_numbers import real
     from dataflow.ops.elementary import log
@@ -250,7 +256,9 @@ def largest_side(matrix: Tensor) -> Any:
     return cast(reduce_max(array_ops.shape(matrix)[-2:]), matrix.dtype.real_dtype)
 
 
-def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+def pinv(
+    a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
     """The pseudo-inverse of Moore and Penrose, from the singular values above ``rcond * largest``."""
     import numpy as np
 

@@ -12,8 +12,10 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import set_builders
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_signature import Array, short_repr
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.indexed_slices import takes_slices
 from dataflow.shapes import Dims, Shape
 
@@ -52,14 +54,16 @@ def placeholder_with_default(input: Tensor, *, shape: Shape) -> Dims:
 
 @placeholder_with_default.gradient
 @takes_slices
-def placeholder_with_default_gradient(op: Any, grad: Tensor) -> list[Any]:
+def placeholder_with_default_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad]
 
 
 not_differentiable(const_op, placeholder_op)
 
 
-def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> tuple[Any, DType]:
+def make_array(
+    value: TensorLike, dtype: DType | None = None, shape: DynamicShapeLike | None = None
+) -> tuple[Any, DType]:
     """``value`` as the array of a constant, and its dtype.
 
     Without ``dtype``: Python's ints give int32 (int64 where they do not fit), floats float32,
@@ -129,14 +133,14 @@ def _scalar(value: int | float, dtype: DType | None) -> tuple[Any, DType] | None
     return array, dtype.base_dtype
 
 
-def _holds_numpy(value: Any) -> bool:
+def _holds_numpy(value: TensorLike) -> bool:
     """True for a list of arrays: their dtype counts. A list of single numbers is as Python's, as in TensorFlow."""
     if isinstance(value, (list, tuple)):
         return bool(value) and all(map(_holds_numpy, value))
     return isinstance(value, np.ndarray)
 
 
-def _object_array(value: Any, array: Any) -> Any:
+def _object_array(value: TensorLike, array: Any) -> Any:
     if any(isinstance(item, shapes.Dimension) for item in array.reshape(-1)):
         sizes = [int(item) for item in array.reshape(-1)]
         return np.array(sizes, np.int32).reshape(array.shape)
@@ -166,7 +170,7 @@ def _to_bytes(array: Any) -> Any:
     return out.reshape(array.shape)
 
 
-def _fit(value: Any, array: Any, dtype: DType, from_numpy: bool) -> Any:
+def _fit(value: TensorLike, array: Any, dtype: DType, from_numpy: bool) -> Any:
     kind = array.dtype.kind
     if dtype.kind == "S":
         if kind not in "SUO" and array.size:
@@ -205,7 +209,7 @@ def _fit(value: Any, array: Any, dtype: DType, from_numpy: bool) -> Any:
     return array.astype(target)
 
 
-def _kind_name(value: Any) -> str:
+def _kind_name(value: TensorLike) -> str:
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     return type(value).__name__
@@ -240,7 +244,7 @@ def make_constant(value: Any, dtype: DType | None, shape: Any, name: str | None)
 
 def constant(
     value: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     shape: Any = None,
     name: str = "Const",
     verify_shape: bool = False,

@@ -9,8 +9,10 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.arithmetic import QUOTIENT_DTYPES
 from dataflow.ops.array_basics import need_rank, reshape, shape
 from dataflow.ops.casts import cast
@@ -74,7 +76,7 @@ def sparse_to_dense_op(
 
 
 @sparse_to_dense_op.gradient
-def sparse_to_dense_gradient(op: Any, grad: Tensor) -> list[Any]:
+def sparse_to_dense_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.ops.math import reduce_sum
 
     indices, _, values, _ = op.inputs
@@ -129,7 +131,7 @@ def sparse_tensor_to_dense(
     return result
 
 
-def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """The elements of a dense tensor that are not zero (or empty) as a SparseTensor."""
     from dataflow.ops.math import not_equal
     from dataflow.ops.selection import where
@@ -185,7 +187,7 @@ def sparse_tensor_dense_matmul_op(
 
 
 @sparse_tensor_dense_matmul_op.gradient
-def sparse_tensor_dense_matmul_gradient(op: Any, grad: Tensor) -> list[Any]:
+def sparse_tensor_dense_matmul_gradient(op: Operation, grad: Tensor) -> list[Any]:
     from dataflow.ops.math import reduce_sum
     from dataflow.ops.permute import transpose
 
@@ -205,7 +207,11 @@ def sparse_tensor_dense_matmul_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 def sparse_tensor_dense_matmul(
-    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: Any,
+    b: TensorLike,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """The product of the sparse matrix ``sp_a`` and the dense matrix ``b``.
 
@@ -253,7 +259,7 @@ _CWISE = {
 }
 
 
-def _broadcast_elements(op: Any) -> tuple[Tensor, Tensor]:
+def _broadcast_elements(op: Operation) -> tuple[Tensor, Tensor]:
     """The element of ``dense`` that each value met, and its coordinates in ``dense``."""
     from dataflow.ops.math import cast, floormod
 
@@ -268,14 +274,14 @@ def _broadcast_elements(op: Any) -> tuple[Tensor, Tensor]:
 
 
 @_CWISE["SparseDenseCwiseAdd"].gradient
-def sparse_dense_add_gradient(op: Any, grad: Tensor) -> list[Any]:
+def sparse_dense_add_gradient(op: Operation, grad: Tensor) -> list[Any]:
     _, coordinates = _broadcast_elements(op)
     dense = op.inputs[3]
     return [None, grad, None, scatter_nd(coordinates, grad, shape(dense, out_type=dtypes.int64))]
 
 
 @_CWISE["SparseDenseCwiseMul"].gradient
-def sparse_dense_mul_gradient(op: Any, grad: Tensor) -> list[Any]:
+def sparse_dense_mul_gradient(op: Operation, grad: Tensor) -> list[Any]:
     met, coordinates = _broadcast_elements(op)
     values, dense = op.inputs[1], op.inputs[3]
     whole = shape(dense, out_type=dtypes.int64)
@@ -283,7 +289,7 @@ def sparse_dense_mul_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 
 @_CWISE["SparseDenseCwiseDiv"].gradient
-def sparse_dense_div_gradient(op: Any, grad: Tensor) -> list[Any]:
+def sparse_dense_div_gradient(op: Operation, grad: Tensor) -> list[Any]:
     met, coordinates = _broadcast_elements(op)
     values, dense = op.inputs[1], op.inputs[3]
     whole = shape(dense, out_type=dtypes.int64)

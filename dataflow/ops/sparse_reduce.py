@@ -10,8 +10,10 @@ from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike
 from dataflow.ops.array_basics import reshape
 from dataflow.ops.concat_split import concat
 from dataflow.ops.gather_scatter import gather, gather_nd, scatter_nd
@@ -72,13 +74,13 @@ def sparse_add_grad_op(
 
 
 @sparse_add_op.gradient
-def sparse_add_gradient(op: Any, _: Any, grad: Tensor, __: Any) -> list[Any]:
+def sparse_add_gradient(op: Operation, _: Any, grad: Tensor, __: Any) -> list[Any]:
     a_grad, b_grad = sparse_add_grad_op(grad, op.inputs[0], op.inputs[3], op.outputs[0])
     return [None, a_grad, None, None, b_grad, None, None]
 
 
 @sparse_add_grad_op.gradient
-def sparse_add_grad_gradient(op: Any, a_grad: Tensor, b_grad: Tensor) -> list[Any]:
+def sparse_add_grad_gradient(op: Operation, a_grad: Tensor, b_grad: Tensor) -> list[Any]:
     """The map is linear: the sum's place of each value, found by matching coordinates."""
     from dataflow.ops.math import reduce_max
 
@@ -103,7 +105,7 @@ def sparse_tensor_dense_add_op(
 
 
 @sparse_tensor_dense_add_op.gradient
-def sparse_tensor_dense_add_gradient(op: Any, grad: Tensor) -> list[Any]:
+def sparse_tensor_dense_add_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [None, gather_nd(grad, op.inputs[0]), None, grad]
 
 
@@ -250,7 +252,7 @@ not_differentiable(sparse_reduce_max_op, sparse_reduce_sum_sparse_op, sparse_red
 
 
 @sparse_reduce_sum_op.gradient
-def sparse_reduce_sum_gradient(op: Any, grad: Tensor) -> list[Any]:
+def sparse_reduce_sum_gradient(op: Operation, grad: Tensor) -> list[Any]:
     indices, _, dense_shape, axes = op.inputs
     rank, known = rank_of(indices, dense_shape), static_value(axes)
     if rank is None or known is None:
@@ -263,7 +265,7 @@ def sparse_reduce_sum_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [None, gather_nd(grad, coordinates), None, None]
 
 
-def _reduce_axes(sp: SparseTensor, axis: Any) -> Any:
+def _reduce_axes(sp: SparseTensor, axis: AxisLike | None) -> Any:
     from dataflow.ops.array_basics import size
     from dataflow.ops.sequences import range_
 
@@ -274,7 +276,7 @@ def _reduce_axes(sp: SparseTensor, axis: Any) -> Any:
 
 
 def _reduce(
-    op_def: Any, sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any
+    op_def: Any, sp_input: Any, axis: AxisLike, keepdims: Any, reduction_axes: Any, keep_dims: Any
 ) -> Any:
     keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
     axis = renamed("axis", axis, "reduction_axes", reduction_axes)
@@ -338,7 +340,7 @@ def sparse_softmax_op(sp_indices: Tensor, sp_values: Tensor, sp_shape: Tensor) -
 
 
 @sparse_softmax_op.gradient
-def sparse_softmax_gradient(op: Any, grad: Tensor) -> list[Any]:
+def sparse_softmax_gradient(op: Operation, grad: Tensor) -> list[Any]:
     """s * (g - sum of g * s over the row), rows told apart by a running number."""
     indices, _, dense_shape = op.inputs
     softmax = op.outputs[0]

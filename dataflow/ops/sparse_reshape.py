@@ -10,8 +10,10 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.ops.array_basics import need_rank, reshape, shape
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.fills import zeros
@@ -43,7 +45,7 @@ def sparse_reorder_op(
 
 
 @sparse_reorder_op.gradient
-def sparse_reorder_gradient(op: Any, _: Any, grad: Tensor) -> list[Any]:
+def sparse_reorder_gradient(op: Operation, _: Any, grad: Tensor) -> list[Any]:
     from dataflow.ops.array_basics import size
     from dataflow.ops.sequences import invert_permutation, range_
 
@@ -154,7 +156,10 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
 
 
 def sparse_eye(
-    num_rows: int, num_columns: int | None = None, dtype: Any = dtypes.float32, name: Any = None
+    num_rows: int,
+    num_columns: int | None = None,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> SparseTensor:
     """The identity matrix as a SparseTensor; sizes are Python numbers."""
     with op_scope(name, "eye"):
@@ -183,7 +188,7 @@ def sparse_concat_op(
 
 
 @sparse_concat_op.gradient
-def sparse_concat_gradient(op: Any, _: Any, grad: Tensor, __: Any) -> list[Any]:
+def sparse_concat_gradient(op: Operation, _: Any, grad: Tensor, __: Any) -> list[Any]:
     """Concatenates running numbers the same way, which tells where each value went."""
     from dataflow.ops.array_basics import size
     from dataflow.ops.concat_split import split
@@ -264,7 +269,7 @@ def sparse_slice_op(
 
 
 @sparse_slice_op.gradient
-def sparse_slice_gradient(op: Any, _: Any, grad: Tensor, __: Any) -> list[Any]:
+def sparse_slice_gradient(op: Operation, _: Any, grad: Tensor, __: Any) -> list[Any]:
     """Slices running numbers the same way, which tells where each value came from."""
     from dataflow.ops.array_basics import size as size_of
     from dataflow.ops.sequences import range_
@@ -276,7 +281,9 @@ def sparse_slice_gradient(op: Any, _: Any, grad: Tensor, __: Any) -> list[Any]:
     return [None, back, None, None, None]
 
 
-def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+def sparse_slice(
+    sp_input: Any, start: TensorLike, size: TensorLike, name: str | None = None
+) -> SparseTensor:
     """The part of a SparseTensor that starts at ``start`` and has shape ``size``."""
     sp = to_sparse(sp_input)
     with op_scope(name, "SparseSlice", [sp.indices]) as scope:
@@ -312,7 +319,7 @@ def sparse_split(
     keyword_required: Any = None,
     sp_input: Any = None,
     num_split: int | None = None,
-    axis: Any = None,
+    axis: AxisLike | None = None,
     name: str | None = None,
     split_dim: Any = None,
 ) -> list[SparseTensor]:
@@ -396,7 +403,7 @@ def sparse_fill_empty_rows_op(
 
 
 @sparse_fill_empty_rows_op.gradient
-def sparse_fill_empty_rows_gradient(op: Any, _: Any, grad: Tensor, *__: Any) -> list[Any]:
+def sparse_fill_empty_rows_gradient(op: Operation, _: Any, grad: Tensor, *__: Any) -> list[Any]:
     from dataflow.ops.math import reduce_sum
 
     value_grad = gather(grad, op.outputs[3])
@@ -533,7 +540,7 @@ not_differentiable(
 
 
 def serialize_sparse(
-    sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
+    sp_input: Any, name: str | None = None, out_type: DTypeLike = dtypes.string
 ) -> Tensor:
     """A SparseTensor as a vector of three strings."""
     sp = to_sparse(sp_input)
@@ -543,7 +550,7 @@ def serialize_sparse(
 
 
 def serialize_many_sparse(
-    sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
+    sp_input: Any, name: str | None = None, out_type: DTypeLike = dtypes.string
 ) -> Tensor:
     """Each row of a SparseTensor as three strings."""
     sp = to_sparse(sp_input)
@@ -553,7 +560,7 @@ def serialize_many_sparse(
 
 
 def deserialize_many_sparse(
-    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+    serialized_sparse: Any, dtype: DTypeLike, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """The SparseTensor whose rows `serialize_sparse` wrote, with a batch axis in front."""
     indices, values, sizes = deserialize_many_sparse_op(serialized_sparse, dtype=dtype, name=name)
@@ -564,7 +571,7 @@ def deserialize_many_sparse(
 
 
 def deserialize_sparse(
-    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+    serialized_sparse: Any, dtype: DTypeLike, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """The SparseTensor that `serialize_sparse` wrote, [..., 3], with its batch axes in front.
 

@@ -7,8 +7,10 @@ from typing import Any
 from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import function_name
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, compatible, list_dims
@@ -98,7 +100,7 @@ def _gradient_op(kind: str) -> OpDef:
     op_def = define_op(op_type, signature, T=FLOATING, Tidx=INDICES, Tsegmentids=INDICES)(rule)
 
     @op_def.gradient
-    def gradient(op: Any, grad: Any) -> list[Any]:
+    def gradient(op: Operation, grad: Tensor) -> list[Any]:
         given, indices, ids, _ = op.inputs
         back = _OPS[kind, True](grad, indices, ids, array_ops.shape(given)[0])
         return [back, None, None, None]
@@ -111,7 +113,7 @@ _GRADIENT_OPS = {kind: _gradient_op(kind) for kind in _KINDS}
 
 def _set_gradient(kind: str, op_def: OpDef) -> None:
     @op_def.gradient
-    def sparse_segment_gradient(op: Any, grad: Any) -> list[Any]:
+    def sparse_segment_gradient(op: Operation, grad: Tensor) -> list[Any]:
         data, indices, ids = op.inputs[:3]
         total = _GRADIENT_OPS[kind](grad, indices, ids, array_ops.shape(data)[0])
         return [total] + [None] * (len(op.inputs) - 1)
@@ -123,9 +125,9 @@ for (_kind, _numbered), _op in _OPS.items():
 
 def _function(kind: str) -> Any:
     def sparse_segment(
-        data: Any,
-        indices: Any,
-        segment_ids: Any,
+        data: TensorLike,
+        indices: TensorLike,
+        segment_ids: TensorLike,
         name: str | None = None,
         num_segments: Any = None,
         sparse_gradient: bool = False,

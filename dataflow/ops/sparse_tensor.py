@@ -18,6 +18,7 @@ from dataflow.graph.conversion import (
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
 from dataflow.ops.static_value import static_dims
 from dataflow.shapes import TensorShape
@@ -35,7 +36,7 @@ class SparseTensor:
     Raises `ValueError` when the three shapes do not fit together.
     """
 
-    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+    def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: Any) -> None:
         with op_scope(None, "SparseTensor", [indices, values, dense_shape]):
             self._indices = convert_to_tensor(indices, dtypes.int64, "indices")
             self._values = internal_convert(values, None, "values")
@@ -166,7 +167,9 @@ def _no_tensor_error(value: Any) -> CompositeOperand:
     return CompositeOperand(value, "use tf.sparse.to_dense(x), or apply the function to x.values.")
 
 
-def _no_tensor(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
+def _no_tensor(
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
+) -> Any:
     raise _no_tensor_error(value)
 
 
@@ -198,7 +201,9 @@ def to_sparse(value: Any) -> SparseTensor:
     return value
 
 
-def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: Any = None) -> Any:
+def convert_to_tensor_or_sparse_tensor(
+    value: Any, dtype: DTypeLike | None = None, name: str | None = None
+) -> Any:
     """A `SparseTensor` as it is, anything else as a `Tensor`."""
     if isinstance(value, SparseTensorValue):
         value = SparseTensor.from_value(value)
@@ -209,7 +214,9 @@ def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: Any 
     return convert_to_tensor(value, dtype, name)
 
 
-def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+def sparse_placeholder(
+    dtype: DTypeLike, shape: Any = None, name: str | None = None
+) -> SparseTensor:
     """A SparseTensor fed with a `SparseTensorValue` or a triple (indices, values, shape)."""
     full = ("", "", "") if name is None else (f"{name}/values", f"{name}/indices", f"{name}/shape")
     values_name, indices_name, shape_name = (n or None for n in full)

@@ -10,8 +10,10 @@ from dataflow.dtypes import FLOATING
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import INEXACT, conj_if_complex, div_no_nan_op
 from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
@@ -63,47 +65,47 @@ bessel_i1e_op = unary_op(
 
 
 @erf_op.gradient
-def erf_gradient(op: Any, grad: Any) -> list[Any]:
+def erf_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * (2 / math.sqrt(math.pi)) * exp(-square(op.inputs[0]))]
 
 
 @erfc_op.gradient
-def erfc_gradient(op: Any, grad: Any) -> list[Any]:
+def erfc_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * (-2 / math.sqrt(math.pi)) * exp(-square(op.inputs[0]))]
 
 
 @erfinv_op.gradient
-def erfinv_gradient(op: Any, grad: Any) -> list[Any]:
+def erfinv_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * (math.sqrt(math.pi) / 2) * exp(square(op.outputs[0]))]
 
 
 @ndtri_op.gradient
-def ndtri_gradient(op: Any, grad: Any) -> list[Any]:
+def ndtri_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * math.sqrt(2 * math.pi) * exp(0.5 * square(op.outputs[0]))]
 
 
 @lgamma_op.gradient
-def lgamma_gradient(op: Any, grad: Any) -> list[Any]:
+def lgamma_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * digamma_op(op.inputs[0])]
 
 
 @digamma_op.gradient
-def digamma_gradient(op: Any, grad: Any) -> list[Any]:
+def digamma_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x = op.inputs[0]
     return [grad * polygamma_op(array_ops.ones_like(x), x)]
 
 
 @bessel_i0_op.gradient
-def bessel_i0_gradient(op: Any, grad: Any) -> list[Any]:
+def bessel_i0_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * bessel_i1_op(op.inputs[0])]
 
 
-def _inverse_or_zero(x: Any) -> Any:
+def _inverse_or_zero(x: TensorLike) -> Any:
     return div_no_nan_op(array_ops.ones_like(x), x)
 
 
 @bessel_i1_op.gradient
-def bessel_i1_gradient(op: Any, grad: Any) -> list[Any]:
+def bessel_i1_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs[0], op.outputs[0]
     away = bessel_i0_op(x) - y * _inverse_or_zero(x)
     at_zero = equal_op(x, array_ops.zeros_like(x))
@@ -111,13 +113,13 @@ def bessel_i1_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 @bessel_i0e_op.gradient
-def bessel_i0e_gradient(op: Any, grad: Any) -> list[Any]:
+def bessel_i0e_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs[0], op.outputs[0]
     return [grad * (bessel_i1e_op(x) - sign(x) * y)]
 
 
 @bessel_i1e_op.gradient
-def bessel_i1e_gradient(op: Any, grad: Any) -> list[Any]:
+def bessel_i1e_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs[0], op.outputs[0]
     away = bessel_i0e_op(x) - y * (sign(x) + _inverse_or_zero(x))
     at_zero = equal_op(x, array_ops.zeros_like(x))
@@ -230,31 +232,31 @@ def _gamma_density(a: Any, x: Any) -> Any:
 
 
 @igamma_op.gradient
-def igamma_gradient(op: Any, grad: Any) -> list[Any]:
+def igamma_gradient(op: Operation, grad: Tensor) -> list[Any]:
     a, x = op.inputs
     return broadcast_gradients(op, grad * igamma_grad_a_op(a, x), grad * _gamma_density(a, x))
 
 
 @igammac_op.gradient
-def igammac_gradient(op: Any, grad: Any) -> list[Any]:
+def igammac_gradient(op: Operation, grad: Tensor) -> list[Any]:
     a, x = op.inputs
     return broadcast_gradients(op, -grad * igamma_grad_a_op(a, x), -grad * _gamma_density(a, x))
 
 
 @polygamma_op.gradient
-def polygamma_gradient(op: Any, grad: Any) -> list[Any]:
+def polygamma_gradient(op: Operation, grad: Tensor) -> list[Any]:
     a, x = op.inputs
     return broadcast_gradients(op, None, grad * polygamma_op(a + 1.0, x))
 
 
 @zeta_op.gradient
-def zeta_gradient(op: Any, grad: Any) -> list[Any]:
+def zeta_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, q = op.inputs
     return broadcast_gradients(op, None, grad * (-x * zeta_op(x + 1.0, q)))
 
 
 @betainc_op.gradient
-def betainc_gradient(op: Any, grad: Any) -> list[Any]:
+def betainc_gradient(op: Operation, grad: Tensor) -> list[Any]:
     a, b, x = op.inputs
     log_beta = lgamma_op(a) + lgamma_op(b) - lgamma_op(a + b)
     density = exp((b - 1.0) * log1p(-x) + (a - 1.0) * log(x) - log_beta)
@@ -266,26 +268,26 @@ def betainc_gradient(op: Any, grad: Any) -> list[Any]:
     return [None, None, array_ops.reshape(reduce_sum(total, axes), shapes[0])]
 
 
-def _nonzero(x: Any, dtype: Any) -> Any:
+def _nonzero(x: TensorLike, dtype: DTypeLike) -> Any:
     return cast(not_equal_op(x, array_ops.zeros_like(x)), dtype)
 
 
 @xlogy_op.gradient
-def xlogy_gradient(op: Any, grad: Any) -> list[Any]:
+def xlogy_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs
     partial_x = conj_if_complex(xlogy_op(_nonzero(x, y.dtype), y))
     return broadcast_gradients(op, partial_x * grad, conj_if_complex(xdivy_op(x, y)) * grad)
 
 
 @xlog1py_op.gradient
-def xlog1py_gradient(op: Any, grad: Any) -> list[Any]:
+def xlog1py_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs
     partial_x = conj_if_complex(xlog1py_op(_nonzero(x, y.dtype), y))
     return broadcast_gradients(op, partial_x * grad, conj_if_complex(xdivy_op(x, y + 1.0)) * grad)
 
 
 @xdivy_op.gradient
-def xdivy_gradient(op: Any, grad: Any) -> list[Any]:
+def xdivy_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs
     partial_x = conj_if_complex(xdivy_op(_nonzero(x, y.dtype), y))
     partial_y = conj_if_complex(xdivy_op(-x, square(y)))
@@ -293,7 +295,7 @@ def xdivy_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 @next_after_op.gradient
-def next_after_gradient(op: Any, grad: Any) -> list[Any]:
+def next_after_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return broadcast_gradients(op, grad, array_ops.zeros_like(grad))
 
 
@@ -325,7 +327,7 @@ def _scoped(op: OpDef, scope: str) -> Any:
 def _named_unary(op: OpDef, scope: str) -> Any:
     scoped = _scoped(op, scope)
 
-    def function(x: Any, name: str | None = None) -> Tensor:
+    def function(x: TensorLike, name: str | None = None) -> Tensor:
         return scoped(x, name=name)  # type: ignore[no-any-return]
 
     function.__name__ = scope
@@ -336,7 +338,7 @@ def _named_unary(op: OpDef, scope: str) -> Any:
 def _named_binary(op: OpDef, scope: str) -> Any:
     scoped = _scoped(op, scope)
 
-    def function(x: Any, y: Any, name: str | None = None) -> Tensor:
+    def function(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         return scoped(x, y, name=name)  # type: ignore[no-any-return]
 
     function.__name__ = scope
@@ -354,14 +356,14 @@ xlog1py = _named_binary(xlog1py_op, "xlog1py")
 xdivy = _named_binary(xdivy_op, "xdivy")
 
 
-def erfcinv(x: Any, name: str | None = None) -> Tensor:
+def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of erfc."""
     with default_graph().name_scope(name or "erfcinv"):
         x = convert_to_tensor(x, name="start")
         return -ndtri(0.5 * x) * math.sqrt(0.5)  # type: ignore[no-any-return]
 
 
-def lbeta(x: Any, name: str | None = None) -> Tensor:
+def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the beta function along the last axis."""
     with default_graph().name_scope(name or "lbeta"):
         x = convert_to_tensor(x, name="x")

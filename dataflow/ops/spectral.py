@@ -10,8 +10,10 @@ from dataflow.dtypes import COMPLEX, DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.casts import cast
 from dataflow.ops.complex_numbers import complex_, real
@@ -52,7 +54,7 @@ _FORWARD = {n: _complex_transform(n, False) for n in (1, 2, 3)}
 _INVERSE = {n: _complex_transform(n, True) for n in (1, 2, 3)}
 
 
-def _length(x: Any, num_axes: int) -> Any:
+def _length(x: TensorLike, num_axes: int) -> Any:
     """The number of elements of one transform, as a tensor."""
     return prod_op(array_ops.shape(x)[-num_axes:], [0])
 
@@ -61,12 +63,12 @@ def _set_complex_gradients(num_axes: int) -> None:
     forward, inverse = _FORWARD[num_axes], _INVERSE[num_axes]
 
     @forward.gradient
-    def forward_gradient(op: Any, grad: Any) -> list[Any]:
+    def forward_gradient(op: Operation, grad: Tensor) -> list[Any]:
         size = cast(cast(_length(grad, num_axes), grad.dtype.real_dtype), grad.dtype)
         return [inverse(grad) * size]
 
     @inverse.gradient
-    def inverse_gradient(op: Any, grad: Any) -> list[Any]:
+    def inverse_gradient(op: Operation, grad: Tensor) -> list[Any]:
         size = cast(cast(_length(grad, num_axes), grad.dtype.real_dtype), grad.dtype)
         return [forward(grad) / size]
 
@@ -148,7 +150,7 @@ def _fit(x: Any, shape: Any, num_axes: int) -> Any:
 
 def _set_real_gradients(num_axes: int) -> None:
     @_REAL[num_axes].gradient
-    def real_gradient(op: Any, grad: Any) -> list[Any]:
+    def real_gradient(op: Operation, grad: Tensor) -> list[Any]:
         """The adjoint: the half spectrum is filled with zeros and transformed as a whole."""
         x, fft_length = op.inputs
         whole = array_ops.concat([array_ops.shape(grad)[:-1], fft_length[-1:]], 0)
@@ -160,7 +162,7 @@ def _set_real_gradients(num_axes: int) -> None:
         return [fitted, None]
 
     @_TO_REAL[num_axes].gradient
-    def to_real_gradient(op: Any, grad: Any) -> list[Any]:
+    def to_real_gradient(op: Operation, grad: Tensor) -> list[Any]:
         """All but the first (and, for even lengths, the middle) elements stand for two."""
         x, fft_length = op.inputs
         length = fft_length[-1]
@@ -205,7 +207,9 @@ def _padded(x: Tensor, fft_length: Any, num_axes: int, half: int) -> Tensor:
 def _real_function(num_axes: int) -> Any:
     op = _REAL[num_axes]
 
-    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    def transform(
+        input_tensor: TensorLike, fft_length: Any = None, name: str | None = None
+    ) -> Tensor:
         with default_graph().name_scope(name or op.type.lower()) as scope:
             x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.float32)
             if fft_length is None:
@@ -223,7 +227,9 @@ def _real_function(num_axes: int) -> Any:
 def _to_real_function(num_axes: int) -> Any:
     op = _TO_REAL[num_axes]
 
-    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    def transform(
+        input_tensor: TensorLike, fft_length: Any = None, name: str | None = None
+    ) -> Tensor:
         with default_graph().name_scope(name or op.type.lower()) as scope:
             x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.complex64)
             if fft_length is None:
@@ -246,7 +252,7 @@ irfft, irfft2d, irfft3d = (_to_real_function(n) for n in (1, 2, 3))
 
 
 def dct(
-    input: Any,
+    input: TensorLike,
     type: int = 2,
     n: Any = None,
     axis: int = -1,
@@ -309,7 +315,7 @@ def dct(
 
 
 def idct(
-    input: Any,
+    input: TensorLike,
     type: int = 2,
     n: Any = None,
     axis: int = -1,

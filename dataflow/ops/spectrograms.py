@@ -13,6 +13,7 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.casts import cast
 from dataflow.ops.concat_split import concat, split
@@ -32,7 +33,7 @@ def inverse_stft_window_fn(
     (Griffin and Lim 1984), so that overlapping frames add up to the signal.
     """
 
-    def inverse_window(frame_length: int, dtype: Any) -> Tensor:
+    def inverse_window(frame_length: int, dtype: DTypeLike) -> Tensor:
         with op_scope(name, "inverse_stft_window_fn"):
             window = cast(forward_window_fn(frame_length, dtype=dtype), dtype)
             overlaps = -(-frame_length // frame_step)
@@ -83,7 +84,7 @@ def linear_to_mel_weight_matrix(
     sample_rate: float = 8000,
     lower_edge_hertz: float = 125.0,
     upper_edge_hertz: float = 3800.0,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
     """Triangular filters that turn spectra into mel bands: [num_spectrogram_bins, num_mel_bins].
@@ -153,7 +154,7 @@ def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
 
 
 def _shifted(
-    x: Any, axes: Any, name: str | None, default: str, shift: Callable[[Any], Any]
+    x: TensorLike, axes: AxisLike, name: str | None, default: str, shift: Callable[[Any], Any]
 ) -> Tensor:
     with op_scope(name, default, [x]):
         x = convert_to_tensor(x)
@@ -193,7 +194,7 @@ def mdct(
         return dct(folded, type=4, norm=norm)
 
 
-def _mdct_window(window_fn: Callable[..., Any] | None, length: int, dtype: Any) -> Any:
+def _mdct_window(window_fn: Callable[..., Any] | None, length: int, dtype: DTypeLike) -> Any:
     return math.sqrt(0.5) if window_fn is None else window_fn(length, dtype=dtype)
 
 

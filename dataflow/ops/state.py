@@ -8,6 +8,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.shapes import Dims, Shape
 
 
@@ -213,7 +214,7 @@ def _reference(ref: Any) -> Any:
 
 def assign(
     ref: Any,
-    value: Any,
+    value: TensorLike,
     validate_shape: Any = None,
     use_locking: Any = None,
     name: str | None = None,
@@ -233,22 +234,26 @@ def assign(
     )
 
 
-def assign_add(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Tensor:
+def assign_add(
+    ref: TensorLike, value: TensorLike, use_locking: Any = None, name: str | None = None
+) -> Tensor:
     """Adds ``value`` to the variable ``ref``; returns the new value when run."""
     return assign_add_op(_reference(ref), value, use_locking=bool(use_locking), name=name)  # type: ignore[no-any-return]
 
 
-def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: str | None = None) -> Tensor:
+def assign_sub(
+    ref: TensorLike, value: TensorLike, use_locking: Any = None, name: str | None = None
+) -> Tensor:
     """Subtracts ``value`` from the variable ``ref``; returns the new value when run."""
     return assign_sub_op(_reference(ref), value, use_locking=bool(use_locking), name=name)  # type: ignore[no-any-return]
 
 
-def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
+def count_up_to(ref: TensorLike, limit: int, name: str | None = None) -> Tensor:
     """Adds 1 to ``ref`` and gives the old value; `OutOfRangeError` once it is ``limit``."""
     return count_up_to_op(_reference(ref), limit=limit, name=name)  # type: ignore[no-any-return]
 
 
-def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
+def is_variable_initialized(ref: TensorLike, name: str | None = None) -> Tensor:
     """Whether ``ref`` has a value in the session that runs this."""
     return is_variable_initialized_op(_reference(ref), name=name)  # type: ignore[no-any-return]
 
@@ -281,7 +286,11 @@ scatter_nd_sub = _scatter(scatter_nd_sub_op, False)
 
 
 def batch_scatter_update(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+    ref: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = True,
+    name: str | None = None,
 ) -> Tensor:
     """Replaces rows of each element of a batch: ``ref[b, indices[b, i]] = updates[b, i]``.
 

@@ -11,6 +11,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.arithmetic import add, mul_op
 from dataflow.ops.random import multinomial_dims, shape_tensor
 from dataflow.ops.static_value import static_dims
@@ -87,11 +88,11 @@ not_differentiable(stateless_uniform_int_op, stateless_multinomial_op)
 
 
 def stateless_uniform(
-    shape: Any,
-    seed: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = dtypes.float32,
+    shape: DynamicShapeLike,
+    seed: int,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
@@ -122,11 +123,11 @@ def _scaled(op: OpDef, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any
 
 
 def stateless_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
+    shape: DynamicShapeLike,
+    seed: int,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
@@ -136,11 +137,11 @@ def stateless_normal(
 
 
 def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
+    shape: DynamicShapeLike,
+    seed: int,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
@@ -150,9 +151,9 @@ def stateless_truncated_normal(
 
 
 def stateless_multinomial(
-    logits: Any,
+    logits: TensorLike,
     num_samples: Any,
-    seed: Any,
+    seed: int,
     output_dtype: Any = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
@@ -165,7 +166,11 @@ def stateless_multinomial(
 
 
 def stateless_categorical(
-    logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
+    logits: TensorLike,
+    num_samples: Any,
+    seed: int,
+    dtype: DTypeLike = dtypes.int64,
+    name: str | None = None,
 ) -> Tensor:
     """The same as `stateless_multinomial`."""
     return stateless_multinomial(logits, num_samples, seed, dtype, name or "stateless_categorical")

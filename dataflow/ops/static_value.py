@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.shapes import Dims
 
 _LARGEST_ELEMENTS = 10_000
@@ -31,7 +33,7 @@ def static_rule(*op_types: str) -> Callable[[Callable[[Any], Any]], Callable[[An
     return register
 
 
-def static_value(tensor: Any) -> Any:
+def static_value(tensor: TensorLike) -> Any:
     """The value of a tensor as a NumPy array where it is known without running, else ``None``."""
     if not isinstance(tensor, Tensor):
         return np.asarray(tensor) if isinstance(tensor, (np.ndarray, np.generic)) else None
@@ -42,7 +44,7 @@ def static_value(tensor: Any) -> Any:
     return None if rule is None else rule(op)
 
 
-def constant_value(tensor: Any, partial: bool = False) -> Any:
+def constant_value(tensor: TensorLike, partial: bool = False) -> Any:
     """`tf.get_static_value`: see `static_value`."""
     return static_value(tensor)
 
@@ -125,7 +127,7 @@ def _shape(op: Any) -> Any:
     return np.array(dims, dtype=dtype)
 
 
-def _passed_into(op: Any) -> Any:
+def _passed_into(op: Operation) -> Any:
     """The tensor that a node carries unchanged into a loop or a branch, or ``None``."""
     if op.type == "Enter" and op.attrs["is_constant"]:
         return op.inputs[0]
@@ -135,7 +137,7 @@ def _passed_into(op: Any) -> Any:
 
 
 @static_rule("Enter", "Switch")
-def _enter(op: Any) -> Any:
+def _enter(op: Operation) -> Any:
     source = _passed_into(op)
     return None if source is None else static_value(source)
 
@@ -149,13 +151,13 @@ def _size(op: Any) -> Any:
 
 
 @static_rule("Rank")
-def _rank(op: Any) -> Any:
+def _rank(op: Operation) -> Any:
     dims = op.inputs[0].dims
     return None if dims is None else np.array(len(dims), dtype=np.int32)
 
 
 @static_rule("Pack")
-def _pack(op: Any) -> Any:
+def _pack(op: Operation) -> Any:
     values = [static_value(t) for t in op.inputs]
     if not values or any(v is None for v in values):
         return None
@@ -163,13 +165,13 @@ def _pack(op: Any) -> Any:
 
 
 @static_rule("Cast")
-def _cast(op: Any) -> Any:
+def _cast(op: Operation) -> Any:
     value = static_value(op.inputs[0])
     return None if value is None else value.astype(op.attrs["DstT"].as_numpy_dtype)
 
 
 @static_rule("Range")
-def _range(op: Any) -> Any:
+def _range(op: Operation) -> Any:
     bounds = [static_value(t) for t in op.inputs]
     if any(b is None for b in bounds):
         return None
@@ -180,7 +182,7 @@ def _range(op: Any) -> Any:
 
 
 @static_rule("ConcatV2")
-def _concat(op: Any) -> Any:
+def _concat(op: Operation) -> Any:
     values = [static_value(t) for t in op.inputs]
     if any(v is None for v in values):
         return None
@@ -188,7 +190,7 @@ def _concat(op: Any) -> Any:
 
 
 @static_rule("Fill")
-def _fill(op: Any) -> Any:
+def _fill(op: Operation) -> Any:
     dims, value = static_value(op.inputs[0]), static_value(op.inputs[1])
     if dims is None or value is None or np.prod(dims) > _LARGEST_ELEMENTS:
         return None
@@ -196,7 +198,7 @@ def _fill(op: Any) -> Any:
 
 
 @static_rule("StridedSlice")
-def _strided_slice(op: Any) -> Any:
+def _strided_slice(op: Operation) -> Any:
     bounds = [static_value(t) for t in op.inputs[1:]]
     if any(b is None or b.shape != (1,) for b in bounds):
         return None
@@ -220,7 +222,7 @@ def _strided_slice(op: Any) -> Any:
 
 
 def _elementwise(op_type: str, function: Callable[[Any, Any], Any]) -> None:
-    def rule(op: Any) -> Any:
+    def rule(op: Operation) -> Any:
         a, b = (static_value(t) for t in op.inputs)
         if a is None or b is None or a.size > 16 or b.size > 16:
             return None
@@ -239,7 +241,7 @@ _elementwise("Minimum", np.minimum)
 
 
 @static_rule("Prod")
-def _prod(op: Any) -> Any:
+def _prod(op: Operation) -> Any:
     value, axes = static_value(op.inputs[0]), static_value(op.inputs[1])
     if value is None or axes is None:
         return None
@@ -251,7 +253,7 @@ def _prod(op: Any) -> Any:
 
 
 def _extreme(op_type: str, function: Callable[..., Any]) -> None:
-    def rule(op: Any) -> Any:
+    def rule(op: Operation) -> Any:
         value, axes = static_value(op.inputs[0]), static_value(op.inputs[1])
         if value is None or axes is None or not value.size or value.size > _LARGEST_ELEMENTS:
             return None
@@ -266,7 +268,7 @@ _extreme("Min", np.min)
 
 
 @static_rule("Squeeze", "Identity", "ExpandDims")
-def _passed_on(op: Any) -> Any:
+def _passed_on(op: Operation) -> Any:
     value = static_value(op.inputs[0])
     if value is None or op.type == "Identity":
         return value

@@ -13,6 +13,7 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.casts import cast
 from dataflow.ops.sources import constant
@@ -83,7 +84,7 @@ def overlap_and_add(signal: Any, frame_step: int, name: str | None = None) -> Te
 
 
 def _raised_cosine(
-    window_length: Any, periodic: bool, dtype: Any, a: float, b: float, name: str
+    window_length: Any, periodic: bool, dtype: DTypeLike, a: float, b: float, name: str
 ) -> Tensor:
     length = int(window_length)
     dtype = as_dtype(dtype)
@@ -96,14 +97,20 @@ def _raised_cosine(
 
 
 def hann_window(
-    window_length: int, periodic: bool = True, dtype: Any = dtypes.float32, name: str | None = None
+    window_length: int,
+    periodic: bool = True,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> Tensor:
     """A raised cosine from 0 to 1, [window_length]; periodic windows of even length end early."""
     return _raised_cosine(window_length, periodic, dtype, 0.5, 0.5, name or "hann_window")
 
 
 def hamming_window(
-    window_length: int, periodic: bool = True, dtype: Any = dtypes.float32, name: str | None = None
+    window_length: int,
+    periodic: bool = True,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> Tensor:
     """A raised cosine from 0.08 to 1, [window_length]."""
     return _raised_cosine(window_length, periodic, dtype, 0.54, 0.46, name or "hamming_window")
@@ -133,7 +140,10 @@ def stft(
 
 
 def kaiser_window(
-    window_length: int, beta: float = 12.0, dtype: Any = dtypes.float32, name: str | None = None
+    window_length: int,
+    beta: float = 12.0,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> Tensor:
     """A Kaiser window, [window_length]; ``beta`` makes it narrower."""
     with op_scope(name, "kaiser_window", []):
@@ -141,7 +151,10 @@ def kaiser_window(
 
 
 def kaiser_bessel_derived_window(
-    window_length: int, beta: float = 12.0, dtype: Any = dtypes.float32, name: str | None = None
+    window_length: int,
+    beta: float = 12.0,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> Tensor:
     """The window of even length that a Kaiser window's sums make; with `mdct` it reconstructs."""
     with op_scope(name, "kaiser_bessel_derived_window", []):
@@ -151,7 +164,7 @@ def kaiser_bessel_derived_window(
 
 
 def vorbis_window(
-    window_length: int, dtype: Any = dtypes.float32, name: str | None = None
+    window_length: int, dtype: DTypeLike = dtypes.float32, name: str | None = None
 ) -> Tensor:
     """``sin(pi/2 sin(pi (n + 1/2) / window_length)^2)``, [window_length]."""
     with op_scope(name, "vorbis_window", []):

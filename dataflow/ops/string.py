@@ -13,6 +13,7 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.ops.array_basics import need_rank, rank, reshape
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
@@ -102,7 +103,7 @@ not_differentiable(
 
 def reduce_join(
     inputs: Any,
-    axis: Any = None,
+    axis: AxisLike | None = None,
     keep_dims: Any = None,
     separator: str = "",
     name: str | None = None,
@@ -147,7 +148,7 @@ def string_split(
 
 
 def split(
-    input: Any = None,
+    input: TensorLike | None = None,
     sep: Any = None,
     maxsplit: int = -1,
     result_type: str = "SparseTensor",
@@ -266,18 +267,24 @@ not_differentiable(
 )
 
 
-def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+def substr(
+    input: TensorLike, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE"
+) -> Tensor:
     """``len`` bytes (``unit="UTF8_CHAR"``: characters) of each string from ``pos`` on."""
     return substr_op(input, pos, len, unit=unit, name=name)  # type: ignore[no-any-return]
 
 
-def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The length of each string in bytes or (``unit="UTF8_CHAR"``) characters, int32."""
     return string_length_op(input, unit=unit, name=name)  # type: ignore[no-any-return]
 
 
 def regex_replace(
-    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
+    input: TensorLike,
+    pattern: Any,
+    rewrite: Any,
+    replace_global: bool = True,
+    name: str | None = None,
 ) -> Tensor:
     r"""Each string with the matches of ``pattern`` (all, or the first) replaced by ``rewrite``.
 
@@ -290,7 +297,7 @@ def regex_replace(
     return regex_replace_op(input, pattern, rewrite, replace_global=replace_global, name=name)  # type: ignore[no-any-return]
 
 
-def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
+def regex_full_match(input: TensorLike, pattern: Any, name: str | None = None) -> Tensor:
     """Whether each string as a whole matches ``pattern``."""
     if not is_tensor_like(pattern):
         return static_regex_full_match_op(input, pattern=pattern, name=name)  # type: ignore[no-any-return]
@@ -349,9 +356,9 @@ not_differentiable(string_to_number_op, as_string, string_format_op)
 
 def string_to_number(
     string_tensor: Any = None,
-    out_type: Any = dtypes.float32,
+    out_type: DTypeLike = dtypes.float32,
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Tensor:
     """Each string as a number of ``out_type``.
 
@@ -463,14 +470,14 @@ def string_to_hash_bucket(
     string_tensor: Any = None,
     num_buckets: int | None = None,
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Tensor:
     """A number below ``num_buckets`` for each string, by TensorFlow's older hash."""
     source = renamed("input", string_tensor, "string_tensor", input)
     return string_to_hash_bucket_op(source, num_buckets=num_buckets, name=name)  # type: ignore[no-any-return]
 
 
-def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) -> Tensor:
+def fingerprint(data: TensorLike, method: str = "farmhash64", name: str | None = None) -> Tensor:
     """The 64-bit fingerprint of each row of ``data`` as uint8 [rows, 8]."""
     return fingerprint_op(data, method, name=name)  # type: ignore[no-any-return]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_signature import Array, Defaulted
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.replicas import state
 from dataflow.shapes import Dims
@@ -126,7 +127,10 @@ def clean_tag(name: str) -> str:
 
 @contextlib.contextmanager
 def summary_scope(
-    name: str, family: str | None = None, default_name: str | None = None, values: Any = None
+    name: str,
+    family: str | None = None,
+    default_name: str | None = None,
+    values: TensorLike | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Yields (tag, scope) for a summary; the tag is the scope's name, after the family's."""
     name = clean_tag(name)
@@ -137,7 +141,7 @@ def summary_scope(
         yield (plain if family is None else f"{family}/{plain}"), scope
 
 
-def _collect(value: Tensor, collections: Any, default: list[str]) -> Tensor:
+def _collect(value: Tensor, collections: Iterable[str] | None, default: list[str]) -> Tensor:
     if state.replica is not None and state.replica.index > 0:
         return value  # of several replicas the first one writes
     for key in default if collections is None else collections:
@@ -145,7 +149,9 @@ def _collect(value: Tensor, collections: Any, default: list[str]) -> Tensor:
     return value
 
 
-def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Tensor:
+def scalar(
+    name: str, tensor: TensorLike, collections: Any = None, family: str | None = None
+) -> Tensor:
     """A summary of one number. Run it, and give the result to `FileWriter.add_summary`.
 
     ``collections``: where to list it, by default ``SUMMARIES`` (see `merge_all`). ``family``
@@ -156,7 +162,9 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
         return _collect(value, collections, [GraphKeys.SUMMARIES])
 
 
-def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Tensor:
+def histogram(
+    name: str, values: TensorLike, collections: Any = None, family: str | None = None
+) -> Tensor:
     """A summary of the distribution of ``values``, of any shape."""
     with summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
         value = histogram_summary_op(tag, values, name=scope)
@@ -165,7 +173,7 @@ def histogram(name: str, values: Any, collections: Any = None, family: str | Non
 
 def image(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     max_outputs: int = 3,
     collections: Any = None,
     family: str | None = None,
@@ -181,7 +189,7 @@ def image(
 
 def audio(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     sample_rate: Any,
     max_outputs: int = 3,
     collections: Any = None,
@@ -196,7 +204,7 @@ def audio(
 
 def tensor_summary(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     summary_description: Any = None,
     collections: Any = None,
     summary_metadata: Any = None,
@@ -220,7 +228,7 @@ def tensor_summary(
         return _collect(value, collections, [GraphKeys.SUMMARIES])
 
 
-def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
+def text(name: str, tensor: TensorLike, collections: Iterable[str] | None = None) -> Tensor:
     """A summary of text, shown as Markdown; a vector or matrix of strings becomes a table.
 
     Raises `ValueError` for a tensor that is not of strings.
@@ -257,7 +265,7 @@ def merge_all(
 
 
 def scalar_summary(
-    tags: Any, values: Any, collections: Any = None, name: str | None = None
+    tags: Any, values: TensorLike, collections: Any = None, name: str | None = None
 ) -> Tensor:
     """The old `scalar`: ``tags`` is one string, or as many as there are values."""
     value = scalar_summary_op(tags, values, name=name)
@@ -265,7 +273,7 @@ def scalar_summary(
 
 
 def histogram_summary(
-    tag: Any, values: Any, collections: Any = None, name: str | None = None
+    tag: Any, values: TensorLike, collections: Any = None, name: str | None = None
 ) -> Tensor:
     """The old `histogram`."""
     value = histogram_summary_op(tag, values, name=name)
@@ -273,7 +281,11 @@ def histogram_summary(
 
 
 def image_summary(
-    tag: Any, tensor: Any, max_images: int = 3, collections: Any = None, name: str | None = None
+    tag: Any,
+    tensor: TensorLike,
+    max_images: int = 3,
+    collections: Any = None,
+    name: str | None = None,
 ) -> Tensor:
     """The old `image`."""
     value = image_summary_op(tag, tensor, max_images=max_images, name=name)
@@ -282,7 +294,7 @@ def image_summary(
 
 def audio_summary(
     tag: Any,
-    tensor: Any,
+    tensor: TensorLike,
     sample_rate: Any,
     max_outputs: int = 3,
     collections: Any = None,

@@ -7,8 +7,10 @@ from typing import Any
 from dataflow import dtypes, shapes
 from dataflow.dtypes import NUMBERS, as_dtype
 from dataflow.graph.conversion import convert_n_to_tensor
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DynamicShapeLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.indexed_slices import takes_slices
 from dataflow.shapes import Dims, Shape
@@ -46,7 +48,7 @@ def add_n_op(inputs: list[Tensor]) -> Dims:
 
 @add_n_op.gradient
 @takes_slices
-def add_n_gradient(op: Any, grad: Any) -> list[Any]:
+def add_n_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad] * len(op.inputs)
 
 
@@ -61,7 +63,7 @@ def accumulate_n_op(inputs: list[Tensor], *, shape: Shape) -> Dims:
 
 @accumulate_n_op.gradient
 @takes_slices
-def accumulate_n_gradient(op: Any, grad: Any) -> list[Any]:
+def accumulate_n_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [grad] * len(op.inputs)
 
 
@@ -81,7 +83,10 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
 
 def accumulate_n(
-    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+    inputs: Any,
+    shape: DynamicShapeLike | None = None,
+    tensor_dtype: Any = None,
+    name: str | None = None,
 ) -> Tensor:
     """The sum of a list of tensors, as `add_n`; ``shape`` and ``tensor_dtype`` are checked."""
     tensors = convert_n_to_tensor(inputs)

@@ -13,6 +13,7 @@ from dataflow.graph.nest import flatten, pack_like
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, as_dims
 
@@ -102,7 +103,9 @@ class Barrier:
         """The name of the barrier's operation."""
         return str(self._barrier_ref.op.name)
 
-    def insert_many(self, component_index: int, keys: Any, values: Any, name: Any = None) -> Any:
+    def insert_many(
+        self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None
+    ) -> Any:
         """An operation that puts one component of several keys in."""
         return barrier_insert_many_op(
             self._barrier_ref,
@@ -117,7 +120,7 @@ class Barrier:
         num_elements: Any,
         allow_small_batch: bool = False,
         timeout: Any = None,
-        name: Any = None,
+        name: str | None = None,
     ) -> Any:
         """(indices, keys, list of values) of that many complete tuples; waits for them."""
         result = barrier_take_many_op(
@@ -136,7 +139,7 @@ class Barrier:
             tensor.set_shape(None if dims is None else (count, *dims))
         return result
 
-    def close(self, cancel_pending_enqueues: bool = False, name: Any = None) -> Any:
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Any:
         """An operation that closes the barrier."""
         return barrier_close_op(
             self._barrier_ref,
@@ -144,13 +147,13 @@ class Barrier:
             name=name or f"{self._name}_BarrierClose",
         )
 
-    def ready_size(self, name: Any = None) -> Tensor:
+    def ready_size(self, name: str | None = None) -> Tensor:
         """How many tuples are complete."""
         return barrier_ready_size_op(  # type: ignore[no-any-return]
             self._barrier_ref, name=name or f"{self._name}_BarrierReadySize"
         )
 
-    def incomplete_size(self, name: Any = None) -> Tensor:
+    def incomplete_size(self, name: str | None = None) -> Tensor:
         """How many tuples still miss a component."""
         return barrier_incomplete_size_op(  # type: ignore[no-any-return]
             self._barrier_ref, name=name or f"{self._name}_BarrierIncompleteSize"
@@ -323,7 +326,7 @@ class CriticalSection:
         return str(self._handle.op.name)
 
     def execute(
-        self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: Any = None
+        self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: str | None = None
     ) -> Any:
         """What ``fn()`` returns, computed while the lock is held.
 

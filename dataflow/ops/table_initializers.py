@@ -11,6 +11,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.lookup import initialize_table_from_text_file_op, lookup_table_import_op
 
 
@@ -26,8 +27,8 @@ class KeyValueTensorInitializer:
 
     def __init__(
         self,
-        keys: Any,
-        values: Any,
+        keys: TensorLike,
+        values: TensorLike,
         key_dtype: Any = None,
         value_dtype: Any = None,
         name: str | None = None,

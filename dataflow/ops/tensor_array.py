@@ -9,8 +9,10 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, Shape, TensorShape
 
@@ -133,7 +135,7 @@ class TensorArray:
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike,
         size: Any = None,
         dynamic_size: bool | None = None,
         clear_after_read: bool | None = None,
@@ -260,7 +262,7 @@ class TensorArray:
         value.set_shape(self._shape_holder[0])
         return value
 
-    def _value(self, value: Any) -> Tensor:
+    def _value(self, value: TensorLike) -> Tensor:
         result = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
         if result.dtype.base_dtype is not self._dtype:
             raise TypeError(
@@ -270,7 +272,7 @@ class TensorArray:
             )
         return result
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+    def write(self, index: Any, value: TensorLike, name: str | None = None) -> TensorArray:
         """Writes ``value`` as element ``index``; returns the array after the write."""
         with default_graph().name_scope(name or "TensorArrayWrite"):
             tensor = self._value(value)
@@ -322,7 +324,7 @@ class TensorArray:
             value.set_shape((int(count) * element[0], *element[1:]))
         return value  # type: ignore[no-any-return]
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """Writes row i of ``value`` as element i."""
         from dataflow.ops.array import shape
         from dataflow.ops.sequences import range_
@@ -332,7 +334,9 @@ class TensorArray:
             count = shape(tensor)[0]
             return self.scatter(range_(0, count), tensor, name=name)
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+    def scatter(
+        self, indices: TensorLike, value: TensorLike, name: str | None = None
+    ) -> TensorArray:
         """Writes row i of ``value`` as element ``indices[i]``."""
         with default_graph().name_scope(name or "TensorArrayScatter"):
             tensor = self._value(value)
@@ -341,7 +345,7 @@ class TensorArray:
             flow = tensor_array_scatter_op(self._handle, indices, tensor, self._flow, name=name)
         return self.with_flow(flow)
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
         """Cuts ``value`` along its first axis; piece i, of length ``lengths[i]``, is element i."""
         with default_graph().name_scope(name or "TensorArraySplit"):
             tensor = self._value(value)
@@ -379,7 +383,7 @@ class TensorArray:
         )
 
 
-def _gradients(op: Any, dtype: DType, flow: Tensor) -> TensorArray:
+def _gradients(op: Operation, dtype: DType, flow: Tensor) -> TensorArray:
     """The array of gradients of the array that ``op`` works on, for this backward pass."""
     graph = op.graph
     array = TensorArray(dtype, handle=op.inputs[0], flow=flow, infer_shape=False)
@@ -388,36 +392,36 @@ def _gradients(op: Any, dtype: DType, flow: Tensor) -> TensorArray:
 
 
 @tensor_array_read_op.gradient
-def tensor_array_read_gradient(op: Any, grad: Tensor) -> list[Any]:
+def tensor_array_read_gradient(op: Operation, grad: Tensor) -> list[Any]:
     array = _gradients(op, op.attrs["dtype"], op.inputs[2])
     return [None, None, array.write(op.inputs[1], grad).flow]
 
 
 @tensor_array_write_op.gradient
-def tensor_array_write_gradient(op: Any, flow: Tensor) -> list[Any]:
+def tensor_array_write_gradient(op: Operation, flow: Tensor) -> list[Any]:
     array = _gradients(op, op.inputs[2].dtype, flow)
     return [None, None, array.read(op.inputs[1]), flow]
 
 
 @tensor_array_gather_op.gradient
-def tensor_array_gather_gradient(op: Any, grad: Tensor) -> list[Any]:
+def tensor_array_gather_gradient(op: Operation, grad: Tensor) -> list[Any]:
     array = _gradients(op, op.attrs["dtype"], op.inputs[2])
     return [None, None, array.scatter(op.inputs[1], grad).flow]
 
 
 @tensor_array_scatter_op.gradient
-def tensor_array_scatter_gradient(op: Any, flow: Tensor) -> list[Any]:
+def tensor_array_scatter_gradient(op: Operation, flow: Tensor) -> list[Any]:
     array = _gradients(op, op.inputs[2].dtype, flow)
     return [None, None, array.gather(op.inputs[1]), flow]
 
 
 @tensor_array_concat_op.gradient
-def tensor_array_concat_gradient(op: Any, grad: Tensor, _lengths: Any) -> list[Any]:
+def tensor_array_concat_gradient(op: Operation, grad: Tensor, _lengths: Any) -> list[Any]:
     array = _gradients(op, op.attrs["dtype"], op.inputs[1])
     return [None, array.split(grad, op.outputs[1]).flow]
 
 
 @tensor_array_split_op.gradient
-def tensor_array_split_gradient(op: Any, flow: Tensor) -> list[Any]:
+def tensor_array_split_gradient(op: Operation, flow: Tensor) -> list[Any]:
     array = _gradients(op, op.inputs[1].dtype, flow)
     return [None, array.concat(), None, flow]

@@ -12,6 +12,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.declared_ops import declare_op
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims
@@ -57,7 +58,7 @@ def tensor_list_pop_back_op(
 
 
 @tensor_list_push_back_op.gradient
-def tensor_list_push_back_gradient(op: Any, grad: Tensor) -> list[Any]:
+def tensor_list_push_back_gradient(op: Operation, grad: Tensor) -> list[Any]:
     tensor = op.inputs[1]
     rest, element = tensor_list_pop_back_op(
         grad, _shape_for_pop(tensor), element_dtype=tensor.dtype.base_dtype
@@ -76,7 +77,7 @@ def _shape_for_pop(tensor: Tensor) -> Any:
 
 
 @tensor_list_pop_back_op.gradient
-def tensor_list_pop_back_gradient(op: Any, rest_grad: Any, element_grad: Any) -> list[Any]:
+def tensor_list_pop_back_gradient(op: Operation, rest_grad: Any, element_grad: Any) -> list[Any]:
     dtype = op.attrs["element_dtype"]
     if rest_grad is None:
         rest_grad = empty_list(dtype)

@@ -10,8 +10,10 @@ from dataflow import dtypes
 from dataflow.dtypes import NUMBERS, REAL_NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import AxisLike, TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex, floor_mod_op, mul_op, pow_
 from dataflow.ops.elementary import abs_, sqrt
@@ -66,7 +68,7 @@ def einsum_op(inputs: list[Tensor], *, equation: str) -> Dims:
 
 
 @einsum_op.gradient
-def einsum_gradient(op: Any, grad: Any) -> list[Any]:
+def einsum_gradient(op: Operation, grad: Tensor) -> list[Any]:
     """For each input: dy times the conjugates of all others, with the input's labels."""
     inputs = list(op.inputs)
     equation = op.attrs["equation"]
@@ -255,7 +257,7 @@ def _matrix_at_run_time(x: Tensor, rank: Tensor, axes: Any, last: bool) -> tuple
     return array_ops.reshape(moved, array_ops.stack(parts if last else parts[::-1])), free_sizes
 
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over ``axes``: a number (last of a, first of b) or two lists of axes.
 
     Shape: the other axes of a, then those of b. Raises `ValueError` for axes that do not fit.
@@ -310,7 +312,7 @@ def cross_op(a: Tensor, b: Tensor) -> Dims:
 
 
 @cross_op.gradient
-def cross_gradient(op: Any, grad: Any) -> list[Any]:
+def cross_gradient(op: Operation, grad: Tensor) -> list[Any]:
     a, b = op.inputs
     return [cross_op(b, grad), cross_op(grad, a)]
 
@@ -408,7 +410,10 @@ def _largest_singular_value_at_run_time(tensor: Tensor, axis: list[int]) -> Tens
 
 
 def normalize(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+    tensor: TensorLike,
+    ord: Any = "euclidean",
+    axis: AxisLike | None = None,
+    name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The tensor divided by its norm along ``axis``, and the norm."""
     with default_graph().name_scope(name or "normalize"):

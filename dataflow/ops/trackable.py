@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.variables import Variable
 
 
@@ -30,7 +31,7 @@ def is_trackable(value: Any) -> bool:
     return isinstance(value, list) or _is_object(value)
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: TensorLike) -> bool:
     return isinstance(value, Variable) or hasattr(type(value), "checkpoint_parts")
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.decompositions import INEXACT
@@ -55,7 +57,7 @@ def _shifted(x: Any, by: int) -> Any:
 
 
 @tridiagonal_mat_mul_op.gradient
-def tridiagonal_mat_mul_gradient(op: Any, grad: Any) -> list[Any]:
+def tridiagonal_mat_mul_gradient(op: Operation, grad: Tensor) -> list[Any]:
     above, middle, below, rhs = (conj_if_complex(x) for x in op.inputs)
 
     def band(rows: Any) -> Any:
@@ -87,7 +89,7 @@ def _of_transpose(diagonals: Any) -> Any:
 
 
 @tridiagonal_solve_op.gradient
-def tridiagonal_solve_gradient(op: Any, grad: Any) -> list[Any]:
+def tridiagonal_solve_gradient(op: Operation, grad: Tensor) -> list[Any]:
     pivoting = op.attrs["partial_pivoting"]
     to_rhs = tridiagonal_solve_op(_of_transpose(op.inputs[0]), grad, partial_pivoting=pivoting)
     x = conj_if_complex(op.outputs[0])
@@ -128,7 +130,7 @@ def _bands(diagonals: Any, diagonals_format: str) -> list[Any]:
 
 
 def tridiagonal_matmul(
-    diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
+    diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
 ) -> Tensor:
     """The product of tridiagonal matrices with ``rhs`` [..., m, n].
 
@@ -143,7 +145,7 @@ def tridiagonal_matmul(
 
 def tridiagonal_solve(
     diagonals: Any,
-    rhs: Any,
+    rhs: TensorLike,
     diagonals_format: str = "compact",
     transpose_rhs: bool = False,
     conjugate_rhs: bool = False,

@@ -7,6 +7,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import TensorShape
@@ -47,7 +48,9 @@ class TensorSpec(TypeSpec):
 
     _parts = ("shape", "dtype", "name")
 
-    def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
+    def __init__(
+        self, shape: DynamicShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None
+    ) -> None:
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
         self._name = name
@@ -98,7 +101,9 @@ class SparseTensorSpec(TypeSpec):
 
     _parts = ("shape", "dtype")
 
-    def __init__(self, shape: Any = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(
+        self, shape: DynamicShapeLike | None = None, dtype: DTypeLike = dtypes.float32
+    ) -> None:
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
 
@@ -133,8 +138,8 @@ class IndexedSlicesSpec(TypeSpec):
 
     def __init__(
         self,
-        shape: Any = None,
-        dtype: Any = dtypes.float32,
+        shape: DynamicShapeLike | None = None,
+        dtype: DTypeLike = dtypes.float32,
         indices_dtype: Any = dtypes.int64,
         dense_shape_dtype: Any = None,
         indices_shape: Any = None,

@@ -11,6 +11,7 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import Defaulted
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array_basics import need_rank, reshape, shape
 from dataflow.ops.concat_split import stack
 from dataflow.ops.ragged_tensor import RaggedTensor
@@ -248,7 +249,7 @@ def unicode_split(
 
 
 def unicode_split_with_offsets(
-    input: Any,
+    input: TensorLike,
     input_encoding: str,
     errors: str = "replace",
     replacement_char: int = 65533,
@@ -263,7 +264,7 @@ def unicode_split_with_offsets(
 
 
 def ngrams(
-    data: Any,
+    data: TensorLike,
     ngram_width: Any,
     separator: str = " ",
     pad_values: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dataflow import dtypes
@@ -45,7 +46,7 @@ def moving_average_variables(scope: str | None = None) -> list[Variable]:
     return default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
-def variables_initializer(var_list: Any, name: str = "init") -> Any:
+def variables_initializer(var_list: Iterable[Any], name: str = "init") -> Any:
     """An op that runs the initializers of ``var_list``."""
     from dataflow.ops.control_flow import group
 
@@ -74,7 +75,7 @@ initialize_local_variables = local_variables_initializer
 
 
 def report_uninitialized_variables(
-    var_list: Any = None, name: str = "report_uninitialized_variables"
+    var_list: Iterable[Any] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
     """A string vector: the names of variables that have no value yet."""
     from dataflow.ops.array import boolean_mask, stack
@@ -94,7 +95,7 @@ def report_uninitialized_variables(
         return boolean_mask(names, logical_not(initialized))
 
 
-def assert_variables_initialized(var_list: Any = None) -> Any:
+def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Any:
     """An op that fails while a variable has no value (prefer `report_uninitialized_variables`)."""
     from dataflow.ops.control_flow import group
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from dataflow import dtypes
@@ -12,7 +12,9 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import array_of
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, InitializerLike
 from dataflow.ops.variable_replication import VariableAggregation, VariableSynchronization
 from dataflow.ops.variable_store import get_or_make, variable_store
 from dataflow.ops.variables import Variable
@@ -34,17 +36,17 @@ class VariableScope:
 
     def __init__(
         self,
-        reuse: Any,
+        reuse: bool,
         name: str = "",
-        initializer: Any = None,
-        regularizer: Any = None,
+        initializer: InitializerLike | None = None,
+        regularizer: Callable[[Any], Any] | None = None,
         caching_device: Any = None,
-        partitioner: Any = None,
+        partitioner: Callable[..., Any] | None = None,
         custom_getter: Any = None,
         name_scope: str = "",
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         use_resource: Any = None,
-        constraint: Any = None,
+        constraint: Callable[[Any], Any] | None = None,
     ) -> None:
         self._name = name
         self._initializer = initializer
@@ -117,15 +119,15 @@ class VariableScope:
         """From now on, only variables that exist already are returned."""
         self._reuse = True
 
-    def set_initializer(self, initializer: Any) -> None:
+    def set_initializer(self, initializer: InitializerLike) -> None:
         """Sets the default initializer."""
         self._initializer = initializer
 
-    def set_regularizer(self, regularizer: Any) -> None:
+    def set_regularizer(self, regularizer: Callable[[Any], Any]) -> None:
         """Sets the default regularizer."""
         self._regularizer = regularizer
 
-    def set_dtype(self, dtype: Any) -> None:
+    def set_dtype(self, dtype: DTypeLike) -> None:
         """Sets the default dtype."""
         self._dtype = as_dtype(dtype)
 
@@ -166,19 +168,19 @@ class VariableScope:
         self,
         store: Any,
         name: str,
-        shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        reuse: Any = None,
-        trainable: Any = None,
-        collections: Any = None,
+        shape: DynamicShapeLike | None = None,
+        dtype: DTypeLike | None = None,
+        initializer: InitializerLike | None = None,
+        regularizer: Callable[[Any], Any] | None = None,
+        reuse: bool | None = None,
+        trainable: bool | None = None,
+        collections: Iterable[str] | None = None,
         caching_device: Any = None,
-        partitioner: Any = None,
+        partitioner: Callable[..., Any] | None = None,
         validate_shape: bool = True,
         use_resource: Any = None,
         custom_getter: Any = None,
-        constraint: Any = None,
+        constraint: Callable[[Any], Any] | None = None,
         synchronization: Any = None,
         aggregation: Any = None,
     ) -> Any:
@@ -251,7 +253,7 @@ class _CurrentScope(threading.local):
     scope: VariableScope | None = None
 
 
-def _current_scope(graph: Any) -> _CurrentScope:
+def _current_scope(graph: Graph) -> _CurrentScope:
     current = graph.attachments.get(_SCOPE)
     if current is None:
         current = graph.attachments.setdefault(_SCOPE, _CurrentScope())
@@ -260,18 +262,18 @@ def _current_scope(graph: Any) -> _CurrentScope:
 
 def get_variable(
     name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
-    regularizer: Any = None,
-    trainable: Any = None,
-    collections: Any = None,
+    shape: DynamicShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    initializer: InitializerLike | None = None,
+    regularizer: Callable[[Any], Any] | None = None,
+    trainable: bool | None = None,
+    collections: Iterable[str] | None = None,
     caching_device: Any = None,
-    partitioner: Any = None,
+    partitioner: Callable[..., Any] | None = None,
     validate_shape: bool = True,
     use_resource: Any = None,
     custom_getter: Any = None,
-    constraint: Any = None,
+    constraint: Callable[[Any], Any] | None = None,
     synchronization: Any = None,
     aggregation: Any = None,
 ) -> Any:
@@ -294,12 +296,12 @@ def get_variable(
 def create_partitioned_variables(
     shape: Any,
     slicing: Any,
-    initializer: Any,
-    dtype: Any = dtypes.float32,
+    initializer: InitializerLike,
+    dtype: DTypeLike = dtypes.float32,
     trainable: bool = True,
-    collections: Any = None,
+    collections: Iterable[str] | None = None,
     name: str | None = None,
-    reuse: Any = None,
+    reuse: bool | None = None,
 ) -> list[Variable]:
     """The parts of one variable of ``shape``, cut into ``slicing[i]`` parts along axis i.
 
@@ -329,18 +331,18 @@ def create_partitioned_variables(
 
 def get_local_variable(
     name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
-    regularizer: Any = None,
-    trainable: Any = False,
-    collections: Any = None,
+    shape: DynamicShapeLike | None = None,
+    dtype: DTypeLike | None = None,
+    initializer: InitializerLike | None = None,
+    regularizer: Callable[[Any], Any] | None = None,
+    trainable: bool = False,
+    collections: Iterable[str] | None = None,
     caching_device: Any = None,
-    partitioner: Any = None,
+    partitioner: Callable[..., Any] | None = None,
     validate_shape: bool = True,
     use_resource: Any = None,
     custom_getter: Any = None,
-    constraint: Any = None,
+    constraint: Callable[[Any], Any] | None = None,
     synchronization: Any = None,
     aggregation: Any = None,
 ) -> Any:
@@ -364,15 +366,15 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
         name_or_scope: Any,
         default_name: str | None = None,
         values: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
+        initializer: InitializerLike | None = None,
+        regularizer: Callable[[Any], Any] | None = None,
         caching_device: Any = None,
-        partitioner: Any = None,
+        partitioner: Callable[..., Any] | None = None,
         custom_getter: Any = None,
         reuse: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         use_resource: Any = None,
-        constraint: Any = None,
+        constraint: Callable[[Any], Any] | None = None,
         auxiliary_name_scope: bool = True,
     ) -> None:
         if default_name is None and name_or_scope is None:
@@ -470,7 +472,7 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
                         for key in [k for k in store.scope_counts if k.startswith(new.name + "/")]:
                             del store.scope_counts[key]
 
-    def _copy(self, base: VariableScope, name: str, reuse: Any) -> VariableScope:
+    def _copy(self, base: VariableScope, name: str, reuse: bool) -> VariableScope:
         new = VariableScope(reuse, name)
         for key in self._settings:
             setattr(new, key, getattr(base, key))

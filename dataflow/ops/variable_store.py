@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import DynamicShapeLike, InitializerLike
 from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.partitioners import partitions_of
 from dataflow.ops.variable_replication import VariableSynchronization
@@ -40,13 +41,13 @@ def get_or_make(
     initializer: Any = None,
     regularizer: Any = None,
     reuse: Any = None,
-    trainable: Any = None,
-    collections: Any = None,
+    trainable: bool | None = None,
+    collections: Iterable[str] | None = None,
     caching_device: Any = None,
     partitioner: Any = None,
     validate_shape: bool = True,
     use_resource: Any = None,
-    constraint: Any = None,
+    constraint: Callable[[Any], Any] | None = None,
     synchronization: Any = None,
     aggregation: Any = None,
 ) -> Any:
@@ -121,7 +122,9 @@ def _get_single(
     return variable
 
 
-def _check_shared(found: Variable, name: str, shape: Any, dtype: DType, reuse: Any) -> None:
+def _check_shared(
+    found: Variable, name: str, shape: DynamicShapeLike | None, dtype: DType, reuse: bool | None
+) -> None:
     """Raises `ValueError` where ``found`` is not what `get_variable` was asked for."""
     if reuse is False or reuse is None:
         raise ValueError(
@@ -152,7 +155,7 @@ def _add_regularization_loss(
         graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
 
-def _takes_no_arguments(function: Any) -> bool:
+def _takes_no_arguments(function: Callable[..., Any]) -> bool:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -213,7 +216,7 @@ class _PartitionInfo:
 
 
 def _check_shared_parts(
-    found: PartitionedVariable, dims: Any, dtype: DType, partitions: list[int] | None, reuse: Any
+    found: PartitionedVariable, dims: Any, dtype: DType, partitions: list[int] | None, reuse: bool
 ) -> None:
     """Raises `ValueError` where ``found`` is not what `get_variable` was asked for."""
     if not reuse:
@@ -240,12 +243,12 @@ def _check_shared_parts(
 
 def get_partitioned(
     name: str,
-    shape: Any,
+    shape: DynamicShapeLike,
     dtype: DType,
-    initializer: Any,
+    initializer: InitializerLike,
     regularizer: Any,
     reuse: Any,
-    partitioner: Any,
+    partitioner: Callable[..., Any] | None,
     settings: Mapping[str, Any],
 ) -> PartitionedVariable:
     """A variable in parts, as ``partitioner`` cuts it; ``settings`` are arguments of `Variable`."""

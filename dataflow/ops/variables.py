@@ -6,14 +6,16 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import state
 from dataflow.ops.variable_replication import (
     VariableAggregation,
@@ -21,6 +23,9 @@ from dataflow.ops.variable_replication import (
     checked_replication,
 )
 from dataflow.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 _CREATORS = "variable_creators"
 
@@ -133,10 +138,10 @@ class Variable(metaclass=_MadeByCreators):
         caching_device: Any = None,
         name: str | None = None,
         variable_def: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         expected_shape: Any = None,
         import_scope: str | None = None,
-        constraint: Any = None,
+        constraint: Callable[[Any], Any] | None = None,
         use_resource: Any = None,
         synchronization: Any = None,
         aggregation: Any = None,
@@ -194,9 +199,9 @@ class Variable(metaclass=_MadeByCreators):
 
     def _make(
         self,
-        graph: Any,
+        graph: Graph,
         value: Tensor,
-        shape: Any,
+        shape: DynamicShapeLike | None,
         validate_shape: bool,
         scope: str,
         attrs: dict[str, Any],
@@ -268,7 +273,7 @@ class Variable(metaclass=_MadeByCreators):
         """The same as ``shape``."""
         return self._variable.shape
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: DynamicShapeLike) -> None:
         """Adds what you know to the static shape."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
@@ -329,7 +334,7 @@ class Variable(metaclass=_MadeByCreators):
     ) -> Tensor:
         return self._variable if as_ref else self._snapshot
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: BaseSession | None = None) -> Any:
         """The value in ``session`` or the default one."""
         return self._variable.eval(session=session)
 
@@ -346,7 +351,7 @@ class Variable(metaclass=_MadeByCreators):
 
     def assign(
         self,
-        value: Any,
+        value: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -357,7 +362,7 @@ class Variable(metaclass=_MadeByCreators):
 
     def assign_add(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -368,7 +373,7 @@ class Variable(metaclass=_MadeByCreators):
 
     def assign_sub(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -377,7 +382,9 @@ class Variable(metaclass=_MadeByCreators):
         result = state.assign_sub(self._variable, delta, use_locking=use_locking, name=name)
         return result if read_value else result.op
 
-    def _scatter(self, function: Any, slices: Any, use_locking: bool, name: str | None) -> Tensor:
+    def _scatter(
+        self, function: Callable[..., Any], slices: Any, use_locking: bool, name: str | None
+    ) -> Tensor:
         return function(  # type: ignore[no-any-return]
             self._variable, slices.indices, slices.values, use_locking=use_locking, name=name
         )
@@ -424,13 +431,13 @@ class Variable(metaclass=_MadeByCreators):
         """Keeps the larger of each row and that of an `IndexedSlices`."""
         return self._scatter(state.scatter_max, sparse_delta, use_locking, name)
 
-    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """The slices of the variable that ``indices`` name."""
         from dataflow.ops.array import gather_nd
 
         return gather_nd(self._variable, indices, name=name)
 
-    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """The rows of the variable that ``indices`` name."""
         from dataflow.ops.array import gather
 
@@ -440,15 +447,21 @@ class Variable(metaclass=_MadeByCreators):
         """Whether the variable has a value when the graph runs, a scalar bool."""
         return state.is_variable_initialized(self._variable, name)
 
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    def scatter_nd_update(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
         """Replaces slices."""
         return state.scatter_nd_update(self._variable, indices, updates, True, name)  # type: ignore[no-any-return]
 
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    def scatter_nd_add(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
         """Adds to slices."""
         return state.scatter_nd_add(self._variable, indices, updates, True, name)  # type: ignore[no-any-return]
 
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    def scatter_nd_sub(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
         """Subtracts from slices."""
         return state.scatter_nd_sub(self._variable, indices, updates, True, name)  # type: ignore[no-any-return]
 
@@ -456,7 +469,7 @@ class Variable(metaclass=_MadeByCreators):
         """Adds 1 and gives the old value, up to ``limit``."""
         return state.count_up_to(self._variable, limit)
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: TensorLike, session: BaseSession | None = None) -> None:
         """Sets the value in a session at once, adding nothing to the graph."""
         from dataflow.graph.default_stacks import default_session
 

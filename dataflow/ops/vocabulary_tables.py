@@ -11,6 +11,7 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops.lookup import HashTable, StaticHashTable, Table
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
@@ -145,7 +146,7 @@ def index_table_from_tensor(
     num_oov_buckets: int = 0,
     default_value: int = -1,
     hasher_spec: Any = FastHashSpec,
-    dtype: Any = dtypes.string,
+    dtype: DTypeLike = dtypes.string,
     name: str | None = None,
     mapping: Any = None,
 ) -> Any:

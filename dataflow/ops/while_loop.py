@@ -134,7 +134,7 @@ def _like(variables: Any, result: Any) -> Any:
     return result
 
 
-def _call(function: Any, variables: Any) -> Any:
+def _call(function: Callable[..., Any], variables: Any) -> Any:
     if isinstance(variables, (list, tuple)):
         return function(*variables)
     return function(variables)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dataflow.graph.collections import GraphKeys
+from dataflow.graph.graph import Graph
 from dataflow.ops.flops import float_ops
 
 #: Attribute of the options -> field of a node; its total is ``total_`` and that.
@@ -71,7 +72,7 @@ class Measured:
     types: list[str]
 
 
-def measure(graph: Any, steps: Iterable[Any]) -> list[Measured]:
+def measure(graph: Graph, steps: Iterable[Any]) -> list[Measured]:
     """All ops of ``graph`` with their numbers; times and bytes are means over ``steps`` (`RunMetadata`)."""
     steps = list(steps)
     ran = _times(steps)
@@ -96,7 +97,7 @@ def measure(graph: Any, steps: Iterable[Any]) -> list[Measured]:
     return result
 
 
-def _ops_of(graph: Any, key: str) -> dict[str, list[int]]:
+def _ops_of(graph: Graph, key: str) -> dict[str, list[int]]:
     """Name of a variable's op -> its shape; a shape that is not known counts nothing."""
     found = {}
     for variable in graph.get_collection(key):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.profiler import views
 from dataflow.profiler.nodes import FIELDS, GraphNodeProto, MultiGraphNodeProto, measure
 from dataflow.profiler.options import ProfileOptionBuilder, complete
@@ -26,7 +27,7 @@ _UNITS = {
 
 
 def profile(
-    graph: Any = None,
+    graph: Graph | None = None,
     run_meta: Any = None,
     op_log: None = None,
     cmd: str = "scope",
@@ -56,7 +57,7 @@ def profile(
 class Profiler:
     """Profiles of one graph over several steps; see `add_step`."""
 
-    def __init__(self, graph: Any = None, op_log: None = None) -> None:
+    def __init__(self, graph: Graph | None = None, op_log: None = None) -> None:
         if op_log is not None:
             raise ValueError("tf.profiler.Profiler takes no op_log.")
         self._graph = graph if graph is not None else default_graph()
@@ -83,7 +84,7 @@ class Profiler:
         return _run(self._graph, self._steps, "code", options)  # type: ignore[no-any-return]
 
 
-def _run(graph: Any, steps: Mapping[int, Any], cmd: str, options: Mapping[str, Any]) -> Any:
+def _run(graph: Graph, steps: Mapping[int, Any], cmd: str, options: Mapping[str, Any]) -> Any:
     if cmd not in _VIEWS:
         raise ValueError(f"tf.profiler has the views {sorted(_VIEWS)}, got cmd={cmd!r}.")
     options = complete(options)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import collections
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.dtypes import as_dtype
 from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, InitializerLike, TensorLike
 from dataflow.layers.base import Layer
 from dataflow.ops import array
 from dataflow.ops.activation import relu
@@ -28,6 +29,9 @@ from dataflow.ops.math import matmul, sigmoid, tanh
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 _ACTIVATIONS = {"tanh": tanh, "sigmoid": sigmoid, "relu": relu}
 
@@ -45,11 +49,11 @@ def _activation(activation: Any) -> Any:
     return activation
 
 
-def _sizes(size: Any) -> list[int]:
+def _sizes(size: TensorLike) -> list[int]:
     return TensorShape(size).as_list() if not isinstance(size, int) else [size]  # type: ignore[return-value]
 
 
-def zeros_of_size(size: Any, batch_size: Any, dtype: Any) -> Any:
+def zeros_of_size(size: Any, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
     """Zeros of shape [batch_size, size], for every size of a nesting."""
     if isinstance(size, (list, tuple)) and not isinstance(size, TensorShape):
         parts = [zeros_of_size(s, batch_size, dtype) for s in size]
@@ -64,7 +68,12 @@ class RNNCell(Layer):
     _only_floating = False
 
     def __call__(
-        self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any
+        self,
+        inputs: Any,
+        state: Any,
+        scope: str | VariableScope | None = None,
+        *args: Any,
+        **kwargs: Any,
     ) -> Any:
         if self._only_floating:
             for part in nest.flatten([inputs, state]):
@@ -100,7 +109,7 @@ class RNNCell(Layer):
         """The size of the output."""
         raise NotImplementedError("Abstract method")
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         """The state of zeros for ``batch_size`` sequences."""
         with default_graph().name_scope(type(self).__name__ + "ZeroState"):
             zeros = zeros_of_size(self.state_size, batch_size, as_dtype(dtype))
@@ -111,7 +120,10 @@ class RNNCell(Layer):
             return zeros
 
     def get_initial_state(
-        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
+        self,
+        inputs: Any = None,
+        batch_size: int | Tensor | None = None,
+        dtype: DTypeLike | None = None,
     ) -> Any:
         """`zero_state` for the batch size and dtype of ``inputs``, or for those given.
 
@@ -149,9 +161,9 @@ class BasicRNNCell(RNNCell):
         self,
         num_units: int,
         activation: Any = None,
-        reuse: Any = None,
+        reuse: bool | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -196,11 +208,11 @@ class GRUCell(RNNCell):
         self,
         num_units: int,
         activation: Any = None,
-        reuse: Any = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
+        reuse: bool | None = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -273,9 +285,9 @@ class BasicLSTMCell(RNNCell):
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
         activation: Any = None,
-        reuse: Any = None,
+        reuse: bool | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -321,7 +333,7 @@ class LSTMCell(RNNCell):
         num_units: int,
         use_peepholes: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
         num_unit_shards: Any = None,
@@ -329,9 +341,9 @@ class LSTMCell(RNNCell):
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
         activation: Any = None,
-        reuse: Any = None,
+        reuse: bool | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -417,7 +429,7 @@ class CellAround(RNNCell):
     def output_size(self) -> Any:
         return self._cell.output_size
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         return self._cell.zero_state(batch_size, dtype)
 
 
@@ -478,8 +490,8 @@ class DropoutWrapper(_Wrapper):
         state_keep_prob: Any = 1.0,
         variational_recurrent: bool = False,
         input_size: Any = None,
-        dtype: Any = None,
-        seed: Any = None,
+        dtype: DTypeLike | None = None,
+        seed: int | None = None,
         dropout_state_filter_visitor: Any = None,
         **kwargs: Any,
     ) -> None:
@@ -515,7 +527,7 @@ class DropoutWrapper(_Wrapper):
         digest = hashlib.md5(f"{self._seed}{salt}".encode(), usedforsecurity=False).digest()
         return int.from_bytes(digest[:4], "big") & 0x7FFFFFFF
 
-    def _drop(self, values: Any, salt: str, keep_prob: Any) -> Any:
+    def _drop(self, values: TensorLike, salt: str, keep_prob: Any) -> Any:
         if isinstance(keep_prob, (int, float)) and keep_prob >= 1:
             return values
 
@@ -539,7 +551,12 @@ class DropoutWrapper(_Wrapper):
         return nest.pack_like(values, [one(i, v) for i, v in enumerate(flat)])
 
     def __call__(
-        self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any
+        self,
+        inputs: Any,
+        state: Any,
+        scope: str | VariableScope | None = None,
+        *args: Any,
+        **kwargs: Any,
     ) -> Any:
         inputs = self._drop(inputs, "input", self._input_keep_prob)
         output, new_state = self._cell(inputs, state, scope)
@@ -559,7 +576,12 @@ class ResidualWrapper(_Wrapper):
         self._residual_fn = residual_fn
 
     def __call__(
-        self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any
+        self,
+        inputs: Any,
+        state: Any,
+        scope: str | VariableScope | None = None,
+        *args: Any,
+        **kwargs: Any,
     ) -> Any:
         outputs, new_state = self._cell(inputs, state, scope)
         if self._residual_fn is not None:
@@ -576,7 +598,12 @@ class DeviceWrapper(_Wrapper):
         self._device = device
 
     def __call__(
-        self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any
+        self,
+        inputs: Any,
+        state: Any,
+        scope: str | VariableScope | None = None,
+        *args: Any,
+        **kwargs: Any,
     ) -> Any:
         with default_graph().device(self._device):
             return self._cell(inputs, state, scope)
@@ -618,7 +645,7 @@ class MultiRNNCell(RNNCell):
     def output_size(self) -> Any:
         return self._cells[-1].output_size
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         with default_graph().name_scope(type(self).__name__ + "ZeroState"):
             if self._state_is_tuple:
                 return tuple(c.zero_state(batch_size, dtype) for c in self._cells)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from dataflow.graph.type_aliases import DTypeLike, InitializerLike
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.initializers import (
@@ -22,10 +24,10 @@ class IndRNNCell(SameSizes):
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
+        activation: Callable[..., Any] | None = None,
+        reuse: bool | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype)
         self._num_units = num_units
@@ -52,12 +54,12 @@ class IndyGRUCell(SameSizes):
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
+        activation: Callable[..., Any] | None = None,
+        reuse: bool | None = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype)
         self._num_units = num_units
@@ -110,12 +112,12 @@ class IndyLSTMCell(SameSizes):
         self,
         num_units: int,
         forget_bias: float = 1.0,
-        activation: Any = None,
-        reuse: Any = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
+        activation: Callable[..., Any] | None = None,
+        reuse: bool | None = None,
+        kernel_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype)
         self._num_units = num_units
@@ -160,12 +162,12 @@ class GLSTMCell(RNNCell):
     def __init__(
         self,
         num_units: int,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         num_proj: int | None = None,
         number_of_groups: int = 1,
         forget_bias: float = 1.0,
-        activation: Any = tanh,
-        reuse: Any = None,
+        activation: Callable[..., Any] = tanh,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         for name, size in (("num_units", num_units), ("num_proj", num_proj or 0)):

@@ -7,16 +7,20 @@ other arguments of the same formulas.
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.variable_scope import get_variable_scope
 from dataflow.rnn.cells import CellAround, GRUCell, LSTMCell, LSTMStateTuple, RNNCell
 from dataflow.rnn.gated_cells import depth_of
 from dataflow.rnn.loops import dynamic_rnn, static_rnn
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 
 class LSTMBlockCell(LSTMCell):
@@ -28,8 +32,8 @@ class LSTMBlockCell(LSTMCell):
         forget_bias: float = 1.0,
         cell_clip: float | None = None,
         use_peephole: bool = False,
-        dtype: Any = None,
-        reuse: Any = None,
+        dtype: DTypeLike | None = None,
+        reuse: bool | None = None,
         name: str = "lstm_cell",
     ) -> None:
         super().__init__(
@@ -54,7 +58,7 @@ class GRUBlockCellV2(GRUCell):
         self,
         num_units: int | None = None,
         cell_size: int | None = None,
-        reuse: Any = None,
+        reuse: bool | None = None,
         name: str = "gru_cell",
     ) -> None:
         if (num_units is None) == (cell_size is None):
@@ -84,7 +88,12 @@ class CompiledWrapper(CellAround):
         super().__init__(cell)
 
     def __call__(
-        self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any
+        self,
+        inputs: Any,
+        state: Any,
+        scope: str | VariableScope | None = None,
+        *args: Any,
+        **kwargs: Any,
     ) -> Any:
         return self._cell(inputs, state, scope)
 
@@ -100,9 +109,9 @@ class FusedRNNCell(abc.ABC):
         self,
         inputs: Any,
         initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
+        dtype: DTypeLike | None = None,
+        sequence_length: TensorLike | None = None,
+        scope: str | VariableScope | None = None,
     ) -> Any:
         """Runs the sequences; ``dtype`` is needed without ``initial_state``."""
 
@@ -118,9 +127,9 @@ class FusedRNNCellAdaptor(FusedRNNCell):
         self,
         inputs: Any,
         initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
+        dtype: DTypeLike | None = None,
+        sequence_length: TensorLike | None = None,
+        scope: str | VariableScope | None = None,
     ) -> Any:
         is_list = isinstance(inputs, (list, tuple))
         if self._use_dynamic_rnn:
@@ -154,7 +163,7 @@ class TimeReversedFusedRNN(FusedRNNCell):
         self._cell = cell
 
     @staticmethod
-    def _reversed(x: Any, lengths: Any) -> Any:
+    def _reversed(x: TensorLike, lengths: TensorLike | None) -> Any:
         if lengths is None:
             return array.reverse(x, [0])
         return array.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
@@ -197,8 +206,8 @@ class LSTMBlockFusedCell(LSTMBlockWrapper):
         forget_bias: float = 1.0,
         cell_clip: float | None = None,
         use_peephole: bool = False,
-        reuse: Any = None,
-        dtype: Any = None,
+        reuse: bool | None = None,
+        dtype: DTypeLike | None = None,
         name: str = "lstm_fused_cell",
     ) -> None:
         self._cell = LSTMBlockCell(
@@ -218,9 +227,9 @@ class LSTMBlockFusedCell(LSTMBlockWrapper):
         self,
         inputs: Any,
         initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
+        dtype: DTypeLike | None = None,
+        sequence_length: TensorLike | None = None,
+        scope: str | VariableScope | None = None,
     ) -> Any:
         is_list = isinstance(inputs, (list, tuple))
         inputs = array.stack(inputs) if is_list else convert_to_tensor(inputs)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import DTypeLike, InitializerLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.conv_functions import convolution
@@ -15,6 +17,9 @@ from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.rnn.cells import CellAround, LSTMStateTuple, RNNCell
 from dataflow.rnn.loops import bidirectional_dynamic_rnn, static_bidirectional_rnn
 from dataflow.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 
 def depth_of(input_shape: Any) -> int:
@@ -50,7 +55,7 @@ def gain_and_shift(
     return gamma, beta
 
 
-def normalized_units(x: Any, gamma: Any, beta: Any) -> Any:
+def normalized_units(x: TensorLike, gamma: Any, beta: TensorLike) -> Any:
     """[batch, units] with mean 0 and deviation 1 in each row, times gamma plus beta (Ba et al. 2016)."""
     centered = x - reduce_mean(x, 1, keepdims=True)
     scale = rsqrt(reduce_mean(square(centered), 1, keepdims=True) + 1e-12)
@@ -69,13 +74,13 @@ class LayerNormBasicLSTMCell(SameSizes):
         num_units: int,
         forget_bias: float = 1.0,
         input_size: Any = None,
-        activation: Any = tanh,
+        activation: Callable[..., Any] = tanh,
         layer_norm: bool = True,
         norm_gain: float = 1.0,
         norm_shift: float = 0.0,
         dropout_keep_prob: Any = 1.0,
         dropout_prob_seed: Any = None,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units = num_units
@@ -99,7 +104,7 @@ class LayerNormBasicLSTMCell(SameSizes):
             self._norms[part] = gain_and_shift(self, part, units, self._gain, self._shift)
         self.built = True
 
-    def _normalized(self, x: Any, part: str) -> Any:
+    def _normalized(self, x: TensorLike, part: str) -> Any:
         if not self._layer_norm:
             return x
         return normalized_units(x, *self._norms[part])
@@ -130,10 +135,10 @@ class UGRNNCell(SameSizes):
     def __init__(
         self,
         num_units: int,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         forget_bias: float = 1.0,
-        activation: Any = tanh,
-        reuse: Any = None,
+        activation: Callable[..., Any] = tanh,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units = num_units
@@ -162,8 +167,8 @@ class SRUCell(SameSizes):
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
+        activation: Callable[..., Any] | None = None,
+        reuse: bool | None = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -298,7 +303,12 @@ class HighwayWrapper(CellAround):
         )
 
     def __call__(
-        self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any
+        self,
+        inputs: Any,
+        state: Any,
+        scope: str | VariableScope | None = None,
+        *args: Any,
+        **kwargs: Any,
     ) -> Any:
         inputs = convert_to_tensor(inputs)
         outputs, new_state = self._cell(inputs, state, scope=scope)
@@ -328,11 +338,11 @@ def stack_bidirectional_dynamic_rnn(
     inputs: Any,
     initial_states_fw: Any = None,
     initial_states_bw: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
     parallel_iterations: Any = None,
     time_major: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     swap_memory: bool = False,
 ) -> tuple[Any, Any, Any]:
     """Layers of `tf.nn.bidirectional_dynamic_rnn`, each of which reads both outputs of the one below.
@@ -369,9 +379,9 @@ def stack_bidirectional_rnn(
     inputs: Any,
     initial_states_fw: Any = None,
     initial_states_bw: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any, Any]:
     """`stack_bidirectional_dynamic_rnn` of a list of inputs, one for each step."""
     _check_stacks(cells_fw, cells_bw, initial_states_fw, initial_states_bw)

@@ -11,6 +11,7 @@ import collections
 from collections.abc import Sequence
 from typing import Any
 
+from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.clip import clip_by_value
@@ -42,12 +43,12 @@ class TimeFreqLSTMCell(RNNCell):
         num_units: int,
         use_peepholes: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         num_unit_shards: int = 1,
         forget_bias: float = 1.0,
         feature_size: int | None = None,
         frequency_skip: int = 1,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         if feature_size is None:
@@ -127,7 +128,7 @@ class GridLSTMCell(RNNCell):
         use_peepholes: bool = False,
         share_time_frequency_weights: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         num_unit_shards: int = 1,
         forget_bias: float = 1.0,
         feature_size: int | None = None,
@@ -137,7 +138,7 @@ class GridLSTMCell(RNNCell):
         end_freqindex_list: Sequence[int] | None = None,
         couple_input_forget_gates: bool = False,
         state_is_tuple: bool = True,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         if num_frequency_blocks is None:
@@ -264,7 +265,7 @@ class GridLSTMCell(RNNCell):
             f = 1.0 - i
         return _clipped(f * before + i * tanh(j), self._cell_clip), o
 
-    def _with_peepholes(self, weights: dict[str, Any], gate: str, x: Any, both: Any) -> Any:
+    def _with_peepholes(self, weights: dict[str, Any], gate: str, x: TensorLike, both: Any) -> Any:
         if not self._use_peepholes:
             return x
         by_frequency, by_time = weights[gate]
@@ -329,7 +330,7 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
         use_peepholes: bool = False,
         share_time_frequency_weights: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         num_unit_shards: int = 1,
         forget_bias: float = 1.0,
         feature_size: int | None = None,
@@ -339,7 +340,7 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
         end_freqindex_list: Sequence[int] | None = None,
         couple_input_forget_gates: bool = False,
         backward_slice_offset: int = 0,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(
             num_units,

@@ -11,6 +11,7 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import InitializerLike
 from dataflow.ops.bias import bias_add
 from dataflow.ops.concat_split import concat
 from dataflow.ops.initializers import zeros_initializer
@@ -22,8 +23,8 @@ def _linear(
     args: Tensor | Sequence[Tensor],
     output_size: int,
     bias: bool,
-    bias_initializer: Any = None,
-    kernel_initializer: Any = None,
+    bias_initializer: InitializerLike | None = None,
+    kernel_initializer: InitializerLike | None = None,
 ) -> Tensor:
     """``concat(args, 1) @ kernel + bias``: [batch, output_size] of matrices [batch, n_i].
 
@@ -48,8 +49,8 @@ class _Linear:
         args: Tensor | Sequence[Tensor],
         output_size: int,
         build_bias: bool,
-        bias_initializer: Any = None,
-        kernel_initializer: Any = None,
+        bias_initializer: InitializerLike | None = None,
+        kernel_initializer: InitializerLike | None = None,
     ) -> None:
         tensors = self._tensors(args)
         size = 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.layers.base import Layer
 from dataflow.ops import array
 from dataflow.ops.math import cast, less, logical_not, logical_or, reduce_all
@@ -18,8 +19,12 @@ from dataflow.ops.variable_scope import variable_scope
 from dataflow.ops.while_loop import while_loop
 from dataflow.rnn.cells import zeros_of_size
 
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
+    from dataflow.rnn.cells import RNNCell
 
-def _swap(x: Any) -> Any:
+
+def _swap(x: TensorLike) -> Any:
     """[batch, time, ...] as [time, batch, ...]."""
     x = convert_to_tensor(x)
     rank = x.shape.ndims
@@ -28,7 +33,9 @@ def _swap(x: Any) -> Any:
     return array.transpose(x, [1, 0, *range(2, rank)])
 
 
-def _initial_state(cell: Any, initial_state: Any, dtype: Any, batch_size: Any) -> Any:
+def _initial_state(
+    cell: Any, initial_state: Any, dtype: DTypeLike | None, batch_size: int | Tensor
+) -> Any:
     if initial_state is not None:
         return nest.map_structure(
             lambda s: s if isinstance(s, TensorArray) else convert_to_tensor(s), initial_state
@@ -47,7 +54,7 @@ def _is_keras_cell(cell: Any) -> bool:
     return isinstance(cell, Layer) and not hasattr(cell, "zero_state")
 
 
-def _build_keras_cell(cell: Any, input_shape: Any) -> None:
+def _build_keras_cell(cell: RNNCell, input_shape: Any) -> None:
     """Makes the variables of a cell of `tf.keras` before a loop: their initializers are outside of it."""
     if _is_keras_cell(cell) and not cell.built:
         with default_graph().name_scope(cell.name):
@@ -55,7 +62,7 @@ def _build_keras_cell(cell: Any, input_shape: Any) -> None:
         cell.built = True
 
 
-def _step(cell: Any, inputs: Any, state: Any) -> tuple[Any, Any]:
+def _step(cell: RNNCell, inputs: Any, state: Any) -> tuple[Any, Any]:
     """The output and the new state, in the structure of ``state``, of a cell of either kind."""
     if not _is_keras_cell(cell):
         return cell(inputs, state)  # type: ignore[no-any-return]
@@ -64,7 +71,7 @@ def _step(cell: Any, inputs: Any, state: Any) -> tuple[Any, Any]:
     return output, nest.pack_like(state, flat) if nest.is_nested(state) else flat[0]
 
 
-def _lengths(sequence_length: Any) -> Tensor:
+def _lengths(sequence_length: TensorLike) -> Tensor:
     """The lengths as an int32 vector; raises `ValueError` for another rank."""
     lengths = cast(convert_to_tensor(sequence_length), dtypes.int32)
     if lengths.shape.ndims not in (None, 1):
@@ -120,7 +127,7 @@ def dynamic_rnn(
         return outputs, last
 
 
-def _check_cell(cell: Any) -> None:
+def _check_cell(cell: RNNCell) -> None:
     if not (hasattr(cell, "output_size") and hasattr(cell, "state_size") and callable(cell)):
         raise TypeError(
             f"The argument 'cell' ({cell}) is not an RNNCell: it needs output_size, state_size and "
@@ -129,14 +136,14 @@ def _check_cell(cell: Any) -> None:
 
 
 def _loop(
-    cell: Any,
+    cell: RNNCell,
     structure: Any,
     flat_inputs: list[Tensor],
     initial: Any,
-    sequence_length: Any,
+    sequence_length: TensorLike | None,
     parallel_iterations: Any,
     swap_memory: bool,
-    dtype: Any,
+    dtype: DTypeLike,
 ) -> tuple[Any, Any]:
     static_steps = flat_inputs[0].shape[0].value
     steps = array.shape(flat_inputs[0])[0]
@@ -202,21 +209,21 @@ def bidirectional_dynamic_rnn(
     cell_fw: Any,
     cell_bw: Any,
     inputs: Any,
-    sequence_length: Any = None,
+    sequence_length: TensorLike | None = None,
     initial_state_fw: Any = None,
     initial_state_bw: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     parallel_iterations: Any = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any]:
     """One cell forwards and one backwards; returns ((outputs, outputs), (state, state))."""
     _check_cell(cell_fw)
     _check_cell(cell_bw)
     batch_axis, time_axis = (1, 0) if time_major else (0, 1)
 
-    def reverse(x: Any) -> Any:
+    def reverse(x: TensorLike) -> Any:
         if sequence_length is not None:
             return array.reverse_sequence(
                 x, sequence_length, seq_axis=time_axis, batch_axis=batch_axis
@@ -258,8 +265,8 @@ def static_rnn(
     inputs: Any,
     initial_state: Any = None,
     dtype: Any = None,
-    sequence_length: Any = None,
-    scope: Any = None,
+    sequence_length: TensorLike | None = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """Runs a cell over a list of inputs, one copy of its nodes for each step.
 
@@ -299,12 +306,12 @@ def static_rnn(
 
 
 def static_state_saving_rnn(
-    cell: Any,
+    cell: RNNCell,
     inputs: Any,
     state_saver: Any,
     state_name: Any,
-    sequence_length: Any = None,
-    scope: Any = None,
+    sequence_length: TensorLike | None = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """`static_rnn` that begins with the states that ``state_saver`` keeps, and gives it the last ones.
 
@@ -333,7 +340,7 @@ def static_state_saving_rnn(
     return outputs, state
 
 
-def transpose_batch_time(x: Any) -> Tensor:
+def transpose_batch_time(x: TensorLike) -> Tensor:
     """[batch, time, ...] as [time, batch, ...], or the other way round, for whatever rank.
 
     Raises `ValueError` for a rank below 2.
@@ -363,9 +370,9 @@ def static_bidirectional_rnn(
     inputs: Any,
     initial_state_fw: Any = None,
     initial_state_bw: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     sequence_length: Any = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any, Any]:
     """Two cells over a list of inputs; returns (outputs side by side, state, state)."""
     with variable_scope(scope or "bidirectional_rnn"):
@@ -387,7 +394,7 @@ def static_bidirectional_rnn(
     return outputs, state_fw, state_bw
 
 
-def _reverse_list(steps: Any, lengths: Any) -> list[Any]:
+def _reverse_list(steps: Any, lengths: TensorLike | None) -> list[Any]:
     if lengths is None:
         return list(reversed(steps))
     stacked = array.stack(list(steps))
@@ -396,11 +403,11 @@ def _reverse_list(steps: Any, lengths: Any) -> list[Any]:
 
 
 def raw_rnn(
-    cell: Any,
+    cell: RNNCell,
     loop_fn: Any,
     parallel_iterations: Any = None,
     swap_memory: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any, Any]:
     """A loop whose inputs are decided step by step by ``loop_fn(time, output, state, loop_state)``.
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import InitializerLike
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.embedding import embedding_lookup
@@ -32,7 +34,7 @@ def linear(inputs: Any, output_size: int) -> Any:
 
 
 class _Projection(CellAround):
-    def __init__(self, cell: RNNCell, reuse: Any = None) -> None:
+    def __init__(self, cell: RNNCell, reuse: bool | None = None) -> None:
         super().__init__(cell, _reuse=reuse)
 
 
@@ -48,8 +50,8 @@ class EmbeddingWrapper(_Projection):
         cell: RNNCell,
         embedding_classes: int,
         embedding_size: int,
-        initializer: Any = None,
-        reuse: Any = None,
+        initializer: InitializerLike | None = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(cell, reuse)
         if embedding_classes <= 0 or embedding_size <= 0:
@@ -84,9 +86,9 @@ class InputProjectionWrapper(_Projection):
         self,
         cell: RNNCell,
         num_proj: int,
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         input_size: Any = None,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(cell, reuse)
         self._num_proj = num_proj
@@ -103,7 +105,11 @@ class OutputProjectionWrapper(_Projection):
     """A cell's outputs times a matrix, plus a bias: [batch, output_size]."""
 
     def __init__(
-        self, cell: RNNCell, output_size: int, activation: Any = None, reuse: Any = None
+        self,
+        cell: RNNCell,
+        output_size: int,
+        activation: Callable[..., Any] | None = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(cell, reuse)
         if output_size < 1:

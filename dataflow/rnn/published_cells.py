@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes
 from dataflow.graph import nest
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, InitializerLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import relu, softmax
 from dataflow.ops.bias import bias_add
@@ -27,7 +30,7 @@ class NASCell(RNNCell):
         num_units: int,
         num_proj: int | None = None,
         use_bias: bool = False,
-        reuse: Any = None,
+        reuse: bool | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, **kwargs)
@@ -84,15 +87,15 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         self,
         num_units: int,
         use_peepholes: bool = False,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
         num_unit_shards: int = 1,
         num_proj_shards: int = 1,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = tanh,
-        reuse: Any = None,
+        activation: Callable[..., Any] = tanh,
+        reuse: bool | None = None,
         layer_norm: bool = False,
         norm_gain: float = 1.0,
         norm_shift: float = 0.0,
@@ -145,7 +148,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
             )
         self.built = True
 
-    def _normalized(self, x: Any, part: str) -> Any:
+    def _normalized(self, x: TensorLike, part: str) -> Any:
         return normalized_units(x, *self._norms[part]) if self._layer_norm else x
 
     def call(self, inputs: Any, state: Any) -> Any:
@@ -187,10 +190,10 @@ class IntersectionRNNCell(SameSizes):
         self,
         num_units: int,
         num_in_proj: int | None = None,
-        initializer: Any = None,
+        initializer: InitializerLike | None = None,
         forget_bias: float = 1.0,
         y_activation: Any = relu,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units = num_units
@@ -247,7 +250,7 @@ class PhasedLSTMCell(SameSizes):
         trainable_ratio_on: bool = True,
         period_init_min: float = 1.0,
         period_init_max: float = 1000.0,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units = num_units
@@ -276,7 +279,9 @@ class PhasedLSTMCell(SameSizes):
             )
         shortest, longest = self._periods
 
-        def period(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+        def period(
+            shape: DynamicShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+        ) -> Any:
             low, high = log(shortest), log(longest)
             return exp(random_uniform(shape, low, high, dtype or dtypes.float32))
 
@@ -336,7 +341,7 @@ class AttentionCellWrapper(CellAround):
         attn_vec_size: int | None = None,
         input_size: int | None = None,
         state_is_tuple: bool = True,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(cell, _reuse=reuse)
         if attn_length <= 0:
@@ -361,7 +366,7 @@ class AttentionCellWrapper(CellAround):
     def output_size(self) -> Any:
         return self._attn_size
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         return RNNCell.zero_state(self, batch_size, dtype)
 
     def build(self, input_shape: Any) -> None:
@@ -415,7 +420,12 @@ class AttentionCellWrapper(CellAround):
 class CudnnCompatibleGRUCell(GRUCell):
     """GRU as cuDNN computes it: the reset gate acts on the state after its product with the kernel."""
 
-    def __init__(self, num_units: int, reuse: Any = None, kernel_initializer: Any = None) -> None:
+    def __init__(
+        self,
+        num_units: int,
+        reuse: bool | None = None,
+        kernel_initializer: InitializerLike | None = None,
+    ) -> None:
         super().__init__(num_units, reuse=reuse, kernel_initializer=kernel_initializer)
 
     def build(self, input_shape: Any) -> None:

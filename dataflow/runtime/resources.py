@@ -25,6 +25,7 @@ from dataflow.runtime.cooperative import (
 
 if TYPE_CHECKING:
     from dataflow.kernels.observable_condition import WatchedCondition
+    from dataflow.runtime.session import BaseSession
 
 
 #: How long an op waits before another thread continues its step (see `runtime.waiting`).
@@ -377,7 +378,7 @@ class KernelContext:
         resources: ResourceManager,
         cancellation: Cancellation,
         state: dict[str, Any],
-        session: Any = None,
+        session: BaseSession | None = None,
         device: str = "",
         op_device: str = "",
     ) -> None:

@@ -9,6 +9,8 @@ import json
 import re
 from typing import Any
 
+from dataflow.graph.graph import Graph
+
 _LABEL = re.compile(r"^(?P<name>[^ ]+) = (?P<op>[^(]+)\((?P<inputs>.*)\)$")
 
 
@@ -20,7 +22,7 @@ class Timeline:
         graph: accepted.
     """
 
-    def __init__(self, step_stats: Any, graph: Any = None) -> None:
+    def __init__(self, step_stats: Any, graph: Graph | None = None) -> None:
         self._step_stats = step_stats
         self._graph = graph
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.formats.event_files import EventFileWriter, new_event
 from dataflow.formats.local_paths import local_path
 from dataflow.formats.summary_protos import parse_summary
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
+from dataflow.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
+    from dataflow.runtime.session import BaseSession
 
 
 class FileWriter:
@@ -34,7 +40,7 @@ class FileWriter:
         flush_secs: float = 120,
         graph_def: Any = None,
         filename_suffix: str | None = None,
-        session: Any = None,
+        session: BaseSession | None = None,
     ) -> None:
         self.event_writer = EventFileWriter(logdir, max_queue, flush_secs, filename_suffix)
         self._tags_with_metadata: set[str] = set()
@@ -63,7 +69,12 @@ class FileWriter:
         """Adds an ``Event`` message."""
         self.event_writer.add_event(event)
 
-    def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
+    def add_graph(
+        self,
+        graph: Graph | None,
+        global_step: Tensor | Variable | None = None,
+        graph_def: Any = None,
+    ) -> None:
         """Adds a `Graph` (or, as before 1.0, a ``GraphDef``).
 
         Raises `TypeError` for anything else, `ValueError` for neither.
@@ -84,7 +95,9 @@ class FileWriter:
             )
         self.event_writer.add_graph_def(proto, global_step)
 
-    def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
+    def add_meta_graph(
+        self, meta_graph_def: Any, global_step: Tensor | Variable | None = None
+    ) -> None:
         """Adds a ``MetaGraphDef``."""
         if not hasattr(meta_graph_def, "graph_def"):
             raise TypeError(f"meta_graph_def must be type MetaGraphDef, saw {meta_graph_def!r}")

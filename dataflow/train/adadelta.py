@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.optimizer_updates import apply_adadelta, sparse_apply_adadelta
 from dataflow.train.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class AdadeltaOptimizer(Optimizer):
@@ -20,7 +25,7 @@ class AdadeltaOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: TensorLike | Callable[[], Any] = 0.001,
         rho: Any = 0.95,
         epsilon: Any = 1e-8,
         use_locking: bool = False,
@@ -45,7 +50,7 @@ class AdadeltaOptimizer(Optimizer):
         self._rho_t = convert_to_tensor(call(self._rho), name="rho")
         self._epsilon_t = convert_to_tensor(call(self._epsilon), name="epsilon")
 
-    def _inputs(self, var: Any) -> dict[str, Any]:
+    def _inputs(self, var: Variable) -> dict[str, Any]:
         return {
             "accum": self.get_slot(var, "accum"),
             "accum_update": self.get_slot(var, "accum_update"),

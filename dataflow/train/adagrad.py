@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import identity, ones_like
 from dataflow.ops.initializers import constant_initializer
 from dataflow.ops.math import cast
@@ -19,6 +22,9 @@ from dataflow.ops.optimizer_updates import (
 )
 from dataflow.ops.sources import constant
 from dataflow.train.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 def _positive(name: str, value: float) -> None:
@@ -36,7 +42,7 @@ class AdagradOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike | Callable[[], Any],
         initial_accumulator_value: float = 0.1,
         use_locking: bool = False,
         name: str = "Adagrad",
@@ -62,7 +68,7 @@ class AdagradOptimizer(Optimizer):
     def _prepare(self) -> None:
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
 
-    def _inputs(self, var: Any) -> dict[str, Any]:
+    def _inputs(self, var: Variable) -> dict[str, Any]:
         return {
             "accum": self.get_slot(var, "accumulator"),
             "lr": self._cast(self._learning_rate_tensor, var),
@@ -79,7 +85,7 @@ class ProximalAdagradOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike | Callable[[], Any],
         initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0,
@@ -110,7 +116,7 @@ class ProximalAdagradOptimizer(Optimizer):
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
         self._l1_tensor, self._l2_tensor = self._strengths()
 
-    def _inputs(self, var: Any) -> dict[str, Any]:
+    def _inputs(self, var: Variable) -> dict[str, Any]:
         return {
             "accum": self.get_slot(var, "accumulator"),
             "lr": self._cast(self._learning_rate_tensor, var),
@@ -131,8 +137,8 @@ class AdagradDAOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
-        global_step: Any,
+        learning_rate: TensorLike | Callable[[], Any],
+        global_step: Tensor | Variable,
         initial_gradient_squared_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0,
@@ -167,7 +173,7 @@ class AdagradDAOptimizer(Optimizer):
     def _prepare(self) -> None:
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
 
-    def _inputs(self, var: Any) -> dict[str, Any]:
+    def _inputs(self, var: Variable) -> dict[str, Any]:
         # The number of this step: the counter is increased after it.
         step = cast(identity(self._global_step), dtypes.int64) + 1
         slots = ("gradient_accumulator", "gradient_squared_accumulator")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.control_flow import group
 from dataflow.ops.elementary import sqrt
 from dataflow.ops.optimizer_updates import apply_adam
 from dataflow.ops.state import assign, assign_sub, scatter_add
 from dataflow.train.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class AdamOptimizer(Optimizer):
@@ -26,7 +32,7 @@ class AdamOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: TensorLike | Callable[[], Any] = 0.001,
         beta1: Any = 0.9,
         beta2: Any = 0.999,
         epsilon: Any = 1e-8,
@@ -66,7 +72,7 @@ class AdamOptimizer(Optimizer):
         self._beta2_t = convert_to_tensor(call(self._beta2), name="beta2")
         self._epsilon_t = convert_to_tensor(call(self._epsilon), name="epsilon")
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         beta1_power, beta2_power = self._get_beta_accumulators()
         return apply_adam(
             var,
@@ -82,7 +88,9 @@ class AdamOptimizer(Optimizer):
             use_locking=self._use_locking,
         ).op
 
-    def _apply_sparse_shared(self, grad: Any, var: Any, indices: Any, scatter: Any) -> Any:
+    def _apply_sparse_shared(
+        self, grad: Tensor, var: Variable, indices: TensorLike, scatter: Any
+    ) -> Any:
         graph = default_graph()
         beta1_power, beta2_power = self._get_beta_accumulators()
         beta1_power = self._cast(beta1_power, var)
@@ -105,7 +113,7 @@ class AdamOptimizer(Optimizer):
         update = assign_sub(var, rate * m_t / (v_sqrt + epsilon), use_locking=self._use_locking)
         return group(update, m_t, v_t)
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: Any, var: Variable) -> Any:
         return self._apply_sparse_shared(
             grad.values,
             var,

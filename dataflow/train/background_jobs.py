@@ -24,6 +24,7 @@ from dataflow.errors import OutOfRangeError
 from dataflow.graph.default_stacks import default_graph, default_session
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.runtime.cooperative import Task, Wait, block_on, finish, scheduler
 from dataflow.train.background_steps import LearningRate, OpStep, StepOfJob, as_rate
 
@@ -54,7 +55,7 @@ def background(
     steps: int | None = None,
     feed: Any = None,
     fetches: Any = None,
-    learning_rate: Any = None,
+    learning_rate: TensorLike | Callable[[], Any] | None = None,
     name: str | None = None,
 ) -> BackgroundJob:
     """Trains in a background thread and returns at once with a `BackgroundJob`.

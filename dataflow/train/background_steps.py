@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.tensor import Tensor
 from dataflow.runtime.cooperative import Wait, finish
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 #: One step that is under way: it returns the step's values.
 StepOfJob = Generator[Wait | None, None, Any]
@@ -66,7 +69,9 @@ def as_rate(value: Any) -> float:
 class OpStep:
     """One step of a training op: the feed, the run, and the values by name."""
 
-    def __init__(self, op: Any, session: Any, feed: Any, fetches: Any, rate: LearningRate) -> None:
+    def __init__(
+        self, op: Any, session: BaseSession, feed: Any, fetches: Any, rate: LearningRate
+    ) -> None:
         named = _named(fetches)
         self._run = (op, named)
         self._session, self._rate = session, rate

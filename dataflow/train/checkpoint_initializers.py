@@ -38,7 +38,7 @@ class VocabInfo(NamedTuple):
     axis: int = 0
 
 
-def _words(path: Any, size: int) -> list[bytes]:
+def _words(path: str, size: int) -> list[bytes]:
     """The first ``size`` lines of a file (-1: all of them)."""
     with open(local_path(path), "rb") as file:
         words = file.read().splitlines()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.device_spec import DeviceSpec
+from dataflow.graph.operation import Operation
 
 #: What lives on parameter servers.
 STANDARD_PS_OPS = (
@@ -100,7 +101,7 @@ def replica_device_setter(
     if not callable(strategy):
         raise TypeError("ps_strategy must be callable")
 
-    def choose(op: Any) -> str:
+    def choose(op: Operation) -> str:
         if not merge_devices and op.device:
             return str(op.device)
         current = DeviceSpec.from_string(op.device or "")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.optimizer_updates import (
     apply_ftrl,
     apply_ftrl_v2,
@@ -14,6 +16,9 @@ from dataflow.ops.optimizer_updates import (
 )
 from dataflow.ops.sources import constant
 from dataflow.train.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class FtrlOptimizer(Optimizer):
@@ -29,7 +34,7 @@ class FtrlOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike | Callable[[], Any],
         learning_rate_power: float = -0.5,
         initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,
@@ -101,7 +106,7 @@ class FtrlOptimizer(Optimizer):
             self._learning_rate_power, name="learning_rate_power"
         )
 
-    def _inputs(self, var: Any) -> dict[str, Any]:
+    def _inputs(self, var: Variable) -> dict[str, Any]:
         tensors = {"lr": self._learning_rate_tensor, "l1": self._l1_tensor, "l2": self._l2_tensor}
         if self._l2_shrinkage_regularization_strength > 0.0:
             tensors["l2_shrinkage"] = self._shrinkage_tensor

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.variable_scope import get_variable
 from dataflow.ops.variables import Variable
 
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
-def global_step(sess: Any, global_step_tensor: Any) -> int:
+
+def global_step(sess: BaseSession, global_step_tensor: Any) -> int:
     """The value of the global step in ``sess``, as an int."""
     return int(sess.run(global_step_tensor))
 
 
-def get_global_step(graph: Any = None) -> Any:
+def get_global_step(graph: Graph | None = None) -> Any:
     """The global step of ``graph`` (by default the current one), or ``None``.
 
     It is what the collection ``GLOBAL_STEP`` holds, else the tensor ``global_step:0``. Raises
@@ -39,7 +43,7 @@ def get_global_step(graph: Any = None) -> Any:
     return found
 
 
-def create_global_step(graph: Any = None) -> Variable:
+def create_global_step(graph: Graph | None = None) -> Variable:
     """Makes the global step: an int64 variable called ``global_step`` that starts at 0.
 
     Raises `ValueError` where the graph has one.
@@ -59,7 +63,7 @@ def create_global_step(graph: Any = None) -> Variable:
     return step  # type: ignore[no-any-return]
 
 
-def get_or_create_global_step(graph: Any = None) -> Any:
+def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """The global step, made if need be."""
     graph = graph or default_graph()
     found = get_global_step(graph)

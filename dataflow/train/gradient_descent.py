@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.optimizer_updates import apply_gradient_descent
 from dataflow.ops.state import scatter_sub
 from dataflow.train.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class GradientDescentOptimizer(Optimizer):
@@ -16,7 +22,10 @@ class GradientDescentOptimizer(Optimizer):
     """
 
     def __init__(
-        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
+        self,
+        learning_rate: TensorLike | Callable[[], Any],
+        use_locking: bool = False,
+        name: str = "GradientDescent",
     ) -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
@@ -25,7 +34,7 @@ class GradientDescentOptimizer(Optimizer):
     def _prepare(self) -> None:
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         rate = self._cast(self._learning_rate_tensor, var)
         return apply_gradient_descent(var, rate, grad, use_locking=self._use_locking).op
 

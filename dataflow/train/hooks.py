@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from dataflow.train.session_run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 log = logging.getLogger("tensorflow")
 
@@ -172,7 +175,7 @@ class LoggingTensorHook(SessionRunHook):
             self._log_tensors(run_values.results)
         self._iter_count += 1
 
-    def end(self, session: Any) -> None:
+    def end(self, session: BaseSession) -> None:
         """Logs the last values, with ``at_end``."""
         if self._log_at_end:
             self._log_tensors(session.run(self._current_tensors))
@@ -209,7 +212,7 @@ class StopAtStepHook(SessionRunHook):
         """Finds the global step."""
         self._global_step_tensor = needed_global_step(self)
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: BaseSession, coord: Any) -> None:
         """Sets the last step, where it is relative."""
         if self._last_step is None:
             self._last_step = int(session.run(self._global_step_tensor)) + int(self._num_steps or 0)
@@ -296,7 +299,7 @@ class FinalOpsHook(SessionRunHook):
         """The values, once the session has ended."""
         return self._final_ops_values
 
-    def end(self, session: Any) -> None:
+    def end(self, session: BaseSession) -> None:
         """Runs them."""
         if self._final_ops is not None:
             self._final_ops_values = session.run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow import dtypes
@@ -11,6 +11,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import identity, shape, size
 from dataflow.ops.queue import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
 from dataflow.ops.static_value import static_value
@@ -62,7 +63,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
 
 
 def input_producer(
-    input_tensor: Any,
+    input_tensor: TensorLike,
     element_shape: Any = None,
     num_epochs: int | None = None,
     shuffle: bool = True,
@@ -164,7 +165,7 @@ def string_input_producer(
 
 
 def range_input_producer(
-    limit: Any,
+    limit: TensorLike,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -322,7 +323,7 @@ def _batched(
     queue_of: Any,
     lists: list[Any],
     num_threads: int,
-    batch_size: Any,
+    batch_size: int | Tensor,
     capacity: int,
     enqueue_many: bool,
     shapes_given: Any,
@@ -384,9 +385,9 @@ def _queue_kind(dynamic_pad: bool, capacity: int, shared_name: Any) -> Any:
 
 
 def maybe_batch(
-    tensors: Any,
+    tensors: Sequence[Any],
     keep_input: Any,
-    batch_size: Any,
+    batch_size: int | Tensor,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
@@ -416,7 +417,7 @@ def maybe_batch(
 def maybe_batch_join(
     tensors_list: Any,
     keep_input: Any,
-    batch_size: Any,
+    batch_size: int | Tensor,
     capacity: int = 32,
     enqueue_many: bool = False,
     shapes: Any = None,

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_n_to_tensor, convert_to_tensor, internal_convert
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import where
 from dataflow.ops.comparison import equal
 from dataflow.ops.conditionals import case, cond
@@ -18,13 +20,16 @@ from dataflow.ops.elementary import ceil, cos, exp, floor, log, negative, sqrt
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import add, cast, divide, minimum, multiply, pow_
 
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
-def _need_step(global_step: Any, function: str) -> None:
+
+def _need_step(global_step: Tensor | Variable | None, function: str) -> None:
     if global_step is None:
         raise ValueError(f"global_step is required for {function}.")
 
 
-def _start(learning_rate: Any, *values: Any) -> list[Any]:
+def _start(learning_rate: TensorLike | Callable[[], Any], *values: Any) -> list[Any]:
     """The learning rate as a tensor, and the other values in its dtype."""
     rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
     return [rate, *[cast(internal_convert(v, None, None), rate.dtype.base_dtype) for v in values]]
@@ -124,8 +129,8 @@ def polynomial_decay(
 
 
 def natural_exp_decay(
-    learning_rate: Any,
-    global_step: Any,
+    learning_rate: TensorLike | Callable[[], Any],
+    global_step: Tensor | Variable,
     decay_steps: Any,
     decay_rate: Any,
     staircase: bool = False,

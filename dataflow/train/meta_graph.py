@@ -11,6 +11,7 @@ from dataflow.formats.atomic_files import write_atomically
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.import_graph import import_graph_def
 from dataflow.graph.op_signature import normalize_attr
 from dataflow.graph.registry import get_op
@@ -40,7 +41,7 @@ def export_meta_graph(
     saver_def: Any = None,
     collection_list: Any = None,
     as_text: bool = False,
-    graph: Any = None,
+    graph: Graph | None = None,
     export_scope: str | None = None,
     clear_devices: bool = False,
     clear_extraneous_savers: bool = False,
@@ -219,7 +220,7 @@ def read_meta_graph_file(path: str) -> Any:
 
 
 @contextlib.contextmanager
-def naming(path: Any) -> Iterator[None]:
+def naming(path: str) -> Iterator[None]:
     """What is wrong with a graph that came from a file is said with the file's name."""
     try:
         yield
@@ -276,7 +277,7 @@ def import_scoped_meta_graph(
 
 
 def _read_collection(
-    graph: Any, key: str, collection: Any, scope: str | None, made: dict[bytes, Variable]
+    graph: Graph, key: str, collection: Any, scope: str | None, made: dict[bytes, Variable]
 ) -> None:
     kind = collection.WhichOneof("kind")
     if kind is None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.optimizer_updates import apply_momentum, sparse_apply_momentum
 from dataflow.train.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class MomentumOptimizer(Optimizer):
@@ -19,7 +24,7 @@ class MomentumOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike | Callable[[], Any],
         momentum: Any,
         use_locking: bool = False,
         name: str = "Momentum",
@@ -40,7 +45,7 @@ class MomentumOptimizer(Optimizer):
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
         self._momentum_tensor = self._hyperparameter(self._momentum, "momentum")
 
-    def _inputs(self, var: Any) -> dict[str, Any]:
+    def _inputs(self, var: Variable) -> dict[str, Any]:
         return {
             "accum": self.get_slot(var, "momentum"),
             "lr": self._cast(self._learning_rate_tensor, var),

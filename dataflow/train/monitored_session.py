@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dataflow.errors import AbortedError, OutOfRangeError, UnavailableError
@@ -101,7 +102,7 @@ class _HookedSession(_WrappedSession):
     def run(
         self,
         fetches: Any,
-        feed_dict: Any = None,
+        feed_dict: Mapping[Any, Any] | None = None,
         options: Any = None,
         run_metadata: Any = None,
     ) -> Any:
@@ -324,7 +325,7 @@ class _MonitoredSession:
     def __init__(
         self,
         session_creator: Any,
-        hooks: Any,
+        hooks: Sequence[Any],
         should_recover: bool,
         stop_grace_period_secs: float = 120,
     ) -> None:
@@ -351,7 +352,7 @@ class _MonitoredSession:
     def run(
         self,
         fetches: Any,
-        feed_dict: Any = None,
+        feed_dict: Mapping[Any, Any] | None = None,
         options: Any = None,
         run_metadata: Any = None,
         **misspelled: Any,
@@ -466,7 +467,7 @@ def MonitoredTrainingSession(
     is_chief: bool = True,
     checkpoint_dir: Any = None,
     scaffold: Scaffold | None = None,
-    hooks: Any = None,
+    hooks: Sequence[Any] | None = None,
     chief_only_hooks: Any = None,
     save_checkpoint_secs: Any = USE_DEFAULT,
     save_summaries_steps: Any = USE_DEFAULT,

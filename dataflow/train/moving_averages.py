@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dataflow import dtypes
@@ -105,7 +106,7 @@ class ExponentialMovingAverage:
         """The name given at construction."""
         return self._name
 
-    def apply(self, var_list: Any = None) -> Any:
+    def apply(self, var_list: Iterable[Any] | None = None) -> Any:
         """An operation that updates the averages of ``var_list`` (by default the trainable ones).
 
         The first call for a variable makes its average, which starts with the variable's initial
@@ -147,11 +148,11 @@ class ExponentialMovingAverage:
                 updates.append(assign_moving_average(average, var, decay, average in debias))
             return group(*updates, name=scope)
 
-    def average(self, var: Any) -> Any:
+    def average(self, var: Variable) -> Any:
         """The variable that holds the average of ``var``, or ``None``."""
         return self._averages.get(var)
 
-    def average_name(self, var: Any) -> str:
+    def average_name(self, var: Variable) -> str:
         """The name that the average of ``var`` has, or would be given."""
         if var in self._averages:
             return str(self._averages[var].op.name)

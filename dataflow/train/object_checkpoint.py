@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import NotFoundError
 from dataflow.formats.bundle_writer import write_bundle
@@ -22,6 +22,9 @@ from dataflow.train.object_restore import (
     session_or_default,
 )
 from dataflow.train.saveables import OBJECT_GRAPH_KEY
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 
 class Checkpoint(AutoTrackable):
@@ -58,7 +61,7 @@ class Checkpoint(AutoTrackable):
                 )
         return vars(self)["save_counter"]
 
-    def write(self, file_prefix: Any, session: Any = None) -> str:
+    def write(self, file_prefix: Any, session: BaseSession | None = None) -> str:
         """Writes a checkpoint ``file_prefix`` as it is, unnumbered; returns the prefix.
 
         Raises `FailedPreconditionError` for a variable without a value.

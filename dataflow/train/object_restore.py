@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dataflow.formats.checkpoint_reader import CheckpointReader
 from dataflow.graph.default_stacks import default_graph, default_session
@@ -17,8 +17,11 @@ from dataflow.train.object_graph import (
 from dataflow.train.save_graph import restore_saveables
 from dataflow.train.saveables import OBJECT_GRAPH_KEY, SaveableObject, variable_saveable
 
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
-def session_or_default(session: Any) -> Any:
+
+def session_or_default(session: BaseSession | None) -> Any:
     """``session``, the default session, or Keras's."""
     if session is None:
         session = default_session()
@@ -126,7 +129,7 @@ class LoadStatus:
 class InitializationOnlyStatus(LoadStatus):
     """Of ``restore(None)``: there is nothing to restore, so all is initialized."""
 
-    def run_restore_ops(self, session: Any = None) -> None:
+    def run_restore_ops(self, session: BaseSession | None = None) -> None:
         """Raises `AssertionError`: there is nothing to restore."""
         self._refuse("No checkpoint specified, so no restore ops are available (save_path=None).")
 
@@ -139,11 +142,11 @@ class NameBasedSaverStatus(LoadStatus):
     """Of a checkpoint that `tf.train.Saver` wrote: variables are found by the names of their nodes."""
 
     def _restored(self) -> dict[str, Any]:
+        counter: Any = getattr(self._root, "save_counter", None)
         return {
             v.op.name: v
             for v in self._variables()
-            if v is not getattr(self._root, "save_counter", None)
-            or self._reader.has_tensor(v.op.name)
+            if v is not counter or self._reader.has_tensor(v.op.name)
         }
 
     def assert_consumed(self) -> LoadStatus:

@@ -7,7 +7,7 @@ Subclasses say what a step does by `_apply_dense` and `_apply_sparse` (and `_cre
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, KeysView, ValuesView
+from collections.abc import Callable, Iterable, Iterator, KeysView, Sequence, ValuesView
 from typing import Any
 
 from dataflow import dtypes
@@ -15,9 +15,11 @@ from dataflow.gradients import gradients
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.nest import flatten
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.control_flow import group, tuple_
 from dataflow.ops.graph_functions import name_scope
@@ -40,14 +42,14 @@ from dataflow.train.replicated_steps import (
 )
 
 
-def deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Tensor, Tensor]:
+def deduplicate_indexed_slices(values: Any, indices: TensorLike) -> tuple[Tensor, Tensor]:
     """(summed values, unique indices): rows that are named more than once are summed."""
     unique_indices, positions = array.unique(indices)
     summed = unsorted_segment_sum(values, positions, array.shape(unique_indices)[0])
     return summed, unique_indices
 
 
-def _key(var: Any) -> tuple[Any, str]:
+def _key(var: Variable) -> tuple[Any, str]:
     return (var.op.graph, var.op.name)
 
 
@@ -95,8 +97,8 @@ class Optimizer:
     def minimize(
         self,
         loss: Any,
-        global_step: Any = None,
-        var_list: Any = None,
+        global_step: Tensor | Variable | None = None,
+        var_list: Iterable[Any] | None = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: Any = None,
         colocate_gradients_with_ops: bool = False,
@@ -283,7 +285,7 @@ class Optimizer:
 
     # ---- slots ----------------------------------------------------------------------------
 
-    def get_slot(self, var: Any, name: str) -> Any:
+    def get_slot(self, var: Variable, name: str) -> Any:
         """The slot ``name`` of ``var``, or ``None``."""
         slots = self._slots.get(name)
         return slots.get(_key(var)) if slots else None
@@ -303,7 +305,7 @@ class Optimizer:
     def _slot_dict(self, slot_name: str) -> dict[tuple[Any, str], Variable]:
         return self._slots.setdefault(slot_name, {})
 
-    def _get_or_make_slot(self, var: Any, val: Any, slot_name: str, op_name: str) -> Any:
+    def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Any:
         """The slot, made with the initial value ``val`` (a tensor) if need be."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
@@ -321,7 +323,7 @@ class Optimizer:
             )
         return slots[_key(var)]
 
-    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
+    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Any:
         """The slot, made of zeros if need be."""
         slots = self._slot_dict(slot_name)
         if _key(var) not in slots:
@@ -343,7 +345,7 @@ class Optimizer:
             self._non_slot_dict[(name, graph)] = variable
         return variable
 
-    def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:
+    def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Any:
         return self._non_slot_dict.get((name, graph))
 
     def _non_slot_variables(self) -> list[Any]:
@@ -359,7 +361,7 @@ class Optimizer:
         """The dtypes that losses, variables and gradients may have."""
         return {dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64}
 
-    def _assert_valid_dtypes(self, tensors: Any) -> None:
+    def _assert_valid_dtypes(self, tensors: Sequence[Any]) -> None:
         valid = self._valid_dtypes()
         for tensor in tensors:
             dtype = tensor.dtype.base_dtype
@@ -375,29 +377,29 @@ class Optimizer:
     def _prepare(self) -> None:
         """Makes the tensors of all hyperparameters."""
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         """An op that changes ``var`` by the dense gradient ``grad``."""
         if self._ops is None:
             raise NotImplementedError(f"{type(self).__name__} does not implement _apply_dense")
         return self._ops[0](var, grad=grad, **self._inputs(var), use_locking=self._use_locking).op
 
-    def _inputs(self, var: Any) -> dict[str, Any]:
+    def _inputs(self, var: Variable) -> dict[str, Any]:
         """Slots, scalars and attributes of the ``_ops``, by name."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _inputs")
 
-    def _apply_sparse_duplicate_indices(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse_duplicate_indices(self, grad: Any, var: Variable) -> Any:
         """As `_apply_sparse`, for rows that may repeat: sums them first."""
         values, indices = deduplicate_indexed_slices(grad.values, grad.indices)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: Any, var: Variable) -> Any:
         """An op that changes the rows of ``var`` named by the `IndexedSlices` ``grad``, once each."""
         if self._ops is None:
             raise NotImplementedError(f"{type(self).__name__} does not implement _apply_sparse")
         rows = {"grad": grad.values, "indices": grad.indices}
         return self._ops[1](var, **rows, **self._inputs(var), use_locking=self._use_locking).op
 
-    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
         """As `_apply_dense`, for a resource variable."""
         return self._apply_dense(grad, handle)
 
@@ -430,7 +432,7 @@ class Optimizer:
         l1, l2 = (self._hyperparameter(getattr(self, f"_{name}"), name) for name in names)
         return l1, l2
 
-    def _cast(self, tensor: Any, var: Any) -> Any:
+    def _cast(self, tensor: TensorLike, var: Variable) -> Any:
         """A hyperparameter in the dtype of ``var``."""
         return cast(tensor, var.dtype.base_dtype)
 

@@ -3,13 +3,19 @@ forward-backward splitting", 2009."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.optimizer_updates import (
     apply_proximal_gradient_descent,
     sparse_apply_proximal_gradient_descent,
 )
 from dataflow.train.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class ProximalGradientDescentOptimizer(Optimizer):
@@ -17,7 +23,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike | Callable[[], Any],
         l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0,
         use_locking: bool = False,
@@ -35,11 +41,11 @@ class ProximalGradientDescentOptimizer(Optimizer):
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
         self._l1_tensor, self._l2_tensor = self._strengths()
 
-    def _scalars(self, var: Any) -> list[Any]:
+    def _scalars(self, var: Variable) -> list[Any]:
         tensors = [self._learning_rate_tensor, self._l1_tensor, self._l2_tensor]
         return [self._cast(t, var) for t in tensors]
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         scalars = self._scalars(var)
         locking = self._use_locking
         return apply_proximal_gradient_descent(var, *scalars, grad, use_locking=locking).op

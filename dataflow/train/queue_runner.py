@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import errors
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph, default_session
 from dataflow.runtime.cooperative import Task, Wait, finish
 from dataflow.train.coordinator import Coordinator
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 
 class QueueRunner:
@@ -114,7 +117,7 @@ class QueueRunner:
         return self._queue.queue_ref.op.name  # type: ignore[no-any-return]
 
     def _run(
-        self, session: Any, enqueue_op: Any, coord: Coordinator | None
+        self, session: BaseSession, enqueue_op: Any, coord: Coordinator | None
     ) -> Iterator[Wait | None]:
         decremented = False
 
@@ -154,7 +157,7 @@ class QueueRunner:
                 with self._lock:
                     self._runs[session] -= 1
 
-    def _close_on_stop(self, session: Any, coord: Coordinator) -> Iterator[Wait | None]:
+    def _close_on_stop(self, session: BaseSession, coord: Coordinator) -> Iterator[Wait | None]:
         """Waits for the coordinator, then wakes the threads that wait at the queue."""
         yield coord._wait()
         try:
@@ -165,7 +168,11 @@ class QueueRunner:
             logging.vlog(1, "Ignored exception: %s", e)
 
     def create_threads(
-        self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
+        self,
+        sess: BaseSession,
+        coord: Coordinator | None = None,
+        daemon: bool = False,
+        start: bool = False,
     ) -> list[threading.Thread]:
         """Threads that run the enqueue operations in ``sess``; none if they run there already.
 

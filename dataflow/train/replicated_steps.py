@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import identity
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.replicas import replica_to_merge, state
 
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
-def loss_of_replica(loss: Any) -> Any:
+
+def loss_of_replica(loss: TensorLike) -> Any:
     """The part of the mean over the replicas that this replica's loss is, where a strategy wants means."""
     replica = replica_to_merge()
     if replica is None or not replica.strategy.averages_losses:
@@ -25,7 +30,7 @@ def loss_of_replica(loss: Any) -> Any:
 
 
 def apply_in_replica(
-    replica: Any, optimizer: Any, pairs: Any, global_step: Any, name: str | None
+    replica: Any, optimizer: Any, pairs: Any, global_step: Tensor | Variable, name: str | None
 ) -> Any:
     """``apply_gradients`` of all replicas together; each calls this with its own gradients.
 

@@ -5,9 +5,11 @@ The centered form is Graves', "Generating sequences with recurrent neural networ
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import ones_like
 from dataflow.ops.initializers import ones_initializer
 from dataflow.ops.optimizer_updates import (
@@ -17,6 +19,9 @@ from dataflow.ops.optimizer_updates import (
     sparse_apply_rms_prop,
 )
 from dataflow.train.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class RMSPropOptimizer(Optimizer):
@@ -31,7 +36,7 @@ class RMSPropOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike | Callable[[], Any],
         decay: Any = 0.9,
         momentum: Any = 0.0,
         epsilon: Any = 1e-10,
@@ -75,7 +80,7 @@ class RMSPropOptimizer(Optimizer):
         self._momentum_tensor = convert_to_tensor(call(self._momentum), name="momentum")
         self._epsilon_tensor = convert_to_tensor(call(self._epsilon), name="epsilon")
 
-    def _inputs(self, var: Any) -> dict[str, Any]:
+    def _inputs(self, var: Variable) -> dict[str, Any]:
         slots = {"mg": "mg"} if self._centered else {}
         slots |= {"ms": "rms", "mom": "momentum"}
         return {

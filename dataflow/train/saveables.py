@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dataflow.graph.conversion import internal_convert
@@ -129,7 +130,7 @@ def names_to_saveables(var_list: Any) -> dict[str, Any]:
     return result
 
 
-def validated_saveables(var_list: Any) -> list[SaveableObject]:
+def validated_saveables(var_list: Iterable[Any]) -> list[SaveableObject]:
     """`SaveableObject`s by name, each with one spec for each tensor."""
     result: list[SaveableObject] = []
     seen: set[Any] = set()

@@ -10,15 +10,20 @@ import functools
 import os
 import shutil
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.formats.atomic_files import write_atomically
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.static_value import static_value
 from dataflow.train.meta_graph import import_scoped_meta_graph, naming
 from dataflow.train.saver import Saver
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 MODEL_FILENAME = "saved_model.pb"
 MODEL_FILENAME_TEXT = "saved_model.pbtxt"
@@ -71,7 +76,7 @@ def build_tensor_info(tensor: Any) -> Any:
 
 
 def get_tensor_from_tensor_info(
-    tensor_info: Any, graph: Any = None, import_scope: str | None = None
+    tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
     """The tensor that a ``TensorInfo`` names."""
     name = f"{import_scope}/{tensor_info.name}" if import_scope else tensor_info.name
@@ -131,7 +136,7 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
     return build_signature_def(_infos(inputs), _infos(outputs), "tensorflow/serving/predict")
 
 
-def regression_signature_def(examples: Any, predictions: Any) -> Any:
+def regression_signature_def(examples: Any, predictions: TensorLike | None) -> Any:
     """The signature of a regression."""
     if examples is None or predictions is None:
         raise ValueError("Regression examples and predictions cannot be None.")
@@ -169,7 +174,7 @@ class SavedModelBuilder:
 
     def add_meta_graph_and_variables(
         self,
-        sess: Any,
+        sess: BaseSession,
         tags: Any,
         signature_def_map: Any = None,
         assets_collection: Any = None,
@@ -287,7 +292,7 @@ def _variables_saver() -> Saver:
 
 
 def simple_save(
-    session: Any, export_dir: Any, inputs: Any, outputs: Any, legacy_init_op: Any = None
+    session: BaseSession, export_dir: Any, inputs: Any, outputs: Any, legacy_init_op: Any = None
 ) -> None:
     """Writes a SavedModel for serving, with one signature from ``inputs`` to ``outputs`` (dicts)."""
     builder = SavedModelBuilder(export_dir)
@@ -334,7 +339,11 @@ def read_saved_model(export_dir: Any) -> list[Any]:
 
 
 def load(
-    sess: Any, tags: Any, export_dir: Any, import_scope: str | None = None, **saver_kwargs: Any
+    sess: BaseSession,
+    tags: Any,
+    export_dir: Any,
+    import_scope: str | None = None,
+    **saver_kwargs: Any,
 ) -> Any:
     """Adds the graph with exactly these tags to the session's graph and restores its variables.
 
@@ -369,7 +378,7 @@ def load(
     return meta
 
 
-def _init_ops(meta: Any, scope: str, graph: Any) -> list[Any]:
+def _init_ops(meta: Any, scope: str, graph: Graph) -> list[Any]:
     if _INIT_OP_SIGNATURE_KEY in meta.signature_def:
         outputs = meta.signature_def[_INIT_OP_SIGNATURE_KEY].outputs
         return [graph.as_graph_element(scope + i.name) for i in outputs.values()]

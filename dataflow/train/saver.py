@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import FailedPreconditionError, NotFoundError
 from dataflow.formats.atomic_files import write_atomically
 from dataflow.formats.checkpoint_reader import CheckpointReader
 from dataflow.formats.local_paths import local_path
+from dataflow.graph.graph import Graph
 from dataflow.train.checkpoint_management import (
     checkpoint_exists,
     get_checkpoint_mtimes,
@@ -25,6 +26,9 @@ from dataflow.train.saveables import (
     names_to_saveables,
     validated_saveables,
 )
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 
 class Saver:
@@ -307,7 +311,7 @@ class Saver:
         export_after_save(prefix)
         return prefix
 
-    def _meta_bytes(self, graph: Any, strip_default_attrs: bool) -> bytes:
+    def _meta_bytes(self, graph: Graph, strip_default_attrs: bool) -> bytes:
         """The serialized graph; kept until the graph or a collection changes."""
         sizes = {k: len(graph.get_collection_ref(k)) for k in graph.get_all_collection_keys()}
         key = (graph, graph.version, graph.num_mutations, sizes, strip_default_attrs)
@@ -344,7 +348,7 @@ class Saver:
             strip_default_attrs=strip_default_attrs,
         )
 
-    def restore(self, sess: Any, save_path: str | None) -> None:
+    def restore(self, sess: BaseSession, save_path: str | None) -> None:
         """Gives the variables of ``sess`` the values of the checkpoint ``save_path``.
 
         The file is compared with the graph first: where something is missing or has another shape
@@ -378,7 +382,7 @@ class Saver:
         reader.check(expected)
         sess.run(restore_op, {filename: prefix})
 
-    def _restore_objects(self, sess: Any, prefix: str, reader: CheckpointReader) -> None:
+    def _restore_objects(self, sess: BaseSession, prefix: str, reader: CheckpointReader) -> None:
         """Of a checkpoint that `Checkpoint` wrote, which knows the names of nodes, too."""
         from dataflow.train.object_restore import keys_by_name, restore_operation
 

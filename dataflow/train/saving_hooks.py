@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
@@ -20,6 +20,9 @@ from dataflow.train.session_run_hook import (
     SessionRunValues,
 )
 
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
+
 log = logging.getLogger("tensorflow")
 
 
@@ -29,13 +32,13 @@ class CheckpointSaverListener:
     def begin(self) -> None:
         """Called before the session is made."""
 
-    def before_save(self, session: Any, global_step_value: int) -> None:
+    def before_save(self, session: BaseSession, global_step_value: int) -> None:
         """Called before a checkpoint is saved."""
 
-    def after_save(self, session: Any, global_step_value: int) -> Any:
+    def after_save(self, session: BaseSession, global_step_value: int) -> Any:
         """Called after it; a true result stops the training."""
 
-    def end(self, session: Any, global_step_value: int) -> None:
+    def end(self, session: BaseSession, global_step_value: int) -> None:
         """Called at the end."""
 
 
@@ -73,7 +76,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self.listeners:
             listener.begin()
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: BaseSession, coord: Any) -> None:
         """Writes the graph, and the first checkpoint."""
         step = int(session.run(self._global_step_tensor))
         graph = default_graph()
@@ -96,7 +99,7 @@ class CheckpointSaverHook(SessionRunHook):
                 if self._save(run_context.session, step):
                     run_context.request_stop()
 
-    def end(self, session: Any) -> None:
+    def end(self, session: BaseSession) -> None:
         """Saves the last state."""
         step = int(session.run(self._global_step_tensor))
         if step != self._timer.last_triggered_step():
@@ -104,7 +107,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self.listeners:
             listener.end(session, step)
 
-    def _save(self, session: Any, step: int) -> bool:
+    def _save(self, session: BaseSession, step: int) -> bool:
         from tensorboard.compat.proto.event_pb2 import SessionLog
 
         log.info("Saving checkpoints for %d into %s.", step, self._save_path)
@@ -201,7 +204,7 @@ class SummarySaverHook(SessionRunHook):
                 self._summary_writer.add_summary(summary, step)
         self._next_step = step + 1
 
-    def end(self, session: Any = None) -> None:
+    def end(self, session: BaseSession | None = None) -> None:
         """Flushes the writer."""
         if self._summary_writer is not None:
             self._summary_writer.flush()

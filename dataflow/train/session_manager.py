@@ -10,6 +10,7 @@ import numpy as np
 
 from dataflow.errors import DeadlineExceededError, FailedPreconditionError
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.runtime.cooperative import sleep
 from dataflow.runtime.session import Session
 from dataflow.train.checkpoint_management import get_checkpoint_state
@@ -38,7 +39,7 @@ class SessionManager:
         local_init_op: Any = None,
         ready_op: Any = None,
         ready_for_local_init_op: Any = None,
-        graph: Any = None,
+        graph: Graph | None = None,
         recovery_wait_secs: float = 30,
         local_init_run_options: Any = None,
         local_init_feed_dict: Any = None,

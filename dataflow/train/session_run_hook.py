@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 
 class SessionRunArgs(NamedTuple):
@@ -24,7 +27,7 @@ class SessionRunValues(NamedTuple):
 class SessionRunContext:
     """The run that is being made: what the user asked for, and the session."""
 
-    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
+    def __init__(self, original_args: SessionRunArgs, session: BaseSession) -> None:
         self._original_args = original_args
         self._session = session
         self._stop_requested = False
@@ -55,7 +58,7 @@ class SessionRunHook:
     def begin(self) -> None:
         """Called once before the session is made; nodes may still be added to the graph."""
 
-    def after_create_session(self, session: Any, coord: Any) -> None:
+    def after_create_session(self, session: BaseSession, coord: Any) -> None:
         """Called when a session was made or, after a failure, made anew; the graph is finalized."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
@@ -65,5 +68,5 @@ class SessionRunHook:
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Called after each run that succeeded."""
 
-    def end(self, session: Any) -> None:
+    def end(self, session: BaseSession) -> None:
         """Called at the end of the session, unless an error ended it."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, InitializerLike
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.resource_variables import is_resource_variable
 from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope
@@ -20,9 +21,9 @@ def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool =
 
 def create_slot_with_initializer(
     primary: Any,
-    initializer: Any,
+    initializer: InitializerLike,
     shape: Any,
-    dtype: Any,
+    dtype: DTypeLike,
     name: str,
     colocate_with_primary: bool = True,
 ) -> Variable:
@@ -33,7 +34,7 @@ def create_slot_with_initializer(
 
 
 def create_zeros_slot(
-    primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True
+    primary: Any, name: str, dtype: DTypeLike | None = None, colocate_with_primary: bool = True
 ) -> Variable:
     """A variable of zeros with the shape of ``primary``, also where that is known only later."""
     dtype = primary.dtype.base_dtype if dtype is None else dtype
@@ -70,7 +71,7 @@ def _create(
 
 
 def _variable(
-    primary: Any, initializer: Any, validate_shape: bool, shape: Any, dtype: Any
+    primary: Any, initializer: InitializerLike, validate_shape: bool, shape: Any, dtype: DTypeLike
 ) -> Variable:
     scope = get_variable_scope()
     partitioner = scope.partitioner

@@ -7,12 +7,13 @@ import logging
 import os
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.formats.local_paths import local_path
 from dataflow.formats.summary_protos import scalar_summary
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.serialize import write_graph
 from dataflow.ops.control_flow import group
 from dataflow.ops.lookup import tables_initializer
@@ -28,6 +29,9 @@ from dataflow.train.coordinator import Coordinator, LooperThread
 from dataflow.train.global_step import assert_global_step, global_step as global_step_value
 from dataflow.train.saver import Saver
 from dataflow.train.session_manager import SessionManager
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 log = logging.getLogger("tensorflow")
 
@@ -46,7 +50,7 @@ class Supervisor:
 
     def __init__(
         self,
-        graph: Any = None,
+        graph: Graph | None = None,
         ready_op: Any = USE_DEFAULT,
         ready_for_local_init_op: Any = USE_DEFAULT,
         is_chief: bool = True,
@@ -292,7 +296,7 @@ class Supervisor:
             self._summary_writer.add_graph(self._graph)
             self._graph_added_to_summary = True
 
-    def start_standard_services(self, sess: Any) -> list[Any] | None:
+    def start_standard_services(self, sess: BaseSession) -> list[Any] | None:
         """Starts the threads that save checkpoints and summaries; returns them.
 
         Raises `RuntimeError` in a worker that is not the chief.
@@ -324,7 +328,7 @@ class Supervisor:
             thread.start()
         return threads
 
-    def start_queue_runners(self, sess: Any, queue_runners: Any = None) -> list[Any]:
+    def start_queue_runners(self, sess: BaseSession, queue_runners: Any = None) -> list[Any]:
         """Starts the threads that fill queues; returns them."""
         if queue_runners is None:
             queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
@@ -406,7 +410,7 @@ class Supervisor:
 class SVSummaryThread(LooperThread):
     """Writes the summaries."""
 
-    def __init__(self, sv: Supervisor, sess: Any) -> None:
+    def __init__(self, sv: Supervisor, sess: BaseSession) -> None:
         super().__init__(sv.coord, sv.save_summaries_secs)
         self._sv = sv
         self._sess = sess
@@ -426,7 +430,7 @@ class SVSummaryThread(LooperThread):
 class SVStepCounterThread(LooperThread):
     """Writes the steps per second."""
 
-    def __init__(self, sv: Supervisor, sess: Any, step_counter: Any = None) -> None:
+    def __init__(self, sv: Supervisor, sess: BaseSession, step_counter: Any = None) -> None:
         super().__init__(sv.coord, sv.save_summaries_secs)
         self._sv = sv
         self._sess = sess
@@ -455,7 +459,7 @@ class SVStepCounterThread(LooperThread):
 class SVTimerCheckpointThread(LooperThread):
     """Saves checkpoints."""
 
-    def __init__(self, sv: Supervisor, sess: Any) -> None:
+    def __init__(self, sv: Supervisor, sess: BaseSession) -> None:
         super().__init__(sv.coord, sv.save_model_secs)
         self._sv = sv
         self._sess = sess

@@ -147,7 +147,7 @@ class SyncReplicasOptimizer(Optimizer):
             self._gradients_applied = True
             return train_op
 
-    def _accumulate(self, grad: Any, var: Any, train_ops: list[Any]) -> Any:
+    def _accumulate(self, grad: Any, var: Variable, train_ops: list[Any]) -> Any:
         """Adds the op that contributes ``grad``; returns the average of all contributions."""
         shared = var.name + "/grad_accum"
         if grad is None:

@@ -8,6 +8,7 @@ from typing import Any
 from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops.sources import placeholder
 
 
@@ -55,7 +56,7 @@ def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True) 
     return unique(found)
 
 
-def get_tensors(graph: Any) -> list[Tensor]:
+def get_tensors(graph: Graph) -> list[Tensor]:
     """All tensors of a graph."""
     if not isinstance(graph, Graph):
         raise TypeError(f"Expected a graph, got: {type(graph)}")
@@ -75,7 +76,7 @@ def get_consuming_ops(ts: Any) -> list[Operation]:
 class ControlOutputs:
     """Which operations wait for an operation by a control edge."""
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
     def get(self, op: Operation) -> list[Operation]:
@@ -89,7 +90,7 @@ class ControlOutputs:
 
 
 def make_placeholder_from_dtype_and_shape(
-    dtype: Any, shape: Any = None, scope: str | None = None, prefix: str = "geph"
+    dtype: DTypeLike, shape: Any = None, scope: str | None = None, prefix: str = "geph"
 ) -> Tensor:
     """A placeholder named ``geph``."""
     return placeholder(dtype, shape, f"{scope.rstrip('/')}/{prefix}" if scope else prefix)

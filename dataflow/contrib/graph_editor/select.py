@@ -93,7 +93,7 @@ def _walk(
 ) -> list[Any]:
     allowed = None if within_ops is None else set(make_list_of_op(within_ops))
 
-    def inside(op: Any) -> bool:
+    def inside(op: Operation) -> bool:
         return (allowed is None or op in allowed) and (within_ops_fn is None or within_ops_fn(op))
 
     seeds = [op for op in seeds if inside(op)]
@@ -119,7 +119,7 @@ def get_forward_walk_ops(
     if control_outputs is True:
         control_outputs = None
 
-    def neighbors(op: Any) -> Iterable[Any]:
+    def neighbors(op: Operation) -> Iterable[Any]:
         for t in op.outputs:
             if t not in stops:
                 yield from t.consumers()
@@ -141,7 +141,7 @@ def get_backward_walk_ops(
     """All operations that the seeds depend on: operations, or tensors whose makers they are."""
     stops = set(make_list_of_t(stop_at_ts))
 
-    def neighbors(op: Any) -> Iterable[Any]:
+    def neighbors(op: Operation) -> Iterable[Any]:
         yield from (t.op for t in op.inputs if t not in stops)
         if control_inputs:
             yield from op.control_inputs
@@ -228,7 +228,7 @@ def get_within_boundary_ops(
     if control_ios is not None:
         control_inputs, control_outputs = True, control_ios
 
-    def neighbors(op: Any) -> Iterable[Any]:
+    def neighbors(op: Operation) -> Iterable[Any]:
         if op in boundary:
             return
         yield from (t.op for t in op.inputs)

@@ -6,7 +6,9 @@ from typing import Any
 
 from dataflow.contrib.graph_editor.elements import make_list_of_op, unique
 from dataflow.contrib.graph_editor.select import get_name_scope_ops, select_ops
+from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 
 
 class SubGraphView:
@@ -67,7 +69,7 @@ class SubGraphView:
                 return op
         raise ValueError(f"{op_name} not found in subgraph.")
 
-    def is_passthrough(self, t: Any) -> bool:
+    def is_passthrough(self, t: TensorLike) -> bool:
         """Whether the tensor only passes."""
         return t in self._passthroughs
 
@@ -99,6 +101,6 @@ def make_view(*args: Any, **kwargs: Any) -> SubGraphView:
 sgv = make_view
 
 
-def sgv_scope(scope: str, graph: Any) -> SubGraphView:
+def sgv_scope(scope: str, graph: Graph) -> SubGraphView:
     """A view of the operations of a name scope."""
     return SubGraphView(get_name_scope_ops(graph, scope))

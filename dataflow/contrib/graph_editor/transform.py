@@ -10,6 +10,7 @@ from dataflow.contrib.graph_editor.select import get_walks_intersection_ops
 from dataflow.contrib.graph_editor.subgraph import SubGraphView, make_view
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.graph import Graph
 from dataflow.graph.import_graph import import_graph_def
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -77,7 +78,7 @@ def copy_with_input_replacements(
 def _copied(
     view: SubGraphView,
     replaced: dict[Tensor, Tensor],
-    graph: Any,
+    graph: Graph,
     dst_scope: str,
     src_scope: str,
     reuse_dst_scope: bool,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.layers.base import smart_cond  # noqa: F401  (a name of slim.utils)
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variables import Variable
@@ -20,7 +22,7 @@ def append_tensor_alias(tensor: Any, alias: str) -> Any:
     return tensor
 
 
-def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
+def collect_named_outputs(collections: Iterable[str], alias: str, outputs: Any) -> Any:
     """Puts ``outputs`` into collections of the default graph, with ``alias`` as a name; returns it."""
     if collections:
         append_tensor_alias(outputs, alias)
@@ -33,7 +35,7 @@ def get_tensor_aliases(tensor: Any) -> list[str]:
     return list(tensor.aliases) or [tensor.op.name.removesuffix("/")]
 
 
-def gather_tensors_aliases(tensors: Any) -> list[str]:
+def gather_tensors_aliases(tensors: Sequence[Any]) -> list[str]:
     """The names of several tensors, in one list."""
     return [alias for tensor in tensors for alias in get_tensor_aliases(tensor)]
 
@@ -47,7 +49,7 @@ def convert_collection_to_dict(collection: str, clear_collection: bool = False) 
     return found
 
 
-def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
+def constant_value(value_or_tensor_or_var: Any, dtype: DTypeLike | None = None) -> Any:
     """The value where it is known before the graph runs, else None."""
     value = value_or_tensor_or_var
     if isinstance(value, Tensor):
@@ -57,7 +59,7 @@ def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
     return value
 
 
-def static_cond(pred: Any, fn1: Any, fn2: Any) -> Any:
+def static_cond(pred: TensorLike, fn1: Any, fn2: Any) -> Any:
     """``fn1()`` or ``fn2()``, by a truth value that is known now; for others take `smart_cond`."""
     if not callable(fn1) or not callable(fn2):
         raise TypeError("fn1 and fn2 must be callable.")

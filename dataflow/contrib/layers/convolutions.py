@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib.arg_scopes import add_arg_scope
 from dataflow.contrib.layers.building import collect_named_outputs
 from dataflow.contrib.layers.initializers import xavier_initializer
 from dataflow.contrib.layers.parts import collect_variables, finish, renamed
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.layers import convolutional
 from dataflow.ops import activation as activations, initializers
 from dataflow.ops.variable_scope import variable_scope
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 _CONVOLUTIONS = {3: convolutional.Conv1D, 4: convolutional.Conv2D, 5: convolutional.Conv3D}
 _LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
@@ -22,23 +27,23 @@ _FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 def convolution(
     inputs: Any,
     num_outputs: int,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: Any = 1,
+    rate: TensorLike = 1,
     activation_fn: Any = activations.relu,
     normalizer_fn: Any = None,
     normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Any = None,
-    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Any = None,
-    reuse: Any = None,
+    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Callable[[Any], Any] | None = None,
+    biases_initializer: InitializerLike | None = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     conv_dims: int | None = None,
 ) -> Any:
     """A convolution of sequences, images or volumes, by the rank of ``inputs``; ReLU by default.
@@ -86,23 +91,23 @@ def convolution(
 def convolution1d(
     inputs: Any,
     num_outputs: int,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: Any = 1,
-    activation_fn: Any = activations.relu,
-    normalizer_fn: Any = None,
+    rate: TensorLike = 1,
+    activation_fn: Callable[..., Any] = activations.relu,
+    normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Any = None,
-    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Any = None,
-    reuse: Any = None,
+    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Callable[[Any], Any] | None = None,
+    biases_initializer: InitializerLike = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
-    outputs_collections: Any = None,
+    outputs_collections: str | Sequence[str] | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """`convolution` of sequences [batch, width, channels]."""
     return convolution(
@@ -133,23 +138,23 @@ def convolution1d(
 def convolution2d(
     inputs: Any,
     num_outputs: int,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: Any = 1,
-    activation_fn: Any = activations.relu,
-    normalizer_fn: Any = None,
+    rate: TensorLike = 1,
+    activation_fn: Callable[..., Any] = activations.relu,
+    normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Any = None,
-    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Any = None,
-    reuse: Any = None,
+    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Callable[[Any], Any] | None = None,
+    biases_initializer: InitializerLike = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
-    outputs_collections: Any = None,
+    outputs_collections: str | Sequence[str] | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """`convolution` of images [batch, height, width, channels]."""
     return convolution(
@@ -180,23 +185,23 @@ def convolution2d(
 def convolution3d(
     inputs: Any,
     num_outputs: int,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: Any = 1,
-    activation_fn: Any = activations.relu,
-    normalizer_fn: Any = None,
+    rate: TensorLike = 1,
+    activation_fn: Callable[..., Any] = activations.relu,
+    normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Any = None,
-    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Any = None,
-    reuse: Any = None,
+    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Callable[[Any], Any] | None = None,
+    biases_initializer: InitializerLike = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
-    outputs_collections: Any = None,
+    outputs_collections: str | Sequence[str] | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """`convolution` of volumes [batch, depth, height, width, channels]."""
     return convolution(
@@ -234,22 +239,22 @@ def _transposed(
     layouts: tuple[str, str],
     inputs: Any,
     num_outputs: int,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: Any = 1,
     padding: str = "SAME",
-    data_format: Any = None,
+    data_format: str | None = None,
     activation_fn: Any = activations.relu,
     normalizer_fn: Any = None,
     normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Any = None,
-    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Any = None,
-    reuse: Any = None,
+    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Callable[[Any], Any] | None = None,
+    biases_initializer: InitializerLike | None = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     if data_format not in layouts:
         raise ValueError(
@@ -282,22 +287,22 @@ def _transposed(
 def convolution2d_transpose(
     inputs: Any,
     num_outputs: int,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str = "NHWC",
-    activation_fn: Any = activations.relu,
-    normalizer_fn: Any = None,
+    activation_fn: Callable[..., Any] = activations.relu,
+    normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Any = None,
-    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Any = None,
-    reuse: Any = None,
+    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Callable[[Any], Any] | None = None,
+    biases_initializer: InitializerLike = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
-    outputs_collections: Any = None,
+    outputs_collections: str | Sequence[str] | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """A transposed convolution of images, ReLU by default; ``weights`` and ``biases`` as there."""
     return _transposed(
@@ -329,22 +334,22 @@ def convolution2d_transpose(
 def convolution3d_transpose(
     inputs: Any,
     num_outputs: int,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str = "NDHWC",
-    activation_fn: Any = activations.relu,
-    normalizer_fn: Any = None,
+    activation_fn: Callable[..., Any] = activations.relu,
+    normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Any = None,
-    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Any = None,
-    reuse: Any = None,
+    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Callable[[Any], Any] | None = None,
+    biases_initializer: InitializerLike = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
-    outputs_collections: Any = None,
+    outputs_collections: str | Sequence[str] | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """A transposed convolution of volumes, ReLU by default; ``weights`` and ``biases`` as there."""
     return _transposed(

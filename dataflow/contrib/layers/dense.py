@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.contrib.arg_scopes import add_arg_scope
@@ -13,6 +13,7 @@ from dataflow.contrib.layers.initializers import xavier_initializer
 from dataflow.contrib.layers.parts import collect_variables, finish, model_weights, renamed
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.layers import core
 from dataflow.ops import activation as activations, array, bias, custom_gradient, initializers
 from dataflow.ops.gather_scatter import gather_nd
@@ -22,6 +23,9 @@ from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.tensor_products import tensordot
 from dataflow.ops.variable_scope import variable_scope
 
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
+
 
 @add_arg_scope
 def fully_connected(
@@ -30,15 +34,15 @@ def fully_connected(
     activation_fn: Any = activations.relu,
     normalizer_fn: Any = None,
     normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Any = None,
-    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Any = None,
-    reuse: Any = None,
+    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Callable[[Any], Any] | None = None,
+    biases_initializer: InitializerLike | None = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """A dense layer, ReLU by default. Variables ``weights`` and ``biases``."""
     with variable_scope(
@@ -75,8 +79,8 @@ def dropout(
     noise_shape: Any = None,
     is_training: Any = True,
     outputs_collections: Any = None,
-    scope: Any = None,
-    seed: Any = None,
+    scope: str | VariableScope | None = None,
+    seed: int | None = None,
 ) -> Any:
     """Dropout while ``is_training``."""
     with variable_scope(scope, "Dropout", [inputs]) as captured:
@@ -101,7 +105,7 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: Any = None) -> 
 
 @add_arg_scope
 def one_hot_encoding(
-    labels: Any,
+    labels: TensorLike,
     num_classes: int,
     on_value: float = 1.0,
     off_value: float = 0.0,
@@ -144,7 +148,7 @@ def repeat(inputs: Any, repetitions: int, layer: Any, *args: Any, **kwargs: Any)
         return inputs
 
 
-def softmax(logits: Any, scope: Any = None) -> Any:
+def softmax(logits: TensorLike, scope: str | VariableScope | None = None) -> Any:
     """Softmax along the last axis, for logits of any rank."""
     with variable_scope(scope, "softmax", [logits]):
         logits = convert_to_tensor(logits)
@@ -190,7 +194,9 @@ def bias_add(
         return collect_named_outputs(outputs_collections, captured.name, outputs)
 
 
-def recompute_grad(fn: Any, use_data_dep: Any = True, tupleize_grads: bool = False) -> Any:
+def recompute_grad(
+    fn: Callable[..., Any], use_data_dep: Any = True, tupleize_grads: bool = False
+) -> Any:
     """`tf.recompute_grad`.
 
     ``use_data_dep`` and ``tupleize_grads`` say how the second call waits, which changes no result:
@@ -201,7 +207,11 @@ def recompute_grad(fn: Any, use_data_dep: Any = True, tupleize_grads: bool = Fal
 
 @add_arg_scope
 def maxout(
-    inputs: Any, num_units: int, axis: int = -1, outputs_collections: Any = None, scope: Any = None
+    inputs: Any,
+    num_units: int,
+    axis: int = -1,
+    outputs_collections: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """The greatest of each ``size / num_units`` neighbors along ``axis`` (Goodfellow et al. 2013).
 
@@ -226,7 +236,10 @@ def maxout(
 
 @add_arg_scope
 def dense_to_sparse(
-    tensor: Any, eos_token: Any = 0, outputs_collections: Any = None, scope: Any = None
+    tensor: TensorLike,
+    eos_token: Any = 0,
+    outputs_collections: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """The elements other than ``eos_token`` as a sparse tensor, such as labels of `tf.nn.ctc_loss`."""
     with variable_scope(scope, "dense_to_sparse", [tensor]) as captured:
@@ -252,7 +265,7 @@ def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Any:
 def legacy_fully_connected(
     x: Any,
     num_output_units: int,
-    activation_fn: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
     weight_init: Any = xavier_initializer(),  # noqa: B008
     bias_init: Any = initializers.zeros_initializer(),  # noqa: B008
     name: str | None = None,
@@ -261,7 +274,7 @@ def legacy_fully_connected(
     output_collections: Any = ("activations",),
     trainable: bool = True,
     weight_regularizer: Any = None,
-    bias_regularizer: Any = None,
+    bias_regularizer: Callable[[Any], Any] | None = None,
 ) -> Any:
     """A dense layer of TensorFlow 0.x: variables ``weights`` and ``bias``, no activation by default."""
     with variable_scope(name, "fully_connected", [x]):

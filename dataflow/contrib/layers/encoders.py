@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array, embedding
 from dataflow.ops.gather_scatter import gather
 from dataflow.ops.graph_functions import name_scope
@@ -13,17 +15,20 @@ from dataflow.ops.sequences import unique
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variable_scope import get_variable, variable_scope
 
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
+
 
 def embed_sequence(
-    ids: Any,
+    ids: TensorLike,
     vocab_size: int | None = None,
     embed_dim: int | None = None,
     unique: bool = False,
     initializer: Any = None,
-    regularizer: Any = None,
+    regularizer: Callable[[Any], Any] | None = None,
     trainable: bool = True,
-    scope: Any = None,
-    reuse: Any = None,
+    scope: str | VariableScope | None = None,
+    reuse: bool | None = None,
 ) -> Any:
     """The embeddings of sequences of ids: [batch, steps] -> [batch, steps, embed_dim]."""
     if not (reuse or (vocab_size and embed_dim)):
@@ -46,10 +51,10 @@ def bow_encoder(
     embed_dim: int,
     sparse_lookup: bool = True,
     initializer: Any = None,
-    regularizer: Any = None,
+    regularizer: Callable[[Any], Any] | None = None,
     trainable: bool = True,
-    scope: Any = None,
-    reuse: Any = None,
+    scope: str | VariableScope | None = None,
+    reuse: bool | None = None,
 ) -> Any:
     """The mean of the embeddings of a text's ids: [batch, steps] -> [batch, embed_dim].
 
@@ -71,7 +76,7 @@ def bow_encoder(
         return reduce_mean(embedding.embedding_lookup(table, convert_to_tensor(ids)), 1)
 
 
-def embedding_lookup_unique(params: Any, ids: Any, name: str | None = None) -> Any:
+def embedding_lookup_unique(params: Any, ids: TensorLike, name: str | None = None) -> Any:
     """`tf.nn.embedding_lookup` that looks each id up once, however often it stands in ``ids``."""
     with name_scope(name or "EmbeddingLookupUnique"):
         ids = convert_to_tensor(ids)

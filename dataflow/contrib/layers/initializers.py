@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import initializers
 
 __all__ = ["variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d"]
 
 
-def xavier_initializer(uniform: bool = True, seed: Any = None, dtype: Any = dtypes.float32) -> Any:
+def xavier_initializer(
+    uniform: bool = True, seed: int | None = None, dtype: DTypeLike = dtypes.float32
+) -> Any:
     """Glorot and Bengio's initializer, uniform or normal."""
     return initializers.variance_scaling_initializer(
         scale=1.0,
@@ -28,8 +31,8 @@ def variance_scaling_initializer(
     factor: float = 2.0,
     mode: str = "FAN_IN",
     uniform: bool = False,
-    seed: Any = None,
-    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    dtype: DTypeLike = dtypes.float32,
 ) -> Any:
     """Values of variance ``factor`` / fan; He's initializer by default."""
     modes = {"FAN_IN": "fan_in", "FAN_OUT": "fan_out", "FAN_AVG": "fan_avg"}

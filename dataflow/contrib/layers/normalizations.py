@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.contrib.arg_scopes import add_arg_scope
@@ -11,6 +12,7 @@ from dataflow.contrib.layers.parts import collect_variables, model_weights
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.layers import normalization as normalization_layers
 from dataflow.layers.base import smart_cond
 from dataflow.ops import array, initializers, normalization as normalization_ops
@@ -18,6 +20,9 @@ from dataflow.ops.math import reduce_mean, reduce_sum, sqrt, square
 from dataflow.ops.moments import moments, weighted_moments
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.train.moving_averages import assign_moving_average
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 
 class _Normalization(normalization_layers.BatchNormalization):
@@ -36,7 +41,7 @@ class _Normalization(normalization_layers.BatchNormalization):
         weights = array.reshape(weights, [-1] + [1] * (inputs.shape.ndims - 1))
         return weighted_moments(inputs, axes, weights, keep_dims=keep)
 
-    def _move(self, variable: Any, value: Any, momentum: float, training: Any) -> Any:
+    def _move(self, variable: Any, value: TensorLike, momentum: float, training: Any) -> Any:
         if not self.zero_debias or variable is not self.moving_mean:
             return super()._move(variable, value, momentum, training)
         moved = smart_cond(
@@ -55,12 +60,12 @@ def batch_norm(
     center: bool = True,
     scale: bool = False,
     epsilon: float = 0.001,
-    activation_fn: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
     param_initializers: Any = None,
     param_regularizers: Any = None,
-    updates_collections: Any = GraphKeys.UPDATE_OPS,
+    updates_collections: str | Sequence[str] | None = GraphKeys.UPDATE_OPS,
     is_training: Any = True,
-    reuse: Any = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
     trainable: bool = True,
@@ -68,7 +73,7 @@ def batch_norm(
     fused: Any = None,
     data_format: str = "NHWC",
     zero_debias_moving_mean: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     renorm: bool = False,
     renorm_clipping: Any = None,
     renorm_decay: float = 0.99,
@@ -144,14 +149,14 @@ def layer_norm(
     inputs: Any,
     center: bool = True,
     scale: bool = True,
-    activation_fn: Any = None,
-    reuse: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
     trainable: bool = True,
     begin_norm_axis: int = 1,
     begin_params_axis: int = -1,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """Each example is brought to mean 0 and variance 1 (Ba et al. 2016).
 
@@ -215,13 +220,13 @@ def group_norm(
     center: bool = True,
     scale: bool = True,
     epsilon: float = 1e-6,
-    activation_fn: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
     param_initializers: Any = None,
-    reuse: Any = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     mean_close_to_zero: bool = False,
 ) -> Any:
     """Each group of channels of each example is brought to mean 0 and variance 1 (Wu and He 2018).
@@ -289,7 +294,7 @@ def _offset_and_scale(
     center: bool,
     scale: bool,
     param_initializers: Any,
-    collections: Any,
+    collections: Iterable[str],
     trainable: bool,
 ) -> tuple[Any, Any]:
     """``(beta, gamma)``, each with an element for each channel; None where it is not wanted."""
@@ -315,14 +320,14 @@ def instance_norm(
     center: bool = True,
     scale: bool = True,
     epsilon: float = 1e-6,
-    activation_fn: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
     param_initializers: Any = None,
-    reuse: Any = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
     trainable: bool = True,
     data_format: str = "NHWC",
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """Each channel of each example is brought to mean 0 and variance 1 (Ulyanov et al. 2016).
 

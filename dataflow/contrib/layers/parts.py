@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops.variable_scope import get_variable
 
 
@@ -54,10 +56,10 @@ def finish(outputs: Any, normalizer_fn: Any, normalizer_params: Any, activation_
 def model_weights(
     name: str,
     shape: Any,
-    dtype: Any,
+    dtype: DTypeLike,
     initializer: Any,
     collections: Any,
-    regularizer: Any = None,
+    regularizer: Callable[[Any], Any] | None = None,
     trainable: bool = True,
 ) -> Any:
     """A variable of a layer: in MODEL_VARIABLES, and in ``collections`` (or those of its name)."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.contrib.arg_scopes import add_arg_scope
 from dataflow.contrib.layers.building import collect_named_outputs
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.layers import pooling
 from dataflow.layers.base import pair
 from dataflow.ops import activation, array, initializers, pooling_functions
@@ -22,7 +24,7 @@ def _pool(layer_class: Any, name: str, layouts: tuple[str, str]) -> Any:
     @add_arg_scope
     def pool_layer(
         inputs: Any,
-        kernel_size: Any,
+        kernel_size: int | Sequence[int],
         stride: Any = 2,
         padding: str = "VALID",
         data_format: str = last,
@@ -56,7 +58,7 @@ avg_pool3d = _pool(pooling.AveragePooling3D, "AvgPool3D", ("NCDHW", "NDHWC"))
 @add_arg_scope
 def pool(
     inputs: Any,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     pooling_type: str,
     padding: str = "VALID",
     data_format: str | None = None,
@@ -133,7 +135,7 @@ def spatial_softmax(
         return outputs
 
 
-def _from_minus_one(count: Any, dtype: Any) -> Any:
+def _from_minus_one(count: Any, dtype: DTypeLike) -> Any:
     """``count`` numbers from -1 to 1 at equal distances; -1 where there is one."""
     return cast(range_(count), dtype) * 2.0 / maximum(cast(count, dtype) - 1.0, 1.0) - 1.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import activation as activations
 from dataflow.ops.math import abs_, add_n, multiply, reduce_sum
 from dataflow.ops.sources import constant
@@ -36,7 +38,7 @@ def _is_zero(scale: Any) -> bool:
     return isinstance(scale, float | np.floating) and scale == 0.0
 
 
-def _of_type(scale: Any, weights: Any) -> Any:
+def _of_type(scale: TensorLike, weights: TensorLike) -> Any:
     return convert_to_tensor(scale, dtype=convert_to_tensor(weights).dtype.base_dtype, name="scale")
 
 
@@ -44,7 +46,7 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Any:
     """``scale * sum(w ** 2) / 2``."""
     _check_scale(scale)
 
-    def l2(weights: Any) -> Any:
+    def l2(weights: TensorLike) -> Any:
         with default_graph().name_scope(scope or "l2_regularizer") as name:
             return multiply(_of_type(scale, weights), activations.l2_loss(weights), name=name)
 
@@ -55,7 +57,7 @@ def l1_regularizer(scale: float, scope: str | None = None) -> Any:
     """``scale * sum(|w|)``."""
     _check_scale(scale)
 
-    def l1(weights: Any) -> Any:
+    def l1(weights: TensorLike) -> Any:
         with default_graph().name_scope(scope or "l1_regularizer") as name:
             return multiply(_of_type(scale, weights), reduce_sum(abs_(weights)), name=name)
 
@@ -77,7 +79,7 @@ def sum_regularizer(regularizer_list: list[Any], scope: str | None = None) -> An
     if not given:
         return None
 
-    def total(weights: Any) -> Any:
+    def total(weights: TensorLike) -> Any:
         with default_graph().name_scope(scope or "sum_regularizer") as name:
             parts = [r(weights) for r in given]
             parts = [p for p in parts if p is not None]
@@ -86,7 +88,7 @@ def sum_regularizer(regularizer_list: list[Any], scope: str | None = None) -> An
     return total
 
 
-def apply_regularization(regularizer: Any, weights_list: Any = None) -> Any:
+def apply_regularization(regularizer: Callable[[Any], Any], weights_list: Any = None) -> Any:
     """The regularizer of all ``weights_list`` (the WEIGHTS collection by default), collected."""
     graph = default_graph()
     weights = weights_list or graph.get_collection(GraphKeys.WEIGHTS)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib.arg_scopes import add_arg_scope
 from dataflow.contrib.layers.building import collect_named_outputs
 from dataflow.contrib.layers.initializers import xavier_initializer
 from dataflow.contrib.layers.parts import collect_variables, finish, model_weights, renamed
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.layers import convolutional
 from dataflow.layers.base import pair
 from dataflow.ops import activation as activations, array, bias, initializers
 from dataflow.ops.depthwise_functions import depthwise_conv2d
 from dataflow.ops.variable_scope import variable_scope
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 
 class _DepthwiseOnly(convolutional.SeparableConv2D):
@@ -48,25 +53,25 @@ class _DepthwiseOnly(convolutional.SeparableConv2D):
 def separable_convolution2d(
     inputs: Any,
     num_outputs: int | None,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     depth_multiplier: int = 1,
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str = "NHWC",
-    rate: Any = 1,
+    rate: TensorLike = 1,
     activation_fn: Any = activations.relu,
     normalizer_fn: Any = None,
     normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
     pointwise_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Any = None,
-    reuse: Any = None,
+    weights_regularizer: Callable[[Any], Any] | None = None,
+    biases_initializer: InitializerLike | None = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """A convolution of each channel, then one of size 1 over them (MobileNet's); ReLU by default.
 
@@ -115,21 +120,21 @@ separable_conv2d = separable_convolution2d
 @add_arg_scope
 def convolution2d_in_plane(
     inputs: Any,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: Any = 1,
     padding: str = "SAME",
     activation_fn: Any = activations.relu,
     normalizer_fn: Any = None,
     normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Any = None,
-    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Any = None,
-    reuse: Any = None,
+    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Callable[[Any], Any] | None = None,
+    biases_initializer: InitializerLike | None = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Callable[[Any], Any] | None = None,
+    reuse: bool | None = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """One kernel for every channel, such as a gradient along an axis; ReLU by default.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow import dtypes, summary
@@ -45,7 +46,7 @@ def summarize_activation(op: Any) -> Any:
     return summary.histogram(f"{op.op.name}/activation", op)
 
 
-def summarize_tensors(tensors: Any, summarizer: Any = summarize_tensor) -> list[Any]:
+def summarize_tensors(tensors: Sequence[Any], summarizer: Any = summarize_tensor) -> list[Any]:
     """``summarizer`` of each tensor."""
     return [summarizer(tensor) for tensor in tensors]
 

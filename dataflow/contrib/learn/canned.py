@@ -6,7 +6,7 @@ losses and give dicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dataflow import losses
@@ -16,6 +16,7 @@ from dataflow.estimator import canned
 from dataflow.estimator.class_heads import BinaryClassHead, MultiClassHead
 from dataflow.estimator.heads import Head
 from dataflow.estimator.regression_heads import RegressionHead
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.activation import relu
 from dataflow.ops.clip import clip_by_global_norm
 
@@ -29,9 +30,15 @@ class _Canned(Estimator):
     _plain = "predictions"
 
     def __init__(
-        self, function: Any, head: Head, arguments: Any, model_dir: Any, config: Any, engineer: Any
+        self,
+        function: Callable[..., Any],
+        head: Head,
+        arguments: Any,
+        model_dir: str,
+        config: Any,
+        engineer: Any,
     ) -> None:
-        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+        def model_fn(features: Any, labels: TensorLike, mode: str, config: Any) -> Any:
             if not isinstance(features, dict):
                 features = {UNNAMED: features}
             return function(features, labels, mode, head, *arguments, config)
@@ -71,7 +78,9 @@ class _Classifier(_Canned):
 
     _plain = "classes"
 
-    def __init__(self, n_classes: int, weights: Any, label_keys: Any, *arguments: Any) -> None:
+    def __init__(
+        self, n_classes: int, weights: TensorLike, label_keys: Any, *arguments: Any
+    ) -> None:
         function, *others = arguments
         key = "classes" if label_keys else "class_ids"
 
@@ -116,7 +125,7 @@ class _Regressor(_Canned):
         return self._plainly("predictions", x, input_fn, batch_size, as_iterable)
 
 
-def _class_head(n_classes: int, weights: Any, label_keys: Any) -> Head:
+def _class_head(n_classes: int, weights: TensorLike, label_keys: Any) -> Head:
     if n_classes == 2:
         return BinaryClassHead(weights, None, label_keys, _MEAN)
     return MultiClassHead(n_classes, weights, label_keys, _MEAN)
@@ -155,12 +164,12 @@ class DNNClassifier(_Classifier):
     def __init__(
         self,
         hidden_units: Any,
-        feature_columns: Any,
-        model_dir: Any = None,
+        feature_columns: Sequence[Any],
+        model_dir: str | None = None,
         n_classes: int = 2,
         weight_column_name: Any = None,
         optimizer: Any = None,
-        activation_fn: Any = relu,
+        activation_fn: Callable[..., Any] = relu,
         dropout: Any = None,
         gradient_clip_norm: float | None = None,
         enable_centered_bias: bool = False,
@@ -190,11 +199,11 @@ class DNNRegressor(_Regressor):
     def __init__(
         self,
         hidden_units: Any,
-        feature_columns: Any,
+        feature_columns: Sequence[Any],
         model_dir: Any = None,
         weight_column_name: Any = None,
         optimizer: Any = None,
-        activation_fn: Any = relu,
+        activation_fn: Callable[..., Any] = relu,
         dropout: Any = None,
         gradient_clip_norm: float | None = None,
         enable_centered_bias: bool = False,
@@ -227,8 +236,8 @@ class LinearClassifier(_Classifier):
 
     def __init__(
         self,
-        feature_columns: Any,
-        model_dir: Any = None,
+        feature_columns: Sequence[Any],
+        model_dir: str | None = None,
         n_classes: int = 2,
         weight_column_name: Any = None,
         optimizer: Any = None,
@@ -256,7 +265,7 @@ class LinearRegressor(_Regressor):
 
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Sequence[Any],
         model_dir: Any = None,
         weight_column_name: Any = None,
         optimizer: Any = None,
@@ -283,7 +292,7 @@ def _both(
     dnn_columns: Any,
     dnn_optimizer: Any,
     hidden_units: Any,
-    activation_fn: Any,
+    activation_fn: Callable[..., Any],
     dropout: Any,
 ) -> Any:
     return [
@@ -298,7 +307,7 @@ class DNNLinearCombinedClassifier(_Classifier):
 
     def __init__(
         self,
-        model_dir: Any = None,
+        model_dir: str | None = None,
         n_classes: int = 2,
         weight_column_name: Any = None,
         linear_feature_columns: Any = None,

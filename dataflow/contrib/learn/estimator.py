@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from dataflow.estimator.head_estimators import add_metrics
 from dataflow.estimator.inputs import numpy_input_fn
 from dataflow.estimator.model_fn import EstimatorSpec
 from dataflow.graph import nest
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.sources import placeholder
 from dataflow.ops.sparse_tensor import SparseTensor, sparse_placeholder
 from dataflow.runtime.config import ConfigProto, GPUOptions
@@ -56,7 +57,7 @@ class RunConfig(run_config.RunConfig):
         log_step_count_steps: int | None = 100,
         protocol: str | None = None,
         evaluation_master: str = "",
-        model_dir: Any = None,
+        model_dir: str | None = None,
         session_config: Any = None,
     ) -> None:
         given = save_checkpoints_steps is not None
@@ -97,7 +98,7 @@ class Estimator:
     def __init__(
         self,
         model_fn: Callable[..., Any] | None = None,
-        model_dir: Any = None,
+        model_dir: str | None = None,
         config: Any = None,
         params: Any = None,
         feature_engineering_fn: Callable[..., Any] | None = None,
@@ -113,7 +114,9 @@ class Estimator:
 
         signatures: list[Any] = []
 
-        def adapted(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+        def adapted(
+            features: Any, labels: TensorLike | None, mode: str, config: Any
+        ) -> EstimatorSpec:
             if labels is not None:
                 signatures[:] = [nest.map_structure(_placeholder_like, labels)]
             elif signatures:  # many a model function builds its loss for predictions, too
@@ -185,7 +188,7 @@ class Estimator:
         metrics: Any = None,
         name: str | None = None,
         checkpoint_path: Any = None,
-        hooks: Any = None,
+        hooks: Sequence[Any] | None = None,
         log_progress: bool = True,
     ) -> dict[str, Any]:
         """The metrics by name, with "loss" and "global_step".

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
+
 
 class MetricSpec:
     """``metric_fn(predictions, labels[, weights])`` of the named predictions, labels and feature.
@@ -25,7 +27,7 @@ class MetricSpec:
         self.label_key = label_key
         self.weight_key = weight_key
 
-    def create_metric_ops(self, inputs: Any, labels: Any, predictions: Any) -> Any:
+    def create_metric_ops(self, inputs: Any, labels: TensorLike, predictions: TensorLike) -> Any:
         """The metric's (value, update); raises `ValueError` for a key that is not there."""
         given: dict[str, Any] = {
             "predictions": _picked(predictions, self.prediction_key, "prediction_key"),
@@ -54,7 +56,9 @@ def _picked(values: Any, key: Any, what: str) -> Any:
     return values[key]
 
 
-def metric_ops(metrics: Any, features: Any, labels: Any, predictions: Any) -> dict[str, Any]:
+def metric_ops(
+    metrics: Any, features: Any, labels: TensorLike, predictions: TensorLike
+) -> dict[str, Any]:
     """Metric pairs by name.
 
     ``metrics``: name to `MetricSpec`, or to a function of (predictions, labels); a name
@@ -73,7 +77,7 @@ def metric_ops(metrics: Any, features: Any, labels: Any, predictions: Any) -> di
     return result
 
 
-def _averaged(value: Any, name: str) -> Any:
+def _averaged(value: TensorLike, name: str) -> Any:
     from dataflow.metrics.means import mean
 
     return mean(value, name=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow import logging
@@ -44,12 +45,12 @@ class ValidationMonitor(Monitor):
         self,
         x: Any = None,
         y: Any = None,
-        input_fn: Any = None,
+        input_fn: Callable[..., Any] | None = None,
         batch_size: int | None = None,
         eval_steps: int | None = None,
         every_n_steps: int = 100,
         metrics: Any = None,
-        hooks: Any = None,
+        hooks: Sequence[Any] | None = None,
         early_stopping_rounds: int | None = None,
         early_stopping_metric: str = "loss",
         early_stopping_metric_minimize: bool = True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataflow.graph.type_aliases import TensorLike
+
 from dataflow.namespaces import explain_absent
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +42,7 @@ __all__ = [
 ]
 
 
-def _over_examples(weights: Any, rank: int | None) -> Any:
+def _over_examples(weights: TensorLike, rank: int | None) -> Any:
     """Weights of the first axes of losses of this rank, so that they broadcast."""
     weights = convert_to_tensor(weights)
     own = weights.get_shape().ndims
@@ -50,13 +52,16 @@ def _over_examples(weights: Any, rank: int | None) -> Any:
     return array.reshape(weights, array.concat([array.shape(weights), ones], 0))
 
 
-def _rank(tensor: Any) -> int | None:
+def _rank(tensor: TensorLike) -> int | None:
     return convert_to_tensor(tensor).get_shape().ndims
 
 
 def _predictions_first(loss: Callable[..., Any], name: str) -> Callable[..., Any]:
     def turned(
-        predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
+        predictions: TensorLike,
+        labels: TensorLike | None = None,
+        weights: TensorLike = 1.0,
+        scope: str | None = None,
     ) -> Any:
         weights = _over_examples(weights, _rank(predictions))
         return loss(labels, predictions, weights=weights, scope=scope)
@@ -109,9 +114,9 @@ def cosine_distance(
 
 
 def sigmoid_cross_entropy(
-    logits: Any,
+    logits: TensorLike,
     multi_class_labels: Any,
-    weights: Any = 1.0,
+    weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
 ) -> Any:
@@ -123,9 +128,9 @@ def sigmoid_cross_entropy(
 
 
 def softmax_cross_entropy(
-    logits: Any,
+    logits: TensorLike,
     onehot_labels: Any,
-    weights: Any = 1.0,
+    weights: TensorLike = 1.0,
     label_smoothing: float = 0,
     scope: str | None = None,
 ) -> Any:
@@ -134,7 +139,7 @@ def softmax_cross_entropy(
 
 
 def sparse_softmax_cross_entropy(
-    logits: Any, labels: Any, weights: Any = 1.0, scope: str | None = None
+    logits: TensorLike, labels: TensorLike, weights: TensorLike = 1.0, scope: str | None = None
 ) -> Any:
     """`tf.losses.sparse_softmax_cross_entropy` of (logits, labels)."""
     return tf_losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
@@ -149,7 +154,7 @@ def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Any
         return relu(1.0 - (2.0 * labels - 1.0) * logits)
 
 
-def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = None) -> Any:
+def compute_weighted_loss(losses: Any, weights: TensorLike = 1.0, scope: str | None = None) -> Any:
     """The mean of losses whose weight is not 0, times their weights: a scalar, collected."""
     losses = convert_to_tensor(losses)
     weights = _over_examples(weights, losses.get_shape().ndims)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.loss import softmax_cross_entropy_with_logits_v2
 from dataflow.ops.math import (
@@ -42,14 +43,14 @@ __all__ = [
 ]
 
 
-def _same_class(labels: Any) -> Any:
+def _same_class(labels: TensorLike) -> Any:
     """Which pairs of examples have one label: bool [batch, batch]."""
     column = array.reshape(convert_to_tensor(labels), [-1, 1])
     return equal(column, array.transpose(column))
 
 
 def contrastive_loss(
-    labels: Any, embeddings_anchor: Any, embeddings_positive: Any, margin: float = 1.0
+    labels: TensorLike, embeddings_anchor: Any, embeddings_positive: Any, margin: float = 1.0
 ) -> Any:
     """``mean(y d^2 + (1 - y) max(margin - d, 0)^2)`` for the distances d of pairs, y in {0, 1} [batch].
 
@@ -63,7 +64,7 @@ def contrastive_loss(
 
 
 def npairs_loss(
-    labels: Any,
+    labels: TensorLike,
     embeddings_anchor: Any,
     embeddings_positive: Any,
     reg_lambda: float = 0.002,
@@ -116,7 +117,7 @@ def _squared_distances(embeddings: Any) -> Any:
     return maximum(squares - 2.0 * products + array.transpose(squares), 0.0) * others
 
 
-def lifted_struct_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Any:
+def lifted_struct_loss(labels: TensorLike, embeddings: Any, margin: float = 1.0) -> Any:
     """``mean(max(J, 0)^2) / 2`` over the pairs (i, j) of one class, with J = d(i, j) and the log of the
     sum of ``exp(margin - d)`` over all negatives of i and of j; d are distances.
 
@@ -138,7 +139,7 @@ def lifted_struct_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Any
     return 0.5 * reduce_sum(losses * pairs) / reduce_sum(pairs)
 
 
-def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Any:
+def triplet_semihard_loss(labels: TensorLike, embeddings: Any, margin: float = 1.0) -> Any:
     """``mean(max(margin + d(a, p) - d(a, n), 0))`` over the pairs (a, p) of one class.
 
     n is the nearest of another class that is farther than p, or, where there is none, the farthest; d are

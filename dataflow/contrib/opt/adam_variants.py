@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import gather
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import abs_, maximum, sqrt
 from dataflow.ops.state import assign, assign_sub, scatter_sub, scatter_update
 from dataflow.train.adam import AdamOptimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class LazyAdamOptimizer(AdamOptimizer):
@@ -19,7 +24,7 @@ class LazyAdamOptimizer(AdamOptimizer):
     results differ.
     """
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: Any, var: Variable) -> Any:
         beta1_power, beta2_power = (self._cast(b, var) for b in self._get_beta_accumulators())
         rate, beta1, beta2, epsilon = (
             self._cast(value, var)
@@ -42,13 +47,13 @@ class LazyAdamOptimizer(AdamOptimizer):
 class NadamOptimizer(AdamOptimizer):
     """Adam with Nesterov's momentum (Dozat 2016): ``m`` is taken one step further in the update."""
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Any, var: Variable) -> Any:
         return self._step(grad, var, None)
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: Any, var: Variable) -> Any:
         return self._step(grad.values, var, grad.indices)
 
-    def _step(self, grad: Any, var: Any, rows: Any) -> Any:
+    def _step(self, grad: Any, var: Variable, rows: Any) -> Any:
         beta1_power, beta2_power = (self._cast(b, var) for b in self._get_beta_accumulators())
         rate, beta1, beta2, epsilon = (
             self._cast(value, var)
@@ -86,7 +91,7 @@ class AdaMaxOptimizer(AdamOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: TensorLike | Callable[[], Any] = 0.001,
         beta1: Any = 0.9,
         beta2: Any = 0.999,
         epsilon: Any = 1e-8,
@@ -95,13 +100,13 @@ class AdaMaxOptimizer(AdamOptimizer):
     ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Any, var: Variable) -> Any:
         return self._step(grad, var, None)
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: Any, var: Variable) -> Any:
         return self._step(grad.values, var, grad.indices)
 
-    def _step(self, grad: Any, var: Any, rows: Any) -> Any:
+    def _step(self, grad: Any, var: Variable, rows: Any) -> Any:
         beta1_power = self._cast(self._get_beta_accumulators()[0], var)
         rate, beta1, beta2, epsilon = (
             self._cast(value, var)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from dataflow.ops.array import concat, reshape, zeros_like
 from dataflow.ops.math import cast
 from dataflow.ops.sources import placeholder
 from dataflow.ops.variable_lists import trainable_variables
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 LossAndGradient = Callable[[Any], tuple[Any, Any]]
 
@@ -31,7 +34,7 @@ class ExternalOptimizerInterface:
     def __init__(
         self,
         loss: Any,
-        var_list: Any = None,
+        var_list: Iterable[Any] | None = None,
         equalities: Any = None,
         inequalities: Any = None,
         var_to_bounds: Any = None,
@@ -115,10 +118,10 @@ class ExternalOptimizerInterface:
 
     def _evaluation(
         self,
-        session: Any,
+        session: BaseSession,
         losses: list[Any],
         packed_gradients: list[Any],
-        feed_dict: Any,
+        feed_dict: Mapping[Any, Any],
         fetches: list[Any],
         callback: Any,
         run_kwargs: Any,

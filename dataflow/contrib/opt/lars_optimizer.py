@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import where
 from dataflow.ops.math import greater, logical_and
 from dataflow.ops.optimizer_updates import apply_momentum
 from dataflow.ops.tensor_products import norm
 from dataflow.train.momentum import MomentumOptimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class LARSOptimizer(MomentumOptimizer):
@@ -19,7 +24,7 @@ class LARSOptimizer(MomentumOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: TensorLike | Callable[[], Any],
         momentum: Any = 0.9,
         weight_decay: float = 0.0001,
         eeta: float = 0.001,
@@ -45,7 +50,7 @@ class LARSOptimizer(MomentumOptimizer):
             grad = grad + self._weight_decay * var
         return apply_momentum(var, grad=grad, **inputs, use_locking=self._use_locking).op
 
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+    def _apply_sparse(self, grad: Any, var: Variable) -> Any:
         raise NotImplementedError(
             f"LARSOptimizer cannot train {var.op.name!r} by rows: use tf.train.MomentumOptimizer for "
             "embeddings."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
@@ -48,7 +49,7 @@ class MovingAverageOptimizer(Optimizer):
         return group(train, averages, name="train_with_avg")
 
     def swapping_saver(
-        self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any
+        self, var_list: Iterable[Any] | None = None, name: str = "swapping_saver", **kwargs: Any
     ) -> Saver:
         """A `Saver` that exchanges each variable with its average, as it saves and restores.
 

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast, pow_, sign
 from dataflow.ops.state import assign, assign_sub
 from dataflow.train.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class _SignOptimizer(Optimizer):
     """Slot: ``m``, the moving average of the gradient."""
 
     def __init__(
-        self, learning_rate: Any, beta: Any, sign_decay_fn: Any, use_locking: bool, name: str
+        self,
+        learning_rate: TensorLike | Callable[[], Any],
+        beta: TensorLike,
+        sign_decay_fn: Any,
+        use_locking: bool,
+        name: str,
     ) -> None:
         super().__init__(use_locking, name)
         self._lr, self._beta = learning_rate, beta
@@ -44,7 +54,7 @@ class _SignOptimizer(Optimizer):
     def _scale(self, agreement: Any) -> Any:
         raise NotImplementedError
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
+    def _apply_dense(self, grad: Any, var: Variable) -> Any:
         beta, m = self._cast(self._beta_t, var), self.get_slot(var, "m")
         new_m = beta * m + (1 - beta) * grad
         agreement = sign(grad) * sign(new_m)
@@ -66,9 +76,9 @@ class AddSignOptimizer(_SignOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.1,
+        learning_rate: TensorLike | Callable[[], Any] = 0.1,
         alpha: float = 1.0,
-        beta: Any = 0.9,
+        beta: TensorLike = 0.9,
         sign_decay_fn: Any = None,
         use_locking: bool = False,
         name: str = "AddSignOptimizer",
@@ -88,9 +98,9 @@ class PowerSignOptimizer(_SignOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.1,
+        learning_rate: TensorLike | Callable[[], Any] = 0.1,
         base: float = math.e,
-        beta: Any = 0.9,
+        beta: TensorLike = 0.9,
         sign_decay_fn: Any = None,
         use_locking: bool = False,
         name: str = "PowerSignOptimizer",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.math import cast
 from dataflow.train.adam import AdamOptimizer
 from dataflow.train.momentum import MomentumOptimizer
 from dataflow.train.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
 
 
 class DecoupledWeightDecayExtension(Optimizer):
@@ -25,7 +31,12 @@ class DecoupledWeightDecayExtension(Optimizer):
         super().__init__(**kwargs)
 
     def minimize(
-        self, loss: Any, global_step: Any = None, var_list: Any = None, *args: Any, **kwargs: Any
+        self,
+        loss: TensorLike,
+        global_step: Tensor | Variable | None = None,
+        var_list: Iterable[Any] | None = None,
+        *args: Any,
+        **kwargs: Any,
     ) -> Any:
         """As of every optimizer; of ``decay_var_list`` alone the variables decay, by default of all."""
         self._choose(kwargs.pop("decay_var_list", None))
@@ -50,7 +61,7 @@ class DecoupledWeightDecayExtension(Optimizer):
     def _choose(self, variables: Any) -> None:
         self._decayed = {v.op.name for v in variables} if variables else None
 
-    def _update(self, grad: Any, var: Any) -> Any:
+    def _update(self, grad: Any, var: Variable) -> Any:
         if self._decayed is not None and var.op.name not in self._decayed:
             return super()._update(grad, var)
         rate = cast(self._call_if_callable(self._weight_decay), var.dtype.base_dtype)
@@ -80,7 +91,7 @@ class AdamWOptimizer(DecoupledWeightDecayExtension, AdamOptimizer):
     def __init__(
         self,
         weight_decay: Any,
-        learning_rate: Any = 0.001,
+        learning_rate: TensorLike | Callable[[], Any] = 0.001,
         beta1: Any = 0.9,
         beta2: Any = 0.999,
         epsilon: Any = 1e-8,
@@ -104,7 +115,7 @@ class MomentumWOptimizer(DecoupledWeightDecayExtension, MomentumOptimizer):
     def __init__(
         self,
         weight_decay: Any,
-        learning_rate: Any,
+        learning_rate: TensorLike | Callable[[], Any],
         momentum: Any,
         use_locking: bool = False,
         name: str = "MomentumW",

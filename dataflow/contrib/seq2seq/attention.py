@@ -13,6 +13,8 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.layers.core import Dense
 from dataflow.ops import array
 from dataflow.ops.activation import softmax
@@ -86,11 +88,11 @@ class AttentionMechanism:
         """The size of the state: the alignments'."""
         return self.alignments_size
 
-    def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
+    def initial_alignments(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         """Alignments before the first step: zeros."""
         return array.zeros(array.stack([batch_size, self.alignments_size]), dtype)
 
-    def initial_state(self, batch_size: Any, dtype: Any) -> Any:
+    def initial_state(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         """The state before the first step."""
         return self.initial_alignments(batch_size, dtype)
 
@@ -124,7 +126,7 @@ class LuongAttention(AttentionMechanism):
         scale: bool = False,
         probability_fn: Any = None,
         score_mask_value: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         custom_key_value_fn: Any = None,
         name: str = "LuongAttention",
     ) -> None:
@@ -173,7 +175,7 @@ class BahdanauAttention(AttentionMechanism):
         normalize: bool = False,
         probability_fn: Any = None,
         score_mask_value: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         custom_key_value_fn: Any = None,
         name: str = "BahdanauAttention",
     ) -> None:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from dataflow import dtypes
 from dataflow.contrib.seq2seq.attention import AttentionMechanism
 from dataflow.graph import nest
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.layers.core import Dense
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_equal
@@ -65,7 +67,7 @@ class AttentionWrapper(RNNCell):
 
     def __init__(
         self,
-        cell: Any,
+        cell: RNNCell,
         attention_mechanism: Any,
         attention_layer_size: Any = None,
         alignment_history: bool = False,
@@ -105,7 +107,7 @@ class AttentionWrapper(RNNCell):
         self._keeps_history = alignment_history
         self._initial_cell_state = initial_cell_state
 
-    def _attention_layers(self, sizes: Any, layers: Any, dtype: Any) -> list[Any]:
+    def _attention_layers(self, sizes: Any, layers: Any, dtype: DTypeLike) -> list[Any]:
         given = sizes if sizes is not None else layers
         if given is None:
             return [None] * len(self._mechanisms)
@@ -160,7 +162,7 @@ class AttentionWrapper(RNNCell):
             ),
         )
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: int | Tensor, dtype: Any) -> Any:
         """The state before the first step; the batch must be the memory's (tiled for beams)."""
         with name_scope(type(self).__name__ + "ZeroState"):
             if self._initial_cell_state is not None:
@@ -229,7 +231,7 @@ class AttentionWrapper(RNNCell):
         return (attention if self._output_attention else output), following
 
 
-def _zeros(batch_size: Any, size: int, dtype: Any) -> Any:
+def _zeros(batch_size: int | Tensor, size: int, dtype: DTypeLike) -> Any:
     zeros = array.zeros(array.stack([batch_size, size]), dtype)
     zeros.set_shape([batch_size if isinstance(batch_size, int) else None, size])
     return zeros

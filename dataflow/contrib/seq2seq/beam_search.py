@@ -6,7 +6,7 @@ https://arxiv.org/abs/1609.08144.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from dataflow.contrib.seq2seq.decoder import Decoder
 from dataflow.contrib.seq2seq.decoder_inputs import as_embedding_fn, start_and_end
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax
 from dataflow.ops.comparison import equal, logical_not, logical_or
@@ -26,6 +27,9 @@ from dataflow.ops.math import cast, floordiv, floormod, log, minimum, pow_
 from dataflow.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_sum
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from dataflow.rnn.cells import RNNCell
 
 
 class BeamSearchDecoderState(NamedTuple):
@@ -71,7 +75,7 @@ class BeamSearchDecoder(Decoder):
 
     def __init__(
         self,
-        cell: Any,
+        cell: RNNCell,
         embedding: Any,
         start_tokens: Any,
         end_token: Any,
@@ -165,7 +169,7 @@ class BeamSearchDecoder(Decoder):
         return finished, self._start_inputs, state
 
     def step(
-        self, time: Any, inputs: Any, state: Any, name: str | None = None
+        self, time: TensorLike, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
         with name_scope(name, "BeamSearchDecoderStep"):
             cell_state = nest.map_structure(self._merge, state.cell_state)
@@ -236,7 +240,7 @@ class BeamSearchDecoder(Decoder):
         lowest = float(np.finfo(kind.numpy).min)
         return array.one_hot(self._end_token, symbols, on_value=0.0, off_value=lowest, dtype=kind)
 
-    def _scores(self, totals: Any, lengths: Any) -> Any:
+    def _scores(self, totals: Any, lengths: TensorLike) -> Any:
         if self._length_penalty_weight == 0:
             return totals
         kind = totals.dtype.base_dtype

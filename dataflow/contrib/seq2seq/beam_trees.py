@@ -7,6 +7,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.comparison import equal, greater, greater_equal, less
 from dataflow.ops.cumulative import cumsum
@@ -41,7 +42,7 @@ def _tile(t: Any, multiplier: Any) -> Any:
     return tiled
 
 
-def _of_parents(values: Any, parents: Any) -> Any:
+def _of_parents(values: TensorLike, parents: Any) -> Any:
     """``values`` [batch, beams] at ``parents`` [batch, beams]."""
     rows = array.expand_dims(array.range_(0, array.shape(parents)[0]), 1)
     rows = array.tile(rows, [1, array.shape(parents)[1]])

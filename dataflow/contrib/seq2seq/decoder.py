@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow import dtypes
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.comparison import greater_equal, logical_not, logical_or
 from dataflow.ops.graph_functions import name_scope
@@ -17,6 +18,10 @@ from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.ops.while_loop import while_loop
 from dataflow.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
+    from dataflow.rnn.cells import RNNCell
 
 
 class Decoder:
@@ -47,7 +52,7 @@ class Decoder:
         raise NotImplementedError
 
     def step(
-        self, time: Any, inputs: Any, state: Any, name: str | None = None
+        self, time: TensorLike, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
         """(outputs, next state, next inputs, finished)."""
         raise NotImplementedError
@@ -64,7 +69,7 @@ class BasicDecoderOutput(NamedTuple):
     sample_id: Any
 
 
-def projected_size(cell: Any, output_layer: Any) -> Any:
+def projected_size(cell: RNNCell, output_layer: Any) -> Any:
     """The size of a cell's output after ``output_layer``."""
     size = cell.output_size
     if output_layer is None:
@@ -87,7 +92,7 @@ class BasicDecoder(Decoder):
     """
 
     def __init__(
-        self, cell: Any, helper: Any, initial_state: Any, output_layer: Any = None
+        self, cell: RNNCell, helper: Any, initial_state: Any, output_layer: Any = None
     ) -> None:
         if not hasattr(cell, "output_size") or not callable(cell):
             raise TypeError(f"The argument 'cell' ({cell}) is not an RNNCell.")
@@ -144,7 +149,7 @@ def dynamic_decode(
     maximum_iterations: Any = None,
     parallel_iterations: int = 32,
     swap_memory: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any, Any]:
     """Runs a decoder until every sequence has finished, or for ``maximum_iterations`` steps.
 

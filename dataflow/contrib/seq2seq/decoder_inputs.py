@@ -13,6 +13,7 @@ from dataflow import dtypes
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
 from dataflow.ops.comparison import equal, greater_equal, less
 from dataflow.ops.conditionals import cond
@@ -47,12 +48,12 @@ class Helper:
         """(which sequences are finished, the first inputs)."""
         raise NotImplementedError
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
         """What is chosen from the outputs of a step."""
         raise NotImplementedError
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+        self, time: TensorLike, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
         """(finished, next inputs, next state)."""
         raise NotImplementedError
@@ -149,7 +150,7 @@ class TrainingHelper(Helper):
         """The lengths [batch]."""
         return self._sequence_length
 
-    def _at(self, time: Any, finished: Any) -> Any:
+    def _at(self, time: TensorLike, finished: Any) -> Any:
         """The inputs of a step; zeros after the last one."""
         return _read(self._arrays, self._zeros, time, finished)
 
@@ -158,7 +159,7 @@ class TrainingHelper(Helper):
             finished = equal(0, self._sequence_length)
             return finished, self._at(0, finished)
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
         with name_scope(name, "TrainingHelperSample"):
             return cast(argmax(outputs, axis=-1), dtypes.int32)
 
@@ -190,7 +191,7 @@ def _as_array(tensor: Any) -> TensorArray:
     return empty.unstack(tensor)
 
 
-def _read(arrays: Any, zeros: Any, time: Any, finished: Any) -> Any:
+def _read(arrays: Any, zeros: Any, time: TensorLike, finished: Any) -> Any:
     """What is in the arrays at a step; zeros when all sequences are finished."""
     all_finished = reduce_all(finished)
 
@@ -257,7 +258,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
             self._scheduling_seed = scheduling_seed
             super().__init__(inputs, sequence_length, time_major)
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
         with name_scope(name, "ScheduledEmbeddingTrainingHelperSample"):
             drawn = categorical(outputs, 1, dtype=dtypes.int32, seed=self._seed)[:, 0]
             chance = random_uniform(array.shape(drawn), seed=self._scheduling_seed)
@@ -312,7 +313,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
                 self._auxiliary = nest.map_structure(_as_array, auxiliary), zeros
             super().__init__(inputs, sequence_length, time_major)
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
         with name_scope(name, "ScheduledOutputTrainingHelperSample"):
             chance = random_uniform([self.batch_size], seed=self._seed)
             return cast(less(chance, self._probability), dtypes.int32)
@@ -351,11 +352,11 @@ class GreedyEmbeddingHelper(Helper):
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         return array.fill(array.shape(self._start_tokens), False), self._start_inputs
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
         return cast(argmax(outputs, axis=-1), dtypes.int32)
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+        self, time: TensorLike, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
         finished = equal(sample_ids, self._end_token)
         inputs = cond(
@@ -385,7 +386,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         self._temperature = softmax_temperature
         self._seed = seed
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
         logits = outputs if self._temperature is None else outputs / self._temperature
         return categorical(logits, 1, dtype=dtypes.int32, seed=self._seed)[:, 0]
 
@@ -428,11 +429,11 @@ class InferenceHelper(Helper):
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         return array.fill([self._batch_size], False), self._start_inputs
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
         return self._sample_fn(outputs)
 
     def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+        self, time: TensorLike, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
         following = self._next_inputs_fn(sample_ids) if self._next_inputs_fn else sample_ids
         return self._end_fn(sample_ids), following, state

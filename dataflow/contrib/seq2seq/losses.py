@@ -6,14 +6,15 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array, loss as loss_ops
 from dataflow.ops.math import cast, reduce_sum
 
 
 def sequence_loss(
-    logits: Any,
+    logits: TensorLike,
     targets: Any,
-    weights: Any,
+    weights: TensorLike,
     average_across_timesteps: bool = True,
     average_across_batch: bool = True,
     softmax_loss_function: Any = None,

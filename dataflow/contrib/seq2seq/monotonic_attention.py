@@ -17,6 +17,8 @@ from dataflow.contrib.seq2seq.attention import (
     LuongAttention,
 )
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.comparison import greater
@@ -83,7 +85,7 @@ class _MonotonicAttention(AttentionMechanism):
         self._bias_init, self._noise, self._noise_seed = bias, noise, seed
         self._mode = mode
 
-    def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
+    def initial_alignments(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         """Attention starts at the first step of the memory."""
         starts = array.zeros(array.stack([batch_size]), dtypes.int32)
         return array.one_hot(starts, self.alignments_size, dtype=dtype)
@@ -127,7 +129,7 @@ class BahdanauMonotonicAttention(_MonotonicAttention, BahdanauAttention):
         sigmoid_noise_seed: int | None = None,
         score_bias_init: float = 0.0,
         mode: str = "parallel",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         name: str = "BahdanauMonotonicAttention",
     ) -> None:
         self._set(score_bias_init, sigmoid_noise, sigmoid_noise_seed, mode)
@@ -158,7 +160,7 @@ class LuongMonotonicAttention(_MonotonicAttention, LuongAttention):
         sigmoid_noise_seed: int | None = None,
         score_bias_init: float = 0.0,
         mode: str = "parallel",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         name: str = "LuongMonotonicAttention",
     ) -> None:
         self._set(score_bias_init, sigmoid_noise, sigmoid_noise_seed, mode)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow import logging as log
 from dataflow.contrib import training
@@ -14,9 +14,15 @@ from dataflow.contrib.training import (
     multiply_gradients,
 )
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
+from dataflow.graph.tensor import Tensor
 from dataflow.ops.math import equal, greater_equal
 from dataflow.train.global_step import get_or_create_global_step
 from dataflow.train.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from dataflow.ops.variables import Variable
+    from dataflow.runtime.session import BaseSession
 
 USE_DEFAULT = Supervisor.USE_DEFAULT
 
@@ -67,7 +73,10 @@ def create_train_op(
 
 
 def train_step(
-    sess: Any, train_op: Any, global_step: Any, train_step_kwargs: dict[str, Any]
+    sess: BaseSession,
+    train_op: Any,
+    global_step: Tensor | Variable,
+    train_step_kwargs: dict[str, Any],
 ) -> tuple[Any, bool]:
     """One step: ``(loss, whether to stop)``. The arguments are tensors ``should_stop``, ``should_log``."""
     started = time.monotonic()
@@ -85,7 +94,7 @@ def train(
     train_step_fn: Any = train_step,
     train_step_kwargs: Any = USE_DEFAULT,
     log_every_n_steps: int = 1,
-    graph: Any = None,
+    graph: Graph | None = None,
     master: str = "",
     is_chief: bool = True,
     global_step: Any = None,

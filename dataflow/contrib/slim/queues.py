@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dataflow.train.coordinator import Coordinator
 from dataflow.train.queue_runner import start_queue_runners
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 __all__ = ["NestedQueueRunnerError", "QueueRunners"]
 
@@ -22,7 +25,7 @@ class NestedQueueRunnerError(Exception):
 
 
 @contextlib.contextmanager
-def QueueRunners(session: Any) -> Iterator[None]:
+def QueueRunners(session: BaseSession) -> Iterator[None]:
     """Starts the queue runners of ``session``, and stops them at the end.
 
     Raises `NestedQueueRunnerError` within a block of the same session.

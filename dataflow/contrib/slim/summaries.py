@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow import summary
@@ -17,6 +18,7 @@ from dataflow.contrib.layers.summaries import (
 )
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.logging_ops import Print
 from dataflow.ops.moments import zero_fraction
 
@@ -45,12 +47,14 @@ def _name(tensor: Any, name: str | None, prefix: str | None) -> str:
     return f"{prefix}/{own}" if prefix else str(own)
 
 
-def add_histogram_summary(tensor: Any, name: str | None = None, prefix: str | None = None) -> Any:
+def add_histogram_summary(
+    tensor: TensorLike, name: str | None = None, prefix: str | None = None
+) -> Any:
     """A histogram called ``prefix/name``, by default after the tensor."""
     return summary.histogram(_name(tensor, name, prefix), tensor)
 
 
-def _printed(kind: Any, name: str, tensor: Any, print_summary: bool) -> Any:
+def _printed(kind: Any, name: str, tensor: TensorLike, print_summary: bool) -> Any:
     """The summary, collected; with ``print_summary`` one that prints the tensor when it is run."""
     if not print_summary:
         return kind(name, tensor)
@@ -60,14 +64,20 @@ def _printed(kind: Any, name: str, tensor: Any, print_summary: bool) -> Any:
 
 
 def add_image_summary(
-    tensor: Any, name: str | None = None, prefix: str | None = None, print_summary: bool = False
+    tensor: TensorLike,
+    name: str | None = None,
+    prefix: str | None = None,
+    print_summary: bool = False,
 ) -> Any:
     """Images called ``prefix/name``; ``print_summary`` prints the values when it is run."""
     return _printed(summary.image, _name(tensor, name, prefix), tensor, print_summary)
 
 
 def add_scalar_summary(
-    tensor: Any, name: str | None = None, prefix: str | None = None, print_summary: bool = False
+    tensor: TensorLike,
+    name: str | None = None,
+    prefix: str | None = None,
+    print_summary: bool = False,
 ) -> Any:
     """A number called ``prefix/name``; ``print_summary`` prints it when the summary is run."""
     return _printed(summary.scalar, _name(tensor, name, prefix), tensor, print_summary)
@@ -81,23 +91,23 @@ def add_zero_fraction_summary(
     return add_scalar_summary(zero_fraction(tensor), called, None, print_summary)
 
 
-def add_histogram_summaries(tensors: Any, prefix: str | None = None) -> list[Any]:
+def add_histogram_summaries(tensors: Sequence[Any], prefix: str | None = None) -> list[Any]:
     """`add_histogram_summary` of each."""
     return [add_histogram_summary(tensor, prefix=prefix) for tensor in tensors]
 
 
-def add_image_summaries(tensors: Any, prefix: str | None = None) -> list[Any]:
+def add_image_summaries(tensors: Sequence[Any], prefix: str | None = None) -> list[Any]:
     """`add_image_summary` of each."""
     return [add_image_summary(tensor, prefix=prefix) for tensor in tensors]
 
 
 def add_scalar_summaries(
-    tensors: Any, prefix: str | None = None, print_summary: bool = False
+    tensors: Sequence[Any], prefix: str | None = None, print_summary: bool = False
 ) -> list[Any]:
     """`add_scalar_summary` of each."""
     return [add_scalar_summary(t, prefix=prefix, print_summary=print_summary) for t in tensors]
 
 
-def add_zero_fraction_summaries(tensors: Any, prefix: str | None = None) -> list[Any]:
+def add_zero_fraction_summaries(tensors: Sequence[Any], prefix: str | None = None) -> list[Any]:
     """`add_zero_fraction_summary` of each."""
     return [add_zero_fraction_summary(tensor, prefix=prefix) for tensor in tensors]

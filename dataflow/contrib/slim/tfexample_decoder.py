@@ -12,6 +12,7 @@ from typing import Any
 
 from dataflow import dtypes, image as images
 from dataflow.contrib.slim.data_decoder import DataDecoder
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.namespaces import explain_absent
 from dataflow.ops.array import concat, reshape, size, stack, transpose
 from dataflow.ops.casts import cast
@@ -224,7 +225,7 @@ class Image(ItemHandler):
         format_key: str | None = None,
         shape: Any = None,
         channels: int = 3,
-        dtype: Any = dtypes.uint8,
+        dtype: DTypeLike = dtypes.uint8,
         repeated: bool = False,
         dct_method: str = "",
     ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import begun, exercise, expect, expect_type
 from dataflow.course.variants import drawn
+from dataflow.graph.graph import Graph
 
 
 @exercise(
@@ -17,7 +18,7 @@ from dataflow.course.variants import drawn
         f'tf.constant({v.b}, name="b"), tf.add(b, c, name="d") and so on, all inside the with block.'
     ),
 )
-def ex1(graph: Any) -> str:
+def ex1(graph: Graph) -> str:
     """The graph of d = b + c, e = c * 2, a = d * e."""
     expect_type(isinstance(graph, tf.Graph), f"graph is {type(graph).__name__}, needed a tf.Graph")
     v = drawn("lesson01.ex1")

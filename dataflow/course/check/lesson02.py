@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.course.exercise import exercise, expect, expect_type
 from dataflow.course.variants import drawn
+
+if TYPE_CHECKING:
+    from dataflow.runtime.session import BaseSession
 
 
 @exercise(
@@ -18,7 +21,7 @@ from dataflow.course.variants import drawn
         "Those, and the fetches themselves, are all."
     ),
 )
-def ex1(session: Any, names: Any) -> str:
+def ex1(session: BaseSession, names: Any) -> str:
     """The nodes that a run of two fetches computes."""
     v = drawn("lesson02.ex1")
     needed = session.needed([f"{v.first}:0", f"{v.other}:0"])
@@ -41,7 +44,7 @@ def ex1(session: Any, names: Any) -> str:
     "The new node is what will be fetched. It has to have useless among its inputs.",
     "Any operation will do: tf.negative(useless), or useless + 1.",
 )
-def ex2(session: Any, useful: Any) -> str:
+def ex2(session: BaseSession, useful: Any) -> str:
     """A new node that needs ``useless``."""
     graph = session.graph
     element = graph.as_graph_element(useful)
@@ -58,7 +61,7 @@ def ex2(session: Any, useful: Any) -> str:
     "Within one run a node is computed once, whoever reads it. So there should be one run.",
     "run takes a list of fetches, and returns a list of values.",
 )
-def ex3(session: Any, both: Callable[[Any], Any]) -> str:
+def ex3(session: BaseSession, both: Callable[[Any], Any]) -> str:
     """Two values from one run."""
     from dataflow.runtime.events import subscribe
 
@@ -86,7 +89,7 @@ def ex3(session: Any, both: Callable[[Any], Any]) -> str:
         f"second is {v.result}."
     ),
 )
-def ex4(session: Any, feeds: Any) -> str:
+def ex4(session: BaseSession, feeds: Any) -> str:
     """Feeds that leave nothing but pow_op to compute, for a given result."""
     expect_type(isinstance(feeds, dict), "feeds is a dictionary: {tensor: value}")
     needed = session.needed("pow_op:0", feeds)

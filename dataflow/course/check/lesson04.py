@@ -10,6 +10,7 @@ import numpy as np
 import dataflow.compat.v1 as tf
 from dataflow.course.exercise import exercise, expect, expect_type
 from dataflow.course.variants import drawn
+from dataflow.graph.graph import Graph
 
 
 def _is_variable(name: str, value: Any) -> None:
@@ -18,7 +19,7 @@ def _is_variable(name: str, value: Any) -> None:
     )
 
 
-def _initialized(graph: Any) -> Any:
+def _initialized(graph: Graph) -> Any:
     """A session of ``graph`` in which all of its variables have their initial value."""
     session = tf.Session(graph=graph)
     variables = graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras.applications import imagenet_utils
 from dataflow.keras.applications.imagenet_utils import decode_predictions
 from dataflow.keras.layers.convolutional import Conv2D
@@ -23,7 +24,7 @@ _GROWTH = 32
 def DenseNet121(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
+    input_tensor: TensorLike | None = None,
     input_shape: Any = None,
     pooling: str | None = None,
     classes: int = 1000,
@@ -39,7 +40,7 @@ def DenseNet121(
 def DenseNet169(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
+    input_tensor: TensorLike | None = None,
     input_shape: Any = None,
     pooling: str | None = None,
     classes: int = 1000,
@@ -52,7 +53,7 @@ def DenseNet169(
 def DenseNet201(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
+    input_tensor: TensorLike | None = None,
     input_shape: Any = None,
     pooling: str | None = None,
     classes: int = 1000,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K
 from dataflow.keras.layers.core import Input
 from dataflow.keras.layers.pooling import GlobalAveragePooling2D, GlobalMaxPooling2D
@@ -99,7 +100,7 @@ class Builder:
         name: str,
         include_top: bool,
         weights: str | None,
-        input_tensor: Any,
+        input_tensor: TensorLike | None,
         input_shape: Any,
         *,
         default_size: int,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.keras.applications import imagenet_utils
@@ -41,7 +42,12 @@ def InceptionV3(
     axis = start.channel_axis
 
     def conv(
-        x: Any, filters: int, rows: int, columns: int, padding: str = "same", strides: Any = (1, 1)
+        x: Any,
+        filters: int,
+        rows: int,
+        columns: int,
+        padding: str = "same",
+        strides: int | Sequence[int] = (1, 1),
     ) -> Any:
         x = Conv2D(filters, (rows, columns), strides=strides, padding=padding, use_bias=False)(x)
         return Activation("relu")(BatchNormalization(axis=axis, scale=False)(x))

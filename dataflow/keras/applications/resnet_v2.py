@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras.applications import imagenet_utils
 from dataflow.keras.applications.imagenet_utils import decode_predictions
 from dataflow.keras.applications.mobilenet import preprocess_input
@@ -21,7 +22,7 @@ __all__ = ["ResNet50V2", "ResNet101V2", "ResNet152V2", "decode_predictions", "pr
 def ResNet50V2(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
+    input_tensor: TensorLike | None = None,
     input_shape: Any = None,
     pooling: str | None = None,
     classes: int = 1000,
@@ -37,7 +38,7 @@ def ResNet50V2(
 def ResNet101V2(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
+    input_tensor: TensorLike | None = None,
     input_shape: Any = None,
     pooling: str | None = None,
     classes: int = 1000,
@@ -50,7 +51,7 @@ def ResNet101V2(
 def ResNet152V2(
     include_top: bool = True,
     weights: str | None = "imagenet",
-    input_tensor: Any = None,
+    input_tensor: TensorLike | None = None,
     input_shape: Any = None,
     pooling: str | None = None,
     classes: int = 1000,

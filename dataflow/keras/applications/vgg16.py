@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras.applications import imagenet_utils
 from dataflow.keras.applications.imagenet_utils import decode_predictions
 from dataflow.keras.layers.convolutional import Conv2D
@@ -38,7 +39,7 @@ def vgg(
     depths: tuple[int, ...],
     include_top: bool,
     weights: str | None,
-    input_tensor: Any,
+    input_tensor: TensorLike,
     input_shape: Any,
     pooling: str | None,
     classes: int,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from dataflow.graph.type_aliases import InitializerLike
 from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec, Layer
 from dataflow.keras.layers.core import weight_settings
@@ -22,20 +24,20 @@ def _arguments(rank: int, dilates: bool = True) -> Any:
     def initialize(
         self: Any,
         filters: int,
-        kernel_size: Any,
-        strides: Any = one,
+        kernel_size: int | Sequence[int],
+        strides: int | Sequence[int] = one,
         padding: str = "valid",
         data_format: str | None = None,
         dilation_rate: Any = one,
-        activation: Any = None,
+        activation: str | Callable[..., Any] | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: str | InitializerLike = "glorot_uniform",
+        bias_initializer: str | InitializerLike = "zeros",
+        kernel_regularizer: str | Callable[[Any], Any] | None = None,
+        bias_regularizer: str | Callable[[Any], Any] | None = None,
+        activity_regularizer: str | Callable[[Any], Any] | None = None,
+        kernel_constraint: str | Callable[[Any], Any] | None = None,
+        bias_constraint: str | Callable[[Any], Any] | None = None,
         **kwargs: Any,
     ) -> None:
         settings = weight_settings(
@@ -118,24 +120,24 @@ def _separable_arguments(rank: int) -> Any:
     def initialize(
         self: Any,
         filters: int,
-        kernel_size: Any,
-        strides: Any = one,
+        kernel_size: int | Sequence[int],
+        strides: int | Sequence[int] = one,
         padding: str = "valid",
         data_format: str | None = None,
         dilation_rate: Any = one,
         depth_multiplier: int = 1,
-        activation: Any = None,
+        activation: str | Callable[..., Any] | None = None,
         use_bias: bool = True,
         depthwise_initializer: Any = "glorot_uniform",
         pointwise_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
+        bias_initializer: str | InitializerLike = "zeros",
         depthwise_regularizer: Any = None,
         pointwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
+        bias_regularizer: str | Callable[[Any], Any] | None = None,
+        activity_regularizer: str | Callable[[Any], Any] | None = None,
         depthwise_constraint: Any = None,
         pointwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        bias_constraint: str | Callable[[Any], Any] | None = None,
         **kwargs: Any,
     ) -> None:
         settings = weight_settings(
@@ -187,20 +189,20 @@ class DepthwiseConv2D(Layer):
 
     def __init__(
         self,
-        kernel_size: Any,
-        strides: Any = (1, 1),
+        kernel_size: int | Sequence[int],
+        strides: int | Sequence[int] = (1, 1),
         padding: str = "valid",
         depth_multiplier: int = 1,
         data_format: str | None = None,
-        activation: Any = None,
+        activation: str | Callable[..., Any] | None = None,
         use_bias: bool = True,
         depthwise_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
+        bias_initializer: str | InitializerLike = "zeros",
         depthwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
+        bias_regularizer: str | Callable[[Any], Any] | None = None,
+        activity_regularizer: str | Callable[[Any], Any] | None = None,
         depthwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        bias_constraint: str | Callable[[Any], Any] | None = None,
         dilation_rate: Any = (1, 1),
         **kwargs: Any,
     ) -> None:

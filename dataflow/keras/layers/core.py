@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras import activations, backend as K, constraints, initializers, regularizers
 from dataflow.keras.base_layer import Layer, Node
 from dataflow.keras.serialization import serialize
@@ -77,12 +79,12 @@ class InputLayer(Layer):
 
 
 def Input(
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     batch_size: int | None = None,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     sparse: bool = False,
-    tensor: Any = None,
+    tensor: TensorLike | None = None,
     **kwargs: Any,
 ) -> Tensor:
     """The tensor that a functional model begins with; ``shape`` is without the batch."""
@@ -142,7 +144,7 @@ class Activation(Layer):
 
     supports_masking = True
 
-    def __init__(self, activation: Any, **kwargs: Any) -> None:
+    def __init__(self, activation: str | Callable[..., Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.activation = activations.get(activation)
 
@@ -156,7 +158,7 @@ class Dropout(Layer):
     supports_masking = True
 
     def __init__(
-        self, rate: float, noise_shape: Any = None, seed: Any = None, **kwargs: Any
+        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         if not 0 <= rate <= 1:
@@ -171,7 +173,7 @@ class Dropout(Layer):
         sizes = array.shape(inputs)
         return [sizes[i] if s is None else s for i, s in enumerate(self.noise_shape)]
 
-    def call(self, inputs: Any, training: Any = None) -> Any:
+    def call(self, inputs: Any, training: bool | Tensor | None = None) -> Any:
         if not self.rate:
             return inputs
         return smart_cond(
@@ -186,7 +188,7 @@ class Dropout(Layer):
 class Flatten(Layer, core.Flatten):
     """All axes but the batch as one."""
 
-    def __init__(self, data_format: Any = None, **kwargs: Any) -> None:
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.keras import constraints, initializers, regularizers
@@ -24,7 +25,7 @@ class Embedding(Layer):
         output_dim: int,
         embeddings_initializer: Any = "uniform",
         embeddings_regularizer: Any = None,
-        activity_regularizer: Any = None,
+        activity_regularizer: str | Callable[[Any], Any] | None = None,
         embeddings_constraint: Any = None,
         mask_zero: bool = False,
         input_length: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.feature_column.layers import input_layer
@@ -16,7 +17,7 @@ from dataflow.ops.template import make_template
 class _Features(Layer):
     def __init__(
         self,
-        feature_columns: Any,
+        feature_columns: Sequence[Any],
         trainable: bool = True,
         name: str | None = None,
         **kwargs: Any,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from dataflow.graph.type_aliases import InitializerLike
 from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec, Layer
 from dataflow.keras.layers.core import weight_settings
@@ -24,19 +26,19 @@ class _LocallyConnected(Layer):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
+        kernel_size: int | Sequence[int],
+        strides: int | Sequence[int] = 1,
         padding: str = "valid",
         data_format: str | None = None,
-        activation: Any = None,
+        activation: str | Callable[..., Any] | None = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: str | InitializerLike = "glorot_uniform",
+        bias_initializer: str | InitializerLike = "zeros",
+        kernel_regularizer: str | Callable[[Any], Any] | None = None,
+        bias_regularizer: str | Callable[[Any], Any] | None = None,
+        activity_regularizer: str | Callable[[Any], Any] | None = None,
+        kernel_constraint: str | Callable[[Any], Any] | None = None,
+        bias_constraint: str | Callable[[Any], Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -129,5 +131,5 @@ class LocallyConnected1D(_LocallyConnected):
 class LocallyConnected2D(_LocallyConnected):
     """A convolution of images, with filters of its own at each pixel."""
 
-    def __init__(self, filters: int, kernel_size: Any, strides: Any = (1, 1), **kwargs: Any) -> None:  # fmt: skip
+    def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1), **kwargs: Any) -> None:  # fmt: skip
         super().__init__(filters, kernel_size, strides, **kwargs)

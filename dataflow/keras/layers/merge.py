@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+from dataflow.graph.type_aliases import AxisLike
 from dataflow.keras.base_layer import Layer
 from dataflow.ops import array
 from dataflow.ops.math import matmul, maximum, minimum
@@ -82,7 +83,7 @@ class Concatenate(_Merge):
 class Dot(_Merge):
     """Products of vectors along ``axes`` (of one or both inputs), for each example."""
 
-    def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
+    def __init__(self, axes: AxisLike, normalize: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axes = (axes, axes) if isinstance(axes, int) else tuple(axes)
         self.normalize = normalize

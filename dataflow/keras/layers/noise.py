@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import Dropout
 from dataflow.layers.base import smart_cond
@@ -22,7 +23,7 @@ class _Noise(Layer):
     def _noisy(self, inputs: Any) -> Any:
         raise NotImplementedError
 
-    def call(self, inputs: Any, training: Any = None) -> Any:
+    def call(self, inputs: Any, training: bool | Tensor | None = None) -> Any:
         return smart_cond(training, lambda: self._noisy(inputs), lambda: array.identity(inputs))
 
 
@@ -56,7 +57,7 @@ class GaussianDropout(_Noise):
 class AlphaDropout(_Noise):
     """Dropout that keeps mean and variance after `selu`: what is dropped takes selu's limit."""
 
-    def __init__(self, rate: float, noise_shape: Any = None, seed: Any = None, **kwargs: Any) -> None:  # fmt: skip
+    def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:  # fmt: skip
         super().__init__(**kwargs)
         if not 0 <= rate < 1:
             raise ValueError(f"AlphaDropout: rate must be in [0, 1), got {rate}.")
@@ -84,7 +85,7 @@ class SpatialDropout1D(Dropout):
 class _SpatialDropout(Dropout):
     rank = 2
 
-    def __init__(self, rate: float, data_format: Any = None, **kwargs: Any) -> None:
+    def __init__(self, rate: float, data_format: str | None = None, **kwargs: Any) -> None:
         ones = (1,) * self.rank
         noise = (None, None, *ones) if data_format == "channels_first" else (None, *ones, None)
         super().__init__(rate, noise_shape=noise, **kwargs)

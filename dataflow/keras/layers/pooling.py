@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.keras import backend as K
@@ -16,7 +17,7 @@ def _arguments(size: Any) -> Any:
     def initialize(
         self: Any,
         pool_size: Any = size,
-        strides: Any = None,
+        strides: int | Sequence[int] | None = None,
         padding: str = "valid",
         data_format: str | None = None,
         **kwargs: Any,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
+from dataflow.graph.type_aliases import InitializerLike
 from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.core import weight_settings
@@ -21,6 +22,9 @@ from dataflow.ops.tensor_products import tensordot
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.shapes import TensorShape
 
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
+
 
 class _Step:
     """The cell that the loop calls: the layer's step, which leaves the state where masked."""
@@ -31,7 +35,7 @@ class _Step:
         self.output_size = layer.units
         self.state_size = (layer.units,) * layer.num_states
 
-    def __call__(self, inputs: Any, states: Any, scope: Any = None) -> Any:
+    def __call__(self, inputs: Any, states: Any, scope: str | VariableScope | None = None) -> Any:
         inputs, mask = inputs if self._has_mask else (inputs, None)
         new = self._layer.step(inputs, states)
         if mask is not None:
@@ -43,18 +47,18 @@ class _Recurrent(LastingStates, RecurrentWeights):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
+        activation: str | Callable[..., Any] = "tanh",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
+        kernel_initializer: str | InitializerLike = "glorot_uniform",
         recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
+        bias_initializer: str | InitializerLike = "zeros",
+        kernel_regularizer: str | Callable[[Any], Any] | None = None,
         recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
+        bias_regularizer: str | Callable[[Any], Any] | None = None,
+        activity_regularizer: str | Callable[[Any], Any] | None = None,
+        kernel_constraint: str | Callable[[Any], Any] | None = None,
         recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        bias_constraint: str | Callable[[Any], Any] | None = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         return_sequences: bool = False,

@@ -6,6 +6,8 @@ from typing import Any
 
 from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.containers import LayerOfLayers
 from dataflow.keras.layers.recurrent_steps import (
@@ -21,7 +23,7 @@ from dataflow.rnn.cells import RNNCell, zeros_of_size
 from dataflow.shapes import TensorShape
 
 
-def zeros_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
+def zeros_of(cell: Any, inputs: Any, batch_size: int | None, dtype: DTypeLike | None) -> Any:
     """States of 0 in the structure of ``cell.state_size``, or what the cell starts from."""
     if hasattr(cell, "get_initial_state"):
         return cell.get_initial_state(inputs=inputs, batch_size=batch_size, dtype=dtype)
@@ -65,7 +67,7 @@ class _Cell(RecurrentWeights):
         self.built = True
 
     def get_initial_state(
-        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
+        self, inputs: Any = None, batch_size: int | None = None, dtype: DTypeLike | None = None
     ) -> Any:
         """States of 0: a tensor, or a list where there are several; raises `ValueError`."""
         if inputs is not None:
@@ -75,7 +77,7 @@ class _Cell(RecurrentWeights):
         states = self.initial_states(batch_size, dtype)
         return states if self.num_states > 1 else states[0]
 
-    def draw_dropout(self, batch: Any, dtype: Any, training: Any) -> None:
+    def draw_dropout(self, batch: Any, dtype: DTypeLike, training: bool | Tensor) -> None:
         """Draws what is dropped; a sequence drops the same entries at all of its steps."""
         self._input_noise = self._recurrent_noise = None
         if self.dropout:
@@ -190,7 +192,7 @@ class StackedRNNCells(LayerOfLayers):
         return inputs, tuple(new)
 
 
-def training_of(cell: Any, training: Any) -> dict[str, Any]:
+def training_of(cell: Any, training: bool | Tensor) -> dict[str, Any]:
     """The argument ``training`` for cells whose ``call`` takes it."""
     takes = hasattr(cell, "_call_arguments") and "training" in cell._call_arguments()
     return {"training": training} if takes else {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec
@@ -14,6 +15,9 @@ from dataflow.ops.conv_functions import conv2d
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.shapes import TensorShape
 
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
+
 
 class _ConvStep:
     """The cell of the loop: states are images."""
@@ -24,7 +28,7 @@ class _ConvStep:
         self.output_size = TensorShape(sizes)
         self.state_size = (TensorShape(sizes),) * 2
 
-    def __call__(self, inputs: Any, states: Any, scope: Any = None) -> Any:
+    def __call__(self, inputs: Any, states: Any, scope: str | VariableScope | None = None) -> Any:
         inputs, mask = inputs if self._has_mask else (inputs, None)
         new = self._layer.step(inputs, states)
         if mask is not None:
@@ -45,12 +49,12 @@ class ConvLSTM2D(LSTM):
     def __init__(
         self,
         filters: int,
-        kernel_size: Any,
-        strides: Any = (1, 1),
+        kernel_size: int | Sequence[int],
+        strides: int | Sequence[int] = (1, 1),
         padding: str = "valid",
         data_format: str | None = None,
         dilation_rate: Any = (1, 1),
-        activation: Any = "tanh",
+        activation: str | Callable[..., Any] = "tanh",
         recurrent_activation: Any = "hard_sigmoid",
         use_bias: bool = True,
         unit_forget_bias: bool = True,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, ShapeLike
 from dataflow.keras.layers.recurrent import GRU, LSTM
 from dataflow.ops import array
 from dataflow.ops.initializers import Ones
@@ -35,7 +37,9 @@ class _UnitForgetBias:
         self._inner = inner
         self._units = units
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+    def __call__(
+        self, shape: ShapeLike, dtype: DTypeLike | None = None, partition_info: Any = None
+    ) -> Any:
         n = self._units
         parts = [
             self._inner([5 * n], dtype=dtype),
@@ -67,7 +71,7 @@ class CuDNNLSTM(LSTM):
     def _input_bias(self) -> Any:
         return self.bias[: 4 * self.units] + self.bias[4 * self.units :]
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+    def call(self, inputs: Any, mask: Any = None, training: bool | Tensor | None = None) -> Any:
         _refuse_mask(mask)
         return super().call(inputs, training=training)
 
@@ -92,6 +96,6 @@ class CuDNNGRU(GRU):
     def _recurrent_bias(self) -> Any:
         return self.bias[3 * self.units :]
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+    def call(self, inputs: Any, mask: Any = None, training: bool | Tensor | None = None) -> Any:
         _refuse_mask(mask)
         return super().call(inputs, training=training)

@@ -6,8 +6,11 @@ Weights as Keras has them: ``kernel`` [inputs, gates * units], ``recurrent_kerne
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import DTypeLike, InitializerLike
 from dataflow.keras import activations
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import weight_settings
@@ -31,17 +34,17 @@ class RecurrentWeights(Layer):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
+        activation: str | Callable[..., Any] = "tanh",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
+        kernel_initializer: str | InitializerLike = "glorot_uniform",
         recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
+        bias_initializer: str | InitializerLike = "zeros",
+        kernel_regularizer: str | Callable[[Any], Any] | None = None,
         recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
+        bias_regularizer: str | Callable[[Any], Any] | None = None,
+        kernel_constraint: str | Callable[[Any], Any] | None = None,
         recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        bias_constraint: str | Callable[[Any], Any] | None = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         **kwargs: Any,
@@ -103,7 +106,7 @@ class RecurrentWeights(Layer):
         """New states (the first is the output) from projected inputs and old states."""
         raise NotImplementedError
 
-    def _dropped(self, x: Any, rate: float, noise_shape: Any, training: Any) -> Any:
+    def _dropped(self, x: Any, rate: float, noise_shape: Any, training: bool | Tensor) -> Any:
         return smart_cond(
             training,
             lambda: drop(x, rate=rate, noise_shape=noise_shape),
@@ -113,7 +116,7 @@ class RecurrentWeights(Layer):
     def _recurrent(self, h: Any, kernel: Any) -> Any:
         return matmul(h if self._recurrent_noise is None else h * self._recurrent_noise, kernel)
 
-    def initial_states(self, batch_size: Any, dtype: Any) -> list[Any]:
+    def initial_states(self, batch_size: int, dtype: DTypeLike) -> list[Any]:
         """States of 0, [batch_size, units] each."""
         zeros = array.zeros([batch_size, self.units], dtype)
         return [zeros] * self.num_states
@@ -153,7 +156,7 @@ class LSTMStep(RecurrentWeights):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
+        activation: str | Callable[..., Any] = "tanh",
         recurrent_activation: Any = "hard_sigmoid",
         use_bias: bool = True,
         unit_forget_bias: bool = True,
@@ -189,7 +192,7 @@ class GRUStep(RecurrentWeights):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
+        activation: str | Callable[..., Any] = "tanh",
         recurrent_activation: Any = "hard_sigmoid",
         use_bias: bool = True,
         reset_after: bool = False,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph import nest
+from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layers.containers import LayerOfLayers
 from dataflow.keras.layers.recurrent_cells import (
@@ -20,11 +21,16 @@ from dataflow.ops import array
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.shapes import TensorShape
 
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
+
 
 class _Step:
     """The cell that the loop calls. Where masked, states and the output before stay."""
 
-    def __init__(self, layer: RNN, has_mask: bool, constants: list[Any], training: Any) -> None:
+    def __init__(
+        self, layer: RNN, has_mask: bool, constants: list[Any], training: bool | Tensor
+    ) -> None:
         self._layer = layer
         self._has_mask = has_mask
         self._kwargs = training_of(layer.cell, training)
@@ -34,7 +40,7 @@ class _Step:
         sizes = [TensorShape(size) for size in nest.flatten(layer.cell.state_size)]
         self.state_size = (*sizes, self.output_size) if has_mask else tuple(sizes)
 
-    def __call__(self, inputs: Any, states: Any, scope: Any = None) -> Any:
+    def __call__(self, inputs: Any, states: Any, scope: str | VariableScope | None = None) -> Any:
         cell = self._layer.cell
         if not self._has_mask:
             output, new = call_cell(cell, inputs, self._packed(states), **self._kwargs)

@@ -27,7 +27,7 @@ def _sides(value: Any, rank: int, name: str) -> list[tuple[int, int]]:
 class _Spatial(Layer):
     rank = 2
 
-    def _take_format(self, data_format: Any) -> None:
+    def _take_format(self, data_format: str) -> None:
         self.data_format = data_format or K.image_data_format()
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
@@ -93,7 +93,7 @@ class Cropping1D(_Cropping):
 class Cropping2D(_Cropping):
     """Cuts the borders of an image off."""
 
-    def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: Any = None, **kwargs: Any) -> None:  # fmt: skip
+    def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any) -> None:  # fmt: skip
         super().__init__(cropping, data_format, **kwargs)
 
 
@@ -102,7 +102,7 @@ class Cropping3D(_Cropping):
 
     rank = 3
 
-    def __init__(self, cropping: Any = ((1, 1), (1, 1), (1, 1)), data_format: Any = None, **kwargs: Any) -> None:  # fmt: skip
+    def __init__(self, cropping: Any = ((1, 1), (1, 1), (1, 1)), data_format: str | None = None, **kwargs: Any) -> None:  # fmt: skip
         super().__init__(cropping, data_format, **kwargs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.containers import LayerOfLayers
@@ -39,7 +40,7 @@ class Wrapper(LayerOfLayers):
 class TimeDistributed(Wrapper):
     """The layer, applied to every step of [batch, steps, ...]."""
 
-    def call(self, inputs: Any, training: Any = None) -> Any:
+    def call(self, inputs: Any, training: bool | Tensor | None = None) -> Any:
         static = inputs.shape.as_list()
         sizes = array.shape(inputs)
         flat = array.reshape(inputs, array.concat([[-1], sizes[2:]], 0))
@@ -148,7 +149,7 @@ class Bidirectional(Wrapper):
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask if self.return_sequences and self.merge_mode is not None else None
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+    def call(self, inputs: Any, mask: Any = None, training: bool | Tensor | None = None) -> Any:
         first: dict[str, Any] = {}
         second: dict[str, Any] = {}
         if isinstance(inputs, (list, tuple)):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K
 from dataflow.keras.preprocessing.image_arrays import ENDINGS, img_to_array, load_img
 from dataflow.keras.preprocessing.image_changes import brightened, moved, shifted
@@ -229,7 +230,7 @@ class ImageDataGenerator:
         y: Any = None,
         batch_size: int = 32,
         shuffle: bool = True,
-        sample_weight: Any = None,
+        sample_weight: TensorLike | None = None,
         seed: int | None = None,
         save_to_dir: Any = None,
         save_prefix: str = "",

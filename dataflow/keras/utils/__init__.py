@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataflow.graph.type_aliases import TensorLike
+
 from typing import Any
 
 import numpy as np
@@ -55,7 +57,7 @@ def deserialize_keras_object(
         return deserialize(printable_module_name, identifier, known)
 
 
-def get_source_inputs(tensor: Any, layer: Any = None, node_index: Any = None) -> list[Any]:
+def get_source_inputs(tensor: TensorLike, layer: Any = None, node_index: Any = None) -> list[Any]:
     """The tensors of `Input` that ``tensor`` was computed from, without repetition."""
     from dataflow.keras.base_layer import tag_of
 

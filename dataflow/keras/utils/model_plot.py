@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.graph import nest
 from dataflow.keras.base_layer import tag_of
+
+if TYPE_CHECKING:
+    from dataflow.keras.network import Model
 
 
 def _quoted(text: str) -> str:
@@ -24,7 +27,7 @@ def _shapes(layer: Any) -> str:
 
 
 def model_to_dot(
-    model: Any, show_shapes: bool = False, show_layer_names: bool = True, rankdir: str = "TB"
+    model: Model, show_shapes: bool = False, show_layer_names: bool = True, rankdir: str = "TB"
 ) -> str:
     """The layers and what flows between them, in Graphviz's language.
 
@@ -52,7 +55,7 @@ def model_to_dot(
 
 
 def plot_model(
-    model: Any,
+    model: Model,
     to_file: str = "model.png",
     show_shapes: bool = False,
     show_layer_names: bool = True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ class _Wrapper(BaseEstimator):  # type: ignore[misc]
         self._check()
         return self
 
-    def filter_sk_params(self, fn: Any, override: Any = None) -> dict[str, Any]:
+    def filter_sk_params(self, fn: Callable[..., Any], override: Any = None) -> dict[str, Any]:
         """The parameters that ``fn`` takes, and ``override``."""
         accepted = inspect.signature(fn).parameters
         return {**{k: v for k, v in self.sk_params.items() if k in accepted}, **(override or {})}

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import compile_kernel
 from dataflow.kernels.cuda.source import (
     element_kernel,
@@ -37,7 +38,7 @@ class Channels(NamedTuple):
     stride: int
 
     @classmethod
-    def of(cls, x: Any, axis: int) -> Channels:
+    def of(cls, x: Array, axis: int) -> Channels:
         """The channels along an axis."""
         return cls(x.shape[axis], math.prod(x.shape[axis % x.ndim + 1 :]))
 
@@ -186,7 +187,7 @@ def each_source(kernel: str, dtype: Any, layout: Channels, index: str) -> str:
 
 
 def _add_up(
-    xp: Any, kernel: str, layout: Channels, inputs: tuple[Any, ...], outputs: tuple[Any, ...]
+    xp: Module, kernel: str, layout: Channels, inputs: tuple[Any, ...], outputs: tuple[Any, ...]
 ) -> None:
     """Both launches of a sum."""
     x = inputs[0]
@@ -206,7 +207,7 @@ def _add_up(
     compile_kernel(xp, source, f"{kernel}_total")((blocks,), block, arguments)
 
 
-def channel_sums(xp: Any, x: Any, axis: int) -> Any:
+def channel_sums(xp: Module, x: Array, axis: int) -> Any:
     """The sum over all axes but one, in the dtype of ``x``."""
     x = xp.ascontiguousarray(x)
     layout = Channels.of(x, axis)
@@ -218,7 +219,7 @@ def channel_sums(xp: Any, x: Any, axis: int) -> Any:
 
 
 def moments(
-    xp: Any, x: Any, axis: int, old_mean: Any, old_variance: Any, share: float
+    xp: Module, x: Array, axis: int, old_mean: Any, old_variance: Any, share: float
 ) -> tuple[Any, Any, Any, Any]:
     """Mean and variance of each channel, and the running ones moved towards them by ``share``.
 
@@ -243,9 +244,9 @@ def normalize(
 
 
 def normalize_gradient(
-    xp: Any,
-    x: Any,
-    grad: Any,
+    xp: Module,
+    x: Array,
+    grad: Array,
     axis: int,
     mean: Any,
     variance: Any,
@@ -266,7 +267,7 @@ def normalize_gradient(
     return out, scale_grad, offset_grad
 
 
-def _for_each(xp: Any, kernel: str, x: Any, axis: int, arguments: tuple[Any, ...]) -> None:
+def _for_each(xp: Module, kernel: str, x: Array, axis: int, arguments: tuple[Any, ...]) -> None:
     index = index_type(x.size)
     source = each_source(kernel, x.dtype, Channels.of(x, axis), index)
     launch_elements(xp, source, kernel, arguments, x.size, index)

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.kernels.array_types import Module
 from dataflow.kernels.fake_gpu import recorded
 
 #: ``launch(grid, block, arguments)``; arguments are device arrays and NumPy scalars.
@@ -21,12 +22,12 @@ def use_stand_in(compiler: Callable[[str, str], Launch] | None) -> None:
     _stand_in = compiler
 
 
-def can_compile(xp: Any) -> bool:
+def can_compile(xp: Module) -> bool:
     """Whether CUDA C can run on the device of ``xp``; a pretend GPU can only with a stand-in."""
     return getattr(xp, "__name__", "") == "cupy" or _stand_in is not None
 
 
-def compile_kernel(xp: Any, source: str, name: str) -> Launch:
+def compile_kernel(xp: Module, source: str, name: str) -> Launch:
     """The kernel ``name`` of ``source``; compiled once per process (CuPy keeps it on disk too)."""
     real = getattr(xp, "__name__", "") == "cupy"
     found = _compiled.get((source, name, real))

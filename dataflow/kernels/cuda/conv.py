@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.conv_geometry import Problem, problem_of
 from dataflow.kernels.cuda.matmul import product
 from dataflow.kernels.cuda.source import (
@@ -101,7 +102,7 @@ def conv_source(kernel: str, dtype: Any, problem: Problem, vector: int, index: s
     )
 
 
-def _vector(x: Any) -> int:
+def _vector(x: Array) -> int:
     """How many channels of an image can be moved together: all its runs of them are aligned."""
     vector: int = _CHUNK_BYTES // x.itemsize
     steps = [*x.strides[:-1], address_of(x)]
@@ -110,7 +111,7 @@ def _vector(x: Any) -> int:
     return vector
 
 
-def _move(xp: Any, kernel: str, x: Any, columns: Any, problem: Problem) -> None:
+def _move(xp: Module, kernel: str, x: Array, columns: Any, problem: Problem) -> None:
     """Between images [n, depth, height, width, channels] and rows."""
     vector = _vector(x)
     size = (columns if kernel == "im2col" else x).size // vector
@@ -123,7 +124,7 @@ def _move(xp: Any, kernel: str, x: Any, columns: Any, problem: Problem) -> None:
     launch_elements(xp, source, kernel, arguments, size, index)
 
 
-def _images(x: Any) -> Any:
+def _images(x: Array) -> Any:
     """Channels-last images as views with three spatial axes."""
     while x.ndim < 5:
         x = x[:, None]
@@ -138,7 +139,7 @@ def _pieces(problem: Problem, itemsize: int) -> list[slice]:
     return [slice(i, min(i + count, problem.batch)) for i in range(0, problem.batch, count)]
 
 
-def _columns(xp: Any, images: Any, problem: Problem) -> Any:
+def _columns(xp: Module, images: Array, problem: Problem) -> Any:
     """Images as rows: a matrix [places, taps * channels]."""
     places = images.shape[0] * math.prod(w.count for w in problem.windows)
     columns = xp.empty((places, problem.taps * problem.channels), images.dtype)
@@ -146,7 +147,7 @@ def _columns(xp: Any, images: Any, problem: Problem) -> Any:
     return columns
 
 
-def forward(xp: Any, x: Any, filters: Any, windows: list[Window]) -> Any:
+def forward(xp: Module, x: Array, filters: Array, windows: list[Window]) -> Any:
     """The convolution of channels-last images, which may be a view; the result is contiguous."""
     problem = problem_of(x.shape, filters.shape, windows)
     out = xp.empty((x.shape[0], *(w.count for w in windows), problem.outputs), x.dtype)
@@ -167,7 +168,7 @@ def forward(xp: Any, x: Any, filters: Any, windows: list[Window]) -> Any:
 
 
 def filter_gradient(
-    xp: Any, x: Any, grad: Any, filter_shape: tuple[int, ...], windows: list[Window]
+    xp: Module, x: Array, grad: Array, filter_shape: tuple[int, ...], windows: list[Window]
 ) -> Any:
     """The gradient of the filters, from channels-last images and the gradient of the result."""
     problem = problem_of(x.shape, filter_shape, windows)
@@ -189,7 +190,9 @@ def filter_gradient(
     return total.astype(x.dtype, copy=False).reshape(filter_shape)
 
 
-def input_gradient(xp: Any, filters: Any, grad: Any, out: Any, windows: list[Window]) -> None:
+def input_gradient(
+    xp: Module, filters: Array, grad: Array, out: Any, windows: list[Window]
+) -> None:
     """Fills ``out``, channels-last images, with their gradient."""
     problem = problem_of(out.shape, filters.shape, windows)
     if not grad.size or not filters.size:

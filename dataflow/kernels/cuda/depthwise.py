@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.source import (
     constants_of,
     element_kernel,
@@ -105,7 +106,7 @@ def depthwise_source(
 
 
 def _launch(
-    xp: Any, kernel: str, x: Any, middle: Any, y: Any, windows: list[Window], *numbers: int
+    xp: Module, kernel: str, x: Array, middle: Any, y: Array, windows: list[Window], *numbers: int
 ) -> None:
     channels = x.shape[3]
     source = depthwise_source(
@@ -116,18 +117,20 @@ def _launch(
     launch_elements(xp, source, kernel, (x, middle, y, *values), size, "long long")
 
 
-def forward(xp: Any, x: Any, filters: Any, out: Any, windows: list[Window]) -> None:
+def forward(xp: Module, x: Array, filters: Array, out: Any, windows: list[Window]) -> None:
     """Fills ``out``, channels-last images, with the convolution of ``x``."""
     _launch(xp, "depthwise", x, xp.ascontiguousarray(filters), out, windows)
 
 
-def input_gradient(xp: Any, filters: Any, grad: Any, out: Any, windows: list[Window]) -> None:
+def input_gradient(
+    xp: Module, filters: Array, grad: Array, out: Any, windows: list[Window]
+) -> None:
     """Fills ``out``, channels-last images, with their gradient."""
     _launch(xp, "depthwise_input", out, xp.ascontiguousarray(filters), grad, windows)
 
 
 def filter_gradient(
-    xp: Any, x: Any, grad: Any, filter_shape: tuple[int, ...], windows: list[Window]
+    xp: Module, x: Array, grad: Array, filter_shape: tuple[int, ...], windows: list[Window]
 ) -> Any:
     """The gradient of the filters [taps, taps, channels, multiplier]."""
     places = math.prod(grad.shape[:3])

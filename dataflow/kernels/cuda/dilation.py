@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import compile_kernel
 from dataflow.kernels.cuda.source import (
     constants_of,
@@ -145,28 +146,32 @@ def _run(
     return out
 
 
-def dilate(xp: Any, image: Any, filter: Any, windows: list[Window]) -> Any:
+def dilate(xp: Module, image: Array, filter: Array, windows: list[Window]) -> Any:
     """The dilation of an image [n, rows, columns, channels]."""
     shape = (image.shape[0], *(w.count for w in windows), image.shape[3])
     out, lowest = xp.empty(shape, image.dtype), _lowest(image.dtype)
     return _run(xp, "dilation", windows, (image, filter), out, lowest)
 
 
-def _taken(xp: Any, image: Any, filter: Any, windows: list[Window]) -> Any:
+def _taken(xp: Module, image: Array, filter: Array, windows: list[Window]) -> Any:
     """For each element of the dilation the number of the tap that gave it, int32."""
     shape = (image.shape[0], *(w.count for w in windows), image.shape[3])
     out, lowest = xp.empty(shape, np.int32), _lowest(image.dtype)
     return _run(xp, "dilation_taken", windows, (image, filter), out, lowest)
 
 
-def image_gradient(xp: Any, image: Any, filter: Any, grad: Any, windows: list[Window]) -> Any:
+def image_gradient(
+    xp: Module, image: Array, filter: Array, grad: Array, windows: list[Window]
+) -> Any:
     """The gradient of the image."""
     taken = _taken(xp, image, filter, windows)
     out = xp.empty(image.shape, image.dtype)
     return _run(xp, "dilation_image", windows, (taken, grad), out)
 
 
-def filter_gradient(xp: Any, image: Any, filter: Any, grad: Any, windows: list[Window]) -> Any:
+def filter_gradient(
+    xp: Module, image: Array, filter: Array, grad: Array, windows: list[Window]
+) -> Any:
     """The gradient of the filter [rows, columns, channels]."""
     if not grad.size or not filter.size:
         return xp.zeros(filter.shape, filter.dtype)

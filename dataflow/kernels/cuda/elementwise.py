@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import compile_kernel
 from dataflow.kernels.cuda.instructions import statements, truths_of
 from dataflow.kernels.cuda.source import C_TYPES, THREADS, index_type, kept, number_type
@@ -110,7 +111,7 @@ extern "C" __global__ void fused({", ".join(parameters)}) {{
 
 
 def _launch(
-    xp: Any,
+    xp: Module,
     region: Region,
     shape: tuple[int, ...],
     inputs: Sequence[Any],
@@ -145,7 +146,7 @@ def _blocks(size: int) -> int:
 
 
 def bind_region(
-    xp: Any, region: Region
+    xp: Module, region: Region
 ) -> Callable[[tuple[int, ...], Sequence[Any], Sequence[Any]], None]:
     """The region as a function of a shape, its inputs, and the arrays that its results go to.
 
@@ -161,7 +162,7 @@ def bind_region(
     return run
 
 
-def bind_fused(xp: Any, program: Program) -> Callable[[list[Any]], Any]:
+def bind_fused(xp: Module, program: Program) -> Callable[[list[Any]], Any]:
     """The program as a function of its inputs, arrays of the device of ``xp``."""
     dtype, region = np.dtype(program.dtype), program.chain
     is_bool = region.results[0] in truths_of(region.num_inputs, region.steps)
@@ -186,7 +187,7 @@ def bind_fused(xp: Any, program: Program) -> Callable[[list[Any]], Any]:
     return run
 
 
-def _strides(x: Any, shape: Sequence[int]) -> list[int]:
+def _strides(x: Array, shape: Sequence[int]) -> list[int]:
     """Strides in elements over the result's axes; 0 where the input is repeated."""
     missing = len(shape) - x.ndim
     strides = [0] * missing
@@ -195,7 +196,7 @@ def _strides(x: Any, shape: Sequence[int]) -> list[int]:
     return strides or [0]
 
 
-def _pitch(x: Any, shape: tuple[int, ...]) -> int:
+def _pitch(x: Array, shape: tuple[int, ...]) -> int:
     """How many elements lie between rows of the last axis, where ``x`` is a part of longer ones."""
     rows = [s // x.itemsize for s, d in zip(x.strides[:-1], shape[:-1], strict=True) if d > 1]
     return rows[-1] if rows else shape[-1]

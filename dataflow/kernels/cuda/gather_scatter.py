@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import compile_kernel
 from dataflow.kernels.cuda.source import (
     C_TYPES,
@@ -46,18 +47,18 @@ _GATHER = """    I rest = i;
     out[i] = value;"""
 
 
-def can_gather(xp: Any, indices: Any) -> bool:
+def can_gather(xp: Module, indices: Array) -> bool:
     """Whether `gather` can take these numbers."""
     return can_run(xp, indices, of=_INDICES)
 
 
-def can_change(xp: Any, x: Any, numbers: Any) -> bool:
+def can_change(xp: Module, x: Array, numbers: Any) -> bool:
     """Whether `change_rows` can change ``x`` at these numbers."""
     small = x.ndim > 0 and max(x.shape[0], numbers.size) < 1 << 31
     return small and can_gather(xp, numbers) and can_run(xp, x, of=_DTYPES)
 
 
-def can_sum_repeated(xp: Any, values: Any, numbers: Any, rows: int) -> bool:
+def can_sum_repeated(xp: Module, values: Any, numbers: Any, rows: int) -> bool:
     """Whether `sum_repeated` can add up these rows, of which there are numbers below ``rows``."""
     small = max(rows, numbers.size) < 1 << 31
     return small and can_gather(xp, numbers) and can_run(xp, values, of=_DTYPES)
@@ -177,7 +178,7 @@ def change_source(op: str, dtype: Any, length: int, index: str) -> str:
     )
 
 
-def in_order(xp: Any, numbers: Any, rows: int) -> tuple[Any, Any]:
+def in_order(xp: Module, numbers: Any, rows: int) -> tuple[Any, Any]:
     """The numbers in order, and where each of them stood; equal ones stay in their order.
 
     Both have 32 bits. Numbers that are not below ``rows`` become ``rows``, without a sign.
@@ -223,7 +224,7 @@ def sum_source(dtype: Any, length: int, indices: str, index: str) -> str:
     return header(dtype, index, {"LENGTH": length}) + types + body
 
 
-def sum_repeated(xp: Any, values: Any, numbers: Any, rows: int) -> tuple[Any, Any]:
+def sum_repeated(xp: Module, values: Any, numbers: Any, rows: int) -> tuple[Any, Any]:
     """(sums, which): the rows of ``values`` that have the same number, added up in their order.
 
     As many rows as there were: of equal numbers, all but one have zeros in ``sums`` and -1, the
@@ -245,7 +246,7 @@ def sum_repeated(xp: Any, values: Any, numbers: Any, rows: int) -> tuple[Any, An
     return sums, which
 
 
-def change_rows(xp: Any, op: str, x: Any, numbers: Any, updates: Any) -> None:
+def change_rows(xp: Module, op: str, x: Array, numbers: Any, updates: Any) -> None:
     """``x[numbers] += updates``, in place, where numbers may be repeated; also "Sub", "Update".
 
     ``x`` is contiguous, and ``updates`` has a row for each number. Of rows that are put ("Update")

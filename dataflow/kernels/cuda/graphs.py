@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels import fake_gpu
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.cuda.copies import PINNED_BYTES, HostToDevice
 from dataflow.kernels.cuda.matmul import captured_by, cublas_of, is_capturing
 from dataflow.kernels.fake_gpu import Recording
@@ -174,7 +175,7 @@ def _abandon(stream: Any) -> None:
         pass
 
 
-def buffer_of(array: Any) -> tuple[Any, ...]:
+def buffer_of(array: Array) -> tuple[Any, ...]:
     """Where an array of a device lies, and of what form: equal for the same buffer."""
     return (address_of(array), array.shape, array.dtype, array.strides)
 

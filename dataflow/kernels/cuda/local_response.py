@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.source import (
     element_kernel,
     header,
@@ -57,7 +58,7 @@ def lrn_source(kernel: str, dtype: Any, channels: int, radius: int, beta: float,
 
 
 def _run(
-    xp: Any, kernel: str, arrays: list[Any], out: Any, radius: int, numbers: tuple[float, ...]
+    xp: Module, kernel: str, arrays: list[Any], out: Any, radius: int, numbers: tuple[float, ...]
 ) -> Any:
     x = arrays[0]
     index, number = index_type(x.size), sum_type(x.dtype).type
@@ -67,13 +68,13 @@ def _run(
     return out
 
 
-def lrn(xp: Any, x: Any, radius: int, bias: float, alpha: float, beta: float) -> Any:
+def lrn(xp: Module, x: Array, radius: int, bias: float, alpha: float, beta: float) -> Any:
     """``x / (bias + alpha * squares nearby) ** beta``, along the last axis."""
     return _run(xp, "lrn", [x], xp.empty(x.shape, x.dtype), radius, (alpha, bias, beta))
 
 
 def lrn_gradient(
-    xp: Any, grad: Any, x: Any, y: Any, radius: int, bias: float, alpha: float, beta: float
+    xp: Module, grad: Array, x: Array, y: Array, radius: int, bias: float, alpha: float, beta: float
 ) -> Any:
     """The gradient of ``x``, from that of the result ``y``."""
     numbers = (alpha, bias, beta)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.precision import tf32_enabled
 
 #: What NVIDIA advises for a workspace: that of Hopper and later, and of older GPUs.
@@ -72,7 +73,7 @@ def is_capturing() -> bool:
     return _captured.blas is not None
 
 
-def product(xp: Any, a: Any, b: Any, out: Any = None) -> Any:
+def product(xp: Module, a: Array, b: Array, out: Any = None) -> Any:
     """``a @ b`` for arrays of two axes or more on a GPU: [..., m, k] and [..., k, n]."""
     blas = _captured.blas
     if blas is not None:
@@ -113,7 +114,7 @@ class CuBLAS:
             with captured_by(self):
                 yield
 
-    def product(self, xp: Any, a: Any, b: Any, out: Any) -> Any:
+    def product(self, xp: Module, a: Array, b: Array, out: Any) -> Any:
         """As `product`. Raises `NotImplementedError` for what it cannot multiply."""
         kind = _TYPES.get(a.dtype.char)
         if kind is None or a.dtype != b.dtype or a.ndim < 2 or b.ndim < 2:
@@ -177,7 +178,7 @@ class _Operand(NamedTuple):
     is_turned: bool
 
 
-def _operand(xp: Any, x: Any, batch: tuple[int, ...]) -> _Operand:
+def _operand(xp: Module, x: Array, batch: tuple[int, ...]) -> _Operand:
     if x.shape[:-2] != batch:
         x = xp.broadcast_to(x, (*batch, *x.shape[-2:]))
     rows, columns = x.shape[-2:]
@@ -204,7 +205,7 @@ class Refused:
         with captured_by(self):
             yield
 
-    def product(self, xp: Any, a: Any, b: Any, out: Any) -> Any:
+    def product(self, xp: Module, a: Array, b: Array, out: Any) -> Any:
         """Raises `NotImplementedError`."""
         raise NotImplementedError(f"products cannot be captured: {self.reason}")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Module
 from dataflow.kernels.cuda.compiler import compile_kernel
 from dataflow.kernels.cuda.source import (
     MAX_BLOCKS,
@@ -78,7 +79,7 @@ def blocks_of(dtype: str, count: int) -> int:
     return -(-count // _NUMBERS[dtype][0])
 
 
-def draw(xp: Any, key: Any, first: int, count: int, dtype: str) -> Any:
+def draw(xp: Module, key: Any, first: int, count: int, dtype: str) -> Any:
     """``count`` words or uniform numbers of the blocks ``first``, ... (counted from 1)."""
     out = xp.empty(count, dtype)
     if count:
@@ -89,6 +90,6 @@ def draw(xp: Any, key: Any, first: int, count: int, dtype: str) -> Any:
     return out
 
 
-def make_normal(xp: Any, u: Any) -> None:
+def make_normal(xp: Module, u: Any) -> None:
     """Uniform numbers, an even count of them, become normal ones: of each half one of a pair."""
     launch_elements(xp, normal_source(u.dtype.name), "normal", (u,), u.size // 2, "long long")

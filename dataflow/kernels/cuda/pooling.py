@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.source import (
     C_TYPES,
     element_kernel,
@@ -175,7 +176,7 @@ def pooling_source(kernel: str, dtype: Any, axes: Axes, index: str) -> str:
 
 
 def _run(
-    xp: Any, kernel: str, dtype: Any, axes: Axes, arguments: list[Any], out: Any, *numbers: Any
+    xp: Module, kernel: str, dtype: Any, axes: Axes, arguments: list[Any], out: Any, *numbers: Any
 ) -> Any:
     index = index_type(max(a.size for a in (*arguments, out)))
     source = pooling_source(kernel, dtype, _without_size(axes), index)
@@ -189,7 +190,7 @@ def _without_size(axes: Axes) -> Axes:
     return (1, *axes[1:]) if isinstance(axes[0], int) else axes
 
 
-def max_pool(xp: Any, x: Any, axes: Axes, shape: tuple[int, ...]) -> Any:
+def max_pool(xp: Module, x: Array, axes: Axes, shape: tuple[int, ...]) -> Any:
     """The maximum under every window; NaN where there is one."""
     kind = x.dtype
     sums = np.dtype(np.float32) if kind.char == "e" else kind
@@ -197,22 +198,22 @@ def max_pool(xp: Any, x: Any, axes: Axes, shape: tuple[int, ...]) -> Any:
     return _run(xp, "max_pool", kind, axes, [x], xp.empty(shape, kind), lowest)
 
 
-def max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, axes: Axes) -> Any:
+def max_pool_gradient(xp: Module, x: Array, y: Array, grad: Array, axes: Axes) -> Any:
     """The gradient of the input, from input, result and the gradient of the result."""
     out = xp.empty(x.shape, grad.dtype)
     return _run(xp, "max_pool_gradient", x.dtype, axes, [x, y, grad], out)
 
 
-def first_maximum(xp: Any, x: Any, y: Any, axes: Axes) -> Any:
+def first_maximum(xp: Module, x: Array, y: Array, axes: Axes) -> Any:
     """Where in ``x``, taken flat, the first maximum of every window is; -1 for none (NaN)."""
     return _run(xp, "first_maximum", x.dtype, axes, [x, y], xp.empty(y.shape, np.int64))
 
 
-def avg_pool(xp: Any, x: Any, axes: Axes, shape: tuple[int, ...]) -> Any:
+def avg_pool(xp: Module, x: Array, axes: Axes, shape: tuple[int, ...]) -> Any:
     """The mean under every window; padding does not count."""
     return _run(xp, "avg_pool", x.dtype, axes, [x], xp.empty(shape, x.dtype))
 
 
-def avg_pool_gradient(xp: Any, grad: Any, axes: Axes, shape: tuple[int, ...]) -> Any:
+def avg_pool_gradient(xp: Module, grad: Array, axes: Axes, shape: tuple[int, ...]) -> Any:
     """The gradient of the input, which has ``shape``."""
     return _run(xp, "avg_pool_gradient", grad.dtype, axes, [grad], xp.empty(shape, grad.dtype))

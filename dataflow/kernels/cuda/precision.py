@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
+
 _enabled = False
 #: CuPy, once a session has reached it.
 _cupy: Any = None
@@ -43,7 +45,7 @@ def _tell(cupy: Any) -> None:
     types.set_compute_type(np.float32, wanted)  # complex64 has the same setting
 
 
-def rounded_to_tf32(array: Any) -> Any:
+def rounded_to_tf32(array: Array) -> Any:
     """A ``float32`` array with 10 bits after the point, to nearest; NaN and infinity stay."""
     bits = np.ascontiguousarray(array).view(np.uint32)
     even = (bits >> np.uint32(13)) & np.uint32(1)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import compile_kernel
 from dataflow.kernels.cuda.source import C_TYPES, THREADS, header, kept, sum_type
 
@@ -119,7 +120,7 @@ def _width(classes: int) -> int:
 
 
 def _launch(
-    xp: Any, kernel: str, x: Any, arguments: tuple[Any, ...], labels: Any = np.int64
+    xp: Module, kernel: str, x: Array, arguments: tuple[Any, ...], labels: Any = np.int64
 ) -> None:
     rows, classes = x.size // max(1, x.shape[-1]), x.shape[-1]
     if x.size:
@@ -130,7 +131,7 @@ def _launch(
         launch(grid, (width, height), (x, *arguments, np.int64(rows), np.int64(classes)))
 
 
-def softmax(xp: Any, x: Any, logarithm: bool = False) -> Any:
+def softmax(xp: Module, x: Array, logarithm: bool = False) -> Any:
     """The softmax, or its logarithm, over the last axis."""
     x = xp.ascontiguousarray(x)
     out = xp.empty(x.shape, x.dtype)
@@ -138,7 +139,7 @@ def softmax(xp: Any, x: Any, logarithm: bool = False) -> Any:
     return out
 
 
-def cross_entropy(xp: Any, x: Any, labels: Any) -> tuple[Any, Any]:
+def cross_entropy(xp: Module, x: Array, labels: Any) -> tuple[Any, Any]:
     """Loss [rows] and gradient [rows, classes] of the logits ``x``; labels are distributions."""
     x, labels = xp.ascontiguousarray(x), xp.ascontiguousarray(labels)
     loss, out = _results(xp, x)
@@ -146,7 +147,7 @@ def cross_entropy(xp: Any, x: Any, labels: Any) -> tuple[Any, Any]:
     return loss, out
 
 
-def sparse_cross_entropy(xp: Any, x: Any, labels: Any) -> tuple[Any, Any]:
+def sparse_cross_entropy(xp: Module, x: Array, labels: Any) -> tuple[Any, Any]:
     """The same for labels [rows] that are numbers of classes; NaN for one that is no class.
 
     The host does not wait to look at the labels; TensorFlow's kernel gives NaN as well.
@@ -158,6 +159,6 @@ def sparse_cross_entropy(xp: Any, x: Any, labels: Any) -> tuple[Any, Any]:
     return loss, out
 
 
-def _results(xp: Any, x: Any) -> tuple[Any, Any]:
+def _results(xp: Module, x: Array) -> tuple[Any, Any]:
     make = xp.empty if x.size else xp.zeros  # of no classes at all, the loss is 0
     return make(x.shape[:1], x.dtype), xp.empty(x.shape, x.dtype)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import can_compile, compile_kernel
 
 THREADS = 256
@@ -40,7 +41,7 @@ _WALK = """  I step = (I)gridDim.x * blockDim.x;
 kept = functools.lru_cache(maxsize=1024)
 
 
-def can_run(xp: Any, *arrays: Any, of: tuple[str, ...] = FLOATS) -> bool:
+def can_run(xp: Module, *arrays: Any, of: tuple[str, ...] = FLOATS) -> bool:
     """Whether our kernels can take these arrays, which have to be of one of the dtypes ``of``."""
     return xp is not np and can_compile(xp) and all(a.dtype.name in of for a in arrays)
 
@@ -95,7 +96,7 @@ def number_type(index: str) -> Any:
 
 
 def launch_elements(
-    xp: Any, source: str, name: str, arguments: tuple[Any, ...], size: int, index: str
+    xp: Module, source: str, name: str, arguments: tuple[Any, ...], size: int, index: str
 ) -> None:
     """Launches an `element_kernel`: one thread for each of ``size`` elements."""
     if size:
@@ -114,6 +115,6 @@ def constants_of(windows: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def strides_of(x: Any) -> list[int]:
+def strides_of(x: Array) -> list[int]:
     """Strides in elements."""
     return [s // x.itemsize for s in x.strides]

@@ -8,13 +8,14 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.capabilities import THREADS
 from dataflow.errors import InvalidArgumentError
 from dataflow.formats.local_paths import local_path
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.dataset.elements import (
     END,
     Element,
@@ -26,16 +27,19 @@ from dataflow.kernels.dataset.elements import (
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
 
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
+
 _MASK = (1 << 63) - 1
 
 
 @kernel("ShuffleDataset", stateful=True, cpu_only="datasets live on the host")
 def shuffle_dataset_kernel(
-    ctx: Any,
+    ctx: KernelContext,
     input_dataset: Any,
-    buffer_size: Any,
-    seed: Any,
-    seed2: Any,
+    buffer_size: Array,
+    seed: Array,
+    seed2: Array,
     *,
     reshuffle_each_iteration: bool,
 ) -> Any:
@@ -85,7 +89,7 @@ def shuffle_dataset_kernel(
 
 
 @kernel("CacheDataset", stateful=True, cpu_only="datasets live on the host")
-def cache_dataset_kernel(ctx: Any, input_dataset: Any, filename: Any) -> Any:
+def cache_dataset_kernel(ctx: KernelContext, input_dataset: Any, filename: Array) -> Any:
     path = local_path(text(filename))
     lock = threading.Lock()
     kept: list[Element] = []
@@ -157,7 +161,7 @@ def _store(path: str, elements: list[Element]) -> None:
 
 
 @kernel("PrefetchDataset", stateful=True, cpu_only="datasets live on the host")
-def prefetch_dataset_kernel(ctx: Any, input_dataset: Any, buffer_size: Any) -> Any:
+def prefetch_dataset_kernel(ctx: KernelContext, input_dataset: Any, buffer_size: Array) -> Any:
     size = int(buffer_size)
     if size < 0:
         size = 2  # AUTOTUNE

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.csv_records import Layout
 from dataflow.kernels.dataset.blocks import Block, Blocks, in_lists
 from dataflow.kernels.dataset.elements import END, flattened, pulled
@@ -15,6 +16,9 @@ from dataflow.kernels.dataset.sources import opened
 from dataflow.kernels.located_lines import located
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text, texts
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 
 class _Records(NamedTuple):
@@ -87,15 +91,15 @@ def _records(path: str, compression: str, layout: Layout, header: bool) -> Itera
 
 @kernel("CSVDataset", stateful=True, cpu_only="files are read by the host")
 def csv_dataset_kernel(
-    ctx: Any,
-    filenames: Any,
-    compression_type: Any,
-    buffer_size: Any,
-    header: Any,
-    field_delim: Any,
-    use_quote_delim: Any,
-    na_value: Any,
-    select_cols: Any,
+    ctx: KernelContext,
+    filenames: Array,
+    compression_type: Array,
+    buffer_size: Array,
+    header: Array,
+    field_delim: Array,
+    use_quote_delim: Array,
+    na_value: Array,
+    select_cols: Array,
     record_defaults: list[Any],
     *,
     output_types: Any,

@@ -6,12 +6,13 @@ import collections
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.capabilities import THREADS
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.dataset.elements import (
     END,
     Element,
@@ -21,6 +22,9 @@ from dataflow.kernels.dataset.elements import (
     with_errors,
 )
 from dataflow.kernels.registry import kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 
 @kernel("MapDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves")
@@ -97,7 +101,7 @@ class _ParallelMap:
     "FilterDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
 )
 def filter_dataset_kernel(
-    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, predicate: Any
+    ctx: KernelContext, input_dataset: Any, other_arguments: list[Any], *, predicate: Any
 ) -> Any:
     function = predicate.bind(ctx, other_arguments)
     return FromFunction(lambda: filter(lambda e: bool(function(*e)[0]), input_dataset.iterate()))
@@ -107,7 +111,7 @@ def filter_dataset_kernel(
     "FlatMapDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
 )
 def flat_map_dataset_kernel(
-    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, f: Any
+    ctx: KernelContext, input_dataset: Any, other_arguments: list[Any], *, f: Any
 ) -> Any:
     function = f.bind(ctx, other_arguments)
 
@@ -121,11 +125,11 @@ def flat_map_dataset_kernel(
     "InterleaveDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
 )
 def interleave_dataset_kernel(
-    ctx: Any,
+    ctx: KernelContext,
     input_dataset: Any,
     other_arguments: list[Any],
-    cycle_length: Any,
-    block_length: Any,
+    cycle_length: Array,
+    block_length: Array,
     *,
     f: Any,
 ) -> Any:
@@ -173,7 +177,7 @@ def interleave_dataset_kernel(
 
 @kernel("ScanDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves")
 def scan_dataset_kernel(
-    ctx: Any,
+    ctx: KernelContext,
     input_dataset: Any,
     initial_state: list[Any],
     other_arguments: list[Any],
@@ -200,7 +204,7 @@ def scan_dataset_kernel(
     "ReduceDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
 )
 def reduce_dataset_kernel(
-    ctx: Any,
+    ctx: KernelContext,
     input_dataset: Any,
     initial_state: list[Any],
     other_arguments: list[Any],
@@ -218,7 +222,7 @@ def reduce_dataset_kernel(
     "TakeWhileDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
 )
 def take_while_dataset_kernel(
-    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, predicate: Any
+    ctx: KernelContext, input_dataset: Any, other_arguments: list[Any], *, predicate: Any
 ) -> Any:
     function = predicate.bind(ctx, other_arguments)
 
@@ -244,7 +248,7 @@ def take_while_dataset_kernel(
     cpu_only="the functions' own nodes are placed by themselves",
 )
 def group_by_window_dataset_kernel(
-    ctx: Any,
+    ctx: KernelContext,
     input_dataset: Any,
     key_func_other_arguments: list[Any],
     reduce_func_other_arguments: list[Any],

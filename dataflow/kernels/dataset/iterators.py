@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.dataset.elements import END, Element
 from dataflow.kernels.optional import OptionalValue
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
+
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
 
 
 class IteratorResource:
@@ -44,12 +48,12 @@ class IteratorResource:
 
 
 @kernel("IteratorV2", stateful=True, cpu_only="datasets live on the host")
-def iterator_kernel(ctx: Any) -> Any:
+def iterator_kernel(ctx: KernelContext) -> Any:
     return ctx.resource("iterator", lambda: IteratorResource(ctx.resource_name))
 
 
 @kernel("MakeIterator", stateful=True, cpu_only="datasets live on the host")
-def make_iterator_kernel(ctx: Any, dataset: Any, iterator: Any) -> None:
+def make_iterator_kernel(ctx: KernelContext, dataset: Any, iterator: Any) -> None:
     started = dataset.iterate()
     with iterator.lock:
         old, iterator.elements = iterator.elements, started
@@ -59,7 +63,9 @@ def make_iterator_kernel(ctx: Any, dataset: Any, iterator: Any) -> None:
 
 
 @kernel("OneShotIterator", stateful=True, cpu_only="datasets live on the host")
-def one_shot_iterator_kernel(ctx: Any, other_arguments: list[Any], *, dataset_factory: Any) -> Any:
+def one_shot_iterator_kernel(
+    ctx: KernelContext, other_arguments: list[Any], *, dataset_factory: Any
+) -> Any:
     found = ctx.resources.get(ctx.container, "iterator", ctx.resource_name)
     if found is not None:
         return found
@@ -74,7 +80,7 @@ def one_shot_iterator_kernel(ctx: Any, other_arguments: list[Any], *, dataset_fa
 
 
 @kernel("IteratorGetNext", stateful=True, cpu_only="datasets live on the host")
-def iterator_get_next_kernel(ctx: Any, iterator: Any, *, output_types: Any) -> Any:
+def iterator_get_next_kernel(ctx: KernelContext, iterator: Any, *, output_types: Any) -> Any:
     element = iterator.next()
     if len(element) == 1 and len(output_types) == 1:
         return element
@@ -82,7 +88,7 @@ def iterator_get_next_kernel(ctx: Any, iterator: Any, *, output_types: Any) -> A
 
 
 @kernel("IteratorGetNextAsOptional", stateful=True, cpu_only="datasets live on the host")
-def iterator_get_next_as_optional_kernel(ctx: Any, iterator: Any) -> OptionalValue:
+def iterator_get_next_as_optional_kernel(ctx: KernelContext, iterator: Any) -> OptionalValue:
     try:
         return OptionalValue(tuple(iterator.next()))
     except OutOfRangeError:
@@ -90,13 +96,13 @@ def iterator_get_next_as_optional_kernel(ctx: Any, iterator: Any) -> OptionalVal
 
 
 @kernel("IteratorToStringHandle", stateful=True, cpu_only="datasets live on the host")
-def iterator_to_string_handle_kernel(ctx: Any, resource_handle: Any) -> Any:
+def iterator_to_string_handle_kernel(ctx: KernelContext, resource_handle: Any) -> Any:
     ctx.resources.put("", "iterator_handle", resource_handle.name, resource_handle)
     return np.array(resource_handle.name.encode(), dtype=object)
 
 
 @kernel("IteratorFromStringHandleV2", stateful=True, cpu_only="datasets live on the host")
-def iterator_from_string_handle_kernel(ctx: Any, string_handle: Any) -> Any:
+def iterator_from_string_handle_kernel(ctx: KernelContext, string_handle: Array) -> Any:
     name = text(string_handle)
     found = ctx.resources.get("", "iterator_handle", name)
     if found is None:

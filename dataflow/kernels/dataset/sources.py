@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError, NotFoundError
 from dataflow.formats.local_paths import local_path
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.dataset.blocks import Block, Blocks, in_lists
 from dataflow.kernels.dataset.elements import INFINITE, Element, FromFunction, Rows
 from dataflow.kernels.located_lines import text_lines
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text, texts
 
+if TYPE_CHECKING:
+    from dataflow.runtime.resources import KernelContext
+
 
 @kernel("TensorDataset", stateful=True, cpu_only="datasets live on the host")
-def tensor_dataset_kernel(ctx: Any, components: list[Any]) -> Any:
+def tensor_dataset_kernel(ctx: KernelContext, components: list[Any]) -> Any:
     element = tuple(components)
     return FromFunction(lambda: iter((element,)), 1)
 
 
 @kernel("TensorSliceDataset", stateful=True, cpu_only="datasets live on the host")
-def tensor_slice_dataset_kernel(ctx: Any, components: list[Any]) -> Any:
+def tensor_slice_dataset_kernel(ctx: KernelContext, components: list[Any]) -> Any:
     arrays = tuple(np.asarray(c) for c in components)
     lengths = {len(a) for a in arrays}
     if len(lengths) > 1:
@@ -36,13 +40,15 @@ def tensor_slice_dataset_kernel(ctx: Any, components: list[Any]) -> Any:
 
 
 @kernel("GeneratorDataset", stateful=True, cpu_only="the generator is a Python function")
-def generator_dataset_kernel(ctx: Any, init_args: list[Any], *, generator: Any) -> Any:
+def generator_dataset_kernel(ctx: KernelContext, init_args: list[Any], *, generator: Any) -> Any:
     arguments = [np.asarray(value) for value in init_args]
     return FromFunction(lambda: iter(generator(*arguments)))
 
 
 @kernel("RangeDataset", stateful=True, cpu_only="datasets live on the host")
-def range_dataset_kernel(ctx: Any, start: Any, stop: Any, step: Any, *, output_types: Any) -> Any:
+def range_dataset_kernel(
+    ctx: KernelContext, start: Array, stop: Array, step: Array, *, output_types: Any
+) -> Any:
     dtype = output_types[0].numpy.type
     numbers = range(int(start), int(stop), int(step))
     no_end = int(stop) in (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
@@ -62,7 +68,7 @@ def opened(path: str, compression: str = "") -> Any:
 
 @kernel("TextLineDataset", stateful=True, cpu_only="files are read by the host")
 def text_line_dataset_kernel(
-    ctx: Any, filenames: Any, compression_type: Any, buffer_size: Any
+    ctx: KernelContext, filenames: Array, compression_type: Array, buffer_size: Array
 ) -> Any:
     from dataflow.formats.compression import lines
     from dataflow.formats.record_files import compression_name
@@ -82,7 +88,7 @@ def text_line_dataset_kernel(
 
 @kernel("TFRecordDataset", stateful=True, cpu_only="files are read by the host")
 def tf_record_dataset_kernel(
-    ctx: Any, filenames: Any, compression_type: Any, buffer_size: Any
+    ctx: KernelContext, filenames: Array, compression_type: Array, buffer_size: Array
 ) -> Any:
     from dataflow.formats.record_files import TFRecordOptions, tf_record_iterator
 
@@ -106,7 +112,7 @@ def _column(strings: list[bytes]) -> Any:
 
 @kernel("DatasetToTFRecord", stateful=True, cpu_only="files are written by the host")
 def dataset_to_tf_record_kernel(
-    ctx: Any, input_dataset: Any, filename: Any, compression_type: Any
+    ctx: KernelContext, input_dataset: Any, filename: Array, compression_type: Array
 ) -> None:
     from dataflow.formats.record_files import TFRecordOptions, TFRecordWriter
 
@@ -117,13 +123,13 @@ def dataset_to_tf_record_kernel(
 
 @kernel("FixedLengthRecordDatasetV2", stateful=True, cpu_only="files are read by the host")
 def fixed_length_record_dataset_kernel(
-    ctx: Any,
-    filenames: Any,
-    header_bytes: Any,
-    record_bytes: Any,
-    footer_bytes: Any,
-    buffer_size: Any,
-    compression_type: Any,
+    ctx: KernelContext,
+    filenames: Array,
+    header_bytes: Array,
+    record_bytes: Array,
+    footer_bytes: Array,
+    buffer_size: Array,
+    compression_type: Array,
 ) -> Any:
     from dataflow.formats.record_files import compression_name
 

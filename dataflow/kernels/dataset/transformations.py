@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, OpError
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.dataset.blocks import Blocks, batches, rows_between
 from dataflow.kernels.dataset.elements import (
     END,
@@ -31,7 +32,7 @@ from dataflow.kernels.registry import kernel
 
 
 @kernel("ZipDataset", cpu_only="datasets live on the host")
-def zip_dataset_kernel(xp: Any, input_datasets: list[Any]) -> Any:
+def zip_dataset_kernel(xp: Module, input_datasets: list[Any]) -> Any:
     def pull(sources: list[Iterator[tuple[Element | None, Exception | None]]]) -> Any:
         pairs = [next(source, None) for source in sources]  # all go on, also beside an error
         parts: list[Any] = []
@@ -53,7 +54,7 @@ def zip_dataset_kernel(xp: Any, input_datasets: list[Any]) -> Any:
 
 
 @kernel("ConcatenateDataset", cpu_only="datasets live on the host")
-def concatenate_dataset_kernel(xp: Any, input_dataset: Any, another_dataset: Any) -> Any:
+def concatenate_dataset_kernel(xp: Module, input_dataset: Any, another_dataset: Any) -> Any:
     counts = (input_dataset.num_elements, another_dataset.num_elements)
     return FromFunction(
         lambda: itertools.chain(input_dataset.iterate(), another_dataset.iterate()),
@@ -62,7 +63,9 @@ def concatenate_dataset_kernel(xp: Any, input_dataset: Any, another_dataset: Any
 
 
 @kernel("BatchDatasetV2", cpu_only="datasets live on the host")
-def batch_dataset_kernel(xp: Any, input_dataset: Any, batch_size: Any, drop_remainder: Any) -> Any:
+def batch_dataset_kernel(
+    xp: Module, input_dataset: Any, batch_size: Array, drop_remainder: Array
+) -> Any:
     size, drop = int(batch_size), bool(drop_remainder)
     if size < 1:
         raise InvalidArgumentError(None, None, f"batch_size must be greater than zero, got {size}")
@@ -102,12 +105,12 @@ def _num_batches(dataset: Any, size: int, drop: bool) -> int:
 
 @kernel("PaddedBatchDatasetV2", cpu_only="datasets live on the host")
 def padded_batch_dataset_kernel(
-    xp: Any,
+    xp: Module,
     input_dataset: Any,
-    batch_size: Any,
+    batch_size: Array,
     padded_shapes: list[Any],
     padding_values: list[Any],
-    drop_remainder: Any,
+    drop_remainder: Array,
 ) -> Any:
     size, drop = int(batch_size), bool(drop_remainder)
     wanted = [np.asarray(s).tolist() for s in padded_shapes]
@@ -150,7 +153,7 @@ def _scalar(value: Any) -> Any:
 
 
 @kernel("RepeatDataset", cpu_only="datasets live on the host")
-def repeat_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
+def repeat_dataset_kernel(xp: Module, input_dataset: Any, count: Array) -> Any:
     times = int(count)
 
     # Of elements, of their numbers, or of blocks of them.
@@ -186,7 +189,7 @@ def repeat_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
 
 
 @kernel("TakeDataset", cpu_only="datasets live on the host")
-def take_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
+def take_dataset_kernel(xp: Module, input_dataset: Any, count: Array) -> Any:
     number = None if int(count) < 0 else int(count)
     there: int = input_dataset.num_elements
     if number is not None and there != UNKNOWN:
@@ -197,7 +200,7 @@ def take_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
 
 
 @kernel("SkipDataset", cpu_only="datasets live on the host")
-def skip_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
+def skip_dataset_kernel(xp: Module, input_dataset: Any, count: Array) -> Any:
     number = int(count)
     if number < 0:
         return FromFunction(lambda: iter(()), 0)
@@ -209,7 +212,7 @@ def skip_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
 
 
 @kernel("ShardDataset", cpu_only="datasets live on the host")
-def shard_dataset_kernel(xp: Any, input_dataset: Any, num_shards: Any, index: Any) -> Any:
+def shard_dataset_kernel(xp: Module, input_dataset: Any, num_shards: Array, index: Array) -> Any:
     shards, start = int(num_shards), int(index)
     if not 0 <= start < shards:
         raise InvalidArgumentError(
@@ -221,7 +224,7 @@ def shard_dataset_kernel(xp: Any, input_dataset: Any, num_shards: Any, index: An
 
 
 @kernel("UnbatchDataset", cpu_only="datasets live on the host")
-def unbatch_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
+def unbatch_dataset_kernel(xp: Module, input_dataset: Any) -> Any:
     def rows(element: Element) -> Iterator[Any]:
         return zip(*element, strict=True)
 
@@ -229,7 +232,7 @@ def unbatch_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
 
 
 @kernel("IgnoreErrorsDataset", cpu_only="datasets live on the host")
-def ignore_errors_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
+def ignore_errors_dataset_kernel(xp: Module, input_dataset: Any) -> Any:
     def start() -> Iterator[Element]:
         elements = input_dataset.iterate()
         while True:
@@ -246,7 +249,7 @@ def ignore_errors_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
 
 @kernel("WindowDataset", cpu_only="datasets live on the host")
 def window_dataset_kernel(
-    xp: Any, input_dataset: Any, size: Any, shift: Any, stride: Any, drop_remainder: Any
+    xp: Module, input_dataset: Any, size: Array, shift: Array, stride: Array, drop_remainder: Array
 ) -> Any:
     length, step, gap, drop = int(size), int(shift), int(stride), bool(drop_remainder)
     span = (length - 1) * gap + 1
@@ -285,7 +288,7 @@ def window_dataset_kernel(
 
 
 @kernel("UniqueDataset", cpu_only="datasets live on the host")
-def unique_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
+def unique_dataset_kernel(xp: Module, input_dataset: Any) -> Any:
     def start() -> Iterator[Element]:
         elements = input_dataset.iterate()
         met: set[Any] = set()
@@ -305,7 +308,7 @@ def unique_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
 
 @kernel("DirectedInterleaveDataset", cpu_only="datasets live on the host")
 def directed_interleave_dataset_kernel(
-    xp: Any,
+    xp: Module,
     selector_input_dataset: Any,
     data_input_datasets: list[Any],
     *,
@@ -341,12 +344,12 @@ def directed_interleave_dataset_kernel(
 
 
 @kernel("DatasetCardinality", cpu_only="datasets live on the host")
-def dataset_cardinality_kernel(xp: Any, input_dataset: Any) -> Any:
+def dataset_cardinality_kernel(xp: Module, input_dataset: Any) -> Any:
     return np.int64(input_dataset.num_elements)
 
 
 @kernel("AssertCardinalityDataset", cpu_only="datasets live on the host")
-def assert_cardinality_dataset_kernel(xp: Any, input_dataset: Any, cardinality: Any) -> Any:
+def assert_cardinality_dataset_kernel(xp: Module, input_dataset: Any, cardinality: Array) -> Any:
     wanted = int(cardinality)
 
     def start() -> Iterator[Element]:

@@ -33,6 +33,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from dataflow.capabilities import INSTRUCTION_SET, MACHINE_CODE
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit import ufunc_loops
 from dataflow.kernels.jit.loop_codegen import DATA_OFFSET, source
 from dataflow.kernels.jit.op_table import elementary_ops
@@ -265,7 +266,7 @@ def compile_source(text: str, *names: str) -> list[int]:
         return [engine.get_function_address(name) for name in names]
 
 
-def address_of(array: Any) -> int:
+def address_of(array: Array) -> int:
     """The address of the first element of a NumPy array."""
     return _pointer_at(id(array) + DATA_OFFSET).value or 0
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import can_compile
 from dataflow.kernels.cuda.elementwise import bind_fused
 from dataflow.kernels.jit.expression import Program
@@ -49,7 +50,7 @@ _cache: dict[tuple[Program, str], Compiled] = {}
 _local = threading.local()
 
 
-def compile_program(program: Program, xp: Any = np) -> Compiled:
+def compile_program(program: Program, xp: Module = np) -> Compiled:
     """Generates (once for each program) the function for small arrays and that for a block."""
     key = (program, repr(xp))  # the functions hold their array module
     found = _cache.get(key)
@@ -58,7 +59,7 @@ def compile_program(program: Program, xp: Any = np) -> Compiled:
     return found
 
 
-def _generate(program: Program, xp: Any) -> Compiled:
+def _generate(program: Program, xp: Module) -> Compiled:
     n = program.num_inputs
     names = [f"x{i}" for i in range(n)]
     last_use: dict[int, int] = {}
@@ -213,12 +214,12 @@ def run_blocks(
     return dtype.type(total / size if program.reduction == "Mean" else total)
 
 
-def _scalar(x: Any) -> Any:
+def _scalar(x: Array) -> Any:
     return x.reshape(-1)[0] if isinstance(x, np.ndarray) else x
 
 
 @kernel("_Fused", factory=True)
-def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
+def fused_kernel(xp: Module, *, program: Any) -> Callable[..., Any]:
     if xp is not np:
         return _bind_on_gpu(xp, program)
     compiled = compile_program(program)
@@ -246,7 +247,7 @@ def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
     return run
 
 
-def _bind_on_gpu(xp: Any, program: Program) -> Callable[..., Any]:
+def _bind_on_gpu(xp: Module, program: Program) -> Callable[..., Any]:
     if program.over_rows and can_compile(xp):
         chain = bind_fused(xp, program._replace(reduction="", over_rows=False, keep_dims=False))
         total = xp.sum if program.reduction == "Sum" else xp.mean

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
 from dataflow.kernels.jit.isa import (
     ALIGNMENT,
@@ -82,7 +83,7 @@ compiled_loops = {
 }
 
 
-def multiply(a: Any, b: Any, out: Any, parts: int = 1) -> bool:
+def multiply(a: Array, b: Array, out: Any, parts: int = 1) -> bool:
     """``out = a @ b``, for matrices; ``False`` where it is left to BLAS.
 
     That is: until the code is compiled, for small products, types other than float32, and layouts in
@@ -108,12 +109,12 @@ class PackedMatrix:
     256 times a transposed matrix 31 and 12.
     """
 
-    def __init__(self, b: Any) -> None:
+    def __init__(self, b: Array) -> None:
         self.matrix = b
         #: By number of parts: where the packed columns of each begin, and the buffer, kept alive.
         self._packed: dict[int, tuple[list[int], Any]] = {}
 
-    def multiply(self, a: Any, out: Any, parts: int) -> bool:
+    def multiply(self, a: Array, out: Any, parts: int) -> bool:
         """``out = a @ b``; ``False`` as `multiply`, or where packing does not pay off."""
         b = self.matrix
         (rows, steps), columns = a.shape, b.shape[1]
@@ -193,7 +194,7 @@ class _Layout(NamedTuple):
     num_outs: int
     parts: tuple[tuple[int, int, int, int, bytes], ...]
 
-    def calls(self, a: Any, b: Any, outs: Sequence[Any]) -> list[tuple[int, bytes]]:
+    def calls(self, a: Array, b: Array, outs: Sequence[Any]) -> list[tuple[int, bytes]]:
         """The calls that the threads have to make."""
         left, right, to = address_of(a), address_of(b), [address_of(x) for x in outs]
         return [
@@ -206,7 +207,7 @@ class _Layout(NamedTuple):
         ]
 
 
-def _layout_of(a: Any, b: Any, out: Any, parts: int, by_steps: bool = True) -> _Layout | None:
+def _layout_of(a: Array, b: Array, out: Any, parts: int, by_steps: bool = True) -> _Layout | None:
     """How a product is computed; ``None`` where it is left to BLAS."""
     (rows, steps), columns = a.shape, b.shape[1]
     if (

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit.compiler import Function, JitEntry, address_of, jit_entry
 from dataflow.kernels.jit.step_codegen import Loop, can_write
 from dataflow.kernels.jit.thread_pool import run_calls
@@ -304,7 +305,7 @@ def rows_joined(rows: int, columns: int) -> int:
     return joined
 
 
-def add_inner(x: Any, total: Any) -> None:
+def add_inner(x: Array, total: Any) -> None:
     """Adds ``x`` to ``total``, summing over the axes in which ``total`` has length 1, in order.
 
     The last axis is not one of these, so NumPy adds whole rows, in order.

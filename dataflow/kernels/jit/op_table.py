@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array, Module
+
 #: The names of the constants of composed ops in NumPy's statements.
 _NUMBERS = {0.0: "zero", 1.0: "one", 6.0: "six"}
 #: The composed ops that NumPy's statements call as a function ``f(xp, *x, out)``, by its name.
@@ -153,7 +155,7 @@ class _Recorder:
         self.steps: list[tuple[str, tuple[Any, ...]]] = []
 
     def __getattr__(self, name: str) -> Callable[..., _Index]:
-        def step(*operands: Any, out: Any = None) -> _Index:
+        def step(*operands: Any, out: Array | None = None) -> _Index:
             recorded = tuple(int(o) if isinstance(o, _Index) else float(o) for o in operands)
             self.steps.append((OP_OF[name], recorded))
             return _Index(self.num_inputs + len(self.steps) - 1)
@@ -194,7 +196,7 @@ def composed(
 def _with_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function(xp, x)`` that can write its result to ``out``, which may be ``x``."""
 
-    def call(xp: Any, x: Any, out: Any = None) -> Any:
+    def call(xp: Module, x: Array, out: Any = None) -> Any:
         found = function(xp, x)
         if out is None:
             return found
@@ -220,51 +222,51 @@ def _statements(steps: Composed) -> tuple[str, ...]:
 
 
 @composed("Square", ufunc="square")
-def _square(xp: Any, x: Any) -> Any:
+def _square(xp: Module, x: Array) -> Any:
     return xp.multiply(x, x)
 
 
 @composed("Reciprocal", "Inv", ufunc="reciprocal")
-def _reciprocal(xp: Any, x: Any) -> Any:
+def _reciprocal(xp: Module, x: Array) -> Any:
     return xp.divide(1, x)
 
 
 @composed("Sign", ufunc="sign")
-def _sign(xp: Any, x: Any) -> Any:
+def _sign(xp: Module, x: Array) -> Any:
     low = xp.where(xp.less(x, 0), -1, x)  # a NaN stays
     return xp.add(xp.where(xp.greater(x, 0), 1, low), 0)  # not minus zero
 
 
 @composed("Relu")
-def relu(xp: Any, x: Any) -> Any:
+def relu(xp: Module, x: Array) -> Any:
     return xp.maximum(x, 0)
 
 
 @composed("Relu6")
-def relu6(xp: Any, x: Any) -> Any:
+def relu6(xp: Module, x: Array) -> Any:
     return xp.minimum(xp.maximum(x, 0), 6)
 
 
 @composed("ReluGrad")
-def relu_gradient(xp: Any, dy: Any, x: Any) -> Any:
+def relu_gradient(xp: Module, dy: Array, x: Array) -> Any:
     # A factor, not a choice: an infinite gradient times zero is NaN. (`copyto` with a mask takes ten
     # times as long where signs change at random.)
     return xp.multiply(dy, xp.greater(x, 0))
 
 
 @composed("Rsqrt")
-def _reciprocal_square_root(xp: Any, x: Any) -> Any:
+def _reciprocal_square_root(xp: Module, x: Array) -> Any:
     return xp.divide(1, xp.sqrt(x))
 
 
 @composed("SquaredDifference")
-def squared_difference(xp: Any, x: Any, y: Any) -> Any:
+def squared_difference(xp: Module, x: Array, y: Array) -> Any:
     difference = xp.subtract(x, y)
     return xp.multiply(difference, difference)
 
 
 @composed("Sigmoid")
-def sigmoid(xp: Any, x: Any) -> Any:
+def sigmoid(xp: Module, x: Array) -> Any:
     t = xp.negative(x)
     t = xp.exp(t, out=t)  # infinite for very negative x, which gives the right 0 below
     t = xp.add(t, 1, out=t)
@@ -272,7 +274,7 @@ def sigmoid(xp: Any, x: Any) -> Any:
 
 
 @composed("Log1p", by_function=True)
-def log1p(xp: Any, x: Any) -> Any:
+def log1p(xp: Module, x: Array) -> Any:
     """log(1 + x), corrected for what rounding ``1 + x`` loses (as W. Kahan did for the HP-15C).
 
     Within 4 units in the last place in single precision. NumPy's own calls the C library for each element,
@@ -285,12 +287,12 @@ def log1p(xp: Any, x: Any) -> Any:
 
 
 @composed("SigmoidGrad")
-def sigmoid_gradient(xp: Any, y: Any, dy: Any) -> Any:
+def sigmoid_gradient(xp: Module, y: Array, dy: Array) -> Any:
     return xp.multiply(xp.multiply(xp.subtract(1, y), y), dy)
 
 
 @composed("TanhGrad")
-def tanh_gradient(xp: Any, y: Any, dy: Any) -> Any:
+def tanh_gradient(xp: Module, y: Array, dy: Array) -> Any:
     return xp.multiply(xp.subtract(1, xp.multiply(y, y)), dy)
 
 

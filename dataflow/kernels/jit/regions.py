@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Module
 from dataflow.kernels.cuda.compiler import can_compile
 from dataflow.kernels.cuda.elementwise import bind_region
 from dataflow.kernels.jit.elementwise import small_step
@@ -72,7 +73,7 @@ def small_source(region: Region) -> str:
 
 
 @functools.cache
-def small(region: Region, xp: Any = np) -> Callable[..., tuple[Any, ...]]:
+def small(region: Region, xp: Module = np) -> Callable[..., tuple[Any, ...]]:
     """The results, computed by one call for each step."""
     element = np.dtype(region.dtype)
     scope: dict[str, Any] = {"xp": xp, "dtype": element, "add_n": _kernel("AddN", xp)}
@@ -82,7 +83,7 @@ def small(region: Region, xp: Any = np) -> Callable[..., tuple[Any, ...]]:
     return scope["small"]  # type: ignore[no-any-return]
 
 
-def _kernel(op_type: str, xp: Any) -> Callable[..., Any]:
+def _kernel(op_type: str, xp: Module) -> Callable[..., Any]:
     found = get_kernel(op_type, "cpu" if xp is np else "gpu", _OTHERS[op_type])
     assert found is not None
     return bind(found, xp, {})
@@ -112,7 +113,7 @@ def common_shape(region: Region, shapes: tuple[tuple[int, ...], ...]) -> tuple[i
 
 @kernel("_FusedRegion", factory=True)
 def fused_region_kernel(
-    xp: Any, *, region: Region, joined: Sequence[tuple[int, ...]]
+    xp: Module, *, region: Region, joined: Sequence[tuple[int, ...]]
 ) -> Callable[..., Any]:
     one_by_one = small(region, xp)
     if xp is not np:
@@ -154,7 +155,7 @@ def fused_region_kernel(
 
 
 def _joined_results(
-    xp: Any, shape: tuple[int, ...], dtype: Any, number: int, joined: Sequence[tuple[int, ...]]
+    xp: Module, shape: tuple[int, ...], dtype: Any, number: int, joined: Sequence[tuple[int, ...]]
 ) -> list[Any]:
     """Arrays for the results, which may be parts of larger ones, and those larger ones."""
     apart = {i for parts in joined for i in parts}
@@ -175,7 +176,7 @@ def _with_columns(inputs: list[Any], rows: set[int], rank: int) -> list[Any]:
 
 
 def _on_gpu(
-    xp: Any,
+    xp: Module,
     region: Region,
     joined: Sequence[tuple[int, ...]],
     one_by_one: Callable[..., tuple[Any, ...]],

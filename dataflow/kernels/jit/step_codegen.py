@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit import masked_while, transcendental, ufunc_loops
 from dataflow.kernels.jit.llvm_builder import Writer, number, vector_of, vector_type
 from dataflow.kernels.jit.op_table import TABLE, elementary_ops, truths_among
@@ -143,7 +144,7 @@ class StepWriter:
             ),
         )
 
-    def _furthest(self, op: str, x: Any, y: Any) -> str:
+    def _furthest(self, op: str, x: Array, y: Array) -> str:
         """The maximum or minimum of two elements, or of one and a number; NaN is propagated."""
         if not _TAKES_SECOND:
             return self.call(op.lower(), x, y)

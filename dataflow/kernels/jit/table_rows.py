@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit.compiler import JitEntry, compile_source, text_of
 from dataflow.kernels.jit.step_codegen import Loop
 
@@ -82,7 +83,7 @@ _CHANGES = {
 }
 
 
-def change_rows(op: str, array: Any, numbers: Any, rows: Any) -> bool:
+def change_rows(op: str, array: Array, numbers: Any, rows: Any) -> bool:
     """``array[numbers[i]] = op(array[numbers[i]], rows[i])``, one after the other, in place.
 
     ``array`` is contiguous; ``rows`` has the shape of ``numbers`` followed by that of a row. Returns
@@ -102,7 +103,7 @@ def change_rows(op: str, array: Any, numbers: Any, rows: Any) -> bool:
     )
 
 
-def add_rows(array: Any, numbers: Any, rows: Any) -> None:
+def add_rows(array: Array, numbers: Any, rows: Any) -> None:
     """``array[numbers[i]] += rows[i]``, one after the other, in place, by NumPy.
 
     On flat views: `numpy.add.at` has a fast loop for vectors, and none for rows.

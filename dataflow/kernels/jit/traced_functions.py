@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Module
 from dataflow.kernels.cuda.compiler import can_compile
 from dataflow.kernels.cuda.elementwise import bind_region
 from dataflow.kernels.jit.expression import Region
@@ -49,7 +50,7 @@ class Formula:
         """The formula in machine code."""
         return Mapping(np.float64, self.region.steps, self.region.results)
 
-    def __call__(self, xp: Any, *inputs: Any) -> Any:
+    def __call__(self, xp: Module, *inputs: Any) -> Any:
         wide = [xp.asarray(x, dtype=np.float64) for x in inputs]
         dtype = inputs[-1].dtype
         shape = np.broadcast_shapes(*[x.shape for x in wide])

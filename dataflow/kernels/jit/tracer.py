@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit.expression import Region
 from dataflow.kernels.jit.op_table import OP_OF, TRUTHS, truths_among
 from dataflow.kernels.jit.ufunc_loops import POWER
@@ -71,7 +72,7 @@ class Recorder:
         self.steps.append((op, operands))
         return self._first + len(self.steps) - 1
 
-    def number_of(self, x: Any) -> int:
+    def number_of(self, x: Array) -> int:
         """The index of the value of a stand-in or of a constant."""
         if isinstance(x, Value):
             return x.number

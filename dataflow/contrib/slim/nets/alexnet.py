@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib import layers
 from dataflow.contrib.framework import arg_scope
@@ -15,6 +15,9 @@ from dataflow.ops.initializers import (
     zeros_initializer,
 )
 from dataflow.ops.variable_scope import variable_scope
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 __all__ = ["alexnet_v2", "alexnet_v2_arg_scope"]
 
@@ -50,7 +53,7 @@ def alexnet_v2(
     is_training: Any = True,
     dropout_keep_prob: float = 0.5,
     spatial_squeeze: bool = True,
-    scope: Any = "alexnet_v2",
+    scope: str | VariableScope = "alexnet_v2",
 ) -> tuple[Any, dict[str, Any]]:
     """``(scores, end points)`` of images [batch, 224, 224, 3].
 

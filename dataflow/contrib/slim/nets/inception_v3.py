@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib import layers
 from dataflow.contrib.framework import arg_scope
@@ -17,6 +17,9 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import activation, array
 from dataflow.ops.initializers import truncated_normal_initializer
 from dataflow.ops.variable_scope import variable_scope
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,7 @@ def inception_v3_base(
     final_endpoint: str = "Mixed_7c",
     min_depth: int = 16,
     depth_multiplier: float = 1.0,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, dict[str, Any]]:
     """The network without its heads: [batch, 299, 299, 3] -> [batch, 8, 8, 2048].
 
@@ -273,8 +276,8 @@ def inception_v3(
     depth_multiplier: float = 1.0,
     prediction_fn: Any = layers.softmax,
     spatial_squeeze: bool = True,
-    reuse: Any = None,
-    scope: Any = "InceptionV3",
+    reuse: bool | None = None,
+    scope: str | VariableScope = "InceptionV3",
 ) -> tuple[Any, dict[str, Any]]:
     """The classifier: logits [batch, num_classes] of images [batch, 299, 299, 3], scaled to [-1, 1].
 

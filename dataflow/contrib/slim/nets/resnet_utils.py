@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.contrib import layers
 from dataflow.contrib.framework import add_arg_scope, arg_scope
@@ -12,6 +12,9 @@ from dataflow.namespaces import explain_absent
 from dataflow.ops import activation
 from dataflow.ops.slicing import pad
 from dataflow.ops.variable_scope import variable_scope
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 __all__ = ["Block", "conv2d_same", "resnet_arg_scope", "stack_blocks_dense", "subsample"]
 
@@ -24,7 +27,7 @@ class Block(NamedTuple):
     args: Any
 
 
-def subsample(inputs: Any, factor: int, scope: Any = None) -> Any:
+def subsample(inputs: Any, factor: int, scope: str | VariableScope | None = None) -> Any:
     """Every ``factor``-th pixel of images."""
     if factor == 1:
         return inputs
@@ -32,7 +35,12 @@ def subsample(inputs: Any, factor: int, scope: Any = None) -> Any:
 
 
 def conv2d_same(
-    inputs: Any, num_outputs: int, kernel_size: int, stride: int, rate: int = 1, scope: Any = None
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: int,
+    stride: int,
+    rate: int = 1,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """A convolution of which ``stride`` takes every n-th value of that with stride 1.
 

@@ -5,7 +5,7 @@ Scopes, variables and end points have the names of slim's published checkpoints.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib import layers
 from dataflow.contrib.framework import add_arg_scope, arg_scope
@@ -20,6 +20,9 @@ from dataflow.namespaces import explain_absent
 from dataflow.ops import activation
 from dataflow.ops.math import reduce_mean
 from dataflow.ops.variable_scope import variable_scope
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 __all__ = [
     "bottleneck",
@@ -41,7 +44,7 @@ def bottleneck(
     stride: int,
     rate: int = 1,
     outputs_collections: Any = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """``shortcut + residual``, normalized and rectified before: convolutions 1 x 1, 3 x 3, 1 x 1."""
     with variable_scope(scope, "bottleneck_v2", [inputs]) as captured:
@@ -82,8 +85,8 @@ def resnet_v2(
     global_pool: bool = True,
     output_stride: int | None = None,
     include_root_block: bool = True,
-    reuse: Any = None,
-    scope: Any = None,
+    reuse: bool | None = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, dict[str, Any]]:
     """``(scores, end points)`` of images [batch, height, width, 3] by these blocks.
 
@@ -149,8 +152,8 @@ def _network(layer_count: int, units: tuple[int, int, int, int]) -> Any:
         is_training: Any = True,
         global_pool: bool = True,
         output_stride: int | None = None,
-        reuse: Any = None,
-        scope: Any = name,
+        reuse: bool | None = None,
+        scope: str | VariableScope = name,
     ) -> tuple[Any, dict[str, Any]]:
         blocks = [
             resnet_v2_block(f"block{i}", 32 * 2**i, count, 1 if i == 4 else 2)

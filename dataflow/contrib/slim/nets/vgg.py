@@ -6,7 +6,7 @@ convolutions, so that images larger than 224 x 224 give a map of scores with ``s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib import layers
 from dataflow.contrib.framework import arg_scope
@@ -15,6 +15,9 @@ from dataflow.namespaces import explain_absent
 from dataflow.ops import activation, array
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.variable_scope import variable_scope
+
+if TYPE_CHECKING:
+    from dataflow.ops.variable_scope import VariableScope
 
 __all__ = ["vgg_16", "vgg_19", "vgg_a", "vgg_arg_scope", "vgg_d", "vgg_e"]
 
@@ -42,7 +45,7 @@ def _vgg(
     is_training: Any,
     dropout_keep_prob: float,
     spatial_squeeze: bool,
-    scope: Any,
+    scope: str | VariableScope,
     fc_conv_padding: str,
     base: str,
 ) -> tuple[Any, dict[str, Any]]:
@@ -86,7 +89,7 @@ def _network(name: str, layer_count: int, repetitions: tuple[int, ...]) -> Any:
         is_training: Any = True,
         dropout_keep_prob: float = 0.5,
         spatial_squeeze: bool = True,
-        scope: Any = name,
+        scope: str | VariableScope = name,
         fc_conv_padding: str = "VALID",
     ) -> tuple[Any, dict[str, Any]]:
         return _vgg(
