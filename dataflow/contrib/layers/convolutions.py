@@ -87,295 +87,133 @@ def convolution(
         return collect_named_outputs(outputs_collections, captured.name, outputs)
 
 
-@add_arg_scope
-def convolution1d(
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: int | Sequence[int],
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str | None = None,
-    rate: TensorLike = 1,
-    activation_fn: Callable[..., Any] = activations.relu,
-    normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Any = None,
-    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Callable[[Any], Any] | None = None,
-    biases_initializer: InitializerLike = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Callable[[Any], Any] | None = None,
-    reuse: bool | None = None,
-    variables_collections: Any = None,
-    outputs_collections: str | Sequence[str] | None = None,
-    trainable: bool = True,
-    scope: str | VariableScope | None = None,
-) -> Any:
-    """`convolution` of sequences [batch, width, channels]."""
-    return convolution(
-        inputs,
-        num_outputs,
-        kernel_size,
-        stride,
-        padding,
-        data_format,
-        rate,
-        activation_fn,
-        normalizer_fn,
-        normalizer_params,
-        weights_initializer,
-        weights_regularizer,
-        biases_initializer,
-        biases_regularizer,
-        reuse,
-        variables_collections,
-        outputs_collections,
-        trainable,
-        scope,
-        conv_dims=3,
-    )
+def _of_rank(name: str, rank: int, what: str) -> Callable[..., Any]:
+    def convolve(
+        inputs: Any,
+        num_outputs: int,
+        kernel_size: int | Sequence[int],
+        stride: Any = 1,
+        padding: str = "SAME",
+        data_format: str | None = None,
+        rate: TensorLike = 1,
+        activation_fn: Callable[..., Any] = activations.relu,
+        normalizer_fn: Callable[..., Any] | None = None,
+        normalizer_params: Any = None,
+        weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+        weights_regularizer: Callable[[Any], Any] | None = None,
+        biases_initializer: InitializerLike | None = initializers.zeros_initializer(),  # noqa: B008
+        biases_regularizer: Callable[[Any], Any] | None = None,
+        reuse: bool | None = None,
+        variables_collections: Any = None,
+        outputs_collections: Any = None,
+        trainable: bool = True,
+        scope: str | VariableScope | None = None,
+    ) -> Any:
+        return convolution(
+            inputs,
+            num_outputs,
+            kernel_size,
+            stride,
+            padding,
+            data_format,
+            rate,
+            activation_fn,
+            normalizer_fn,
+            normalizer_params,
+            weights_initializer,
+            weights_regularizer,
+            biases_initializer,
+            biases_regularizer,
+            reuse,
+            variables_collections,
+            outputs_collections,
+            trainable,
+            scope,
+            conv_dims=rank,
+        )
+
+    convolve.__name__ = convolve.__qualname__ = name
+    convolve.__doc__ = f"`convolution` of {what}."
+    return add_arg_scope(convolve)
 
 
-@add_arg_scope
-def convolution2d(
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: int | Sequence[int],
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str | None = None,
-    rate: TensorLike = 1,
-    activation_fn: Callable[..., Any] = activations.relu,
-    normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Any = None,
-    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Callable[[Any], Any] | None = None,
-    biases_initializer: InitializerLike = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Callable[[Any], Any] | None = None,
-    reuse: bool | None = None,
-    variables_collections: Any = None,
-    outputs_collections: str | Sequence[str] | None = None,
-    trainable: bool = True,
-    scope: str | VariableScope | None = None,
-) -> Any:
-    """`convolution` of images [batch, height, width, channels]."""
-    return convolution(
-        inputs,
-        num_outputs,
-        kernel_size,
-        stride,
-        padding,
-        data_format,
-        rate,
-        activation_fn,
-        normalizer_fn,
-        normalizer_params,
-        weights_initializer,
-        weights_regularizer,
-        biases_initializer,
-        biases_regularizer,
-        reuse,
-        variables_collections,
-        outputs_collections,
-        trainable,
-        scope,
-        conv_dims=4,
-    )
-
-
-@add_arg_scope
-def convolution3d(
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: int | Sequence[int],
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str | None = None,
-    rate: TensorLike = 1,
-    activation_fn: Callable[..., Any] = activations.relu,
-    normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Any = None,
-    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Callable[[Any], Any] | None = None,
-    biases_initializer: InitializerLike = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Callable[[Any], Any] | None = None,
-    reuse: bool | None = None,
-    variables_collections: Any = None,
-    outputs_collections: str | Sequence[str] | None = None,
-    trainable: bool = True,
-    scope: str | VariableScope | None = None,
-) -> Any:
-    """`convolution` of volumes [batch, depth, height, width, channels]."""
-    return convolution(
-        inputs,
-        num_outputs,
-        kernel_size,
-        stride,
-        padding,
-        data_format,
-        rate,
-        activation_fn,
-        normalizer_fn,
-        normalizer_params,
-        weights_initializer,
-        weights_regularizer,
-        biases_initializer,
-        biases_regularizer,
-        reuse,
-        variables_collections,
-        outputs_collections,
-        trainable,
-        scope,
-        conv_dims=5,
-    )
-
-
+convolution1d = _of_rank("convolution1d", 3, "sequences [batch, width, channels]")
+convolution2d = _of_rank("convolution2d", 4, "images [batch, height, width, channels]")
+convolution3d = _of_rank("convolution3d", 5, "volumes [batch, depth, height, width, channels]")
 conv1d = convolution1d
 conv2d = convolution2d
 conv3d = convolution3d
 
 
 def _transposed(
-    layer_class: Any,
-    base: str,
-    layouts: tuple[str, str],
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: int | Sequence[int],
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str | None = None,
-    activation_fn: Any = activations.relu,
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
-    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Callable[[Any], Any] | None = None,
-    biases_initializer: InitializerLike | None = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Callable[[Any], Any] | None = None,
-    reuse: bool | None = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
-    trainable: bool = True,
-    scope: str | VariableScope | None = None,
-) -> Any:
-    if data_format not in layouts:
-        raise ValueError(
-            f"data_format has to be either {layouts[0]} or {layouts[1]}, but got {data_format!r}."
-        )
-    with variable_scope(scope, base, [inputs], reuse=reuse, custom_getter=renamed) as captured:
-        layer = layer_class(
-            num_outputs,
-            kernel_size,
-            stride,
-            padding.lower(),
-            "channels_first" if data_format == layouts[0] else "channels_last",
-            use_bias=normalizer_fn is None and biases_initializer is not None,
-            kernel_initializer=weights_initializer,
-            bias_initializer=biases_initializer,
-            kernel_regularizer=weights_regularizer,
-            bias_regularizer=biases_regularizer,
-            trainable=trainable,
-            name=captured.name,
-            _scope=captured,
-            _reuse=reuse,
-        )
-        outputs = layer(convert_to_tensor(inputs))
-        collect_variables(layer, variables_collections)
-        outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
-        return collect_named_outputs(outputs_collections, captured.name, outputs)
+    name: str, layer_class: Any, base: str, layouts: tuple[str, str], what: str
+) -> Callable[..., Any]:
+    """The function for one rank; ``layouts``: channels first, channels last."""
+
+    def convolve(
+        inputs: Any,
+        num_outputs: int,
+        kernel_size: int | Sequence[int],
+        stride: Any = 1,
+        padding: str = "SAME",
+        data_format: str = layouts[1],
+        activation_fn: Callable[..., Any] = activations.relu,
+        normalizer_fn: Callable[..., Any] | None = None,
+        normalizer_params: Any = None,
+        weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
+        weights_regularizer: Callable[[Any], Any] | None = None,
+        biases_initializer: InitializerLike | None = initializers.zeros_initializer(),  # noqa: B008
+        biases_regularizer: Callable[[Any], Any] | None = None,
+        reuse: bool | None = None,
+        variables_collections: Any = None,
+        outputs_collections: Any = None,
+        trainable: bool = True,
+        scope: str | VariableScope | None = None,
+    ) -> Any:
+        if data_format not in layouts:
+            raise ValueError(
+                f"data_format has to be either {layouts[0]} or {layouts[1]}, but got {data_format!r}."
+            )
+        with variable_scope(scope, base, [inputs], reuse=reuse, custom_getter=renamed) as captured:
+            layer = layer_class(
+                num_outputs,
+                kernel_size,
+                stride,
+                padding.lower(),
+                "channels_first" if data_format == layouts[0] else "channels_last",
+                use_bias=normalizer_fn is None and biases_initializer is not None,
+                kernel_initializer=weights_initializer,
+                bias_initializer=biases_initializer,
+                kernel_regularizer=weights_regularizer,
+                bias_regularizer=biases_regularizer,
+                trainable=trainable,
+                name=captured.name,
+                _scope=captured,
+                _reuse=reuse,
+            )
+            outputs = layer(convert_to_tensor(inputs))
+            collect_variables(layer, variables_collections)
+            outputs = finish(outputs, normalizer_fn, normalizer_params, activation_fn)
+            return collect_named_outputs(outputs_collections, captured.name, outputs)
+
+    convolve.__name__ = convolve.__qualname__ = name
+    convolve.__doc__ = f"A transposed convolution of {what}, ReLU by default; ``weights`` and ``biases`` as in `convolution`."
+    return add_arg_scope(convolve)
 
 
-@add_arg_scope
-def convolution2d_transpose(
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: int | Sequence[int],
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str = "NHWC",
-    activation_fn: Callable[..., Any] = activations.relu,
-    normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Any = None,
-    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Callable[[Any], Any] | None = None,
-    biases_initializer: InitializerLike = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Callable[[Any], Any] | None = None,
-    reuse: bool | None = None,
-    variables_collections: Any = None,
-    outputs_collections: str | Sequence[str] | None = None,
-    trainable: bool = True,
-    scope: str | VariableScope | None = None,
-) -> Any:
-    """A transposed convolution of images, ReLU by default; ``weights`` and ``biases`` as there."""
-    return _transposed(
-        convolutional.Conv2DTranspose,
-        "Conv2d_transpose",
-        ("NCHW", "NHWC"),
-        inputs,
-        num_outputs,
-        kernel_size,
-        stride,
-        padding,
-        data_format,
-        activation_fn,
-        normalizer_fn,
-        normalizer_params,
-        weights_initializer,
-        weights_regularizer,
-        biases_initializer,
-        biases_regularizer,
-        reuse,
-        variables_collections,
-        outputs_collections,
-        trainable,
-        scope,
-    )
-
-
-@add_arg_scope
-def convolution3d_transpose(
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: int | Sequence[int],
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str = "NDHWC",
-    activation_fn: Callable[..., Any] = activations.relu,
-    normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Any = None,
-    weights_initializer: InitializerLike = xavier_initializer(),  # noqa: B008
-    weights_regularizer: Callable[[Any], Any] | None = None,
-    biases_initializer: InitializerLike = initializers.zeros_initializer(),  # noqa: B008
-    biases_regularizer: Callable[[Any], Any] | None = None,
-    reuse: bool | None = None,
-    variables_collections: Any = None,
-    outputs_collections: str | Sequence[str] | None = None,
-    trainable: bool = True,
-    scope: str | VariableScope | None = None,
-) -> Any:
-    """A transposed convolution of volumes, ReLU by default; ``weights`` and ``biases`` as there."""
-    return _transposed(
-        convolutional.Conv3DTranspose,
-        "Conv3d_transpose",
-        ("NCDHW", "NDHWC"),
-        inputs,
-        num_outputs,
-        kernel_size,
-        stride,
-        padding,
-        data_format,
-        activation_fn,
-        normalizer_fn,
-        normalizer_params,
-        weights_initializer,
-        weights_regularizer,
-        biases_initializer,
-        biases_regularizer,
-        reuse,
-        variables_collections,
-        outputs_collections,
-        trainable,
-        scope,
-    )
-
-
+convolution2d_transpose = _transposed(
+    "convolution2d_transpose",
+    convolutional.Conv2DTranspose,
+    "Conv2d_transpose",
+    ("NCHW", "NHWC"),
+    "images",
+)
+convolution3d_transpose = _transposed(
+    "convolution3d_transpose",
+    convolutional.Conv3DTranspose,
+    "Conv3d_transpose",
+    ("NCDHW", "NDHWC"),
+    "volumes",
+)
 conv2d_transpose = convolution2d_transpose
 conv3d_transpose = convolution3d_transpose

@@ -8,17 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib import layers
-from dataflow.contrib.framework import add_arg_scope, arg_scope
+from dataflow.contrib.framework import add_arg_scope
 from dataflow.contrib.layers.building import (
     collect_named_outputs,
-    convert_collection_to_dict,
     last_dimension,
 )
 from dataflow.contrib.slim.nets import resnet_utils
+from dataflow.contrib.slim.nets.resnet import block_of, published, residual_network
 from dataflow.contrib.slim.nets.resnet_utils import resnet_arg_scope
 from dataflow.namespaces import explain_absent
 from dataflow.ops import activation
-from dataflow.ops.math import reduce_mean
 from dataflow.ops.variable_scope import variable_scope
 
 if TYPE_CHECKING:
@@ -77,111 +76,11 @@ def bottleneck(
         return collect_named_outputs(outputs_collections, captured.name, shortcut + residual)
 
 
-def resnet_v2(
-    inputs: Any,
-    blocks: Any,
-    num_classes: int | None = None,
-    is_training: Any = True,
-    global_pool: bool = True,
-    output_stride: int | None = None,
-    include_root_block: bool = True,
-    reuse: bool | None = None,
-    scope: str | VariableScope | None = None,
-) -> tuple[Any, dict[str, Any]]:
-    """``(scores, end points)`` of images [batch, height, width, 3] by these blocks.
-
-    Without ``num_classes`` the first are the values before the scores. ``global_pool=False`` keeps
-    places, ``output_stride`` (a multiple of 4) how much smaller than the images they are.
-
-    Raises `ValueError` for another ``output_stride``.
-    """
-    with variable_scope(scope, "resnet_v2", [inputs], reuse=reuse) as captured:
-        collection = f"{captured.original_name_scope}_end_points"
-        with (
-            arg_scope(
-                [layers.conv2d, bottleneck, resnet_utils.stack_blocks_dense],
-                outputs_collections=collection,
-            ),
-            arg_scope([layers.batch_norm], is_training=is_training),
-        ):
-            net = inputs
-            if include_root_block:
-                if output_stride is not None:
-                    if output_stride % 4:
-                        raise ValueError("The output_stride needs to be a multiple of 4.")
-                    output_stride //= 4
-                # Each unit normalizes before it convolves, so nothing does after this one.
-                with arg_scope([layers.conv2d], activation_fn=None, normalizer_fn=None):
-                    net = resnet_utils.conv2d_same(net, 64, 7, stride=2, scope="conv1")
-                net = layers.max_pool2d(net, [3, 3], stride=2, scope="pool1")
-            net = resnet_utils.stack_blocks_dense(net, blocks, output_stride)
-            net = layers.batch_norm(net, activation_fn=activation.relu, scope="postnorm")
-            if global_pool:
-                net = reduce_mean(net, [1, 2], name="pool5", keepdims=True)
-            if num_classes is not None:
-                net = layers.conv2d(
-                    net,
-                    num_classes,
-                    [1, 1],
-                    activation_fn=None,
-                    normalizer_fn=None,
-                    scope="logits",
-                )
-            end_points = convert_collection_to_dict(collection)
-            if num_classes is not None:
-                end_points["predictions"] = layers.softmax(net, scope="predictions")
-            return net, end_points
-
-
-resnet_v2.default_image_size = 224  # type: ignore[attr-defined]
-
-
-def resnet_v2_block(scope: str, base_depth: int, num_units: int, stride: int) -> Any:
-    """``num_units`` bottlenecks of depth ``4 base_depth``; the last has the stride."""
-    sizes = {"depth": base_depth * 4, "depth_bottleneck": base_depth}
-    strides = [1] * (num_units - 1) + [stride]
-    return resnet_utils.Block(scope, bottleneck, [{**sizes, "stride": s} for s in strides])
-
-
-def _network(layer_count: int, units: tuple[int, int, int, int]) -> Any:
-    name = f"resnet_v2_{layer_count}"
-
-    def network(
-        inputs: Any,
-        num_classes: int | None = None,
-        is_training: Any = True,
-        global_pool: bool = True,
-        output_stride: int | None = None,
-        reuse: bool | None = None,
-        scope: str | VariableScope = name,
-    ) -> tuple[Any, dict[str, Any]]:
-        blocks = [
-            resnet_v2_block(f"block{i}", 32 * 2**i, count, 1 if i == 4 else 2)
-            for i, count in enumerate(units, 1)
-        ]
-        return resnet_v2(
-            inputs,
-            blocks,
-            num_classes,
-            is_training,
-            global_pool,
-            output_stride,
-            include_root_block=True,
-            reuse=reuse,
-            scope=scope,
-        )
-
-    network.__name__ = network.__qualname__ = name
-    network.__doc__ = (
-        f"The network with {layer_count} layers; arguments and result are `resnet_v2`'s."
-    )
-    network.default_image_size = 224  # type: ignore[attr-defined]
-    return network
-
-
-resnet_v2_50 = _network(50, (3, 4, 6, 3))
-resnet_v2_101 = _network(101, (3, 4, 23, 3))
-resnet_v2_152 = _network(152, (3, 8, 36, 3))
-resnet_v2_200 = _network(200, (3, 24, 36, 3))
+resnet_v2 = residual_network("resnet_v2", bottleneck, units_normalize_first=True)
+resnet_v2_block = block_of(bottleneck, "resnet_v2_block")
+resnet_v2_50 = published(resnet_v2, resnet_v2_block, 50, (3, 4, 6, 3))
+resnet_v2_101 = published(resnet_v2, resnet_v2_block, 101, (3, 4, 23, 3))
+resnet_v2_152 = published(resnet_v2, resnet_v2_block, 152, (3, 8, 36, 3))
+resnet_v2_200 = published(resnet_v2, resnet_v2_block, 200, (3, 24, 36, 3))
 
 __getattr__ = explain_absent(__name__)
