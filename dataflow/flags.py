@@ -70,40 +70,42 @@ def _define(
 
 @_old_keywords
 def DEFINE_string(
-    name: str, default: Any, help: str = "", flag_values: Any = None, required: bool = False
+    name: str,
+    default: Any,
+    help: str = "",
+    flag_values: FlagValues | None = None,
+    required: bool = False,
 ) -> None:
     """Defines a text flag."""
     _define(name, default, help, str, flag_values, required)
 
 
-@_old_keywords
-def DEFINE_integer(
-    name: str,
-    default: Any,
-    help: str = "",
-    lower_bound: Any = None,
-    upper_bound: Any = None,
-    flag_values: Any = None,
-    required: bool = False,
-) -> None:
-    """Defines a whole-number flag; bounds belong to what is allowed."""
-    convert = _number(lambda text: int(text, 0), lower_bound, upper_bound)
-    _define(name, default, help, convert, flag_values, required)
+def _definer_of_numbers(
+    name: str, define: Callable[..., None], read: Callable[[str], Any], what: str
+) -> Callable[..., None]:
+    def definer(
+        name: str,
+        default: Any,
+        help: str = "",
+        lower_bound: float | None = None,
+        upper_bound: float | None = None,
+        flag_values: FlagValues | None = None,
+        required: bool = False,
+    ) -> None:
+        convert = _number(read, lower_bound, upper_bound)
+        define(name, default, help, convert, flag_values, required)
+
+    definer.__name__ = definer.__qualname__ = name
+    definer.__doc__ = f"Defines {what}; bounds belong to what is allowed."
+    return _old_keywords(definer)
 
 
-@_old_keywords
-def DEFINE_float(
-    name: str,
-    default: Any,
-    help: str = "",
-    lower_bound: Any = None,
-    upper_bound: Any = None,
-    flag_values: Any = None,
-    required: bool = False,
-) -> None:
-    """Defines a number flag; bounds belong to what is allowed."""
-    convert = _number(float, lower_bound, upper_bound)
-    _define(name, default, help, convert, flag_values, required)
+def _whole(text: str) -> int:
+    return int(text, 0)
+
+
+DEFINE_integer = _definer_of_numbers("DEFINE_integer", _define, _whole, "a whole-number flag")
+DEFINE_float = _definer_of_numbers("DEFINE_float", _define, float, "a number flag")
 
 
 @_old_keywords
@@ -111,7 +113,7 @@ def DEFINE_boolean(
     name: str,
     default: Any,
     help: str = "",
-    flag_values: Any = None,
+    flag_values: FlagValues | None = None,
     module_name: Any = None,
     required: bool = False,
 ) -> None:
@@ -128,7 +130,7 @@ def DEFINE_enum(
     default: Any,
     enum_values: Any,
     help: str = "",
-    flag_values: Any = None,
+    flag_values: FlagValues | None = None,
     module_name: Any = None,
     required: bool = False,
 ) -> None:
@@ -144,7 +146,11 @@ def DEFINE_enum(
 
 @_old_keywords
 def DEFINE_list(
-    name: str, default: Any, help: str = "", flag_values: Any = None, required: bool = False
+    name: str,
+    default: Any,
+    help: str = "",
+    flag_values: FlagValues | None = None,
+    required: bool = False,
 ) -> None:
     """Defines a flag that takes texts separated by commas."""
     value = default.split(",") if isinstance(default, str) else default
@@ -158,7 +164,7 @@ def DEFINE_spaceseplist(
     default: Any,
     help: str = "",
     comma_compat: bool = False,
-    flag_values: Any = None,
+    flag_values: FlagValues | None = None,
     required: bool = False,
 ) -> None:
     """Defines a flag that takes texts separated by white space, with ``comma_compat`` by commas, too."""
@@ -179,42 +185,30 @@ def _define_multi(
     _define(name, value, help, convert, flags, required, is_multi=True)
 
 
+DEFINE_multi_integer = _definer_of_numbers(
+    "DEFINE_multi_integer",
+    _define_multi,
+    _whole,
+    "a flag that may be given several times: a list of whole numbers",
+)
+DEFINE_multi_float = _definer_of_numbers(
+    "DEFINE_multi_float",
+    _define_multi,
+    float,
+    "a flag that may be given several times: a list of numbers",
+)
+
+
 @_old_keywords
 def DEFINE_multi_string(
-    name: str, default: Any, help: str = "", flag_values: Any = None, required: bool = False
+    name: str,
+    default: Any,
+    help: str = "",
+    flag_values: FlagValues | None = None,
+    required: bool = False,
 ) -> None:
     """Defines a flag that may be given several times: a list of texts."""
     _define_multi(name, default, help, str, flag_values, required)
-
-
-@_old_keywords
-def DEFINE_multi_integer(
-    name: str,
-    default: Any,
-    help: str = "",
-    lower_bound: Any = None,
-    upper_bound: Any = None,
-    flag_values: Any = None,
-    required: bool = False,
-) -> None:
-    """Defines a flag that may be given several times: a list of whole numbers."""
-    convert = _number(lambda text: int(text, 0), lower_bound, upper_bound)
-    _define_multi(name, default, help, convert, flag_values, required)
-
-
-@_old_keywords
-def DEFINE_multi_float(
-    name: str,
-    default: Any,
-    help: str = "",
-    lower_bound: Any = None,
-    upper_bound: Any = None,
-    flag_values: Any = None,
-    required: bool = False,
-) -> None:
-    """Defines a flag that may be given several times: a list of numbers."""
-    convert = _number(float, lower_bound, upper_bound)
-    _define_multi(name, default, help, convert, flag_values, required)
 
 
 @_old_keywords
@@ -223,7 +217,7 @@ def DEFINE_multi_enum(
     default: Any,
     enum_values: Any,
     help: str = "",
-    flag_values: Any = None,
+    flag_values: FlagValues | None = None,
     case_sensitive: bool = True,
     required: bool = False,
 ) -> None:
@@ -250,7 +244,7 @@ def DEFINE_enum_class(
     default: Any,
     enum_class: Any,
     help: str = "",
-    flag_values: Any = None,
+    flag_values: FlagValues | None = None,
     module_name: Any = None,
     case_sensitive: bool = False,
     required: bool = False,
@@ -267,7 +261,7 @@ def DEFINE_multi_enum_class(
     default: Any,
     enum_class: Any,
     help: str = "",
-    flag_values: Any = None,
+    flag_values: FlagValues | None = None,
     module_name: Any = None,
     case_sensitive: bool = False,
     required: bool = False,
@@ -285,7 +279,7 @@ def register_validator(
     flag_name: str,
     checker: Callable[[Any], Any],
     message: str = "Flag validation failed",
-    flag_values: Any = None,
+    flag_values: FlagValues | None = None,
 ) -> None:
     """Parsing raises `IllegalFlagValueError` with ``message`` where ``checker(value)`` is false."""
     register_multi_flags_validator(
@@ -297,7 +291,7 @@ def register_validator(
 
 
 def validator(
-    flag_name: str, message: str = "Flag validation failed", flag_values: Any = None
+    flag_name: str, message: str = "Flag validation failed", flag_values: FlagValues | None = None
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Decorator: `register_validator` with the function."""
 
@@ -312,7 +306,7 @@ def register_multi_flags_validator(
     flag_names: Any,
     multi_flags_checker: Callable[[dict[str, Any]], Any],
     message: str = "Flags validation failed",
-    flag_values: Any = None,
+    flag_values: FlagValues | None = None,
 ) -> None:
     """`register_validator` for several flags: the checker takes a dict of their values."""
     flags = FLAGS if flag_values is None else flag_values
@@ -324,7 +318,7 @@ def register_multi_flags_validator(
 
 
 def multi_flags_validator(
-    flag_names: Any, message: str = "Flags validation failed", flag_values: Any = None
+    flag_names: Any, message: str = "Flags validation failed", flag_values: FlagValues | None = None
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Decorator: `register_multi_flags_validator` with the function."""
 
@@ -336,14 +330,14 @@ def multi_flags_validator(
 
 
 def mark_flags_as_mutual_exclusive(
-    flag_names: Any, required: bool = False, flag_values: Any = None
+    flag_names: Any, required: bool = False, flag_values: FlagValues | None = None
 ) -> None:
     """At most one of the flags, with ``required`` exactly one, may have another value than None."""
     _at_most_one(flag_names, required, flag_values, lambda value: value is not None)
 
 
 def mark_bool_flags_as_mutual_exclusive(
-    flag_names: Any, required: bool = False, flag_values: Any = None
+    flag_names: Any, required: bool = False, flag_values: FlagValues | None = None
 ) -> None:
     """At most one of the flags, with ``required`` exactly one, may be true."""
     _at_most_one(flag_names, required, flag_values, bool)
@@ -359,16 +353,16 @@ def _at_most_one(names: Any, required: bool, flags: Any, given: Callable[[Any], 
     register_multi_flags_validator(names, check, message, flags)
 
 
-def set_default(flag_name: str, value: Any, flag_values: Any = None) -> None:
+def set_default(flag_name: str, value: Any, flag_values: FlagValues | None = None) -> None:
     """Gives a flag another default."""
     (FLAGS if flag_values is None else flag_values).set_default(flag_name, value)
 
 
-def declare_key_flag(flag_name: str, flag_values: Any = None) -> None:
+def declare_key_flag(flag_name: str, flag_values: FlagValues | None = None) -> None:
     """Does nothing: help lists all flags."""
 
 
-def adopt_module_key_flags(module: Any, flag_values: Any = None) -> None:
+def adopt_module_key_flags(module: Any, flag_values: FlagValues | None = None) -> None:
     """Does nothing: help lists all flags."""
 
 
@@ -415,7 +409,7 @@ def doc_to_help(doc: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in paragraphs.split("\n\n") if part.strip())
 
 
-def mark_flag_as_required(flag_name: str, flag_values: Any = None) -> None:
+def mark_flag_as_required(flag_name: str, flag_values: FlagValues | None = None) -> None:
     """Parsing raises `ValueError` when the flag has no value."""
     _add_validator(
         FLAGS if flag_values is None else flag_values,
@@ -425,7 +419,7 @@ def mark_flag_as_required(flag_name: str, flag_values: Any = None) -> None:
     )
 
 
-def mark_flags_as_required(flag_names: Any, flag_values: Any = None) -> None:
+def mark_flags_as_required(flag_names: Any, flag_values: FlagValues | None = None) -> None:
     """As `mark_flag_as_required`, for several flags."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
