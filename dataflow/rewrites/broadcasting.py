@@ -116,7 +116,7 @@ def _shape_of_operands(
 
 
 def _sources(x: Tensor, kept: Collection[Tensor]) -> list[Tensor] | None:
-    """What element-wise nodes make ``x`` of: arrays that are stored anyway, scalars left out.
+    """The origin of ``x`` behind element-wise nodes: arrays that are stored anyway, scalars left out.
 
     ``None`` where ``x`` is stored itself, or where its nodes wait for others.
     """

@@ -22,7 +22,7 @@ Watch = Callable[[WorkingGraph, Hit], None]
 
 
 class Rewritten(NamedTuple):
-    """What to run in place of the original nodes."""
+    """The nodes to run in place of the original ones."""
 
     ops: list[Operation]
     fetches: list[Tensor]

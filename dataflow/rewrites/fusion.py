@@ -111,7 +111,7 @@ def _fits(op: Operation, changes: Changes) -> bool:
 
 
 def _is_general_power(op: Operation) -> bool:
-    """True where Pow is computed by NumPy's own function, whatever the exponent turns out to be."""
+    """True where Pow is computed by NumPy's own function, for any exponent."""
     exponent = op.inputs[1]
     if exponent.op.type == "Const" and not exponent.op.control_inputs:
         return exponent.dims != () or exponent.op.attrs["value"].item() not in _OTHER_POWERS

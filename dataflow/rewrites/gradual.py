@@ -51,7 +51,7 @@ def in_steps(items: Sequence[Any]) -> Generator[Sequence[Any], None, None]:
 class Gradual:
     """Steps that are spread over several runs, until all are done.
 
-    What a step exceeds the budget by is taken off the next run's.
+    A step's excess over the budget is deducted from the next run's.
     """
 
     def __init__(self, steps: Steps[Any], nodes_per_run: int) -> None:

@@ -168,7 +168,7 @@ class LoopShapes:
     # ---- elements -----------------------------------------------------------------------
 
     def _lasting(self, symbols: Symbols | None) -> Element:
-        """What holds for an element in later iterations, too."""
+        """The facts about an element that hold in later iterations, too."""
         if symbols is None:
             return None
         return tuple(None if parts(s) & self._symbols_inside else s for s in symbols)
@@ -183,7 +183,7 @@ class LoopShapes:
         return tuple(o if e is None else e for o, e in zip(own, element, strict=True))
 
     def _note(self, of: Any, element: Element) -> None:
-        """Merges what is known about the elements of a list (its tensor) or an array (its node)."""
+        """Merges the facts about the elements of a list (its tensor) or an array (its node)."""
         before = self._elements.get(of, NOTHING)
         joined = _join(before, element)
         if of not in self._elements or joined != before:
@@ -209,7 +209,7 @@ def are_there(ops: Sequence[Operation]) -> bool:
 
 
 def _join(a: Element, b: Element) -> Element:
-    """What holds for elements of both kinds."""
+    """The facts that hold for elements of both kinds."""
     if a is NOTHING or a == b:
         return b
     if b is NOTHING:

@@ -44,7 +44,7 @@ _COST = 10
 
 
 class _Key(NamedTuple):
-    """What all nodes of a region have in common."""
+    """The properties shared by all nodes of a region."""
 
     dims: tuple[Any, ...]
     dtype: str
@@ -182,7 +182,7 @@ def run(
 
 
 def _key(op: Operation, changes: Changes, place: Position, on_gpu: bool) -> _Key | None:
-    """What all nodes of a region must share; ``None`` for a node that cannot be in one."""
+    """The properties that all nodes of a region must share; ``None`` for a node that cannot be in one."""
     if place.is_dead or len(op.outputs) != 1 or op.control_inputs or op.control_outputs:
         return None
     output = op.outputs[0]

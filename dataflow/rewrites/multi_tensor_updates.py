@@ -92,7 +92,7 @@ def _scalars(op: Operation) -> list[Tensor]:
 
 
 def _key(op: Operation) -> Any:
-    """What all updates of a group have in common."""
+    """The properties shared by all updates of a group."""
     return op.type, repr(_rule_attrs(op)), op.attrs["T"], op.device, tuple(_scalars(op))
 
 

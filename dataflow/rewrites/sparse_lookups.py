@@ -3,7 +3,7 @@
 What is built (thirty nodes for each column) drops ids below 0, fills rows without ids, finds the
 different ids, takes their rows, combines them, and sets the rows that were filled to zeros. In most
 batches each row has one id, and then the result is the ids' rows of the table. The kernel looks for
-that first, and else does what the nodes do. What gradients need comes out of it as well.
+that first, and else does what the nodes do. It also returns what the gradients need.
 
 Beside it: the zeros of a gradient's filled rows, and sums over ids that are different already, which
 optimizers ask for before they update rows.

@@ -1,7 +1,7 @@
-"""Symbolic shapes: which tensors of a plan have the same shape, whatever is fed.
+"""Symbolic shapes: which tensors of a plan have the same shape for any feeds.
 
 A size that is unknown when the plan is made is a *symbol*. Two tensors share a symbol where their
-sizes must be equal. What several symbols broadcast to is the set of them.
+sizes must be equal. Several symbols broadcast to the set of them.
 """
 
 from __future__ import annotations

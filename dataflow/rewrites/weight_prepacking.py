@@ -27,7 +27,7 @@ _LEAST_ELEMENTS = 2048
 
 
 class _Shared(NamedTuple):
-    """What products share: the matrix outside all loops, whether it is transposed, and the node that
+    """The properties that products share: the matrix outside all loops, whether it is transposed, and the node that
     carries it into their loop."""
 
     matrix: Tensor

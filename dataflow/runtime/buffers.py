@@ -6,7 +6,7 @@ A line may overwrite an input when nothing can see that input afterwards and the
 - it was computed by an op whose kernel always returns memory of its own, so it is not a feed,
   constant or variable, or a view of one;
 - no line that read it keeps a reference to it: no view (Reshape, Transpose, ...), list or queue;
-- its dtype is the result's, and so is its shape, whatever is fed. Unknown dimensions are compared
+- it has the result's dtype, and its shape for any feeds. Unknown dimensions are compared
   by their symbols (`rewrites.symbolic_shapes`).
 
 Plans with loops or branches are left alone, and so are recorded runs, whose values are kept.

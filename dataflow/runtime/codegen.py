@@ -248,7 +248,7 @@ class Generator:
         self.operands = {i + (i >= place): x for i, x in self.operands.items()}
 
     def add_line(self, text: str, op: Operation | None = None, sets: tuple[str, ...] = ()) -> None:
-        """Appends a line that reads what was `use`d since the last one."""
+        """Appends a line that reads the values `use`d since the last one."""
         self.lines.append(Line(self.indent, text, op, sets, tuple(self.reads)))
         self.reads = []
 

@@ -53,7 +53,7 @@ class Emitter:
     # ---- order ----------------------------------------------------------------------------
 
     def item_of(self, op: Operation, frame: Frame) -> Item | None:
-        """What stands for ``op`` among the items of ``frame``: itself, or a loop inside it."""
+        """The stand-in for ``op`` among the items of ``frame``: itself, or a loop inside it."""
         inner = self.frame_of.get(op)
         if inner is None or inner is frame:
             return op if inner is frame else None
@@ -362,7 +362,7 @@ class Emitter:
     def _emit_enters(self, frame: Frame) -> None:
         """What enters a loop is read once, in front of it, where the loop cannot change it.
 
-        A loop that may assign to variables reads them anew in each iteration, as TensorFlow's
+        A loop that may assign to variables reads them again in each iteration, as TensorFlow's
         references do.
         """
         generator = self.generator
@@ -452,7 +452,7 @@ def _condition(frame: Frame) -> Operation:
 
 
 def _next_value(head: Operation) -> Tensor:
-    """What a loop's variable is in the next iteration; itself where nothing comes back."""
+    """The value of a loop's variable in the next iteration; itself where nothing comes back."""
     for tensor in head.inputs:
         if tensor.op.op_def.control_flow == "next_iteration":
             return tensor.op.inputs[0]

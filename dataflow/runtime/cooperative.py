@@ -1,4 +1,4 @@
-"""Threads for a machine that has none: whoever would wait lets the others run meanwhile.
+"""Threads for a machine that has none: a task that would block lets the others run.
 
 A `Task` is a thread whose body is a generator: it yields a `Wait` where it has to wait, and nothing to
 let others have a turn. Where threads can be started it is an ordinary thread, which blocks at each
@@ -44,7 +44,7 @@ _LOOP_SECONDS = 0.01
 
 
 class Wait:
-    """What a task waits for.
+    """The condition that a task waits for.
 
     ``what`` says it, as the end of a sentence: "waits for ...". ``ready()`` is true when it need not
     wait any longer; ``until`` (`time.monotonic`) is when it goes on all the same. ``block`` waits, on
@@ -164,7 +164,7 @@ class Task(threading.Thread):
             return f"<{type(self).__name__}({self.name}, {self.state}, cooperative)>"
 
 
-#: Exchanges what belongs to a thread: takes what a task has (None at first), returns what was there.
+#: Swaps thread-local state: installs a task's (None at first) and returns the previous one.
 _swaps: list[Callable[[Any], Any]] = [default_stacks.swap, mutex.swap]
 
 
@@ -190,7 +190,7 @@ class Scheduler:
 
     @property
     def step(self) -> Step | None:
-        """What the current task calls with `finish`; None in the main program."""
+        """The function that the current task calls with `finish`; None in the main program."""
         return self.running[-1].step if self.running else None
 
     def add(self, task: Task) -> None:

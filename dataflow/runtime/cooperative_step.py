@@ -47,7 +47,7 @@ class CooperativeRest(Rest):
     ) -> None:
         super().__init__(overlap, frame)
         self.blocked: dict[int, WouldBlock] = {self.first: first}
-        #: What the kernels of blocked lines keep (`KernelContext.carried`).
+        #: State that the kernels of blocked lines keep (`KernelContext.carried`).
         self.kept: dict[int, dict[Any, Any]] = {self.first: kept}
 
     def finish(self, handed: HandedOver | None = None) -> Any:
@@ -63,7 +63,7 @@ class CooperativeRest(Rest):
                     self._wait()
         except Suspended:
             raise
-        except BaseException as e:  # the cell was interrupted, or nobody can go on
+        except BaseException as e:  # the cell was interrupted, or there is a deadlock
             self.fail(e)
             self._withdraw_all()
             raise
@@ -86,7 +86,7 @@ class CooperativeRest(Rest):
             raise Suspended(wait, lambda: self.overlap.resume(self))
         try:
             in_time = scheduler.wait(wait)
-        except FailedPreconditionError as e:  # nobody can provide it
+        except FailedPreconditionError as e:  # no task can provide it
             i = min(self.blocked)
             self._run_line(i, self.overlap.code(i, "raise error"), {"error": e})
             return

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dataflow.runtime.plan import Plan
 
 
-#: Runs with the same shapes before a plan is captured: kernels are compiled by then.
+#: Runs with the same shapes before a plan is captured: by then kernels are compiled.
 _RUNS_BEFORE_CAPTURE = 3
 #: The most sets of shapes with a graph; a plan whose shapes keep changing is not captured.
 _MAX_GRAPHS = 4

@@ -71,7 +71,7 @@ def take_runs(runner: Runner) -> Callable[[], None]:
 
 
 def runner_here() -> Runner | None:
-    """Who has taken the runs of this thread, if anybody."""
+    """The observer of the runs of this thread, if there is one."""
     return getattr(_taken, "runner", None)
 
 

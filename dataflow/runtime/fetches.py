@@ -48,7 +48,7 @@ def cache_key(fetches: Any) -> Any:
 
 
 class FetchPlan:
-    """What a fetch structure needs: ``tensors`` and ``operations`` (unique), and how to rebuild."""
+    """The requirements of a fetch structure: ``tensors`` and ``operations`` (unique), and how to rebuild."""
 
     def __init__(self, graph: Graph, fetches: Any, session: BaseSession | None = None) -> None:
         self.tensors: list[Tensor] = []

@@ -234,7 +234,7 @@ def _level_of_user() -> int:
 def find(plan: Plan, arguments: Sequence[Any]) -> NonFiniteOrigin | None:
     """The first node of a run with these converted feeds that makes a NaN, or else an infinity.
 
-    The fetches are computed and checked; neither variables nor the random numbers of later runs change.
+    The fetches are computed and checked; variables and the random numbers of later runs stay as they are.
     ``None`` where all is finite. Raises `UnimplementedError` where a fetch depends on something that
     cannot be computed without changing state: an assignment, a queue.
     """

@@ -128,7 +128,7 @@ class Cancellation:
 class Postponed(BaseException):
     """A kernel would have waited on a thread that must not wait; nothing has happened yet.
 
-    ``condition`` is what it waits for: the thread's callback is called when that changes and
+    it waits for ``condition``: the thread's callback is called when that changes and
     ``ready()`` is true. Without one the kernel must be called again on a thread that may wait.
     """
 
@@ -160,14 +160,14 @@ class Waiter:
 
 
 class _Here(threading.local):
-    """What the current thread computes: see `runtime.waiting`."""
+    """The work of the current thread: see `runtime.waiting`."""
 
     waiter: Waiter | None = None
     #: When ops that wait give up, as `time.monotonic` counts; ``None`` for never.
     deadline: float | None = None
     #: Without threads: whether the kernel that runs is left by `WouldBlock` where it would wait.
     may_leave: bool = False
-    #: What that kernel kept when it was called before, in this step (`KernelContext.carried`).
+    #: State that the kernel kept when it was called before, in this step (`KernelContext.carried`).
     kept: dict[Any, Any] | None = None
 
 
@@ -453,7 +453,7 @@ class KernelContext:
 
         Where there are no threads the kernel may be left here by `WouldBlock`, and called again; one
         that has done something before says how it is undone: ``withdraw`` and `carried`. ``again()``
-        is true when a kernel that begins anew need not wait; it is ``ready`` if None.
+        is true when a kernel that starts over need not wait; it is ``ready`` if None.
         """
         if not THREADS and not ready():
             return wait_without_threads(
@@ -500,7 +500,7 @@ class KernelContext:
             raise error
 
     def carried(self, make: Callable[[], Any]) -> Any:
-        """What the kernel kept when it was left by `WouldBlock` in this step, else ``make()``."""
+        """State that the kernel kept when `WouldBlock` left it in this step, else ``make()``."""
         kept = here.kept
         if kept is None:
             return make()

@@ -44,7 +44,7 @@ def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: s
 
 
 class _Session(Protocol):
-    """A session, or what a task of a cluster has in its place."""
+    """A session, or its counterpart on a task of a cluster."""
 
     resources: ResourceManager
 
@@ -67,7 +67,7 @@ def annotate_error(
     annotated = _annotated(full, generated, origin)
     traceback.clear_frames(error.__traceback__)
     for frame, _ in traceback.walk_tb(error.__traceback__):
-        frame.f_locals  # noqa: B018  the copy that was looked at is cleared when it is made anew
+        frame.f_locals  # noqa: B018  the copy that was looked at is cleared when it is remade
     full.__traceback__ = None
     free_unused_memory()
     return annotated

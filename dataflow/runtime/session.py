@@ -55,7 +55,7 @@ register_fetch_wrapper("GetSessionHandle", _session_handle)
 
 
 class BaseSession:
-    """What all sessions share: fetches and feeds, the cache of plans, opening and closing."""
+    """The base of all sessions: fetches and feeds, the cache of plans, opening and closing."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class BaseSession:
         self._target = target
         self.config = config if config is not None else ConfigProto()
         self.lock = threading.RLock()
-        #: How long the ops of a run may wait, in milliseconds; 0 for ever.
+        #: How long the ops of a run may wait, in milliseconds; 0: forever.
         self._timeout_ms: int = getattr(self.config, "operation_timeout_in_ms", 0) or 0
         #: By fetches and fed tensors: a `Plan`, or a remote session's in its place.
         self._plans: dict[Any, Any] = _TimedPlans() if self._timeout_ms and not target else {}
@@ -119,7 +119,7 @@ class BaseSession:
         return self._target
 
     def op_state(self, op_name: str) -> dict[str, Any]:
-        """What a stateful op keeps for the life of this session (counters of random ops, ...)."""
+        """State that a stateful op keeps for the life of this session (counters of random ops, ...)."""
         return self._states.setdefault(op_name, {})
 
     # ---- running --------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class BaseSession:
         options: RunOptions | None,
         run_metadata: Any,
     ) -> Any:
-        """The first run of a combination, and runs that somebody watches."""
+        """The first run of a combination, and observed runs."""
         self.check_open()
         if run_metadata is not None or options is not None:
             from dataflow.runtime.run_options import run_with_options
@@ -305,7 +305,7 @@ class BaseSession:
         return {op.name for op in needed_operations(plan.tensors, plan.operations, feeds)}
 
     def explain(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
-        """What the engine would do in a run, without running it: an `introspect.explain.Explanation`.
+        """The plan of a run, without running it: an `introspect.explain.Explanation`.
 
         It holds the graph before and after the rewrites, the journal of rewrites with their
         equations, the source of the plan and of its fused kernels, the order of the nodes, and for
@@ -464,7 +464,7 @@ class Session(BaseSession):
     ``target`` is empty for this process, or a server's target (``"grpc://host:port"``).
 
     On a CPU a result is a function of the graph, the feeds and the variables: it has the same bits in
-    every run, whatever else is fetched, with rewrites on or off, and with any number of threads. On
+    every run, with any other fetches, with rewrites on or off, and with any number of threads. On
     another processor, and for sums and products with and without llvmlite, last digits may differ.
     Subnormal numbers (below 1.2e-38 in float32) count as zero in a run, as in TensorFlow.
     """

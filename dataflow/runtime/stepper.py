@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dataflow.runtime.session import BaseSession
 
 
-#: What a recording keeps of each value: all of it, a sample, its size, or nothing.
+#: How much a recording keeps of each value: all of it, a sample, its size, or nothing.
 Keep = bool | Literal["sampled", "sizes"]
 
 
@@ -64,7 +64,7 @@ class CopyNode(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What one task sent to another in a recorded run.
+    """A message from one task to another in a recorded run.
 
     ``tensors`` are names, none where one task only tells another that a node is done; ``sizes`` their
     bytes, ``num_bytes`` the sum; times in seconds since the run began.
@@ -135,7 +135,7 @@ def record(
 ) -> Trace:
     """Runs ``fetches`` once and keeps every node's outputs, in the order they were computed.
 
-    State changes as in `Session.run`. ``values`` says what is kept: True the whole values,
+    State changes as in `Session.run`. ``values`` says how much is kept: True the whole values,
     "sampled" and "sizes" a `ValueSample` of each (which costs a few percent of a run), False only the
     times. Except for True, nodes whose value is not read (only a control edge asks for
     them) are left out, as in any run that is repeated. With ``catch=True`` an error of a node ends
@@ -308,7 +308,7 @@ def copy_on_host(value: Any) -> Any:
 
 
 def _on_host(value: Any, use: Callable[[np.ndarray], Any]) -> Any:
-    """``use`` of a value as a NumPy array; None for what is no array."""
+    """``use`` of a value as a NumPy array; None for a value that is no array."""
     if value is None or value is DEAD:
         return None
     if isinstance(value, np.ndarray):

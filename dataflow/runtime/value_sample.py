@@ -1,4 +1,4 @@
-"""What is kept of a large value while a run is recorded: its size, and a few of its numbers.
+"""The sample of a large value that a recording keeps: its size, and a few of its numbers.
 
 Taking a sample costs a few microseconds whatever the value's size, plus one pass of BLAS to find out
 whether all numbers are finite, so that recording hardly slows down a run.

@@ -56,7 +56,7 @@ class Collectives:
     ) -> None:
         self.task = task
         self.pool = pool
-        #: What tells this task from one that was started again at its address.
+        #: Distinguishes this task from one that was restarted at its address.
         self.incarnation = ""
         self._addresses = addresses
         self._rendezvous = Rendezvous()
@@ -68,7 +68,7 @@ class Collectives:
         self._tickets: dict[Connection, Ticket] = {}
         #: The incarnation of the leader that each session of this task has met in a group.
         self._led_by: OrderedDict[tuple[str, int | str], str] = OrderedDict()
-        #: What ends the exchanges that members of this task take part in, by a number; `None`: closed.
+        #: Cancels the exchanges that members of this task take part in, by number; `None`: closed.
         self._ends: dict[int, Callable[[], object]] | None = {}
         self._numbers = itertools.count()
         self._lock = threading.Lock()
@@ -238,7 +238,7 @@ class Collectives:
     def _is_led_anew(self, member: Member, connection: Connection) -> bool:
         """Whether another leader than this one has seen earlier exchanges of the member's session.
 
-        The new one knows nothing of the group, and its own session begins anew: neither would end.
+        The new one knows nothing of the group, and its own session starts over: neither would end.
         """
         key = member.session, member.request.group_key
         now = str(connection.greeting.get("incarnation"))
@@ -393,7 +393,7 @@ class Collectives:
             run_in_thread(lambda: self._look_for(*joined))
 
     def _look_for(self, task: str, incarnation: str, sessions: set[str]) -> None:
-        """Find out whether a task lives on, and let its groups begin anew if not."""
+        """Check whether a task is still alive, and restart its groups if not."""
         why = "is gone: it died or was stopped"
         try:
             deadline = time.monotonic() + _TELL_SECONDS

@@ -13,7 +13,7 @@ from dataflow.runtime.fetches import FetchPlan
 
 
 class Combination:
-    """What a session knows of one combination of fetches and feeds."""
+    """A session's knowledge of one combination of fetches and feeds."""
 
     def __init__(self, fetches: FetchPlan, feeds: list[Tensor], traced: bool = False) -> None:
         self.fetches = fetches

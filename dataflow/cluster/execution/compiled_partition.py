@@ -50,7 +50,7 @@ class _CurrentStep(threading.local):
     cancellation: Cancellation | None = None
     #: The number of the segment.
     segment: int = 0
-    #: What notes the step, if it is recorded.
+    #: Records the step, if anyone asked for that.
     tracer: StepTracer | None = None
 
 
@@ -93,7 +93,7 @@ class StepCancellation:
 
 
 class TaskSession:
-    """What kernels see as their session: the task's resources and the state of stateful ops."""
+    """The session as kernels see it: the task's resources and the state of stateful ops."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class CompiledPartition:
     ) -> None:
         self.plan = plan
         self.session = session
-        #: What the rewrites did, by segment.
+        #: The rewrites applied, by segment.
         self.journals: list[list[Any]] = [[] for _ in plan.segments]
         self._binder = _Binder(session, soft_placement)
         self._options = options
@@ -174,7 +174,7 @@ class CompiledPartition:
         self._places: list[tuple[list[str], list[str]]] = []
         self._preallocated = _preallocated(plan)
         self._segments = [self._compile(n, placed) for n, placed in enumerate(self._place())]
-        #: What each segment runs now.
+        #: The function that each segment runs now.
         self.functions = [segment.function for segment in self._segments]
         #: Whether it has run too few times to have been rewritten.
         self.is_new = self.may_be_rewritten and not traced
@@ -408,7 +408,7 @@ def _preallocated(plan: GraphPartition) -> list[list[bool]]:
 
 
 def _can_retry(ops: Sequence[Operation]) -> bool:
-    """Whether one of the nodes can be tried again, and the others only look up what it needs."""
+    """Whether one of the nodes can be retried, and the others only look up its inputs."""
     tried = [op for op in ops if op.op_def.can_retry]
     return len(tried) == 1 and all(op in tried or _looks_up(op) for op in ops)
 
@@ -476,7 +476,7 @@ class _Binder:
     bind_variable: Any = Plan.bind_variable
 
     def op_state(self, op_name: str) -> dict[str, Any]:
-        """What an op keeps from step to step, for the session's life."""
+        """State that an op keeps from step to step, for the session's life."""
         return self.session.op_state(op_name)
 
     def place(

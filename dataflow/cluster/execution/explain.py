@@ -1,4 +1,4 @@
-"""What a step does on each task, as plain data: which segment waits for what, and the code that runs."""
+"""The work of a step on each task, as plain data: which segment waits for what, and the code that runs."""
 
 from __future__ import annotations
 

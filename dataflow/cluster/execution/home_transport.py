@@ -70,7 +70,7 @@ class Registered:
             and len(sends) <= 1
             and all(send[0] == home for send in (*sends, *self.reads.sends))
         )
-        #: What a prefetched step runs once all of its messages have arrived, if that is a linear schedule.
+        #: The linear schedule, if there is one, that a prefetched step runs once its messages have arrived.
         self.schedule: LinearSchedule | None = None
         if is_linear:
             self.schedule = linear_schedule(partition, rest)
@@ -110,7 +110,7 @@ class Registered:
 class HomeTransport:
     """Sends a step's results to its master, and to other tasks the tensors that they need.
 
-    The master is told of the end once, by DONE, DATA with LAST, or ERROR.
+    The master hears of the end once, by DONE, DATA with LAST, or ERROR.
     """
 
     __slots__ = ("_service", "_step", "connection", "registered", "tracer", "want_next")

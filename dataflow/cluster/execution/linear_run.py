@@ -41,7 +41,7 @@ class Transport(Protocol):
 
 
 class Wait(NamedTuple):
-    """What a segment waits for while its slot holds ``handle``: it cannot run before `ready` is true."""
+    """The condition of a segment whose slot holds ``handle``: it cannot run before `ready` is true."""
 
     slot: int
     handle: Any
@@ -50,7 +50,7 @@ class Wait(NamedTuple):
 
 
 class Stage:
-    """One segment that may have to wait, or all segments up to the next one that may.
+    """One segment that may block, or all segments up to the next one that may.
 
     ``run(slots, read_at)`` is a `runner`; ``made`` are the slots that it fills. ``rest_is_inline_safe``:
     whether the time of what follows depends only on the bytes it is given; ``None``: nothing follows.
@@ -135,7 +135,7 @@ class LinearRun:
         self._at = 0
         self._stopped = False
         self._watcher: Callable[[], None] | None = None
-        #: What it waits for.
+        #: The condition that it waits for.
         self._condition: Any = None
         #: The cancellation of the thread that waits, if a thread has to wait after all.
         self._cancellation: Cancellation | None = None

@@ -76,7 +76,7 @@ class RemotePartition:
 
 
 class PreparedStep:
-    """What is known about a step before it runs: its partitions, and where each fetch comes from."""
+    """The part of a step that is known before it runs: its partitions, and where each fetch comes from."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class MasterSession:
 
     @property
     def load(self) -> TaskLoad:
-        """What the master's own task counts, and how it is slowed down."""
+        """The counters of the master's own task, and its artificial delay."""
         return self._task_session.load
 
     # Preparing

@@ -95,7 +95,7 @@ class MasterStep:
         self.begins_at: float | None = None
 
     def trace(self, tracers: dict[str, StepTracer], keep_values: bool) -> None:
-        """Let every task record what it does."""
+        """Make every task record its work."""
         self.tracers = tracers
         self.flags = TRACE | VALUES if keep_values else TRACE
 
@@ -279,7 +279,7 @@ class MasterStep:
             tracer = None
             if self.tracers is not None:
                 tracer = self.tracers[master.task] = StepTracer(bool(self.flags & VALUES))
-            # Only one other task: its connection allocates memory for what it is sent.
+            # Only one other task: its connection allocates memory for its messages.
             allocates = tracer is None and len(self.connections) == 1
             allocator = next(iter(self.connections.values())) if allocates else None
             self.local = PartitionRun(prepared.local, self.step, self, alone, tracer, allocator)

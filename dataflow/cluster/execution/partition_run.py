@@ -40,7 +40,7 @@ _Result = TypeVar("_Result")
 
 
 class _Local(threading.local):
-    #: Segments to be tried again because of what has run on this thread, and functions to be called.
+    #: Segments to retry because of work on this thread, and functions to call.
     woken: list[tuple[PartitionRun, int] | Callable[[], None]] | None = None
     #: Functions to be called after all of these.
     later: list[Callable[[], None]]
@@ -161,7 +161,7 @@ class PartitionRun:
         return ready
 
     def _run(self, numbers: Sequence[int], on_notifier: bool = False) -> None:
-        """Run segments, and those that become ready through them. ``on_notifier`` as for `_try`."""
+        """Run segments, and then the ones that they make ready. ``on_notifier`` as for `_try`."""
         queue = deque(numbers)
         segments = self.partition.plan.segments
         while queue:
@@ -274,7 +274,7 @@ class PartitionRun:
         return True
 
     def _finish(self, number: int, segment: Segment) -> list[int]:
-        """Send what a segment has computed; return the segments that can follow it."""
+        """Send the results of a segment; return the segments that can follow it."""
         slots = self.slots
         try:
             transfers = []
@@ -389,7 +389,7 @@ def run_later(function: Callable[[], None]) -> None:
 def _try_again(
     woken: list[tuple[PartitionRun, int] | Callable[[], None]], later: list[Callable[[], None]]
 ) -> None:
-    """Try the segments that this thread has woken, and those that they wake."""
+    """Retry the segments that this thread has woken, and the ones that they wake in turn."""
     try:
         while woken or later:
             _try(woken.pop(0) if woken else later.pop(0))

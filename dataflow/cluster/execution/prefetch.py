@@ -78,7 +78,7 @@ def prefetch_channels(partition: GraphPartition, home: str) -> list[tuple[int, i
 
 
 def _only_reads(op: Operation) -> bool:
-    """Whether a task may run the node early because nobody can observe that.
+    """Whether a task may run the node early, because that is unobservable.
 
     Of the nodes that compute, only reads of a variable's rows qualify.
     """

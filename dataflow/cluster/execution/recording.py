@@ -1,4 +1,4 @@
-"""What happened in a cluster, step by step: which task ran what, which messages traveled, who waited.
+"""The history of a cluster, step by step: which task ran what, which messages traveled, who waited.
 
 A `Recording` is filled by runs of this process (`Recording.run`) or by `tf.cluster.simulate`. It keeps
 rows of numbers and each name once, so that 1,000 steps of three tasks take a few megabytes.
@@ -34,7 +34,7 @@ class Span(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A tensor on its way from ``source`` to ``target``; ``name`` is "" where only an end was told.
+    """A tensor on its way from ``source`` to ``target``; ``name`` is "" where only an end was reported.
 
     ``num_bytes`` are those of the tensor; 0 where they are not known.
     """
@@ -110,7 +110,7 @@ class Recording:
         #: that are reduced in a step.
         self.next_in_ring: dict[str, str] = {}
         self.reduced_bytes = 0
-        #: By hop: the rows of what has left, and when what nobody has sent yet arrived.
+        #: By hop: the rows of sent messages, and the arrival times of those whose sending is not yet known.
         self._open_hops: dict[tuple[Any, ...], tuple[np.ndarray, int]] = {}
         self._early_hops: dict[tuple[Any, ...], float] = {}
         self._kept: deque[_Kept] = deque(maxlen=max_steps)
@@ -323,7 +323,7 @@ class Recording:
 
     @property
     def num_bytes(self) -> int:
-        """What the recorded rows take, without the names."""
+        """The size of the recorded rows, without the names."""
         return sum(kept.spans.nbytes + kept.messages.nbytes for kept in self._kept)
 
     def steps(self) -> list[RecordedStep]:
@@ -348,7 +348,7 @@ class Recording:
         return found
 
     def spans(self) -> list[Span]:
-        """What the tasks ran, in the order of the steps."""
+        """The nodes that the tasks ran, in the order of the steps."""
         return [
             Span(kept.number, self._names[row["task"]], self._names[row["name"]], float(row["from"]), float(row["until"]))
             for kept in self._kept
@@ -356,7 +356,7 @@ class Recording:
         ]  # fmt: skip
 
     def messages(self) -> list[Sent]:
-        """What traveled, in the order of the steps."""
+        """The messages between tasks, in the order of the steps."""
         names = self._names
         return [
             Sent(kept.number, names[row["task"]], names[row["to"]], names[row["name"]], int(row["bytes"]), float(row["from"]), float(row["until"]))

@@ -164,7 +164,7 @@ class RemoteMaster:
         keep_values: bool = True,
         until: Callable[[], bool] | None = None,
     ) -> list[Any]:
-        """Run a prepared step: one message there, one back. It runs once, whatever ``until`` says."""
+        """Run a prepared step: one message there, one back. It runs once, regardless of ``until``."""
         note_run()
         deadline = deadline_in(timeout_seconds)
         connection = self._take(deadline)

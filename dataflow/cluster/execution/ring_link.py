@@ -46,7 +46,7 @@ class Joined:
 
 
 class Told(Exception):
-    """Ends an exchange with an error that another member has told of."""
+    """Ends an exchange with an error that another member has reported."""
 
     def __init__(self, error: OpError) -> None:
         super().__init__(error.message)
@@ -54,7 +54,7 @@ class Told(Exception):
 
 
 class Mailbox:
-    """What came for one member of one exchange: arrays, a connection handed to it, perhaps an error.
+    """The messages for one member of one exchange: arrays, a connection handed to it, perhaps an error.
 
     Invariant: after a connection has been put into ``items``, arrays are read from it alone, and the
     thread that handed it over touches it no more until `close`.
@@ -76,7 +76,7 @@ class Mailbox:
         self.connection = connection
         self.items.put(array)
         with self._lock:
-            # Handed to a member that reads only: one that never comes would keep the thread for ever.
+            # Handed to a member that reads only: a member that never comes would block the thread forever.
             hands_over = self._is_read and SOCKETS and self.error is None
             if hands_over:
                 self._handed = connection
@@ -120,7 +120,7 @@ class TaskLink:
         self.deadline = deadline
         self._joined, self._request, self._mailbox = joined, request, mailbox
         self._owner, self._traffic = owner, traffic
-        #: What notes the step, if it is recorded.
+        #: Records the step, if anyone asked for that.
         self.tracer: StepTracer | None = None
         self._next_rank = (self.rank + 1) % self.size
         self._right = joined.members[self._next_rank][0]
@@ -167,7 +167,7 @@ class TaskLink:
             self._connection.send_part(Kind.COLLECTIVE, tag, id, array)
 
     def _name(self, count: int) -> str:
-        """What the array is that this member sends as its number ``count``."""
+        """The array that this member sends as its number ``count``."""
         request, rank, size = self._request, self.rank, self.size
         if request.kind == "broadcast":
             return f"piece {count + 1} ({request.name})"

@@ -32,7 +32,7 @@ REPORT_SECONDS = 0.1
 class ServerSideLoop:
     """Runs one step's partition again and again. It is the transport of each run.
 
-    Invariants: one run at a time; after `cancel` none begins; the master is told of the end once, by
+    Invariants: one run at a time; after `cancel` none begins; the master hears of the end once, by
     DONE after `finish`, or by ERROR.
     """
 

@@ -47,7 +47,7 @@ class Latency:
 
 @dataclass
 class Simulation:
-    """What a simulated training did. Times are in (simulated) seconds."""
+    """The events of a simulated training. Times are in (simulated) seconds."""
 
     mode: str
     num_workers: int

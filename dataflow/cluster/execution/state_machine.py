@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from dataflow import errors
 
-# What a machine asks for.
+# Requests of a machine.
 
 
 class Run(NamedTuple):
@@ -113,7 +113,7 @@ class StepMachine:
         return [Complete(step)]
 
     def failed(self, step: int, task: str, code: int, message: str) -> list[Decision]:
-        """``task`` reports an error in its partition: the others give up, the first error is told."""
+        """``task`` reports an error in its partition: the others give up, and the first error is reported."""
         if step not in self.waiting:
             return []
         return [*self._give_up(step, {task}), Fail(step, code, task, message)]
@@ -169,7 +169,7 @@ class StepMachine:
         ]
 
 
-# What the synchronous machine asks for.
+# Requests of the synchronous machine.
 
 
 class Grant(NamedTuple):

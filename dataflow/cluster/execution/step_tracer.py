@@ -1,4 +1,4 @@
-"""What a traced step did on one task, and how that is sent to the client."""
+"""The trace of a step on one task, and its encoding for the client."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Sent(NamedTuple):
 
 
 class StepTracer:
-    """What a traced step did on one task: when each node ran, what it produced, and what traveled.
+    """The trace of a step on one task: when each node ran, what it produced, and what traveled.
 
     ``received``: when the message of each channel was there.
     """
@@ -163,7 +163,7 @@ def _node(op: Operation, on_gpu: bool) -> tuple[Any, ...]:
 
 
 class Merged(NamedTuple):
-    """What all tasks did, as the parts of a `Trace`; steps in the order in which they began."""
+    """The work of all tasks, as the parts of a `Trace`; steps in the order in which they began."""
 
     steps: list[Step]
     copies: tuple[CopyNode, ...]
@@ -279,7 +279,7 @@ def _add_transfers(
         copies.append(CopyNode(send, "_Send", at_source, from_host, dtype, shape))
         copies.append(CopyNode(recv, "_Recv", at_target, f"{send}:0", dtype, shape))
         sent, arrived = message.sent_seconds, message.received_seconds
-        # A message that was read before `send` returned was on its way by then.
+        # A message that was read before `send` returned had left before that.
         busy = min(send_seconds, max(0.0, arrived - sent))
         steps[send] = Step(send, "_Send", at_source, sent, busy, values)
         steps[recv] = Step(recv, "_Recv", at_target, arrived, 0.0, list(values))

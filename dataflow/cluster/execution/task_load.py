@@ -1,4 +1,4 @@
-"""What a task counts about the steps it runs, and the delay that makes it a straggler on request."""
+"""Counters of the steps that a task runs, and the delay that makes it a straggler on request."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TaskLoad:
         return max(0.0, min(deadline - time.monotonic(), _SLICE_SECONDS))
 
     def pause(self) -> None:
-        """Let no step begin here until `go_on`; a step that is slowed down is one that may wait."""
+        """Let no step begin here until `go_on`; a delayed step counts as one that may block."""
         if not self._paused:
             self._before_pause = self.delay_seconds
             self.delay_seconds = self.delay_seconds or _SLICE_SECONDS

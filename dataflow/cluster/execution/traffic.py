@@ -1,7 +1,7 @@
-"""Which messages a task sends and receives, noted for some of its steps while somebody watches.
+"""Samples of the messages that a task sends and receives, taken while a client watches.
 
 Both ends of a message must choose the same steps: those whose number has zeros where the watcher's mask
-has ones. While nobody watches, the mask lets no step through, and a message costs one comparison.
+has ones. While no client watches, the mask lets no step through, and a message costs one comparison.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEPT = 128
 #: The mask that lets no step through.
 NOBODY = (1 << 63) - 1
 
-#: What stands for a channel's number: a step's result, all of a step's gradients, its fed values.
+#: Stand-ins for a channel's number: a step's result, all of a step's gradients, its fed values.
 RESULT, ALL_CHANNELS, FEEDS = -1, -2, -3
 
 

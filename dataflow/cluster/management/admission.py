@@ -1,4 +1,4 @@
-"""What tasks take of their machines, and whether there is room for them."""
+"""The resources that tasks take, and whether their machines have room for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TASK_BYTES = 80_000_000
 
 
 def resources_of(options: Mapping[str, Any]) -> dict[str, float]:
-    """Return what a task with these of Ray's options takes, by Ray's names."""
+    """Return the resources of a task with these options of Ray, by Ray's names."""
     wanted = {"CPU": float(options.get("num_cpus", TASK_CPUS))}
     if options.get("num_gpus"):
         wanted["GPU"] = float(options["num_gpus"])

@@ -1,4 +1,4 @@
-"""What a `Cluster` asks of what starts and ends its tasks: in Ray, in this process, or by others."""
+"""The interface through which a `Cluster` starts and ends its tasks: in Ray, in this process, or by others."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Backend(Protocol[Handle]):
     def add(
         self, jobs_and_indices: list[tuple[str, int]], key: str, timeout_seconds: float
     ) -> list[Handle]:
-        """Start further tasks; the others are told of them by `tell_all`."""
+        """Start further tasks; `tell_all` tells the others of them."""
 
     def restart(self, task: Handle, key: str) -> None:
         """Start a task again at its address, without its variables."""
@@ -64,12 +64,12 @@ class Backend(Protocol[Handle]):
         """Stop a task for good."""
 
     def signal(self, task: Handle, number: int) -> None:
-        """Send a signal to a task's process, or do what it would do."""
+        """Send a signal to a task's process, or simulate its effect."""
 
     def submit(
         self, task: Handle, function: Callable[..., Any], *args: object, **kw: object
     ) -> Any:
-        """Start a function with the task's server; `result` waits for what it returns."""
+        """Start a function with the task's server; `result` waits for its value."""
 
     def result(self, reference: Any, timeout_seconds: float | None = None) -> Any:
         """Return the result of `submit`; raises what the function raised."""
@@ -87,5 +87,5 @@ class Call:
         self._reference = reference
 
     def result(self, timeout_seconds: float | None = None) -> Any:
-        """Wait and return what the function returned; raises what it raised."""
+        """Wait and return what the function returned; re-raises its error."""
         return self.backend.result(self._reference, timeout_seconds)

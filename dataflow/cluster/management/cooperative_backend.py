@@ -32,7 +32,7 @@ class CooperativeBackend(ThreadBackend):
         super().__init__(jobs_and_indices, key)
 
     def submit(self, task: ThreadTask, function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
-        """Start a function with the task's server; it makes a step whenever somebody waits."""
+        """Start a function with the task's server; it makes a step whenever some task waits."""
         assert not THREADS
         if task.server is None or task.state == "dead":
             raise UnavailableError(None, None, f"{task.name} is {task.state}.")

@@ -20,7 +20,7 @@ _ANSWER_SECONDS = 1.0
 
 
 class ExternalTask(TaskHandle):
-    """A task whose process somebody else started."""
+    """A task whose process was started from outside."""
 
     def __init__(self, job: str, index: int, address: str) -> None:
         super().__init__(job, index, address)

@@ -1,6 +1,6 @@
 """Functions of several tasks in one thread: each is left at every step that it makes.
 
-`steps_of` writes a function anew as a generator, which hands out each call ``x.run(...)``,
+`steps_of` rewrites a function as a generator, which hands out each call ``x.run(...)``,
 ``time.sleep(...)`` and ``call.result(...)`` of its body instead of making it. Who drives it makes the
 call when it can end, and has other tasks run meanwhile.
 """
@@ -75,7 +75,7 @@ def _rewritten(function: Callable[..., Any]) -> Steps:
     for argument in ast.walk(given):
         if isinstance(argument, ast.arg):
             argument.annotation = None
-    # What it takes from the function around it is given as that function's own parameters.
+    # Variables of the enclosing function become parameters.
     outer = ast.parse(f"def around({', '.join(code.co_freevars)}):\n    pass\n    return function")
     around = outer.body[0]
     assert isinstance(around, ast.FunctionDef)

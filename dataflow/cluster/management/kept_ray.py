@@ -18,7 +18,7 @@ from typing import Any
 from dataflow.cluster.management import private_ray
 
 #: A Ray that has no cluster ends after this time. Less than the minute after which Ray ends every
-#: process whose connection to Ray's head is lost: nobody watches the head meanwhile.
+#: process whose connection to Ray's head is lost: no process watches the head in the meantime.
 KEPT_SECONDS = 30.0
 
 #: Held while this process's Ray is started, kept, reused or left.

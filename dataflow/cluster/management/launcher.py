@@ -151,7 +151,7 @@ def _launch_here(counts: dict[str, int], restart: bool, logs: bool) -> Cluster:
 
 
 def _say(line: str) -> None:
-    """Prints what a launch is doing, at once: in a notebook and in a file, too."""
+    """Prints the progress of a launch immediately: in a notebook and in a file, too."""
     print(line, flush=True)
 
 
@@ -230,7 +230,7 @@ def _stop_all(how: str) -> None:
 def _stop_first_at_exit() -> None:
     """At the end of this process, stop the clusters before Ray ends itself.
 
-    What is registered last runs first, and Ray has registered what it does when it was started. A
+    Handlers run last in, first out, and Ray registered its own when it was started. A
     cluster that is watched still would have Ray start again, in the middle of the exit.
     """
     atexit.unregister(_stop_all)

@@ -1,4 +1,4 @@
-"""What the tasks of a cluster print, for its owner."""
+"""Forwards the output of a cluster's tasks to its owner."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LogFollower:
         self._lines: dict[str, deque[str]] = {}
 
     def follow(self, task: TaskHandle) -> None:
-        """Read what a task prints, until its process ends."""
+        """Read a task's output until its process ends."""
         lines = self._lines.setdefault(task.name, deque(maxlen=_KEPT_LINES))
         threading.Thread(
             target=self._read, args=(task, lines), name=f"log {task.name}", daemon=True

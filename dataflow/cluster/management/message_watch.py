@@ -38,7 +38,7 @@ class WatchedMessage(NamedTuple):
 class Watched(NamedTuple):
     """What `MessageWatch.read` returns.
 
-    ``messages``: those that left or arrived since the last time. By parameter server: ``updates``,
+    ``messages``: the ones that left or arrived since the last call. By parameter server: ``updates``,
     how many its variables have had; ``versions``, after which of them each worker has read;
     ``waiting``, the workers that wait for a token of a synchronous step; ``tokens`` that lie there.
     """
@@ -67,7 +67,7 @@ class MessageWatch:
         self._updates: dict[str, int] = {}
 
     def read(self) -> Watched:
-        """Ask all running tasks; those that do not answer are left out."""
+        """Ask all running tasks; tasks that do not answer are left out."""
         sent, received = [], []
         found = Watched([], {}, {}, [], None)
         tokens = None

@@ -43,7 +43,7 @@ _num_workers: ContextVar[int] = ContextVar("num_workers", default=0)
 
 @contextlib.contextmanager
 def on_worker(index: int) -> Iterator[None]:
-    """Put what is built in this block on a worker, modulo how many there are.
+    """Place the nodes built in this block on a worker, modulo the number of workers.
 
     That is so while a `Training` in the mode "model parallel" builds its model; anywhere else the block
     changes nothing, so that the same model runs on one machine.
@@ -111,14 +111,14 @@ def tensor_parallel(function: Callable[[int, int], Any], num_parts: int) -> Tens
 
 
 class ModelParallelGraph:
-    """What worker 0 builds for all: ``fetches`` (loss, the step); ``initialize`` runs first."""
+    """The graph that worker 0 builds for all: ``fetches`` (loss, the step); ``initialize`` runs first."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.graph = Graph()
         token = _num_workers.set(options["num_workers"])
         container = self.graph.container(container_of(options["number"]))
         try:
-            # What is on no worker by `on_worker` is on worker 0.
+            # Without `on_worker` a node is on worker 0.
             where = self.graph.device("/job:worker/task:0")
             with self.graph.as_default(), where, container:
                 step = get_or_create_global_step()

@@ -35,7 +35,7 @@ _ENVIRONMENT = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_raylet_start_wait_time_s": str(_START_SECONDS),
     # Every second a process tells Ray's head what it did, for a dashboard that is not there. Where
-    # that happens while Ray is left, the driver's log and connection stay open for ever.
+    # that happens while Ray is left, the driver's log and connection stay open forever.
     "RAY_task_events_report_interval_ms": "0",
     "RAY_enable_metrics_collection": "0",
 }
@@ -81,7 +81,7 @@ def start(ray: ModuleType, object_store_bytes: int, **options: object) -> None:
         )
     _quieten(ray)
     # Ray's own processes end with their parent, except its two agents, which want to report that
-    # to the head and wait for it for ever.
+    # to the head and wait for it forever.
     pids = of_ray(descendants(os.getpid()))
     _reaper = Reaper(pids) if pids else None
 
@@ -97,7 +97,7 @@ def leave(ray: ModuleType, kill: bool = False) -> None:
 
 
 def head_answers(address: str) -> bool:
-    """Whether somebody listens at ``host:port``, as Ray's head does."""
+    """Whether a process listens at ``host:port``, as Ray's head does."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
@@ -204,7 +204,7 @@ def _private_environment(ray: ModuleType) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_extra_processes(ray: ModuleType) -> Iterator[None]:
-    """Leave out what a private cluster on one machine does not need.
+    """Turn off what a private cluster on one machine does not need.
 
     The autoscaler's monitor, the log monitor and the dashboard's head take 65 to 75 MB each, and
     Ray has no option to leave them out. Where its private names change they simply run.

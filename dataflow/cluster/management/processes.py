@@ -45,7 +45,7 @@ def is_running(pid: int) -> bool:
 
 
 def ensure_ended(pids: list[int], timeout_seconds: float = 5.0) -> None:
-    """Wait until the processes of this machine are gone; who is not by then is killed.
+    """Wait until the processes of this machine are gone; a process that has not ended by then is killed.
 
     Ray ends an actor when its servers come to it, which a busy machine may keep them from.
     """
@@ -89,7 +89,7 @@ class Reaper:
             )
 
     def send_away(self, kill: bool = False) -> None:
-        """Dismiss it; with ``kill`` it first ends what is left of the processes."""
+        """Dismiss it; with ``kill`` it first ends the remaining processes."""
         if self._shell is not None:
             with contextlib.suppress(OSError):
                 self._shell.communicate(b"" if kill else b"stopped\n", timeout=5)

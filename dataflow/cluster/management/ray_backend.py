@@ -89,7 +89,7 @@ class RayTask(TaskProcess):
 
 @functools.cache
 def _actor_class() -> Any:
-    """Made once: Ray keeps 20 kB for each class of actors for ever."""
+    """Made once: Ray never frees the 20 kB of a class of actors."""
     return ray.remote(RayTask)
 
 
@@ -299,7 +299,7 @@ class RayBackend:
     def add(
         self, jobs_and_indices: list[tuple[str, int]], key: str, timeout_seconds: float
     ) -> list[ActorTask]:
-        """Start further tasks; the others are told of them by `tell_all`."""
+        """Start further tasks; `tell_all` tells the others of them."""
         added = [self.make_task(job, index) for job, index in jobs_and_indices]
         self.check_room(added)
         first = 1 + max((task.number for task in self.tasks), default=-1)
@@ -346,7 +346,7 @@ class RayBackend:
     # Working
 
     def submit(self, task: ActorTask, function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
-        """Start a function in the task's process; `result` waits for what it returns."""
+        """Start a function in the task's process; `result` waits for its value."""
         return task.actor.call.remote(function, *args, **kw)
 
     def result(self, reference: Any, timeout_seconds: float | None = None) -> Any:
@@ -444,7 +444,7 @@ def _leave_dead_head(timeout_seconds: float = 15.0) -> None:
 
 
 def _short(error: BaseException) -> str:
-    """Return the part of Ray's message that is useful to somebody who does not know Ray."""
+    """Return the part of Ray's message that helps a reader who does not know Ray."""
     cause = getattr(error, "cause", None)
     if cause is not None:
         return f"{type(cause).__name__}: {cause}"

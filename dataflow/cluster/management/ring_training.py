@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     from dataflow.cluster.management.server import Server
 
 
-#: A step that takes longer fails, and names the workers that are missing; it is begun anew then.
+#: A step that takes longer fails, and names the workers that are missing; it is then restarted.
 _STEP_SECONDS = 30
 #: Instances of the group: the gradients are 0, the parts of the parameters 1.
 _FIRST_BROADCAST = 2
 
 
 class RingGraph:
-    """What a worker builds: ``fetches`` (loss, whether to stop, the step), fed with ``stop``.
+    """The graph of a worker: ``fetches`` (loss, whether to stop, the step), fed with ``stop``.
 
     ``initialize`` and ``broadcast`` run first, and then ``begin``. ``slot_bytes`` is what the optimizer's
     slots take on this worker, ``whole_slot_bytes`` what they take undivided.
@@ -166,7 +166,7 @@ def work_in_ring(
     """Step until the mode ends; returns the number of steps.
 
     ``kept`` is the session at the parameter servers, with ``variables`` by name and the ``number`` of the
-    mode that is on. Raises what a step raises, such as UnavailableError that names a lost worker.
+    mode that is on. Raises the errors of a step, such as UnavailableError that names a lost worker.
     """
     built = RingGraph(options)
     is_chief = options["index"] == 0

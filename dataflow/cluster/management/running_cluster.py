@@ -56,7 +56,7 @@ class Cluster:
     """A running cluster. Stop it with `stop`, or use it in a ``with`` block.
 
     ``spec`` its `ClusterSpec`; ``target`` what `tf.Session` takes (worker 0, or the first task);
-    ``targets`` of all tasks by name; ``events`` what has happened to its tasks. A task is named
+    ``targets`` of all tasks by name; ``events`` the history of its tasks. A task is named
     ``"/job:worker/task:1"`` or ``"worker:1"`` everywhere.
     """
 
@@ -318,7 +318,7 @@ class Cluster:
     def cut(self, task: str) -> None:
         """Cut the links between a task and all other tasks, until `mend`.
 
-        What they send each other is held back, as when a cable is pulled out: nobody is told, who needs
+        Their messages to each other are held back, as when a cable is pulled out: nobody is told, who needs
         it waits, and after 30 s of silence (``DATAFLOW_SILENCE_SECONDS``) the connections are given
         up. Clients and this object still reach the task. Raises as `slow_down`.
         """
@@ -335,7 +335,7 @@ class Cluster:
         self._set_fault(task, Fault(is_cut, float(seconds)), "delayed", f"{seconds:g} s a message")
 
     def mend(self, task: str) -> None:
-        """End what `cut` and `delay` did; what was held back arrives now, in order."""
+        """End what `cut` and `delay` did; the messages held back arrive now, in order."""
         self._set_fault(task, WHOLE, "mended")
 
     def _set_fault(self, name: str, fault: Fault, kind: str, why: str = "") -> None:
@@ -374,7 +374,7 @@ class Cluster:
     def resize(self, *, timeout_seconds: float = 60.0, **num_tasks: int) -> None:
         """Add tasks to jobs, or stop the last ones: ``cluster.resize(worker=4)``.
 
-        Sessions that are made from now on see the new cluster; those that exist keep what they saw.
+        Sessions that are made from now on see the new cluster; existing ones keep what they saw.
         Variables of a parameter server that is stopped are lost. Raises ValueError for a negative
         number, for no task at all, and for a job that the cluster does not have,
         ResourceExhaustedError for more than the machines have.

@@ -45,7 +45,7 @@ _MOST_VARIABLES = 20
 
 
 class ServerDef:
-    """What a server was made from: ``cluster`` (a ClusterDef), ``job_name``, ``task_index``, ..."""
+    """The configuration of a server: ``cluster`` (a ClusterDef), ``job_name``, ``task_index``, ..."""
 
     def __init__(
         self,

@@ -286,7 +286,7 @@ class _Cutter:
         self.owner[op] = (task, segment)
 
     def copy_into(self, segment: Segment, op: Operation) -> None:
-        """Bind a free node, and what it aliases, in a segment."""
+        """Bind a free node, and the tensors it aliases, to a segment."""
         copies = self.copies[id(segment)]
         if op not in copies:
             for tensor in op.inputs:

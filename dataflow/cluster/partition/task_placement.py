@@ -72,7 +72,7 @@ def _conflict(
 def _is_anchor(op: Operation) -> bool:
     """Whether the node holds state, so that others come to it and not it to them.
 
-    As in TensorFlow, an assignment runs where its variable is, whatever its own device says.
+    As in TensorFlow, an assignment runs where its variable is, regardless of its own device.
     """
     holds = op.op_def.stateful or any(t.dtype.is_ref for t in op.outputs)
     return holds and not reference_inputs(op)

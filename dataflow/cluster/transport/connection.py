@@ -75,7 +75,7 @@ def max_message_bytes() -> int:
 def split_address(address: str) -> tuple[str, int]:
     """Return (host, port) of ``host:port`` or ``grpc://host:port``.
 
-    Raises ValueError that says what was got and what is needed.
+    Raises ValueError that names the actual and the required value.
     """
     text = address.removeprefix("grpc://")
     host, colon, port = text.rpartition(":")
@@ -129,7 +129,7 @@ class Connection:
         self.greeting: dict[str, Any] = {}
         self.address = ""
         self.used = 0.0
-        #: What either side keeps about a prefetched step.
+        #: The state that either side keeps about a prefetched step.
         self.ahead: Any = None
         #: See `set_patience`.
         self.patience_seconds: float | None = None
@@ -399,7 +399,7 @@ class Connection:
         whole = int(seconds or 0)
         micros = int(((seconds or 0) - whole) * 1e6)
         if seconds is not None:
-            micros = max(micros, 0 if whole else 1)  # 0 would mean for ever
+            micros = max(micros, 0 if whole else 1)  # 0 would mean forever
         self.sock.setsockopt(
             socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", whole, micros)
         )

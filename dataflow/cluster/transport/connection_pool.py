@@ -239,7 +239,7 @@ class ConnectionPool:
         timeout_seconds: float | None = None,
         deadline: float | None = None,
     ) -> Connection:
-        """Return a connection to ``address`` that nobody else uses.
+        """Return a connection to ``address`` that has no other user.
 
         ``deadline`` covers reaching the task and everything on the connection until it is given back
         (`Connection.deadline`).

@@ -17,7 +17,7 @@ step sent by   kind    content
 ==== ========= ======= ============================================================
 
 Until it is done a frame may have 4 KB, and all of it together may take `HANDSHAKE_SECONDS`.
-What follows is neither encrypted nor signed: the key keeps others from connecting, not from listening
+The messages after that are neither encrypted nor signed: the key keeps others from connecting, not from listening
 on the wire.
 """
 
@@ -115,14 +115,14 @@ def _expect(message: messages.Message, kind: Kind) -> dict[str, Any]:
 
 def _text(head: dict[str, Any], name: str) -> str:
     value = head.get(name, "")
-    # What is logged about a refused connection must not forge log lines.
+    # Text from a refused connection must not forge log lines.
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or not value.isprintable():
         raise ProtocolError(f"a handshake whose {name!r} is no short text")
     return value
 
 
 def _line(value: object) -> str:
-    """What a stranger sent, shortened to part of one line."""
+    """The bytes of an unknown peer, shortened to part of one line."""
     return "".join(c for c in str(value)[:_LONGEST_TEXT] if c.isprintable())
 
 

@@ -1,6 +1,6 @@
 """Connections between the tasks of one process, where there are neither sockets nor threads.
 
-What is sent lies in the `mail` until somebody has to wait; then it is delivered, one message after the
+Messages lie in the `mail` until a task has to wait; then it is delivered, one message after the
 other, in the order in which it was sent: `wait_until`. Its receiver handles it there and then, as the
 thread of its connection would elsewhere (`WorkerService.handle`). A task that is paused gets no mail
 until it goes on, and one that is slowed down gets the beginning of each step later by its delay.
@@ -41,7 +41,7 @@ _PATIENCE_SECONDS = 0.5
 
 
 class Handler(Protocol):
-    """What is called for the messages of a task."""
+    """The handler of a task's messages."""
 
     load: Any
 
@@ -60,7 +60,7 @@ class Mail:
         self._waiting: deque[tuple[float, InProcessConnection | None, Callable[[], None]]] = deque()
 
     def later(self, function: Callable[[], None]) -> None:
-        """Call ``function`` when somebody waits."""
+        """Call ``function`` when a task waits."""
         self._waiting.append((0.0, None, function))
 
     def post(self, end: InProcessConnection, seconds: float, arrive: Callable[[], None]) -> None:
@@ -88,7 +88,7 @@ class Mail:
         return False
 
     def _first(self) -> Iterator[tuple[int, float]]:
-        """Number and time of what is next on each connection, but for tasks that are paused."""
+        """Number and time of the next message on each connection, except of paused tasks."""
         seen: set[InProcessConnection] = set()
         for number, (at, end, _) in enumerate(self._waiting):
             if end is None:
@@ -253,7 +253,7 @@ class InProcessConnection:
         self.ended = True
 
     def close(self) -> None:
-        """Close this end; the other one is told."""
+        """Close this end; the peer is notified."""
         if self.closed:
             return
         self.closed = True
@@ -282,7 +282,7 @@ class InProcessConnection:
 
 
 def _copied(value: Any) -> Any:
-    """What arrives of a value: the sender may change its own."""
+    """A value as it arrives: the sender may change its own."""
     array = messages.as_array(value)
     if messages.is_string(array):
         _, blob = messages.pack_strings(array)
@@ -296,7 +296,7 @@ _ports = itertools.count(40001)
 
 
 class _NoRefusals:
-    """Nobody from outside can come here, so nobody is refused."""
+    """No outside process can connect, so none is refused."""
 
     count = 0
 

@@ -23,7 +23,7 @@ from dataflow.cluster.transport.messages import Message
 
 
 class ShortWork(Protocol):
-    """What a group needs of the handler of the messages."""
+    """The interface that a group needs of a message handler."""
 
     def handle(self, connection: Connection, message: Message) -> None:
         """Handle one message; an exception ends the connection."""
@@ -108,7 +108,7 @@ class LeaderFollowers:
         return seat.message
 
     def _lead(self, own: _Follower) -> None:
-        """Receive for all until the own connection needs this thread; then somebody else leads."""
+        """Receive for all until the own connection needs this thread; then another thread leads."""
         while not own.left:
             for fd, _ in self._epoll.poll():
                 if fd == self._wake_fd:

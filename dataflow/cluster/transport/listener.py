@@ -27,7 +27,7 @@ _BACK_OFF_SECONDS = 0.2
 
 
 class Handler(ShortWork, Protocol):
-    """What a listener calls, on the connection's own thread or on the group's leader."""
+    """The callbacks of a listener, on the connection's own thread or on the group's leader."""
 
     def connection_closed(self, connection: Connection) -> None:
         """The peer is gone or was refused in the middle of a conversation."""
@@ -143,7 +143,9 @@ class Listener:
             handshake.greet(connection, self._key, greeting)
             connection.deadline = None
             connection.limit_bytes = connection.peer_limit_bytes = self._limit_bytes
-        except Exception as error:  # whatever a stranger sends is a reason to refuse it
+        except (
+            Exception
+        ) as error:  # any malformed input from an unknown peer is a reason to refuse it
             self._refuse(connection, source, error)
             return
         with self._lock:

@@ -47,7 +47,7 @@ INLINE, SHARED, STRINGS, PART = 0, 1, 2, 3
 
 
 class Kind(enum.IntEnum):
-    """What a frame is for. ``tag`` and ``id`` mean what the comment says."""
+    """The purpose of a frame. ``tag`` and ``id`` mean what the comment says."""
 
     HELLO = 1  # first frame of either side, before authentication
     WELCOME = 3  # the peer has proved that it may speak
@@ -244,7 +244,7 @@ def encode(
 
 
 class Descriptor(NamedTuple):
-    """What a frame says about one tensor before its bytes."""
+    """One tensor's header in a frame."""
 
     dtype: np.dtype | None
     shape: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What this process knows about clusters: its own servers, their keys, and the tasks that it has stopped."""
+"""This process's knowledge of clusters: its own servers, their keys, and the tasks that it has stopped."""
 
 from __future__ import annotations
 

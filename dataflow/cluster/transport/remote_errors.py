@@ -22,7 +22,7 @@ _CLASSES: dict[int, type[OpError]] = {
 
 
 def describe_error(error: BaseException, task: str) -> dict[str, Any]:
-    """Return what a peer needs to raise the same error: no traceback, no objects."""
+    """Return the data from which a peer raises the same error: no traceback, no objects."""
     code = getattr(error, "error_code", errors.UNKNOWN)
     message = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
     op = getattr(error, "op", None)

@@ -96,7 +96,7 @@ class OutgoingSegments:
         self._lingering: list[Segment] = []
         self._places: dict[tuple[np.dtype, tuple[int, ...]], list[Place]] = {}
         self._announced = 0
-        #: Whether there are segments that the peer has not been told about.
+        #: Whether there are segments that have not been announced to the peer.
         self.has_news = False
 
     def places(self, dtype: np.dtype, shape: tuple[int, ...]) -> list[Place]:
@@ -174,7 +174,7 @@ class OutgoingSegments:
         return self._new_segment(size) is not None
 
     def announcements(self) -> list[dict[str, Any]]:
-        """Return where to map the segments that the peer has not been told about."""
+        """Return where to map the segments that have not been announced to the peer."""
         fresh = self._segments[self._announced :]
         self._announced = len(self._segments)
         self.has_news = False

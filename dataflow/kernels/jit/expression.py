@@ -1,4 +1,4 @@
-"""What a fused kernel computes, independent of the back end."""
+"""The computation of a fused kernel, independent of the back end."""
 
 from __future__ import annotations
 

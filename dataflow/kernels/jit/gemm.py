@@ -2,7 +2,7 @@
 
 The right matrix is packed, one panel of as many columns as a tile has and `_MOST_STEPS` rows at a
 time, into a buffer that stays in the L1 cache; then all tiles of rows of the left matrix are
-multiplied by it (`microkernel`). The left matrix is read in place, whatever its strides. One
+multiplied by it (`microkernel`). The left matrix is read in place, with any strides. One
 function serves all shapes; it is compiled once for a plain right matrix, and once for a transposed one.
 
 Measured with AVX-512 on one core beside OpenBLAS (microseconds): 128 x 784 x 256 201 (218); times a transposed

@@ -39,7 +39,7 @@ class Isa(NamedTuple):
     registers: int
     #: The most rows of a tile of one vector, of two, ...: results leave registers for the factors.
     most_rows: tuple[int, ...]
-    #: What LLVM's list of the processor's features must have.
+    #: Features that LLVM must report for the processor.
     features: tuple[str, ...]
     #: Matrix products of so many multiplications are left to BLAS: OpenBLAS also packs the left matrix, which
     #: pays off there (with AVX2, 1024 x 1024 x 1024 at 75 and 90 GFLOP/s). With AVX-512 it never does.

@@ -38,7 +38,7 @@ class _Call(NamedTuple):
 
 
 class _Plan:
-    """What each stage of a loop computes, and where values that later stages need are saved.
+    """The values that each stage of a loop computes, and where later stages find them.
 
     ``stage``: for each value, the first stage in which it is available. ``calls``: the calls after each
     stage. ``slots``: positions in scratch memory, by value. ``kept``: the values each stage saves there.
@@ -152,7 +152,7 @@ def _needs(op: str, operands: tuple[Any, ...], number: int) -> set[int]:
 
 
 class _Axis:
-    """Writes what is done along the innermost axis."""
+    """Writes the loop along the innermost axis."""
 
     def __init__(self, w: Writer, loop: Loop, plan: _Plan) -> None:
         self.w, self.loop, self.plan = w, loop, plan

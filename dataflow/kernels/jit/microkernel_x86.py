@@ -33,7 +33,7 @@ def write(w: Writer, isa: Isa, rows: int, vectors: int, arguments: str) -> None:
 
 
 def _constraints(isa: Isa) -> list[str]:
-    """The registers of the arguments, and those that the text changes."""
+    """The registers of the arguments, and the clobbered ones."""
     changed = ("rax", "rsi", "r10")
     found = [f"={{{name}}}" for name in changed]
     found += [str(i) for i in range(len(changed))]  # the same registers come in

@@ -66,7 +66,7 @@ class Instruction(NamedTuple):
 
 
 def names_of(dtype: Any) -> dict[str, Any]:
-    """What statements refer to by name: constants in the arrays' type, and functions."""
+    """The names that statements refer to: constants in the arrays' type, and functions."""
     numbers = {name: np.dtype(dtype).type(number) for number, name in _NUMBERS.items()}
     return numbers | _FUNCTIONS
 

@@ -18,7 +18,7 @@ from dataflow.kernels.jit.op_table import TABLE, elementary_ops, truths_among
 
 
 class Loop(NamedTuple):
-    """What is done to each element, in static single assignment form.
+    """The work on each element, in static single assignment form.
 
     ``inputs`` has a letter for each array:
 
