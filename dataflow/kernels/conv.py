@@ -557,7 +557,7 @@ def _convolution_kernels(op_types: tuple[str, str, str], first: str, explicit: b
         _convolve_filter_gradient,
     )
     for op_type, function in zip(op_types, functions, strict=True):
-        # As if it were the function itself: `dataflow_widgets.about` shows its source.
+        # As if it were the function itself: `dataflow_widgets.op_reference` shows its source.
         register = kernel(op_type, attrs=(*attrs, "explicit_paddings") if explicit else attrs)
         register(functools.wraps(function)(_with_layout(function, first)))
 

@@ -104,7 +104,7 @@ def _update_kernels(
         scalars = inputs[num_refs:grad] + inputs[grad + 1 :]
         return list(inputs[:num_refs]), inputs[grad], *described(xp, scalars, attrs)
 
-    # As if it were the rule itself: what `dataflow_widgets.about` shows is its source.
+    # As if it were the rule itself: what `dataflow_widgets.op_reference` shows is its source.
     @kernel(f"Apply{name}", stateful=True, attrs=attrs)
     @functools.wraps(rule)
     def dense_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:

@@ -15,7 +15,7 @@ from dataflow.runtime import events
 from dataflow_widgets import EmbeddingView
 from dataflow_widgets.base import Delivery
 from dataflow_widgets.embedding_view import projection
-from dataflow_widgets.pacing import Pacer
+from dataflow_widgets.rate_limit import Pacer
 from tests.widgets.graphs import EVIL
 from tests.widgets.waiting import wait_until
 

@@ -19,7 +19,7 @@ from dataflow_widgets.static.draw import TooLargeError, graph_svg
 from dataflow_widgets.static.html import MAX_PICTURE_CHARS, picture_html
 from dataflow_widgets.static.layout import layout_dot, place
 from dataflow_widgets.static.visible import scope_of, visible
-from dataflow_widgets.words import count_words, describe_nodes
+from dataflow_widgets.text_description import count_words, describe_nodes
 from tests.widgets import graphs
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -17,7 +17,7 @@ import dataflow as tf
 from dataflow.runtime import events
 from dataflow_widgets import TrainingMonitor
 from dataflow_widgets.base import Delivery
-from dataflow_widgets.pacing import Pacer
+from dataflow_widgets.rate_limit import Pacer
 from dataflow_widgets.training_monitor import MAX_RUNS, recordings
 from dataflow_widgets.training_monitor.curves import CAPACITY, Curve
 from dataflow_widgets.training_monitor.picture import ticks

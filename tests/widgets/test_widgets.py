@@ -778,7 +778,7 @@ def test_a_failing_run_is_shown_up_to_its_failure() -> None:
 
 
 def test_about_an_op() -> None:
-    from dataflow_widgets.about import about_op
+    from dataflow_widgets.op_reference import about_op
 
     titles = {title: text for title, text, _ in about_op("MatMul")}
     assert {"What it does", "Shape rule", "Gradient", "Kernel"} <= titles.keys()

@@ -31,7 +31,7 @@ import traitlets
 
 from dataflow.course import translations
 from dataflow_widgets import live
-from dataflow_widgets.pacing import Pacer
+from dataflow_widgets.rate_limit import Pacer
 
 BUILT = Path(__file__).parent / "built"
 
@@ -193,7 +193,7 @@ class Widget(anywidget.AnyWidget):
     def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
         """The answer to a question that carries an id."""
         if question.get("kind") == "about":
-            from dataflow_widgets.about import about_op
+            from dataflow_widgets.op_reference import about_op
 
             return {"sections": about_op(str(question.get("op", "")))}
         raise ValueError(f"this widget has no answer to {question.get('kind')!r}")

@@ -71,7 +71,7 @@ def _static(obj: Any) -> Any:
     from dataflow.introspect.node_roles import assign_roles
     from dataflow_widgets.static.draw import graph_svg
     from dataflow_widgets.static.html import picture_html
-    from dataflow_widgets.words import describe_nodes
+    from dataflow_widgets.text_description import describe_nodes
 
     graph, focus = graph_and_focus(obj)
     nodes = graph_to_dict(graph)["nodes"]

@@ -22,7 +22,7 @@ from dataflow_widgets.cluster_view.snapshot import (
     describe_cluster,
     log_lines,
 )
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 _SECONDS_BETWEEN_PICTURES = 5.0
 _MOST_LOSSES = 400

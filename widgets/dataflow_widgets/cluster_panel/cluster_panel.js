@@ -1,7 +1,7 @@
 // ClusterPanel: clusters started, watched and disturbed.  The kernel sends what there is; every
 // request is answered at once and done in a thread there.
 import { QUIET, button, h } from "../shared/dom.js";
-import { keptPicture } from "../shared/kept.js";
+import { keptPicture } from "../shared/saved_picture.js";
 import { guarded, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 import { PictureBox } from "./picture_box.js";

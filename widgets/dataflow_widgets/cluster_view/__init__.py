@@ -15,7 +15,7 @@ from dataflow_widgets.cluster_view.ring import RingBytes, ring_words
 from dataflow_widgets.cluster_view.scene import scene_of
 from dataflow_widgets.cluster_view.snapshot import Rates, cluster_state, describe_cluster
 from dataflow_widgets.cluster_view.telling import Telling
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 _SHOWN = (
     *("name", "state", "mode", "modes", "num_backups", "batch_size", "global_step", "loss"),

@@ -2,7 +2,7 @@
 // (scene.py); here it is played: messages as dots, parts that run, versions, barriers, rates.
 import { QUIET, button, download, h, plural, write } from "../shared/dom.js";
 import { png, standaloneHtml, standaloneSvg } from "../shared/exports.js";
-import { pictureKeeper } from "../shared/kept.js";
+import { pictureKeeper } from "../shared/saved_picture.js";
 import { openWhenSent } from "../shared/opening.js";
 import { Playback } from "../shared/playback.js";
 import { menu } from "../shared/shell.js";

@@ -12,7 +12,7 @@ from dataflow_widgets.cluster_view.placed import placed_graph
 from dataflow_widgets.cluster_view.ring import RingBytes, reduced_bytes, sent_in_a_step
 from dataflow_widgets.cluster_view.scene import scene_of
 from dataflow_widgets.cluster_view.snapshot import short
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 _MOST_MESSAGES = 40  # of a frame
 _WORKER_0 = "/job:worker/task:0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 MOST_STEPS = 200
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 _WINDOW_SECONDS = 3.0
 _MOST_EVENTS = 40

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dataflow_widgets.cluster_view.snapshot import short
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 _MOST_LINES = 5
 _ALARMS = ("died", "lost", "cut")

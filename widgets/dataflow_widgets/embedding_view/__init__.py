@@ -13,8 +13,8 @@ import numpy as np
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.embedding_view import projection
 from dataflow_widgets.embedding_view.picture import embedding_svg
-from dataflow_widgets.pacing import Pacer
-from dataflow_widgets.words import plural
+from dataflow_widgets.rate_limit import Pacer
+from dataflow_widgets.text_description import plural
 
 METHODS = ("pca", "tsne")
 _MAX_SENT_VALUES = 500_000  # vectors of up to 2 MB go to the page, which then needs no kernel

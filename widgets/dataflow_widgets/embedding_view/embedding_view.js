@@ -1,7 +1,7 @@
 // EmbeddingView: points with search, neighbors and analogies.  Where the kernel has sent the vectors
 // the page answers by itself, also while the kernel is busy.
 import { QUIET, button, download, h, plural } from "../shared/dom.js";
-import { keptPicture } from "../shared/kept.js";
+import { keptPicture } from "../shared/saved_picture.js";
 import { short, typed } from "../shared/numbers.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";

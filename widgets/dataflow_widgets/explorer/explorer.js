@@ -3,7 +3,7 @@
 // states that were recorded in the notebook.
 import { QUIET, button, h } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
-import { keptPicture } from "../shared/kept.js";
+import { keptPicture } from "../shared/saved_picture.js";
 import { guarded, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 import { controlOf } from "./controls.js";

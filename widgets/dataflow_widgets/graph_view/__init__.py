@@ -12,7 +12,7 @@ import traitlets
 from dataflow_widgets import live
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.static.draw import graph_svg
-from dataflow_widgets.words import count_words, describe_nodes
+from dataflow_widgets.text_description import count_words, describe_nodes
 
 _MIN_SECONDS_BETWEEN_HIGHLIGHTS = 0.1
 _WORDS = 30  # operations that a notebook keeps in words

@@ -4,9 +4,9 @@ import { countWords, forwardOf, gradientsOf, FORMULAS, search } from "../shared/
 import { exporters } from "../shared/exports.js";
 import { answerSearches } from "../shared/finding.js";
 import { Inspector } from "../shared/inspector.js";
-import { pictureKeeper } from "../shared/kept.js";
+import { pictureKeeper } from "../shared/saved_picture.js";
 import { layerControls } from "../shared/layers.js";
-import { GraphPane, layoutNote } from "../shared/pane.js";
+import { GraphPane, layoutNote } from "../shared/graph_canvas.js";
 import { coloring, edgeWidths } from "../shared/palette.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";

@@ -3,7 +3,7 @@
 // tells what the last action did.
 import { QUIET, button, h, plural, s, unique } from "../shared/dom.js";
 import { coloring } from "../shared/palette.js";
-import { GraphPane, layoutNote } from "../shared/pane.js";
+import { GraphPane, layoutNote } from "../shared/graph_canvas.js";
 import { waveLevels } from "./wave.js";
 
 const SIGNS = { right: "✓", wrong: "✗", missed: "→" };

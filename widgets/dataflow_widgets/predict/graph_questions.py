@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dataflow_widgets.predict.question import Grade, Question, brief, listed, picks, subset_grade
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 _MAX_ORDERED = 12
 _COLORS = ("", "device", "type")
@@ -101,7 +101,7 @@ class NodesQuestion(Question):
         return {"color": self._color}
 
     def options_words(self) -> str:
-        from dataflow_widgets.words import describe_nodes
+        from dataflow_widgets.text_description import describe_nodes
 
         return describe_nodes(self.nodes, limit=60)
 

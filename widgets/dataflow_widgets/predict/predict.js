@@ -1,6 +1,6 @@
 // Predict: a question, answered in the page, graded by the engine in the kernel.
 import { QUIET, button, h, plural } from "../shared/dom.js";
-import { keptPicture, pictureKeeper } from "../shared/kept.js";
+import { keptPicture, pictureKeeper } from "../shared/saved_picture.js";
 import { guarded, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 import { forms } from "./forms.js";

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 
 class Grade(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 from dataflow_widgets.predict.question import Grade, Question, brief, listed, picks, subset_grade
 from dataflow_widgets.predict.recording import Access
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 
 def stale_reads(accesses: Sequence[Access]) -> dict[int, list[int]]:

@@ -12,7 +12,7 @@ import traitlets
 from dataflow.course.translations import translate
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.predict.question import Question
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 
 class Predict(Widget):

@@ -7,7 +7,7 @@ from typing import Any
 
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.static.draw import graph_svg
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 
 class RewritePlayer(Widget):

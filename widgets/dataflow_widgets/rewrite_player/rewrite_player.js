@@ -2,11 +2,11 @@
 import { QUIET, button, h, plural } from "../shared/dom.js";
 import { exporters } from "../shared/exports.js";
 import { Inspector } from "../shared/inspector.js";
-import { pictureKeeper } from "../shared/kept.js";
+import { pictureKeeper } from "../shared/saved_picture.js";
 import { openWhenSent } from "../shared/opening.js";
 import { LEGIBLE } from "../shared/legible.js";
 import { MORPH_MS, morph, seenIn } from "../shared/morph.js";
-import { GraphPane, layoutNote } from "../shared/pane.js";
+import { GraphPane, layoutNote } from "../shared/graph_canvas.js";
 import { Playback } from "../shared/playback.js";
 import { RewriteHistory } from "../shared/rewrites.js";
 import { bytes, seconds } from "../shared/values.js";

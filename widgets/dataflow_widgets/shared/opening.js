@@ -1,5 +1,5 @@
 // A view that begins when the kernel has sent what it shows: at once, or with the answer to hello.
-import { keptPicture } from "./kept.js";
+import { keptPicture } from "./saved_picture.js";
 import { guarded, shell } from "./shell.js";
 import { storeOf } from "./store.js";
 

@@ -1,6 +1,6 @@
 // What a view shows first: the graph that the kernel sent, or what a saved page carries.
 import { GraphModel } from "./graph.js";
-import { keptPicture } from "./kept.js";
+import { keptPicture } from "./saved_picture.js";
 import { face } from "./measure.js";
 import { unpack, unpackLayout } from "./store.js";
 

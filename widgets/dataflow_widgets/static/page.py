@@ -31,7 +31,7 @@ def graph_page(graph: Any, title: str, height: int = 900) -> str:
     """The page: the GraphView of ``graph`` under ``title``, at most ``height`` px high. About 0.9 MB."""
     from dataflow.introspect.graph_json import graph_to_dict
     from dataflow.introspect.node_roles import assign_roles
-    from dataflow_widgets.words import describe_nodes
+    from dataflow_widgets.text_description import describe_nodes
 
     nodes = graph_to_dict(graph)["nodes"]
     assign_roles(nodes)

@@ -11,7 +11,7 @@ from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.static.draw import graph_svg
 from dataflow_widgets.stepper.trace_json import add_source_text, run_to_dict
 from dataflow_widgets.values import shape_text
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 _WHOLE_GRAPH = 60  # up to this many operations the pruned ones are drawn too
 _MAX_SENT_CHARS = 2_000_000

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from dataflow_widgets.text_description import count_words
 from dataflow_widgets.values import summarize
-from dataflow_widgets.words import count_words
 
 _MOST_CODE_CHARS = 200
 

@@ -8,7 +8,7 @@ from typing import Any
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.timeline.analysis import analyze, chrome_trace, step_stats_of
 from dataflow_widgets.timeline.picture import duration_text, timeline_svg
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 _MOST_OPS = 20_000
 

@@ -3,7 +3,7 @@ import { QUIET, button, download, h, plural, s } from "../shared/dom.js";
 import { png, standaloneHtml, standaloneSvg } from "../shared/exports.js";
 import { showElsewhere } from "../shared/finding.js";
 import { BAND, BAR, axis, byType, neighbor, panned, readRun, stack, ticks, zoomed } from "../shared/flame.js";
-import { pictureKeeper } from "../shared/kept.js";
+import { pictureKeeper } from "../shared/saved_picture.js";
 import { openWhenSent } from "../shared/opening.js";
 import { HUES } from "../shared/palette.js";
 import { menu } from "../shared/shell.js";

@@ -13,14 +13,14 @@ import traitlets
 from ipywidgets import widget_serialization
 
 from dataflow_widgets.base import Widget, refuse_unknown
-from dataflow_widgets.pacing import Pacer
+from dataflow_widgets.rate_limit import Pacer
 from dataflow_widgets.training_monitor import sources
 from dataflow_widgets.training_monitor.picture import monitor_svg
 from dataflow_widgets.training_monitor.recordings import Recorded, Recordings, StepRecorder
 from dataflow_widgets.training_monitor.runs import Run
 from dataflow_widgets.training_monitor.summaries import confusion, samples
 from dataflow_widgets.training_monitor.updates import update
-from dataflow_widgets.words import plural
+from dataflow_widgets.text_description import plural
 
 MAX_RUNS = 50
 _SECONDS_BETWEEN_PICTURES = 5.0

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dataflow_widgets.text_description import plural
 from dataflow_widgets.training_monitor.curves import Curve
 from dataflow_widgets.training_monitor.summaries import Confusion, Distribution, Samples, as_text
-from dataflow_widgets.words import plural
 
 MAX_NAMES = 100
 _SECONDS_BETWEEN_HISTOGRAMS = 0.5

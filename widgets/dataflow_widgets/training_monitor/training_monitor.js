@@ -2,7 +2,7 @@
 // them.  The kernel sends at most ten updates a second; the page draws once for a frame.
 import { QUIET, button, download, h, plural } from "../shared/dom.js";
 import { standaloneSvg } from "../shared/exports.js";
-import { keptPicture } from "../shared/kept.js";
+import { keptPicture } from "../shared/saved_picture.js";
 import { short } from "../shared/numbers.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";

@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from dataflow_widgets import pacing
+from dataflow_widgets import rate_limit
 from tests.widgets.waiting import wait_until
 
 
@@ -16,7 +16,7 @@ class Counter:
     def __init__(self, seconds: float) -> None:
         self.calls = 0
         self.called = threading.Event()
-        self.pacer = pacing.Pacer(self.count, seconds)
+        self.pacer = rate_limit.Pacer(self.count, seconds)
 
     def count(self) -> None:
         self.calls += 1
@@ -30,7 +30,7 @@ def test_many_questions_make_one_call_in_the_time() -> None:
     assert counter.called.wait(20)
     counter.pacer.ask()  # this one has to wait
     first = counter.pacer._last
-    assert pacing._due[counter.pacer] == first + 1000.0
+    assert rate_limit._due[counter.pacer] == first + 1000.0
     assert counter.calls == 1
     counter.pacer.cancel()
 
@@ -38,9 +38,9 @@ def test_many_questions_make_one_call_in_the_time() -> None:
 def test_a_question_can_wait_and_be_taken_back() -> None:
     counter = Counter(0.0)
     counter.pacer.ask(after=1000)
-    assert counter.pacer in pacing._due
+    assert counter.pacer in rate_limit._due
     counter.pacer.cancel()
-    assert counter.pacer not in pacing._due
+    assert counter.pacer not in rate_limit._due
     counter.pacer.ask(after=1000)
     counter.pacer.ask()  # the sooner of the two
     assert counter.called.wait(10)
@@ -52,7 +52,7 @@ def test_an_error_is_shown_by_its_owner_and_others_go_on() -> None:
         failure = ""
 
         def __init__(self) -> None:
-            self.pacer = pacing.Pacer(self.fail, 0.0)
+            self.pacer = rate_limit.Pacer(self.fail, 0.0)
 
         def fail(self) -> None:
             raise ValueError("broken")
@@ -75,11 +75,11 @@ def test_what_is_no_longer_used_is_not_kept() -> None:
 
 
 def test_the_thread_ends_when_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pacing, "_IDLE_SECONDS", 0.02)
+    monkeypatch.setattr(rate_limit, "_IDLE_SECONDS", 0.02)
     counter = Counter(0.0)
     counter.pacer.ask()
     assert counter.called.wait(10)
-    wait_until(lambda: pacing._thread is None)
+    wait_until(lambda: rate_limit._thread is None)
     counter.called.clear()
     counter.pacer.ask()  # and starts again
     assert counter.called.wait(10)
