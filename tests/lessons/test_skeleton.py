@@ -18,9 +18,12 @@ TABLE = (ROOT / "lessons" / "README.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^\| (\d+) \| \[[^\]]+\]\(([\w]+\.ipynb)\)", TABLE, flags=re.M))
 MAX_CELLS = 66
 MAX_COLUMNS = 79
+#: A lesson's code says what is shown; how it is drawn is in `dataflow.course.pictures`.
+MAX_DRAWING_LINES = 3
 NUM_EXERCISES = range(3, 6)
 ENDING = ["What just happened", "Exercises", "Summary", "Solutions"]
 
+_DRAWS = re.compile(r"\b(?:ax|axis|axes(?:\[[^\]]*\])?|fig|charts|plt)\.\w+\(")
 _READING = re.compile(r"\[[^\]]+\]\(https?://[\w.-]+(/[\w./%#~-]*)?\), [A-Z].+, (19|20)\d\d\.")
 
 
@@ -71,6 +74,10 @@ def layout(notebook: Any) -> list[str]:
                 found.append(f"{cell.id}: a line of {len(line)} columns: {line[:30]}...")
         if cell.cell_type == "markdown":
             found += [f"{cell.id}: a figure without alt text" for _ in _bare_figures(cell.source)]
+        elif len(_DRAWS.findall(cell.source)) > MAX_DRAWING_LINES:
+            found.append(
+                f"{cell.id}: code that draws; dataflow.course.pictures makes whole figures"
+            )
     return found
 
 
@@ -214,6 +221,8 @@ def broken(change: str) -> list[str]:
     cells = {c.id: c for c in notebook.cells}
     if change == "long":
         cells["ex1"].source = "x" * 80
+    elif change == "drawing":
+        cells["ex1"].source = "ax.plot([1])\n" * 4
     elif change == "figure":
         notebook.cells[2].cell_type = "markdown"
         notebook.cells[2].source = "![](images/a.png)"
@@ -248,6 +257,7 @@ def broken(change: str) -> list[str]:
     [
         ("long", "80 columns"),
         ("figure", "without alt text"),
+        ("drawing", "code that draws"),
         ("open", "not collapsed"),
         ("no exercise", "cells [check]"),
         ("no question", "no question"),
