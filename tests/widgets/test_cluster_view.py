@@ -70,6 +70,16 @@ def test_specs_of_any_size_fit_the_width():
             assert card["y"] + card["h"] <= scene["height"]
 
 
+def test_links_between_workers_stay_inside_of_the_picture():
+    tasks = [f"/job:worker/task:{i}" for i in range(3)]
+    for with_client in (False, True):
+        scene = scene_of(tasks, links=[(tasks[0], tasks[2])], with_client=with_client)
+        (arc,) = [link for link in scene["links"] if scene["tasks"][link["a"]]["job"] == "worker"]
+        (_, y1, _, bend, _, _, _, _) = arc["points"]
+        assert bend > y1
+        assert 0.25 * y1 + 0.75 * bend + 10 <= scene["height"], "with room for the dots"
+
+
 def test_a_graph_of_many_parts_has_a_card_with_six_of_them():
     ops = {f"layer{i}/{name}": "MatMul" for i in range(12) for name in "ab"}
     ops |= {"gradients/x": "Mul", "weights": "VariableV2", "shape": "Const"}

@@ -268,6 +268,7 @@ class PartitionRun:
                 self.partition.run_segment(number, slots, self.tracer)
             if self.partition.updates[number]:
                 self.partition.session.updated(self.read_at)
+                self.read_at += 1  # the step is not behind what it has changed itself
         except Exception as error:
             self._fail(error)
             return False

@@ -113,6 +113,9 @@ def runner(
         lines.append(f"        {call}")
         if partition.updates[number]:
             lines.append("        updated(read_at)")
+            lines.append(
+                "        read_at += 1  # the step is not behind what it has changed itself"
+            )
         if drops:
             lines.append(f"        {' = '.join(f'slots[{slot}]' for slot in drops)} = None")
     lines.append(f"        return [{', '.join(f'slots[{slot}]' for slot in results)}]")

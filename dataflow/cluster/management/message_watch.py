@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.cluster.execution.traffic import NOBODY
-from dataflow.errors import OpError
 
 if TYPE_CHECKING:
     from dataflow.cluster.management.running_cluster import Cluster
@@ -71,12 +69,15 @@ class MessageWatch:
         sent, received = [], []
         found = Watched([], {}, {}, [], None)
         tokens = None
-        for task in list(self._cluster.backend.tasks):
-            if task.state != "running" or self._resting.get(task.name, 0.0) > time.monotonic():
-                continue
-            try:
-                head = self._cluster.ask(task.name, "traffic", {"mask": self._mask})
-            except OpError:
+        asked = [
+            task
+            for task in list(self._cluster.backend.tasks)
+            if task.state == "running" and self._resting.get(task.name, 0.0) <= time.monotonic()
+        ]
+        answers = self._cluster.ask_all(asked, "traffic", {"mask": self._mask})
+        for task in asked:
+            head = answers.get(task.name)
+            if head is None:
                 self._resting[task.name] = time.monotonic() + _REST_SECONDS
                 continue
             sent += [(task.name, *row) for row in head["sent"]]
@@ -124,7 +125,5 @@ class MessageWatch:
 
     def close(self) -> None:
         """Nothing is to be noted any more; the tasks would find out by themselves, too."""
-        for task in list(self._cluster.backend.tasks):
-            if task.state == "running":
-                with contextlib.suppress(OpError):
-                    self._cluster.ask(task.name, "traffic", {"mask": NOBODY})
+        running = [task for task in list(self._cluster.backend.tasks) if task.state == "running"]
+        self._cluster.ask_all(running, "traffic", {"mask": NOBODY})

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.capabilities import THREADS
 from dataflow.cluster.execution.master import call
+from dataflow.cluster.management.asking import ANSWER_SECONDS, ask_all
 from dataflow.cluster.management.backend import Backend, Call, TaskHandle
 from dataflow.cluster.management.faulty_links import FaultyLinks
 from dataflow.cluster.management.log_follower import LogFollower
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     from dataflow.cluster.management.backend import Backend, TaskHandle
 
 
-#: How long the table waits for a task, which may be stopped.
-_ANSWER_SECONDS = 1.0
+#: A process's memory is read again after so long: the system walks all its pages, which takes milliseconds.
+_MEMORY_SECONDS = 3.0
 
 
 class Event(NamedTuple):
@@ -74,6 +76,7 @@ class Cluster:
         self._lock = threading.Lock()
         self._pool = ConnectionPool(key, "the cluster's owner")
         self._seen: dict[str, tuple[float, int]] = {}
+        self._memory: dict[int, tuple[float, int | None]] = {}  # by process: when, bytes
         self._logs = LogFollower(key, logs)
         self._to_restart: set[str] = set()
         self._links = FaultyLinks(self._ask)
@@ -170,11 +173,13 @@ class Cluster:
         staleness: mean over the last 200 updates of how many others came between reading a variable
         and changing it. dropped_gradients: how often a worker's gradients came too late for a
         synchronous step; those that it computed in one step count once, whatever their number.
-        processor_seconds: what its process has computed for. is_cut, link_delay_seconds: what `cut` and `delay` did to the task's links.
+        processor_seconds: what its process has computed for. memory_bytes: as of at most three seconds ago. is_cut, link_delay_seconds: what `cut` and `delay` did to the task's links.
         """
-        return Status([self._row(task) for task in list(self.backend.tasks)])
+        tasks = list(self.backend.tasks)
+        answers = ask_all(self._pool, [t for t in tasks if t.state == "running"], "status")
+        return Status([self._row(task, answers.get(task.name)) for task in tasks])
 
-    def _row(self, task: TaskHandle) -> dict[str, Any]:
+    def _row(self, task: TaskHandle, figures: dict[str, Any] | None) -> dict[str, Any]:
         row: dict[str, Any] = dict.fromkeys(FIELDS)
         row |= {
             "task": task.name,
@@ -185,17 +190,27 @@ class Cluster:
             "is_cut": self._links.of(task.name).is_cut,
             "link_delay_seconds": self._links.of(task.name).delay_seconds,
         }
-        if task.state == "running":
-            with contextlib.suppress(OpError):
-                figures = self._ask(task, "status")
-                row |= {key: figures[key] for key in FIELDS if key in figures}
-                now = time.monotonic()
-                since, steps = self._seen.get(task.name, (now - figures["seconds"], 0))
-                row["steps_per_second"] = max(0, figures["steps"] - steps) / max(now - since, 1e-9)
-                self._seen[task.name] = (now, figures["steps"])
+        if figures is not None:
+            row |= {key: figures[key] for key in FIELDS if key in figures}
+            now = time.monotonic()
+            since, steps = self._seen.get(task.name, (now - figures["seconds"], 0))
+            row["steps_per_second"] = max(0, figures["steps"] - steps) / max(now - since, 1e-9)
+            self._seen[task.name] = (now, figures["steps"])
         if task.state in ("running", "paused") and _is_here(task):
-            row["memory_bytes"] = memory_bytes(task.pid)
+            row["memory_bytes"] = self._memory_of(task.pid)
         return row
+
+    def _memory_of(self, pid: int) -> int | None:
+        now = time.monotonic()
+        when, found = self._memory.get(pid, (-math.inf, None))
+        if now - when >= _MEMORY_SECONDS:
+            found = memory_bytes(pid)
+            self._memory = {
+                other: kept
+                for other, kept in self._memory.items()
+                if now - kept[0] < 2 * _MEMORY_SECONDS
+            } | {pid: (now, found)}
+        return found
 
     def log(self, task: str, num_lines: int = 20) -> list[str]:
         """Return the last lines that a task printed, those of its earlier lives included."""
@@ -208,18 +223,20 @@ class Cluster:
     def _ask(
         self, task: TaskHandle, method: str, head: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        connection = self._pool.take(task.address, task.name, timeout_seconds=_ANSWER_SECONDS)
-        connection.deadline = time.monotonic() + _ANSWER_SECONDS
+        connection = self._pool.take(task.address, task.name, timeout_seconds=ANSWER_SECONDS)
+        connection.deadline = time.monotonic() + ANSWER_SECONDS
         reply = call(connection, method, head)
         self._pool.give(connection)
         return reply.head or {}
 
-    def ask(self, task: str, method: str, head: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Call a method of a task (`transport.method_table`), which has a second to answer.
+    def ask_all(
+        self, tasks: Iterable[TaskHandle], method: str, head: dict[str, Any] | None = None
+    ) -> dict[str, dict[str, Any]]:
+        """Call a method of several of ``backend.tasks`` at once, which have a second to answer (`asking.ask_all`).
 
-        Raises UnavailableError or DeadlineExceededError when it does not, and what it raised.
+        Returns the answers by task; those that do not answer are left out.
         """
-        return self._ask(self._task(task), method, head)
+        return ask_all(self._pool, tasks, method, head)
 
     def _task(self, name: str) -> TaskHandle:
         task: TaskHandle

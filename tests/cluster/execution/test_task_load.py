@@ -65,6 +65,30 @@ def test_of_each_master_the_last_update_is_known():
     assert load.describe()["largest_staleness"] == 3
 
 
+def test_a_step_is_not_behind_its_own_updates(cluster):
+    """Two variables that are changed one after the other, with a message in between."""
+    with tf.device("/job:ps/task:0"):
+        a = tf.get_variable("a", initializer=np.zeros(4, np.float32))
+        b = tf.get_variable("b", initializer=np.zeros(4, np.float32))
+        read = tf.identity(a)
+    with tf.device("/job:worker/task:0"):
+        one = tf.add(read, 1.0)
+    with tf.device("/job:ps/task:0"), tf.control_dependencies([tf.assign_add(a, one).op]):
+        again = tf.identity(a.read_value())
+    with tf.device("/job:worker/task:0"):
+        two = tf.add(again, 1.0)
+    with tf.device("/job:ps/task:0"):
+        step = tf.assign_add(b, two).op
+    load = cluster["ps:0"].service.load
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(tf.global_variables_initializer())
+        before = load.num_updates
+        for _ in range(5):
+            session.run(step)
+    assert load.num_updates - before == 10
+    assert load.describe()["largest_staleness"] == 0
+
+
 def training_step(worker, gate):
     """Worker reads w, waits for its gate, and adds one; w and the gates are on the ps."""
     with tf.device("/job:ps/task:0"):

@@ -180,7 +180,8 @@ class LiveScene:
         seen = self._watch.read()
         card_of = {card["task"]: i for i, card in enumerate(self.scene["tasks"])}
         lags: dict[int, int] = {}
-        for server, versions in seen.versions.items():
+        in_step = bool(self.scene["ring"])  # a ring's workers are never behind each other
+        for server, versions in () if in_step else seen.versions.items():
             for task, version in versions.items():
                 if task in card_of and task != server:
                     behind = seen.updates[server] - version

@@ -6,6 +6,7 @@ Lengths are pixels of a picture that is 960 wide.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ WIDTH = 960
 _LEFT, _RIGHT = 112, 948  # of the lanes' contents
 _HEAD, _PILL, _STEP = 40, 20, 26
 _GAP = 18
+_BELOW = 12  # what is left below the lowest link, for its dots
 #: Parts of a task's graph that a card has room for.
 _MOST_PILLS = 6
 #: Workers whose graphs are drawn; the cards of more are small.
@@ -91,7 +93,7 @@ def scene_of(
         made += ring_links(cards, [by_task[task] for task in ring], place)
     return {
         "width": WIDTH,
-        "height": y - 18,
+        "height": max([y - 18, *[math.ceil(_lowest(link) + _BELOW) for link in made]]),
         "lanes": lanes,
         "tasks": cards,
         "links": made,
@@ -272,6 +274,12 @@ def _link(cards: Sequence[Mapping[str, Any]], a: int, b: int) -> dict[str, Any]:
         middle = (y1 + y2) / 2
         points = (x1, y1, x1, middle, x2, middle, x2, y2)
     return {"a": a, "b": b, "points": [round(p, 1) for p in points]}
+
+
+def _lowest(link: Mapping[str, Any]) -> float:
+    """How far down the curve of a link can go."""
+    ys = link["points"][1::2]
+    return float(0.25 * max(ys[0], ys[-1]) + 0.75 * max(ys))
 
 
 def path_of(link: Mapping[str, Any]) -> str:
