@@ -18,6 +18,7 @@ from dataflow.graph.default_stacks import default_graph, default_session, reset_
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
+from dataflow.keras.backend_convolutions import *
 from dataflow.keras.backend_functions import *
 from dataflow.keras.backend_layers import *
 from dataflow.ops import (
