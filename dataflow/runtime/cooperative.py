@@ -9,7 +9,7 @@ turns, one step each, one task after the other,
 - after each `Session.run` of the main program, if they only run sessions (`gives_turns`);
 - between the cells of a notebook, from the event loop.
 
-When nobody can go on and no time is up that somebody waits for, the wait is a deadlock: an error that
+When no task can go on and none waits for a time, the wait is a deadlock: an error that
 names all who wait.
 
 A step of a task must not block, as the stack of who waits for it is below. `finish` runs it: a run of a

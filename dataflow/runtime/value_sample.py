@@ -1,6 +1,6 @@
 """The sample of a large value that a recording keeps: its size, and a few of its numbers.
 
-Taking a sample costs a few microseconds whatever the value's size, plus one pass of BLAS to find out
+Taking a sample costs a few microseconds for any size of the value, plus one pass of BLAS to find out
 whether all numbers are finite, so that recording hardly slows down a run.
 """
 

@@ -260,7 +260,7 @@ class Collectives:
         return reply.head or {}
 
     def _failed(self, error: BaseException, member: Member, joined: Joined) -> BaseException:
-        """The error of an exchange that has begun; the other members are told of it."""
+        """The error of an exchange that has begun; the other members hear of it."""
         if isinstance(error, Told):
             return error.error
         if not isinstance(error, OpError):

@@ -113,7 +113,7 @@ class TaskSession:
         self.resources = resources
         self.cancellation = StepCancellation()
         # Functions within a node (those of datasets) are planned here, as in a session of their own.
-        # There, nodes without a GPU kernel go to the CPU, whatever the client's session asks for.
+        # There, nodes without a GPU kernel go to the CPU, regardless of the client's session.
         self.config = ConfigProto(allow_soft_placement=True)
         self.local_devices = local_devices(self.config, len(gpus()), task)
         self.has_gpu = len(self.local_devices) > 1

@@ -435,7 +435,7 @@ _idle: list[_Worker] = []
 def run_in_thread(function: Callable[[], None]) -> None:
     """Run ``function`` on an idle thread, a new one when all are busy (they may all be blocked).
 
-    Where there are no threads it runs when somebody waits.
+    Where there are no threads it runs when a task waits.
     """
     if not THREADS:
         mail.later(function)

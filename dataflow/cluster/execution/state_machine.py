@@ -1,7 +1,7 @@
 """The decisions of the distributed runtime, without I/O: an event goes in, messages come out.
 
 `StepMachine` is a master's: which task a step waits for, when it is complete, what a death means.
-Masters drive it for every step, so that what is tested with random event orders is what runs: a general
+Masters drive it for every step, so that tests with random event orders cover the machine that runs: a general
 step starts by `start` and ends task by task, one of the fast path has `begin` and `finish` around its
 two messages. What a segment waits for within a task is not its business (`linear_run`, `partition_run`),
 nor are the steps that a parameter server repeats by itself (`server_loop`): to the machine they are one.
@@ -65,7 +65,7 @@ class StepMachine:
 
     Invariants: a step ends exactly once, by `Complete` or by `Fail`; it completes when every task
     has said done, and not before; what arrives for a step that has ended is ignored; a task that
-    is dead or has said done is told nothing more of the step.
+    is dead or has said done hears nothing more about the step.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class StepMachine:
         return [Run(task, step) for task in wanted]
 
     def begin(self, step: int, tasks: Iterable[str]) -> bool:
-        """As `start`, of a step whose tasks need not be told; whether it may run."""
+        """As `start`, for a step whose tasks need no message; whether it may run."""
         if step in self.waiting or not self.dead.keys().isdisjoint(tasks):
             return False
         self.waiting[step] = set(tasks)
@@ -247,7 +247,7 @@ class SyncMachine:
     def start(self, num_tokens: int | None = None) -> list[SyncDecision]:
         """The chief fills the queue, before or after workers join.
 
-        With more gradients needed than there are workers, somebody must push twice in the first
+        With more gradients needed than there are workers, a worker must push twice in the first
         step, so that tokens must be there before it is over. By default there are
         ``replicas_to_aggregate`` of them, as in TensorFlow; those of the first step that are left
         over cost one round of gradients that come too late.
@@ -293,7 +293,7 @@ class SyncMachine:
         if worker in self.waiting:
             self.waiting.remove(worker)
         # Surviving workers may take several tokens of one step, but none can be waited for when
-        # nobody is left; with one alive it depends on the tokens that are left.
+        # no worker is left; with one alive it depends on the tokens that are left.
         if len(self.alive) < self.replicas_to_aggregate and not self._can_finish():
             return [Stall(len(self.alive), self.replicas_to_aggregate)]
         return []

@@ -297,7 +297,7 @@ class Cluster:
         Task(again, name=f"restart {task.name}", daemon=True).start()
 
     def kill(self, task: str) -> None:
-        """Kill a task's process, as a fault would: nobody is told."""
+        """Kill a task's process, as a fault would: without telling any other."""
         found = self._task(task)
         self._need(found, "running", "paused")
         self.backend.signal(found, signal.SIGKILL)
@@ -335,8 +335,8 @@ class Cluster:
     def cut(self, task: str) -> None:
         """Cut the links between a task and all other tasks, until `mend`.
 
-        Their messages to each other are held back, as when a cable is pulled out: nobody is told, who needs
-        it waits, and after 30 s of silence (``DATAFLOW_SILENCE_SECONDS``) the connections are given
+        Their messages to each other are held back, as when a cable is pulled out: no task is told,
+        a task that needs one waits, and after 30 s of silence (``DATAFLOW_SILENCE_SECONDS``) the connections are given
         up. Clients and this object still reach the task. Raises as `slow_down`.
         """
         self._set_fault(task, Fault(True, self._links.of(self._task(task).name)[1]), "cut")

@@ -172,7 +172,7 @@ class Server:
 
     @property
     def server_def(self) -> ServerDef:
-        """What the server was made from."""
+        """The configuration of the server."""
         return ServerDef(
             self._spec.as_cluster_def(),
             self._job_name,

@@ -1,4 +1,4 @@
-"""Runs in the process of a launched task: its server, and the log of what it prints."""
+"""Runs in the process of a launched task: its server, and the log of its output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dataflow.cluster.transport.method_table import answers
 from dataflow.errors import UnavailableError
 
 _KEPT_LINES = 1000
-#: Prefixes of lines by which Ray tells its log monitor what follows.
+#: Prefixes of lines by which Ray announces the next lines to its log monitor.
 _RAY_MARKS = (":actor_name:", ":task_name:", ":job_id:")
 
 
@@ -58,7 +58,7 @@ class LogStream(io.TextIOBase):
 
 
 class TaskLog:
-    """The last lines that a task printed, and the connections on which somebody follows them."""
+    """The last lines that a task printed, and the connections that follow them."""
 
     def __init__(self) -> None:
         self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
@@ -66,7 +66,7 @@ class TaskLog:
         self._lock = threading.Lock()
 
     def add(self, lines: list[str]) -> None:
-        """Keep lines and send them to the followers; one that is gone is dropped."""
+        """Keep lines and send them to the followers; a closed one is dropped."""
         with self._lock:
             self.lines.extend(lines)
             followers = list(self._followers)

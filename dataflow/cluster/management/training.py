@@ -71,11 +71,11 @@ class Training:
         "model parallel": all workers make one step together, which worker 0 runs; the model, called as
         ``model(0, 1)``, says with `on_worker`, `pipeline` or `tensor_parallel` what is where.
     optimizer: a function that makes the optimizer; ``learning_rate`` is that of the plain gradient
-        descent that is used without one. Slots (of Adam, momentum) begin anew at a switch.
+        descent that is used without one. Slots (of Adam, momentum) start over at a switch.
     steps_per_second: the most that a worker makes; ``None`` as many as it can.
 
     A worker that dies is joined again when the cluster has restarted it; after `Cluster.resize` the
-    data is dealt anew to the workers that there are. When a parameter server
+    data is divided again among the workers. When a parameter server
     dies its variables are put back to what this process last saw of them (twice a second).
     """
 
@@ -218,7 +218,7 @@ class Training:
             return dict(self._kept)
 
     def graph(self, worker: int = 0) -> tuple[Any, list[Any]]:
-        """Return (the graph that a worker builds for the present mode, what it fetches)."""
+        """Return the graph that a worker builds for the present mode, and its fetches."""
         if self.mode in RING_MODES:
             built = RingGraph(self._options(worker))
             return built.graph, built.fetches
@@ -298,7 +298,7 @@ class Training:
                     if self._state == "running" and self._num_workers != _count(
                         self.cluster, "worker"
                     ):
-                        self._number += 1  # after a resize: the data is dealt anew
+                        self._number += 1  # after a resize: the data is divided again
                         self._num_workers = _count(self.cluster, "worker")
                     number = self._number
                 if self._connect_anew.is_set():
@@ -357,7 +357,7 @@ class Training:
                 continue
             with self._lock:
                 if self._number != number:
-                    return  # switched meanwhile: the workers are told of that first
+                    return  # switched in the meantime: tell the workers first
                 options = self._options(row.index)
                 self._busy[row.name] = options["number"]
             threading.Thread(

@@ -1,4 +1,4 @@
-"""What the workers of a `Training` do alike in every mode."""
+"""The work that the workers of a `Training` share in every mode."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOOK_SECONDS, COPY_SECONDS = 0.1, 0.5
 
 
 def container_of(number: int) -> str:
-    """The container of what a mode makes anew: slots, accumulators, queues, mirrored variables."""
+    """The container of the state that each mode makes for itself: slots, accumulators, queues, mirrored variables."""
     return f"training_{number}"
 
 

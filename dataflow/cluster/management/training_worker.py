@@ -83,7 +83,7 @@ def build_worker(options: dict[str, Any], spec: ClusterSpec) -> tuple[Any, Any, 
         options["model"], spec, index, total, options["batch_size"]
     )
     number = variables[NUMBER]
-    if options["ring"] or options["spread"]:  # what is trained are copies of these
+    if options["ring"] or options["spread"]:  # copies of these are trained
         with device_scope(setter):
             ready = report_uninitialized_variables(global_variables())
         return [], None, number, global_variables(), ready

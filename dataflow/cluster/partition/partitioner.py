@@ -1,8 +1,8 @@
 """Cutting a pruned graph: one partition per task, each of segments that run without waiting.
 
 A *segment* is a set of nodes of one task that need the same messages from elsewhere: as soon as
-those are there, the whole segment runs in one call. What one segment computes for another task
-travels in one message, each tensor once per destination; that is the pair of Send and Recv nodes,
+those are there, the whole segment runs in one call. The results of a segment for another task
+travel in one message, each tensor once per destination; that is the pair of Send and Recv nodes,
 in the form of two lists of slots. An op that `blocks` (a dequeue) is a segment of its own, so
 that nothing else waits with it, and so is each stage of a pipeline (`pipeline`).
 
@@ -64,7 +64,7 @@ class RecvSlots(NamedTuple):
 
 @dataclass
 class GraphPartition:
-    """What one task does in a step. Tensors that cross segments live in numbered slots."""
+    """The work of one task in a step. Tensors that cross segments live in numbered slots."""
 
     task: str
     segments: list[Segment] = field(default_factory=list)
@@ -140,7 +140,7 @@ class _Cutter:
         self.expanded: dict[Operation, tuple[Operation, ...]] = {}
         self.stages = stages_of(ops, task_of, self.unit_of, self.depends_on)
 
-    # Which nodes are free, and what a node waits for
+    # The free nodes, and the dependencies of each node
 
     def is_free(self, op: Operation) -> bool:
         """Whether the node costs nothing and is bound wherever it is used."""
@@ -198,7 +198,7 @@ class _Cutter:
         self.finish()
 
     def units_in_order(self) -> list[Sequence[Operation]]:
-        """Units and single nodes, each after what it waits for."""
+        """Units and single nodes, each after its dependencies."""
         result: list[Sequence[Operation]] = []
         state: dict[int, int] = {}
         for op in self.ops:

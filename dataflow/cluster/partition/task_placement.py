@@ -1,4 +1,4 @@
-"""Which task runs each node: device names, variables and their ops, and what is left open.
+"""Which task runs each node: device names, variables and their ops, and the rest.
 
 Rules, in the order of their strength: nodes that share a variable, a queue or another resource stay
 together, where that is, and so do nodes that ask for it (``colocate_with``); a device name that says job and task

@@ -2,7 +2,7 @@
 
 Both sides prove that they hold the cluster's key without sending it: each sends an HMAC-SHA256 (RFC
 2104) of its role and of everything that both have sent, nonces included, so that a proof is valid
-neither on another connection nor from the other side. The connecting side proves itself first, as anybody may
+neither on another connection nor from the other side. The connecting side proves itself first, as anyone may
 connect to a port; it accepts nothing from the other end until that has proved itself too. Only then do
 two tasks on one machine find out whether they can share memory (`shm_receive`).
 

@@ -62,7 +62,7 @@ def _close_files(epoll: select.epoll, wake_fd: int) -> None:
 class LeaderFollowers:
     """The connections of one listener that have only short work at present.
 
-    Invariants: as long as anybody sits, one leads; a connection is received from by one thread at a time,
+    Invariants: while there are seated threads, one leads; a connection is received from by one thread at a time,
     the leader while it sits and its own when it has left; who has left is woken once.
     """
 
