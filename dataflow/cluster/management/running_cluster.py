@@ -335,9 +335,9 @@ class Cluster:
     def cut(self, task: str) -> None:
         """Cut the links between a task and all other tasks, until `mend`.
 
-        Their messages to each other are held back, as when a cable is pulled out: no task is told,
-        a task that needs one waits, and after 30 s of silence (``DATAFLOW_SILENCE_SECONDS``) the connections are given
-        up. Clients and this object still reach the task. Raises as `slow_down`.
+        Their messages to each other are held back, as when a cable is pulled out: no task is told, a
+        task that needs one waits, and after 30 s of silence (``DATAFLOW_SILENCE_SECONDS``) the
+        connections are given up. Clients and this object still reach the task. Raises as `slow_down`.
         """
         self._set_fault(task, Fault(True, self._links.of(self._task(task).name)[1]), "cut")
 
