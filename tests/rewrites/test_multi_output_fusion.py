@@ -70,6 +70,17 @@ def test_a_node_that_waits_for_a_change_is_not_fused(either: None) -> None:
         assert s.run(v) == 2.0
 
 
+@pytest.mark.parametrize("format", ["NHWC", "NCHW"])
+def test_a_bias_is_added_along_the_axis_of_its_format(either: None, format: str) -> None:
+    x, b = tf.placeholder(tf.float32, [2, 3, 4, 3]), tf.placeholder(tf.float32, [3])
+    y = tf.nn.relu(tf.nn.bias_add(x, b, data_format=format) * 2.0)
+    value = np.random.default_rng(0).normal(size=(2, 3, 4, 3)).astype(np.float32)
+    bias = np.array([1, 20, 300], np.float32)
+    _, got, _ = both([y, tf.exp(-y)], {x: value, b: bias})
+    added = value + (bias if format == "NHWC" else bias[:, None, None])
+    np.testing.assert_allclose(got[0], np.maximum(added * 2, 0), rtol=1e-6)
+
+
 def test_what_lies_between_two_nodes_keeps_them_apart(either: None) -> None:
     x = tf.placeholder(tf.float32, [64, 64])
     power = tf.exp(tf.tanh(x) * 0.5)
