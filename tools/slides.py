@@ -32,7 +32,7 @@ _STEPS = re.compile(r"(?m)^(?=#{1,3} )")
 TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
 {%- block body_header -%}{{ super() }}
 <style>
-body { overflow: auto; }
+body { overflow: auto; margin: 0 !important; padding: 0 !important; }
 main { max-width: none; margin: 0; padding: 0; }
 section.slide { display: none; box-sizing: border-box; zoom: 1.6;
   min-height: calc(100vh / 1.6); padding: 2vh 3vw 5vh; }
@@ -47,7 +47,7 @@ section.slide img { max-height: 52vh; }
 p.over { font: 13px system-ui, sans-serif; color: #57606a; padding-left: 8px; }
 details > summary { cursor: pointer; }
 @media print {
-  section.slide { display: block; break-after: page; min-height: 0; zoom: 1; }
+  section.slide { display: block; break-after: page; min-height: 0 !important; zoom: 1 !important; }
   #place { display: none; }
 }
 </style>
@@ -68,9 +68,18 @@ let at = 0;
 for (const code of document.querySelectorAll(".jp-InputArea-editor")) {
   if (code.closest(".jp-Cell").querySelector(".jp-Cell-outputWrapper")) code.tabIndex = 0;
 }
+/* A slide that is higher than the screen gets smaller, down to half; then it scrolls. */
+function fit(slide) {
+  slide.style.zoom = slide.style.minHeight = "";
+  for (let zoom = 1.5; zoom > 0.75 && document.documentElement.scrollHeight > innerHeight; zoom -= 0.1) {
+    slide.style.zoom = zoom;
+    slide.style.minHeight = `calc(100vh / ${zoom})`;
+  }
+}
 function show(number, quiet) {
   at = Math.min(Math.max(number, 0), slides.length - 1);
   slides.forEach((slide, i) => slide.classList.toggle("now", i === at));
+  fit(slides[at]);
   document.getElementById("place").textContent = `${at + 1} of ${slides.length}`;
   if (!quiet) history.replaceState(null, "", `#${at + 1}`);
   scrollTo(0, 0);
@@ -84,6 +93,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   show(to);
 });
+addEventListener("resize", () => fit(slides[at]));
 addEventListener("hashchange", () => show(Number(location.hash.slice(1)) - 1 || 0, true));
 show(Number(location.hash.slice(1)) - 1 || 0, true);
 </script>{{ super() }}{%- endblock -%}

@@ -44,3 +44,19 @@ def test_keys_turn_pages(chromium: Any, tmp_path: Path) -> None:
     assert page.locator("section.slide:visible").count() == 4
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     page.close()
+
+
+def test_a_slide_that_is_too_high_gets_smaller(chromium: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "lessons"
+    folder.mkdir()
+    made = lesson()
+    made.cells[0].source = "# 1 · Graphs\n\n" + "\n\n".join(f"Line {i}" for i in range(15))
+    nbformat.write(made, folder / "01_graphs.ipynb")
+    assert main(["--lessons", str(folder), "--to", str(tmp_path)]) == 0
+    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    page.goto((tmp_path / "01_graphs.html").as_uri())
+    zoom = "getComputedStyle(document.querySelector('section.slide.now')).zoom"
+    fits = "document.documentElement.scrollHeight <= innerHeight"
+    assert page.evaluate(fits) and 0.7 < float(page.evaluate(zoom)) < 1.6
+    page.keyboard.press("ArrowRight")
+    assert float(page.evaluate(zoom)) == 1.6
