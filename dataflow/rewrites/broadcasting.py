@@ -11,13 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+import numpy as np
+
+from dataflow.dtypes import int32
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.jit.regions import fits
+from dataflow.ops.sources import make_constant
+from dataflow.rewrites.constants import is_all
 from dataflow.rewrites.folding import has_effects_behind
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.symbolic_shapes import BROADCASTING, EqualDims, Shapes, is_same
+from dataflow.rewrites.symbolic_shapes import BROADCASTING, EqualDims, Shapes, is_same, ratio
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: At most so many element-wise nodes are gone through for the shape of one.
@@ -80,6 +85,8 @@ def _replacements(
             yield "reshape(x, shape of x) -> x", source
         elif summed is not None:
             yield "sum over no axes -> x", get_op("Reshape")(summed, rest[0])
+        else:
+            yield from _summed_over_known_axes(x, rest[0], shapes)
     elif t.op.type == "AddN":
         yield from _without_enlarged_terms(t, shapes)
     elif t.op.type == "BroadcastTo":
@@ -87,6 +94,8 @@ def _replacements(
             yield "broadcast_to(x, shape of x) -> x", x
     else:
         (y,) = rest
+        if t.op.type == "RealDiv":
+            yield from _divided_by_a_count(x, y, shapes)
         equation = "x * broadcast_to(y, shape of x) -> x * y"
         if y.op.type == "BroadcastTo" and shapes.same(x, y):
             yield equation, get_op(t.op.type)(x, y.op.inputs[0])
@@ -176,6 +185,64 @@ def _not_summed(t: Tensor, shapes: Shapes) -> Tensor | None:
         return None
     told = [shapes.told_by(shape) for shape in axes.op.inputs]
     operand, other = told[axes.value_index], told[1 - axes.value_index]
-    if not is_same(shapes.of(x), operand) or operand is None or other is None:
+    whole = shapes.of(x)
+    if whole is None or operand is None or other is None or len(other) > len(operand):
         return None
-    return x if len(other) <= len(operand) else None
+    # The axes after those that are broadcast are a matrix's.
+    return x if operand and is_same(whole[: len(operand)], operand) else None
+
+
+def _summed_over_known_axes(
+    t: Tensor, shape: Tensor, shapes: Shapes
+) -> Iterator[tuple[str, Tensor]]:
+    """``reshape(sum(x, broadcast axes), shape)`` where these axes are the same in every run."""
+    if t.op.type != "Sum" or t.op.attrs["keep_dims"]:
+        return
+    x, axes = t.op.inputs
+    whole = shapes.of(x)
+    if axes.op.type != "BroadcastGradientArgs" or whole is None:
+        return
+    told = [shapes.told_by(one) for one in axes.op.inputs]
+    operand, other = told[axes.value_index], told[1 - axes.value_index]
+    if operand is None or other is None or len(whole) != max(len(operand), len(other)):
+        return
+    missing = len(whole) - len(operand)
+    others = (*[1] * (len(whole) - len(other)), *other)
+    summed = list(range(missing))
+    for axis, size in enumerate(operand, start=missing):
+        if size == 1 and others[axis] != 1:
+            summed.append(axis)
+        elif size != others[axis] and others[axis] != 1:
+            return  # one of the two may be 1 in a run
+        if summed and summed[-1] == axis and not isinstance(others[axis], int):
+            return  # where it is 1, too, nothing is summed
+    if not summed:
+        return
+    numbers = make_constant(np.array(summed, np.int32), int32, None, "axes")
+    keeps = len(summed) > missing
+    total = get_op("Sum")(x, numbers, keep_dims=keeps)
+    if (missing and keeps) or not is_same(operand, shapes.told_by(shape)):
+        total = get_op("Reshape")(total, shape)
+    yield "sum over the axes that an operand lacks -> sum over those axes", total
+
+
+def _divided_by_a_count(x: Tensor, y: Tensor, shapes: Shapes) -> Iterator[tuple[str, Tensor]]:
+    """The gradient of a mean, divided by how many elements each of its results had."""
+    if y.op.type != "Cast" or y.op.inputs[0].op.type != "FloorDiv":
+        return
+    (before, after) = y.op.inputs[0].op.inputs
+    if before.op.type != "Size" or after.op.type != "Maximum":
+        return
+    after, least = after.op.inputs
+    if after.op.type != "Size" or not is_all(least, 1):
+        return
+    counted = [t.op.inputs[0] for t in (before, after)]
+    if any(has_effects_behind(t.op) for t in counted):
+        return
+    divided, many, few = (shapes.of(t) for t in (x, *counted))
+    # Where ``few`` has no elements there is nothing to divide.
+    count = ratio(many, few) if ratio(divided, few) else None
+    if count:
+        value = np.array(count, y.dtype.as_numpy_dtype)
+        number = make_constant(value, y.dtype.base_dtype, None, "count")
+        yield "x / (size(a) // size(b)) -> x / number", get_op("RealDiv")(x, number)

@@ -85,7 +85,15 @@ def _goes_unnoticed(op: Operation) -> bool:
     """True for a node that cannot be merged, but may be left out without anyone noticing."""
     op_def = op.op_def
     passes_on = op_def.control_flow or op_def.is_alias or op_def.is_variable
-    return bool(passes_on) or op.type in ("Placeholder", "NoOp")
+    return bool(passes_on) or op.type in ("Placeholder", "NoOp") or _only_reads(op)
+
+
+def _only_reads(op: Operation) -> bool:
+    """True for a node that looks at a variable, as a lookup of embeddings does, and cannot change it."""
+    op_def = op.op_def
+    if op_def.stateful or op_def.has_side_effect or not op.outputs:
+        return False
+    return not any(arg.is_ref for arg in (*op_def.inputs, *op_def.outputs))
 
 
 def _static_answer(tensor: Tensor) -> Any:

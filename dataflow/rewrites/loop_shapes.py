@@ -10,7 +10,7 @@ the same in every iteration: it may have been pushed in another one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -196,10 +196,23 @@ def _hands_on(op: Operation) -> bool:
     return op.op_def.is_alias or op.op_def.control_flow == "switch"
 
 
-def parts(size: Any) -> frozenset[str]:
-    """The symbols that broadcast to this size; none for a number."""
+class Scaled(NamedTuple):
+    """A size that is ``numerator / denominator`` times that of a symbol: rows of a batch of sequences.
+
+    The fraction is in lowest terms and not 1, so that equal sizes are equal tuples.
+    """
+
+    symbol: Any
+    numerator: int
+    denominator: int
+
+
+def parts(size: Any) -> frozenset[Any]:
+    """The symbols that this size depends on; none for a number."""
+    if isinstance(size, Scaled):
+        return parts(size.symbol)
     if isinstance(size, frozenset):
-        return size
+        return frozenset(symbol for one in size for symbol in parts(one))
     return frozenset([size] if isinstance(size, str) else [])
 
 

@@ -1,18 +1,20 @@
 """Symbolic shapes: which tensors of a plan have the same shape for any feeds.
 
 A size that is unknown when the plan is made is a *symbol*. Two tensors share a symbol where their
-sizes must be equal. Several symbols broadcast to the set of them.
+sizes must be equal. A reshape makes multiples and fractions of a symbol (`Scaled`). Several symbols
+broadcast to the set of them.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites.loop_shapes import NOTHING, LoopShapes, are_there, parts
+from dataflow.rewrites.loop_shapes import NOTHING, LoopShapes, Scaled, are_there
 
 Symbols = tuple[Any, ...]
 #: Groups of feed axes of equal size: (index of the feed, axis).
@@ -111,6 +113,8 @@ class Shapes:
             sizes = shape.op.attrs["value"]
             if sizes.ndim == 1 and (sizes >= 0).all():
                 return tuple(sizes.tolist())
+        if shape.op.type == "StridedSlice":  # the batch axes of a product of many matrices
+            return _some(self.told_by(shape.op.inputs[0]), shape.op)
         if shape.op.type == "Pack":  # the state of a recurrent network: a batch of so many units
             found = [self._size(t) for t in shape.op.inputs]
             return None if None in found else tuple(found)
@@ -197,6 +201,13 @@ class Shapes:
         if kind == "MatMul" and inputs[1]:
             rows = first[1 if op.attrs["transpose_a"] else 0]
             return (rows, inputs[1][0 if op.attrs["transpose_b"] else 1])
+        if kind in ("BatchMatMul", "BatchMatMulV2") and inputs[1]:
+            batch = _broadcast([first[:-2], inputs[1][:-2]])
+            rows, columns = (
+                first[-1 if op.attrs["adj_x"] else -2],
+                inputs[1][-2 if op.attrs["adj_y"] else -1],
+            )
+            return None if batch is None else (*batch, rows, columns)
         if kind in ("Conv2D", "MaxPool", "AvgPool") and fresh:
             return (first[0], *fresh[1:])  # the batch
         if kind == "Unpack":
@@ -281,6 +292,34 @@ def _along(
     return (*symbols[:at], fresh[at], *symbols[at + 1 :])
 
 
+def _some(told: Symbols | None, op: Operation) -> Symbols | None:
+    """What is told by ``shape[begin:end]``."""
+    bounds = [_constant(t) for t in op.inputs[1:]]
+    masks = [op.attrs[f"{name}_mask"] for name in ("ellipsis", "new_axis", "shrink_axis")]
+    if told is None or any(masks) or any(b is None or len(b) != 1 for b in bounds):
+        return None
+    begin, end, step = (b[0] for b in bounds if b is not None)
+    return told[
+        slice(
+            None if op.attrs["begin_mask"] else begin, None if op.attrs["end_mask"] else end, step
+        )
+    ]
+
+
+def ratio(a: Symbols | None, b: Symbols | None) -> int | None:
+    """How many times as many elements an array of shape ``a`` has; ``None`` where runs may differ.
+
+    Holds where ``b`` has elements.
+    """
+    if a is None or b is None:
+        return None
+    numbers = [math.prod(d for d in s if isinstance(d, int)) for s in (a, b)]
+    unknown = [Counter(d for d in s if not isinstance(d, int)) for s in (a, b)]
+    if unknown[0] != unknown[1] or not numbers[1] or numbers[0] % numbers[1]:
+        return None
+    return numbers[0] // numbers[1]
+
+
 def _sliced(op: Operation, first: Symbols, fresh: Symbols | None) -> Symbols | None:
     """The symbols of a slice: an axis that is taken whole keeps its size."""
     begins, strides = _constant(op.inputs[1]), _constant(op.inputs[3])
@@ -301,17 +340,30 @@ def _sliced(op: Operation, first: Symbols, fresh: Symbols | None) -> Symbols | N
 
 
 def _split(before: Symbols | None, after: Symbols | None) -> Symbols | None:
-    """The symbols of a reshape whose one unknown size must be that of its input."""
+    """The symbols of a reshape: its one unknown size is a multiple, or a part, of its input's."""
     if before is None or after is None:
         return None
-    known = [d for d in before if isinstance(d, int)]
+    known = math.prod(d for d in before if isinstance(d, int))
     unknown = [d for d in before if not isinstance(d, int)]
     wanted = [d for d in after if isinstance(d, int)]
-    if len(unknown) != 1 or len(wanted) != len(after) - 1 or not math.prod(known):
+    if len(unknown) != 1 or len(wanted) != len(after) - 1 or not known or not math.prod(wanted):
         return None
-    if math.prod(known) != math.prod(wanted):
-        return None
-    return tuple(d if isinstance(d, int) else unknown[0] for d in after)
+    size = _scaled(unknown[0], known, math.prod(wanted))
+    return tuple(d if isinstance(d, int) else size for d in after)
+
+
+def _scaled(size: Any, numerator: int, denominator: int) -> Any:
+    """``size * numerator / denominator``, where that is a whole number in every run."""
+    if isinstance(size, Scaled):
+        size, numerator, denominator = (
+            size.symbol,
+            size.numerator * numerator,
+            size.denominator * denominator,
+        )
+    factor = math.gcd(numerator, denominator)
+    if numerator == denominator:
+        return size
+    return Scaled(size, numerator // factor, denominator // factor)
 
 
 def _broadcast(shapes: list[Symbols | None]) -> Symbols | None:
@@ -326,7 +378,8 @@ def _broadcast(shapes: list[Symbols | None]) -> Symbols | None:
         if numbers:
             result.append(numbers[0])  # a symbol beside it is the same number, or 1
         elif len(sizes) > 1:
-            result.append(frozenset(symbol for size in sizes for symbol in parts(size)))
+            alternatives = (size if isinstance(size, frozenset) else {size} for size in sizes)
+            result.append(frozenset().union(*alternatives))
         else:
             result.append(next(iter(sizes), 1))
     return tuple(reversed(result))

@@ -316,3 +316,72 @@ def test_a_shape_waits_for_what_a_scalar_operand_waits_for() -> None:
         for number in range(1, 6):  # rewritten on the way
             assert s.run(size, {x: [1.0, 2.0]}).tolist() == [2]
             assert s.run(count) == number
+
+
+def _normalized(t: Any, size: int) -> Any:
+    """Layer normalization, as programs wrote it."""
+    mean, variance = tf.nn.moments(t, [-1], keep_dims=True)
+    scale, shift = tf.linspace(0.5, 1.5, size), tf.linspace(-1.0, 1.0, size)
+    return (t - mean) * tf.rsqrt(variance + 1e-6) * scale + shift
+
+
+def test_attention_over_a_batch_of_sentences_sums_what_it_must_alone() -> None:
+    """Flattened for its dense layers, split into heads and back: the batch is known all the way."""
+    length, width, heads = 5, 8, 2
+    x = tf.placeholder(tf.float32, [None, length, width])
+    w = tf.placeholder(tf.float32, [width, width])
+
+    def dense(t: Any) -> Any:
+        return tf.reshape(tf.matmul(tf.reshape(t, [-1, width]), w), [-1, length, width])
+
+    def split(t: Any) -> Any:
+        return tf.transpose(tf.reshape(t, [-1, length, heads, width // heads]), [0, 2, 1, 3])
+
+    h = _normalized(x, width)
+    scores = tf.nn.softmax(tf.matmul(split(dense(h)), split(dense(h)), transpose_b=True))
+    mixed = tf.transpose(tf.matmul(scores, split(h)), [0, 2, 1, 3])
+    h = _normalized(h + dense(tf.reshape(mixed, [-1, length, width])), width)
+    loss = tf.reduce_sum(tf.square(h))
+    fetched = [loss, *tf.gradients(loss, [x, w])]
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(width, width)).astype("f")
+    for batch in (3, 1, 0):
+        feeds = {x: rng.normal(size=(batch, length, width)).astype("f"), w: weights}
+        plan, got, wanted = both(fetched, feeds)
+        same(got, wanted)
+        assert not {"BroadcastGradientArgs", "FloorDiv", "Size"} & set(types(plan))
+
+
+@pytest.mark.parametrize("batch", [4, 1])
+def test_a_row_for_each_place_is_summed_over_a_batch_that_may_be_one(batch: int) -> None:
+    x = tf.placeholder(tf.float32, [None, 3, 2])
+    places = tf.placeholder(tf.float32, [1, 3, 2])
+    fetched = tf.gradients(tf.tanh(x) * places, [x, places])
+    rng = np.random.default_rng(1)
+    feeds = {t: rng.normal(size=(n, 3, 2)).astype("f") for t, n in ((x, batch), (places, 1))}
+    _, got, wanted = both(fetched, feeds)
+    same(got, wanted)
+    assert [v.shape for v in got] == [v.shape for v in wanted]
+
+
+def test_a_mean_over_a_size_that_is_not_known_is_counted() -> None:
+    x = tf.placeholder(tf.float32, [None, 7, 4])
+    (gradient,) = tf.gradients(tf.square(tf.reduce_mean(x, 0)), x)
+    plan, got, wanted = both([gradient], {x: np.arange(56, dtype="f").reshape(2, 7, 4)})
+    same(got, wanted)
+    assert "FloorDiv" in types(plan)
+
+
+def test_a_mean_of_rows_that_are_looked_up_in_a_variable_is_not_counted() -> None:
+    table = tf.get_variable("table", initializer=np.linspace(-1, 1, 40, dtype="f").reshape(10, 4))
+    ids = tf.placeholder(tf.int32, [None, 5])
+    rows = tf.nn.embedding_lookup(table, ids)
+    (gradient,) = tf.gradients(tf.square(tf.reduce_mean(rows, 2)), rows)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        feeds = {ids: np.arange(10).reshape(2, 5)}
+        first = s.run(gradient, feeds)
+        for _ in range(RUNS_BEFORE_REWRITING + 1):
+            np.testing.assert_array_equal(s.run(gradient, feeds), first)
+        (plan,) = [p for p in s._plans.values() if p.journal and p.feeds]
+        assert "FloorDiv" not in types(plan)

@@ -18,6 +18,7 @@ from dataflow.rewrites.symbolic_shapes import (
     dims_are_equal,
     equal_dims_of,
     is_same,
+    ratio,
     size_of_batch,
 )
 
@@ -108,6 +109,20 @@ CASES: list[tuple[Callable[[Given], Any], Any]] = [
     (lambda g: tf.reshape(g.x, [-1, 3]), ["?", 3]),
     (lambda g: tf.reshape(g.flat, [-1]), ["?"]),
     (lambda g: tf.reshape(g.images, [-1, 32]), ["i", 32]),
+    # Multiples and parts of a size, there and back.
+    (lambda g: tf.reshape(tf.reshape(g.flat, [-1, 6]), [-1, 3, 4]), ["f", 3, 4]),
+    (lambda g: tf.reshape(tf.reshape(g.images, [-1, 2]), [-1, 4, 4, 2]), ["i", 4, 4, 2]),
+    (lambda g: tf.reshape(tf.reshape(g.images, [-1, 8]), [-1, 4, 2, 4]), ["i", 4, 2, 4]),
+    (
+        lambda g: tf.reshape(tf.matmul(tf.reshape(g.flat, [-1, 4]), tf.ones([4, 8])), [-1, 24]),
+        ["f", 24],
+    ),
+    (lambda g: tf.reshape(tf.reshape(g.flat, [-1, 4]), [-1, 6]), ["?", 6]),
+    (lambda g: tf.zeros(tf.shape(g.x)[:-1]), ["n", "m"]),
+    (lambda g: tf.zeros(tf.shape(g.x)[1:]), ["m", 3]),
+    (lambda g: tf.matmul(g.images, g.images, transpose_b=True), ["i", 4, 4, 4]),
+    (lambda g: tf.matmul(g.images, tf.ones([4, 2, 5])), ["i", 4, 4, 5]),
+    (lambda g: tf.matmul(g.images, g.images, transpose_a=True), ["i", 4, 2, 2]),
     (lambda g: tf.reshape(g.flat, tf.stack([tf.shape(g.flat)[0], 2, 6])), ["f", 2, 6]),
     # Slices: an axis that is taken whole keeps its size.
     (lambda g: g.x[:, 0], ["n", 3]),
@@ -237,3 +252,17 @@ def test_the_size_of_a_batch_is_the_most_frequent_one() -> None:
     assert size_of_batch([*rows, other, scalar], fed) == 5
     assert size_of_batch([other, scalar, free], [fed[3], fed[4], np.ones((9, 2))]) is None
     assert size_of_batch([], []) is None
+
+
+def test_how_many_times_as_large_an_array_is() -> None:
+    g = given()
+    ops = tf.get_default_graph().get_operations()
+    shapes = Shapes(ops, [g.x, g.flat, g.images])
+    x, flat, images = (shapes.of(t) or () for t in (g.x, g.flat, g.images))
+    assert ratio(x, x[:2]) == 3
+    assert ratio(images, (images[0], 1, 4, 1)) == 8
+    assert ratio((x[1], x[0]), x[:2]) == 1
+    assert ratio(x, x[:1]) is None
+    assert ratio(flat, images) is None
+    assert ratio(x[:2], x) is None
+    assert ratio(x, None) is None
