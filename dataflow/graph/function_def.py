@@ -40,9 +40,9 @@ def library_name(function: Any) -> str:
     return names[id(function)][1]
 
 
-def add_library(result: Any, operations: Any) -> None:
-    """Adds to the GraphDef ``result`` every function that ``operations`` name, and what those name."""
-    waiting = [value for op in operations for value in op.attrs.values() if is_function(value)]
+def add_library(result: Any, functions: list[Any]) -> None:
+    """Adds to the GraphDef ``result`` all ``functions``, and what those name."""
+    waiting = list(functions)
     done = {f.signature.name for f in result.library.function}
     while waiting:
         function = waiting.pop(0)

@@ -71,6 +71,9 @@ def set_attr(proto: Any, value: Any, kind: str = "") -> None:
         )
 
 
+_NO_FUNCTIONS: list[Any] = []
+
+
 def _is_local(value: Any) -> bool:
     """True for attributes that only mean something in this process, such as Python functions."""
     return callable(value) and not isinstance(value, DType)
@@ -85,23 +88,30 @@ def node_def(op: Operation, add_shapes: bool = False) -> Any:
     return node
 
 
-def write_node(node: Any, op: Operation, add_shapes: bool) -> None:
-    """Writes a node into a ``NodeDef``, with the shapes of its outputs where wanted."""
+def write_node(node: Any, op: Operation, add_shapes: bool) -> list[Any]:
+    """Writes a node into a ``NodeDef``, with the shapes of its outputs where wanted.
+
+    Returns the functions that its attributes name: most nodes have none.
+    """
+    definition, functions = op.op_def, _NO_FUNCTIONS
     node.name = op.name
-    node.op = op.op_def.type
+    node.op = definition.type
     if op.device:
         node.device = op.device
-    inputs = [t._as_node_def_input() for t in op.inputs]
-    if op.control_inputs:
-        inputs += [f"^{c.name}" for c in op.control_inputs]
+    inputs = [t.op.name if t.value_index == 0 else t.name for t in op.inputs]
+    control_inputs = op.control_inputs
+    if control_inputs:
+        inputs += [f"^{c.name}" for c in control_inputs]
     if inputs:
         node.input.extend(inputs)
-    specs = op.op_def.attr_by_name
     for key, value in op.attrs.items():
         if type(value) is DType:
             node.attr[key].type = value.base_dtype.as_datatype_enum
-        elif not _is_local(value):
-            spec = specs.get(key)
+            continue
+        if is_function(value):
+            functions = [*functions, value]
+        if not _is_local(value):
+            spec = definition.attr_by_name.get(key)
             set_attr(node.attr[key], value, "" if spec is None else spec.kind)
     if op.gradient_override:
         node.attr["_gradient_op_type"].s = op.gradient_override.encode()
@@ -110,6 +120,73 @@ def write_node(node: Any, op: Operation, add_shapes: bool) -> None:
         output_shapes.list.SetInParent()
         for tensor in op.outputs:
             output_shapes.list.shape.append(shape_to_proto(tensor.dims))
+    return functions
+
+
+class _PlainNodes:
+    """Consecutive nodes as a GraphDef's bytes: a fifth less time than field by field.
+
+    Plain is a node without device, control inputs and attributes other than types, as most of a large
+    graph are.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        #: The bytes of the op type and the attributes, which many nodes share.
+        self._ends: dict[Any, bytes] = {}
+
+    def write(self, op: Operation) -> bool:
+        """Adds a node; ``False`` if it is not plain."""
+        attrs = op.attrs
+        if op.device or op.gradient_override or op.control_inputs:
+            return False
+        for value in attrs.values():
+            if type(value) is not DType:
+                return False
+        key = (op.op_def.type, *attrs.items())
+        end = self._ends.get(key)
+        if end is None:
+            end = self._ends[key] = _end_of_node(op)
+        name = op.name.encode()
+        node = b"\n" + _length(name) + name  # field 1
+        for tensor in op.inputs:
+            source = (tensor.op.name if tensor.value_index == 0 else tensor.name).encode()
+            node += b"\x1a" + _length(source) + source  # field 3
+        node += end
+        self._parts += (b"\n", _length(node), node)  # field 1 of the GraphDef
+        return True
+
+    def add_to(self, result: Any) -> None:
+        """Appends the nodes to a ``GraphDef``."""
+        if self._parts:
+            result.MergeFromString(b"".join(self._parts))
+            self._parts.clear()
+
+
+def _end_of_node(op: Operation) -> bytes:
+    """The fields after the inputs: op type and types of a plain node."""
+    from tensorboard.compat.proto import node_def_pb2
+
+    node = node_def_pb2.NodeDef(op=op.op_def.type)
+    for key, value in op.attrs.items():
+        node.attr[key].type = value.base_dtype.as_datatype_enum
+    return node.SerializeToString()  # type: ignore[no-any-return]
+
+
+def _length(data: bytes) -> bytes:
+    """A length as protocol buffers write it: seven bits in each byte, the lowest first."""
+    length = len(data)
+    if length < 128:
+        return _SHORT_LENGTHS[length]
+    found = bytearray()
+    while length >= 128:
+        found.append(length & 127 | 128)
+        length >>= 7
+    found.append(length)
+    return bytes(found)
+
+
+_SHORT_LENGTHS = [bytes([length]) for length in range(128)]
 
 
 def graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) -> Any:
@@ -118,10 +195,14 @@ def graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) -> 
 
     result = graph_pb2.GraphDef()
     result.versions.producer = PRODUCER
-    operations = graph.get_operations()[from_version:]
-    for op in operations:
-        write_node(result.node.add(), op, add_shapes)
-    add_library(result, operations)
+    functions: list[Any] = []
+    plain = _PlainNodes()
+    for op in graph.get_operations()[from_version:]:
+        if add_shapes or not plain.write(op):
+            plain.add_to(result)
+            functions += write_node(result.node.add(), op, add_shapes)
+    plain.add_to(result)
+    add_library(result, functions)
     return result
 
 

@@ -164,3 +164,24 @@ def test_graphs_for_later_versions_are_refused():
     graph_def.versions.bad_consumers.append(134)
     with pytest.raises(ValueError, match="disallows consumer version 134"):
         tf.import_graph_def(graph_def)
+
+
+def test_nodes_written_in_a_row_are_those_written_one_by_one() -> None:
+    """Plain nodes, and others between them; names longer than a length of one byte, and not ASCII's."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.placeholder(tf.float32, [3], name="x")
+        y = tf.tanh(x, name="long" * 50) * x
+        with tf.device("/cpu:0"):
+            y = y + tf.constant(1.0)
+        with tf.control_dependencies([y]):
+            z = tf.identity(tf.exp(y))
+        a, b = tf.split(tf.stack([z, z], 1), 2, 1)
+        tf.cast(b, tf.float64) + tf.cast(a, tf.float64)
+        with graph.gradient_override_map({"Tanh": "Relu"}):
+            tf.tanh(tf.sinh(b))
+    one_by_one = [op.node_def for op in graph.get_operations()]
+    assert list(graph.as_graph_def().node) == one_by_one
+    assert list(graph.as_graph_def(from_version=4).node) == one_by_one[4:]
+    with_shapes = graph.as_graph_def(add_shapes=True)
+    assert all("_output_shapes" in node.attr for node in with_shapes.node)
