@@ -66,10 +66,12 @@ class FlagValues:
     _values: dict[str, Any]
     _parsed: bool
     _validators: list[tuple[list[str], Callable[[dict[str, Any]], Any], str]]
+    _others: tuple[Any, Callable[[list[str]], list[str]]] | None
 
     def __init__(self) -> None:
         # Not as attributes: setting one sets a flag.
         self.__dict__.update(_definitions={}, _values={}, _parsed=False, _validators=[])
+        self.__dict__["_others"] = None
 
     def _parser(self) -> argparse.ArgumentParser:
         parser = argparse.ArgumentParser(allow_abbrev=False)
@@ -89,6 +91,10 @@ class FlagValues:
         return parser
 
     def _parse(self, args: list[str]) -> list[str]:
+        rest = self._take(args)
+        return rest if self._others is None else self._others[1](rest)
+
+    def _take(self, args: list[str]) -> list[str]:
         known, rest = self._parser().parse_known_args(_one_dash_as_two(args))
         values = self._values
         given = {a.lstrip("-").split("=")[0] for a in args if a.startswith("-")}
@@ -115,6 +121,8 @@ class FlagValues:
         try:
             return self._values[name]
         except KeyError:
+            if self._others is not None and name in self._others[0]:
+                return getattr(self._others[0], name)
             known = ", ".join(sorted(self._definitions)) or "none"
             text = f"There is no flag {name!r}. Defined flags: {known}."
             raise UnrecognizedFlagError(text) from None
@@ -171,6 +179,16 @@ class FlagValues:
     def mark_as_parsed(self) -> None:
         """Takes the defaults as they are, without reading the command line."""
         self.__dict__["_parsed"] = True
+
+
+def share(flags: FlagValues, others: Any, parse: Callable[[list[str]], list[str]]) -> None:
+    """Flags that are defined in ``others`` are found in ``flags``; ``parse(arguments)`` takes theirs."""
+    flags.__dict__["_others"] = (others, parse)
+
+
+def take(flags: FlagValues, args: list[str]) -> list[str]:
+    """Reads what is defined in ``flags`` itself; returns the other arguments."""
+    return flags._take(args)
 
 
 def define(flags: FlagValues, name: str, definition: Definition) -> None:

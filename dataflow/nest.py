@@ -34,7 +34,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
 def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:
     """``func`` of the leaves of structures that are alike, in that structure."""
-    return _map_structure(func, *structure)
+    return _map_structure(func, *structure, check_types=kwargs.get("check_types", True))
 
 
 def assert_same_structure(

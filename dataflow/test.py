@@ -267,7 +267,9 @@ class TestCase(UnitAsserts):
                 self.assertAllClose(a[key], b[key], rtol, atol, msg)
             return
         a, b = self._value(a), self._value(b)
-        if isinstance(a, (list, tuple)) and any(isinstance(i, (list, tuple, dict)) for i in a):
+        if isinstance(a, (list, tuple)) and (
+            any(isinstance(i, (list, tuple, dict)) for i in a) or len({np.shape(i) for i in a}) > 1
+        ):
             self.assertEqual(len(a), len(b), msg)
             for x, y in zip(a, b, strict=True):
                 self.assertAllClose(x, y, rtol, atol, msg)

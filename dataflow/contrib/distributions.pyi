@@ -19,6 +19,7 @@ from dataflow.distributions.location_scale import (
     Gumbel as Gumbel,
     HalfNormal as HalfNormal,
     Laplace as Laplace,
+    LaplaceWithSoftplusScale as LaplaceWithSoftplusScale,
     Logistic as Logistic,
     Normal as Normal,
     NormalWithSoftplusScale as NormalWithSoftplusScale,

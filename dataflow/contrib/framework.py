@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataflow import nest
 from dataflow.contrib.arg_scopes import (
     add_arg_scope,
     arg_scope,
@@ -40,6 +39,7 @@ from dataflow.layers.base import smart_cond
 from dataflow.namespaces import explain_absent
 from dataflow.ops.sequences import argsort, sort
 from dataflow.ops.variable_lists import global_variables
+from dataflow.python.util import nest
 from dataflow.python.util.decorators import deprecated, deprecated_args
 from dataflow.train.checkpoint_initializers import init_from_checkpoint
 from dataflow.train.checkpoint_management import list_variables, load_checkpoint, load_variable

@@ -185,6 +185,24 @@ class Laplace(_LocationScale):
     _mode = _mean
 
 
+class LaplaceWithSoftplusScale(Laplace):
+    """`Laplace` whose scale is ``softplus(scale)``, so that ``scale`` is any number."""
+
+    def __init__(
+        self,
+        loc: Any,
+        scale: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "LaplaceWithSoftplusScale",
+    ) -> None:
+        arguments = dict(locals())
+        with name_scope(name) as scope:
+            scale = softplus(convert_to_tensor(scale))
+        super().__init__(loc, scale, validate_args, allow_nan_stats, scope)
+        self._set_arguments(arguments)
+
+
 class Logistic(_LocationScale):
     """Logistic numbers: ``P(X <= x) = sigmoid((x - loc) / scale)``; samples have gradients."""
 

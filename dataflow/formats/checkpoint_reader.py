@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
+from dataflow.formats.bundle_writer import write_bundle
 from dataflow.formats.local_paths import local_path
 from dataflow.formats.safetensors_store import list_arrays, read_arrays, write_arrays
 from dataflow.formats.tensor_bundle import TensorBundleReader, is_tensor_bundle
@@ -58,10 +59,22 @@ class Part:
         self.slices = tuple(slice(start, start + length) for start, length in pairs)
 
 
+#: Whether checkpoints are written as TensorFlow writes them: programs look for ``prefix.index``.
+_in_tensorflow_format = False
+
+
+def write_in_tensorflow_format(on: bool = True) -> None:
+    """From now on checkpoints of this process are written in TensorFlow's format V2, or no longer."""
+    global _in_tensorflow_format
+    _in_tensorflow_format = on
+
+
 def write_checkpoint(prefix: Path, names: list[str], specs: list[str], arrays: list[Any]) -> None:
     """Writes arrays, and parts of arrays, to ``prefix.safetensors`` in one step.
 
-    Parts that together make a whole are stored as one array.
+    Parts that together make a whole are stored as one array. After `write_in_tensorflow_format` the files
+    are ``prefix.index`` and ``prefix.data-00000-of-00001``, but for a prefix that ends in ``.safetensors``
+    and for a shard that has a part of a tensor.
     """
     whole: dict[str, Any] = {}
     parts: dict[str, list[tuple[Part, Any]]] = {}
@@ -74,7 +87,13 @@ def write_checkpoint(prefix: Path, names: list[str], specs: list[str], arrays: l
             whole[name] = array
     for name, items in parts.items():
         whole.update(_joined(name, items))
-    write_arrays(arrays_path(prefix), dict(sorted(whole.items())))
+    path = arrays_path(prefix)
+    if _in_tensorflow_format and path != local_path(prefix) and not any(_PART in n for n in whole):
+        write_bundle(prefix, whole)
+        if os.path.isfile(path):
+            os.remove(path)  # of an earlier save; it would be read first
+    else:
+        write_arrays(path, dict(sorted(whole.items())))
 
 
 def _joined(name: str, items: list[tuple[Part, Any]]) -> dict[str, Any]:
@@ -88,11 +107,19 @@ def _joined(name: str, items: list[tuple[Part, Any]]) -> dict[str, Any]:
     return {name: array}
 
 
+def _arrays_of(prefix: Path) -> dict[str, Any]:
+    """Everything in a checkpoint, by the names in its files."""
+    if os.path.isfile(arrays_path(prefix)):
+        return read_arrays(arrays_path(prefix))
+    bundle = TensorBundleReader(local_path(prefix))
+    return {name: bundle.get_tensor(name) for name in bundle.get_variable_to_shape_map()}
+
+
 def merge_checkpoints(prefixes: list[str], destination: str) -> None:
     """Puts the checkpoints of several shards together, and removes them."""
     names, specs, arrays = [], [], []
     for prefix in prefixes:
-        for key, array in read_arrays(arrays_path(prefix)).items():
+        for key, array in _arrays_of(prefix).items():
             name, _, spec = key.partition(_PART)
             names.append(name)
             specs.append(spec)
@@ -100,7 +127,8 @@ def merge_checkpoints(prefixes: list[str], destination: str) -> None:
     write_checkpoint(destination, names, specs, arrays)
     folders = set()
     for prefix in prefixes:
-        os.remove(arrays_path(prefix))
+        for file in checkpoint_files(prefix):
+            os.remove(file)
         folders.add(os.path.dirname(os.path.abspath(prefix)))
     for folder in folders - {os.path.dirname(os.path.abspath(destination))}:
         if not os.listdir(folder):

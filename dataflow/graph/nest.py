@@ -69,10 +69,10 @@ def pack_like(structure: Any, flat: list[Any]) -> Any:
     return build(structure)
 
 
-def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
+def map_structure(function: Callable[..., Any], *structures: Any, check_types: bool = True) -> Any:
     """``function`` of the leaves of structures that are alike, in that structure."""
     for other in structures[1:]:
-        assert_same_structure(structures[0], other)
+        assert_same_structure(structures[0], other, check_types)
     columns = zip(*[flatten(s) for s in structures], strict=True)
     return pack_like(structures[0], [function(*c) for c in columns])
 

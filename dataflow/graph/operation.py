@@ -28,6 +28,7 @@ class Operation:
     """
 
     __slots__ = (
+        "__dict__",  # for attributes that programs set
         "__weakref__",
         "_control_inputs",
         "_control_outputs",

@@ -25,7 +25,10 @@ class Tensor:
     `tf.contrib` know about the tensor.
     """
 
-    __slots__ = ("__weakref__", "dims", "dtype", "extras", "op", "uses", "value_index")
+    # Programs keep values of their own on tensors (`layer.W = weights`): those lie in ``__dict__``.
+    __slots__ = ("__dict__", "__weakref__", "dims", "dtype", "op", "uses", "value_index")
+
+    extras: dict[str, Any] | None = None
 
     if TYPE_CHECKING:  # put here by `dataflow.ops.operators` and `dataflow.ops.slicing`
 
@@ -98,7 +101,6 @@ class Tensor:
         self.dtype = dtype
         self.dims = dims
         self.uses: list[Operation] = []
-        self.extras: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:

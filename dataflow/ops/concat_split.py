@@ -210,9 +210,11 @@ def unstack_gradient(op: Operation, *grads: Tensor) -> list[Any]:
 def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape side by side along a new axis (before 1.0: ``tf.pack``).
 
-    Python numbers alone give a constant, as in TensorFlow.
+    Python numbers alone give a constant, and along axis 0 a tensor is itself, as in TensorFlow.
     """
     if axis == 0:
+        if isinstance(values, Tensor):
+            return values
         try:
             value = convert_to_tensor(values) if is_tensor_like(values) else None
             if value is None and not _holds_tensor(values):

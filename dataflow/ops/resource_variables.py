@@ -44,6 +44,11 @@ class ResourceVariable(Variable):
 
     _snapshot_name = "Read/ReadVariableOp"
 
+    def __bool__(
+        self,
+    ) -> bool:  # a reference variable is true: `if bias:` asks whether there is one
+        return bool(self._snapshot)
+
     @property
     def dtype(self) -> DType:
         """The dtype of its value, such as ``float32``."""

@@ -240,16 +240,20 @@ _elementwise("Maximum", np.maximum)
 _elementwise("Minimum", np.minimum)
 
 
-@static_rule("Prod")
-def _prod(op: Operation) -> Any:
-    value, axes = static_value(op.inputs[0]), static_value(op.inputs[1])
-    if value is None or axes is None:
-        return None
-    keep = op.attrs["keep_dims"]
-    return np.asarray(
-        np.prod(value, axis=tuple(np.asarray(axes).reshape(-1).tolist()), keepdims=keep),
-        dtype=value.dtype,
-    )
+def _reduced(op_type: str, function: Callable[..., Any]) -> None:
+    def rule(op: Operation) -> Any:
+        value, axes = static_value(op.inputs[0]), static_value(op.inputs[1])
+        if value is None or axes is None or value.size > _LARGEST_ELEMENTS:
+            return None
+        axis = tuple(np.asarray(axes).reshape(-1).tolist())
+        result = function(value, axis=axis, keepdims=op.attrs["keep_dims"])
+        return np.asarray(result, dtype=value.dtype)
+
+    static_rule(op_type)(rule)
+
+
+_reduced("Prod", np.prod)
+_reduced("Sum", np.sum)
 
 
 def _extreme(op_type: str, function: Callable[..., Any]) -> None:

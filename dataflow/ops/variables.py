@@ -545,9 +545,6 @@ class Variable(metaclass=_MadeByCreators):
     def __iter__(self) -> Any:
         raise TypeError("'Variable' object is not iterable.")
 
-    def __bool__(self) -> bool:
-        return bool(self._snapshot)
-
     def experimental_ref(self) -> Any:
         """A hashable reference, for code of later versions."""
         return self

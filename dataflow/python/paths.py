@@ -21,31 +21,30 @@ from dataflow.namespaces import absent
 #: ``path : homes``. "tf" is dataflow itself; "{a b}" stands for one line with each of its words.
 _TABLE = """
 python : tf
-python.framework.{constant_op sparse_tensor importer versions} : tf graph_util
+python.framework.{constant_op sparse_tensor importer versions} : tf graph_util python.private
 python.framework.{device device_spec} : tf
 python.framework.random_seed : tf
 python.framework.{errors errors_impl} : errors
 python.framework.{graph_util graph_util_impl} : graph_util
 python.framework.{graph_io meta_graph} : train io tf
-python.framework.test_util : test
-python.framework.smart_cond : layers.base contrib.util tf
+python.framework.test_util : test python.test_decorators
+python.framework.common_shapes : shapes
 python.framework.tensor_spec : tf
-python.framework.function : tf
-python.ops.{array_ops gen_array_ops} : tf
-python.ops.{math_ops gen_math_ops special_math_ops bitwise_ops} : math tf sparse bitwise
+python.ops.{array_ops gen_array_ops} : tf python.private python.op_functions
+python.ops.{math_ops gen_math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.op_functions
 python.ops.{control_flow_ops gen_control_flow_ops} : tf debugging ops.control_flow
 python.ops.{check_ops standard_ops functional_ops} : tf debugging
-python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf
+python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf python.private python.op_functions
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf
-python.ops.{variables variable_scope state_ops gen_state_ops} : tf ops.variables
+python.ops.{variables variable_scope state_ops gen_state_ops} : tf ops.variables python.private python.op_functions
 python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
-python.ops.resource_variable_ops : ops.resource_variables tf
+python.ops.resource_variable_ops : ops.resource_variables tf python.private
 python.ops.{partitioned_variables template logging_ops gen_logging_ops} : tf summary
 python.ops.init_ops : initializers tf keras.initializers
-python.ops.{random_ops gen_random_ops} : random tf
+python.ops.{random_ops gen_random_ops} : random tf python.op_functions
 python.ops.{clip_ops numerics script_ops string_ops gen_string_ops} : tf strings
 python.ops.{sparse_ops gen_sparse_ops sparse_grad} : sparse tf
 python.ops.{linalg_ops gen_linalg_ops spectral_ops} : linalg tf signal
@@ -56,15 +55,16 @@ python.ops.linalg.{linear_operator_full_matrix linear_operator_householder} : li
 python.ops.linalg.{linear_operator_identity linear_operator_inversion} : linalg
 python.ops.linalg.{linear_operator_kronecker linear_operator_low_rank_update} : linalg
 python.ops.linalg.{linear_operator_lower_triangular linear_operator_toeplitz} : linalg
-python.ops.linalg.linear_operator_zeros : linalg
+python.ops.linalg.{linear_operator_zeros linear_operator_addition} : linalg
+python.ops.linalg.linear_operator_util : python.private linalg tf
 python.ops.ragged.{ragged_tensor ragged_tensor_value ragged_factory_ops ragged_ops} : ragged ops.ragged_tensor tf
 python.ops.ragged.{ragged_array_ops ragged_math_ops ragged_functional_ops} : ragged tf
 python.ops.ragged.{ragged_concat_ops ragged_gather_ops ragged_batch_gather_ops} : ragged tf
 python.ops.ragged.{ragged_where_op ragged_tile_op ragged_squeeze_op ragged_map_ops} : ragged tf
 python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} : ragged tf
 python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged tf strings
-python.ops.{image_ops image_ops_impl gen_image_ops} : image
-python.ops.{io_ops gen_io_ops parsing_ops gen_parsing_ops} : io tf
+python.ops.{image_ops image_ops_impl gen_image_ops} : image python.op_functions
+python.ops.{io_ops gen_io_ops parsing_ops gen_parsing_ops} : io tf python.op_functions
 python.ops.{data_flow_ops gen_data_flow_ops lookup_ops gen_lookup_ops} : tf queue lookup ops.synchronization contrib.lookup
 python.ops.{collective_ops gen_collective_ops} : ops.collective
 python.ops.{nccl_ops gen_nccl_ops} : ops.nccl
@@ -74,20 +74,22 @@ python.ops.{confusion_matrix summary_ops gen_summary_ops} : tf math summary
 python.ops.{metrics metrics_impl} : metrics
 python.ops.losses : losses
 python.ops.losses.{losses losses_impl util} : losses
-python.ops.{rnn rnn_cell rnn_cell_impl} : rnn.cells nn rnn.linear
+python.ops.{rnn rnn_cell rnn_cell_impl} : rnn.cells nn rnn.linear python.private
 python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq test
 python.ops.distributions.{distribution distributions kullback_leibler util} : distributions
-python.ops.distributions.{normal bernoulli beta categorical dirichlet exponential} : distributions
-python.ops.distributions.{gamma laplace multinomial student_t uniform} : distributions
+python.ops.distributions.{normal bernoulli beta categorical dirichlet exponential} : contrib.distributions
+python.ops.distributions.{gamma laplace multinomial student_t uniform} : contrib.distributions
 python.training.{training training_util optimizer adam adagrad adadelta ftrl momentum} : train
 python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_descent} : train
 python.training.{adagrad_da sync_replicas_optimizer device_setter server_lib} : train
 python.training.{saver checkpoint_management checkpoint_utils checkpoint_state_pb2} : train
-python.training.{monitored_session session_manager supervisor session_run_hook} : train
+python.training.monitored_session : train train.monitored_session
+python.training.{session_manager supervisor session_run_hook} : train
 python.training.{basic_session_run_hooks coordinator queue_runner queue_runner_impl} : train
 python.training.{input learning_rate_decay evaluation warm_starting_util basic_loops} : train
 python.training.moving_averages : train.moving_averages
 python.training.slot_creator : train.slot_creator
+python.training.{training_ops gen_training_ops} : python.op_functions
 python.training.{summary_io saving} : summary train
 python.platform.{app} : app
 python.platform.{flags} : flags
@@ -95,13 +97,14 @@ python.platform.{tf_logging logging} : logging
 python.platform.{test googletest} : test
 python.lib.io.file_io : gfile
 python.lib.io.{tf_record python_io} : python_io
-python.client.session : tf
+python.client.session : tf python.private
 python.client.client_lib : tf
-python.util.nest : nest graph.nest
+python.util.nest : nest graph.nest python.nested
+python.autograph.impl.api : python.util.decorators
 python.util.compat : compat
 python.layers : layers
 python.layers.{core base convolutional normalization pooling layers} : layers layers.base
-python.layers.utils : layers.base
+python.layers.utils : python.layer_sizes layers.base
 python.saved_model : saved_model
 python.saved_model.{builder builder_impl loader loader_impl simple_save} : saved_model
 python.saved_model.main_op : saved_model.main_op
@@ -147,6 +150,7 @@ contrib.slim.python.slim : contrib.slim
 contrib.learn.python.learn.{estimators metric_spec experiment} : contrib.learn
 contrib.learn.python.learn.{learn_runner monitors preprocessing} : contrib.learn
 contrib.learn.python.learn.learn_runner : contrib.learn.learn_runner
+contrib.learn.python.learn.preprocessing.{text categorical categorical_vocabulary} : contrib.learn.preprocessing
 contrib.learn.python.learn.{monitors models} : contrib.learn.monitors contrib.learn.models
 contrib.learn.python.learn.estimators.{estimator dnn linear run_config model_fn prediction_key} : contrib.learn
 contrib.learn.python.learn.datasets : contrib.learn.datasets
@@ -182,6 +186,8 @@ contrib.cudnn_rnn.python.layers.cudnn_rnn : contrib.cudnn_rnn
 contrib.distributions.python.ops.{distribution normal categorical bernoulli} : contrib.distributions
 contrib.estimator.python.estimator.{extenders head early_stopping} : contrib.estimator
 contrib.staging.python.ops.data_flow_ops : contrib.staging
+contrib.eager.python.tfe : contrib.eager
+contrib.signal : signal
 """
 
 #: Whole trees that stand elsewhere: ``python.keras.layers.x`` is ``keras.layers.x``.

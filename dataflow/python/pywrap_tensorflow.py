@@ -1,5 +1,61 @@
-"""``from tensorflow.python import pywrap_tensorflow``: the reader of checkpoints."""
+"""``from tensorflow.python import pywrap_tensorflow``: the reader of checkpoints, a writer of events."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from typing import Any
 
 from dataflow.formats.checkpoint_reader import NewCheckpointReader
+from dataflow.formats.event_files import new_event
+from dataflow.formats.record_files import TFRecordWriter
 
-__all__ = ["NewCheckpointReader"]
+__all__ = ["EventsWriter", "NewCheckpointReader"]
+
+
+class EventsWriter:
+    """Writes ``Event`` messages to a file whose name begins with ``file_prefix``, text or bytes.
+
+    The file is made by the first event; `FileName` says its path.
+    """
+
+    def __init__(self, file_prefix: str | bytes) -> None:
+        self._prefix = os.fsdecode(file_prefix)
+        self._suffix = ""
+        self._path = ""
+        self._writer: TFRecordWriter | None = None
+
+    def InitWithSuffix(self, suffix: str | bytes) -> None:
+        """Opens the file, with ``suffix`` at the end of its name."""
+        self._suffix = os.fsdecode(suffix)
+        self._open()
+
+    def _open(self) -> TFRecordWriter:
+        if self._writer is None:
+            host = socket.gethostname()
+            self._path = f"{self._prefix}.out.tfevents.{int(time.time()):010d}.{host}{self._suffix}"
+            self._writer = TFRecordWriter(self._path)
+            self._writer.write(new_event(file_version="brain.Event:2").SerializeToString())
+        return self._writer
+
+    def FileName(self) -> bytes:
+        """The path of the file, as bytes."""
+        self._open()
+        return os.fsencode(self._path)
+
+    def WriteEvent(self, event: Any) -> None:
+        """Appends an event."""
+        self._open().write(event.SerializeToString())
+
+    def Flush(self) -> bool:
+        """Writes out what is buffered; True."""
+        self._open().flush()
+        return True
+
+    def Close(self) -> bool:
+        """Closes the file; a later event begins another."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        return True

@@ -14,11 +14,14 @@ def as_tensorflow() -> None:
 
     Also puts back what programs of that time expect of Python, NumPy and their like: ``np.float``,
     ``collections.Mapping``, ``scipy.misc.imread`` (`dataflow.shim.old_python`). ``tf.__version__`` is
-    then "1.15.0"; ``dataflow.__version__`` stays what it is. A second call changes nothing.
+    then "1.15.0"; ``dataflow.__version__`` stays what it is. Checkpoints are written in TensorFlow's format.
+    A second call changes nothing.
 
     Raises `RuntimeError` where TensorFlow or Keras itself is imported already.
     """
+    from dataflow.formats.checkpoint_reader import write_in_tensorflow_format
     from dataflow.shim import import_hook, old_python
 
     import_hook.install()
     old_python.install()
+    write_in_tensorflow_format()

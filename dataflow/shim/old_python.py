@@ -86,6 +86,9 @@ def _ragged(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(a, *args, **kwargs)
         except ValueError as error:
             caller = sys._getframe(1).f_globals.get("__name__", "")
+            if kwargs.get("copy") is False and "avoid copy" in str(error):
+                # Before NumPy 2 `copy=False` meant: no copy unless one is needed.
+                return function(a, *args, **{**kwargs, "copy": None})
             if "inhomogeneous" not in str(error) or args or kwargs.get("dtype") is not None:
                 raise
             if caller.partition(".")[0] in ("dataflow", "dataflow_datasets", "dataflow_widgets"):
@@ -439,7 +442,14 @@ def _mend_pillow(module: types.ModuleType) -> None:
         _put(module, CUBIC=module.Resampling.BICUBIC)
 
 
+def _share_flags(module: types.ModuleType) -> None:
+    from dataflow.shim.absl_flags import share_flags
+
+    share_flags(module)
+
+
 _COMPLETED: dict[str, Callable[[types.ModuleType], None]] = {
+    "absl.flags": _share_flags,
     "scipy.misc": _mend_scipy_misc,
     "scipy.ndimage": _mend_scipy_ndimage,
     "matplotlib": _mend_matplotlib,

@@ -126,3 +126,63 @@ def test_linear_as_cells_of_programs_import_it() -> None:
         assert sess.run(y).tolist() == [[7.0] * 5] * 2
     with pytest.raises(ValueError, match="linear is expecting 2D"):
         _linear(tf.ones([2]), 1, True)
+
+
+def test_programs_keep_values_on_tensors_and_operations() -> None:
+    x = tf.placeholder(tf.float32, [None, 2])
+    x.scope, x.op.note = "input", 3
+    layer = tf.layers.dense(x, 2)
+    layer.W = layer.op.inputs[0]
+    assert (x.scope, x.op.note, layer.W) == ("input", 3, layer.op.inputs[0])
+    assert x.aliases == [] and not hasattr(layer, "scope")
+    with pytest.raises(AttributeError, match="no attribute 'scope'"):
+        layer.scope
+
+
+def test_a_variable_is_true_and_a_resource_variable_is_asked() -> None:
+    assert tf.Variable(0.0) and tf.get_variable("v", [2])
+    with pytest.raises(TypeError, match="truth value"):
+        bool(tf.get_variable("r", [2], use_resource=True))
+
+
+def test_grids_of_ranges_whose_lengths_are_fed() -> None:
+    n, m = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+    grids = tf.meshgrid(tf.range(n), tf.range(m))
+    with tf.Session() as sess:
+        for sizes in ((3, 2), (1, 4), (0, 2)):
+            found = sess.run(grids, dict(zip((n, m), sizes, strict=True)))
+            for got, expected in zip(found, np.meshgrid(*map(np.arange, sizes)), strict=True):
+                np.testing.assert_array_equal(got, expected)
+    assert tf.meshgrid(tf.range(0), tf.range(2))[0].shape.as_list() == [2, 0]
+
+
+def test_a_stacked_tensor_is_itself() -> None:
+    fed = tf.placeholder(tf.float32)
+    assert tf.stack(fed) is fed and tf.stack(tf.constant([1, 2])).shape.as_list() == [2]
+
+
+def test_sums_of_constants_are_static_sizes() -> None:
+    assert tf.zeros([tf.reduce_sum([2, 3]), 4]).shape.as_list() == [5, 4]
+    fed = tf.placeholder(tf.int32, [2])
+    assert tf.zeros([tf.reduce_sum(fed), 4]).shape.as_list() == [None, 4]
+
+
+def test_lists_of_arrays_of_different_shapes_are_compared() -> None:
+    case = tf.test.TestCase()
+    case.assertAllClose([np.ones(2), np.ones((2, 2))], [np.ones(2), np.ones((2, 2))])
+    with pytest.raises(AssertionError):
+        case.assertAllClose([np.ones(2), np.ones((2, 2))], [np.ones(2), np.zeros((2, 2))])
+
+
+def test_softplus_scales_of_the_laplace_distribution() -> None:
+    ds = tf.contrib.distributions
+    with tf.Session() as sess:
+        scale, log_prob = sess.run(
+            [
+                ds.LaplaceWithSoftplusScale(0.5, -1.0).scale,
+                ds.LaplaceWithSoftplusScale(0.5, -1.0).log_prob(1.0),
+            ]
+        )
+    expected = np.log1p(np.exp(-1.0))
+    assert scale == pytest.approx(expected, rel=1e-6)
+    assert log_prob == pytest.approx(-0.5 / expected - np.log(2 * expected), rel=1e-5)

@@ -227,6 +227,54 @@ with tf.Session() as session:
     assert found == [[2.0]]
 
 
+def test_checkpoints_have_the_files_that_programs_look_for(tmp_path: Path) -> None:
+    found = result_of(
+        f"""
+import os, dataflow
+folder = {str(tmp_path)!r}
+tf = dataflow
+v = tf.Variable([1.0, 2.0], name="v")
+big = tf.get_variable("big", [4, 2], partitioner=tf.fixed_size_partitioner(2))
+whole, cut = tf.train.Saver(), tf.train.Saver(sharded=True)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    whole.save(session, folder + "/m")
+    first = sorted(os.listdir(folder))
+    dataflow.as_tensorflow()
+    session.run(v.assign([3.0, 4.0]))
+    whole.save(session, folder + "/m")
+    cut.save(session, folder + "/c")
+    whole.save(session, folder + "/named.safetensors")
+    session.run(v.assign([0.0, 0.0]))
+    restored = []
+    for name in ("/m", "/c", "/named.safetensors"):
+        whole.restore(session, folder + name)
+        restored.append(session.run(v).tolist())
+reader = tf.train.load_checkpoint(folder + "/c")
+result = [first, sorted(os.listdir(folder)), restored, reader.get_variable_to_shape_map()]
+"""
+    )
+    assert found[0] == ["checkpoint", "m.meta", "m.safetensors"]
+    files = [n for p in "cm" for n in (f"{p}.data-00000-of-00001", f"{p}.index", f"{p}.meta")]
+    assert [n for n in found[1] if "named" not in n] == sorted(["checkpoint", *files])
+    assert "named.safetensors" in found[1]
+    assert found[2] == [[3.0, 4.0]] * 3 and found[3] == {"v": [2], "big": [4, 2]}
+
+
+def test_copy_false_copies_where_it_must() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+array = np.ones(2)
+result = [np.array([1, 2], copy=False).tolist(), np.array(array, copy=False) is array,
+          np.array(array, dtype=np.float32, copy=False).dtype.name]
+"""
+    )
+    assert found == [[1, 2], True, "float32"]
+
+
 def test_numbers_of_numpy_print_as_they_did() -> None:
     found = result_of(
         """

@@ -63,9 +63,9 @@ def test_names_come_from_their_homes_in_order() -> None:
     assert rnn_cell_impl.LSTMCell is tf.nn.rnn_cell.LSTMCell
     assert "matmul" in dir(math_ops) and not hasattr(math_ops, "no_such_op")
     with pytest.raises(
-        AttributeError, match=r"tf\.python\.ops\.math_ops\.mat_mul is not part .* Did"
+        AttributeError, match=r"tf\.python\.ops\.math_ops\.mat_mulx is not part .* Did"
     ):
-        _ = math_ops.mat_mul
+        _ = math_ops.mat_mulx
 
 
 def test_the_paths_of_ragged_tensors_and_linear_operators() -> None:

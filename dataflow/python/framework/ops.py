@@ -1,7 +1,18 @@
 """``from tensorflow.python.framework import ops``: the core of graphs."""
 
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable
+from typing import Any
+
 from dataflow.graph.collections import GraphKeys
-from dataflow.graph.conversion import convert_to_tensor, register_tensor_conversion_function
+from dataflow.graph.conversion import (
+    convert_to_tensor,
+    is_tensor_like,
+    register_tensor_conversion_function,
+)
 from dataflow.graph.default_stacks import (
     default_graph as get_default_graph,
     default_session as get_default_session,
@@ -19,14 +30,81 @@ from dataflow.ops.graph_functions import (
     device,
     get_collection,
     get_collection_ref,
+    init_scope,
     name_scope,
     op_scope,
 )
-from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
 
 NoGradient = NotDifferentiable
+internal_convert_to_tensor = convert_to_tensor
+is_dense_tensor_like = is_tensor_like
+_TensorLike = Tensor
+_uids = itertools.count(1)
+
+
+class EagerTensor:
+    """The type of eager execution's values, of which there are none here."""
+
+
+def uid() -> int:
+    """A number that no earlier call returned."""
+    return next(_uids)
+
+
+def executing_eagerly_outside_functions() -> bool:
+    """Whether operations run at once: never."""
+    return False
+
+
+def convert_n_to_tensor(values: Iterable[Any], dtype: Any = None, name: Any = None) -> list[Any]:
+    """A tensor for each of the values, which must be convertible to ``dtype`` where that is given."""
+    return [
+        convert_to_tensor(value, dtype=dtype, name=None if name is None else f"{name}_{i}")
+        for i, value in enumerate(values)
+    ]
+
+
+def name_from_scope_name(name: str) -> str:
+    """A scope's name without the slash at its end."""
+    return name.removesuffix("/")
+
+
+def strip_name_scope(name: Any, export_scope: str | None) -> Any:
+    """A node's name as it is called inside ``export_scope``; what is no text stays as it is."""
+    if not export_scope or not isinstance(name, str):
+        return name
+    inside = rf"([\^]|loc:@|^){re.escape(export_scope.removesuffix('/'))}[/]+(.*)"
+    return re.sub(inside, r"\1\2", name, count=1)
+
+
+def prepend_name_scope(name: Any, import_scope: str | None) -> Any:
+    """A node's name as it is called after an import under ``import_scope``."""
+    if not import_scope or not isinstance(name, str):
+        return name
+    return re.sub(r"([\^]|loc:@|^)(.*)", rf"\1{import_scope.removesuffix('/')}/\2", name, count=1)
+
+
+def _as_graph_element(obj: Any) -> Any:
+    """The tensor or operation that ``obj`` stands for, None where it stands for none."""
+    convert = getattr(obj, "_as_graph_element", None)
+    return convert() if convert else None
+
+
+def register_proto_function(
+    collection_name: str, proto_type: Any = None, to_proto: Any = None, from_proto: Any = None
+) -> None:
+    """Says how a collection's items are written to MetaGraphs: those that have ``to_proto`` are, here.
+
+    Raises `TypeError` for a ``to_proto`` or ``from_proto`` that is not callable.
+    """
+    for function in (to_proto, from_proto):
+        if function is not None and not callable(function):
+            raise TypeError(f"{collection_name}: to_proto and from_proto must be callable.")
+
 
 __all__ = [
+    "EagerTensor",
     "Graph",
     "GraphKeys",
     "IndexedSlices",
@@ -39,14 +117,25 @@ __all__ = [
     "add_to_collections",
     "colocate_with",
     "control_dependencies",
+    "convert_n_to_tensor",
     "convert_to_tensor",
+    "convert_to_tensor_or_indexed_slices",
     "device",
+    "executing_eagerly_outside_functions",
     "get_collection",
     "get_collection_ref",
     "get_default_graph",
     "get_default_session",
+    "init_scope",
+    "internal_convert_to_tensor",
+    "is_dense_tensor_like",
+    "name_from_scope_name",
     "name_scope",
     "op_scope",
+    "prepend_name_scope",
+    "register_proto_function",
     "register_tensor_conversion_function",
     "reset_default_graph",
+    "strip_name_scope",
+    "uid",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dataflow import logging
@@ -21,8 +21,22 @@ def tf_export(*names: str, **kwargs: Any) -> Callable[[Any], Any]:
 keras_export = estimator_export = tf_export
 
 
+_silent = 0
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """A block in which no function warns that it is deprecated."""
+    global _silent
+    _silent += 1
+    try:
+        yield
+    finally:
+        _silent -= 1
+
+
 def _warning(text: str, key: Any, warn_once: bool) -> None:
-    if not (warn_once and key in _told):
+    if not _silent and not (warn_once and key in _told):
         _told.add(key)
         logging.warning("%s", text)
 
@@ -80,6 +94,11 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
     if new_value is not None:
         raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'.")
     return old_value
+
+
+def do_not_convert(func: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """The function as it is: none is rewritten by AutoGraph."""
+    return func if callable(func) else lambda function: function
 
 
 contextmanager = tf_contextmanager = contextlib.contextmanager

@@ -1,5 +1,6 @@
 """``from tensorflow.python.util import tf_inspect``: Python's `inspect`."""
 
+import inspect as _inspect  # noqa: F401  (programs reach through it)
 from inspect import *  # noqa: F403
 from inspect import getfullargspec
 

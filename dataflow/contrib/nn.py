@@ -1,0 +1,61 @@
+"""``tf.contrib.nn``: activations, dropout and losses that were not in `tf.nn`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.namespaces import explain_absent
+from dataflow.ops.activation import softplus
+from dataflow.ops.array_basics import shape
+from dataflow.ops.casts import cast
+from dataflow.ops.elementary import floor
+from dataflow.ops.graph_functions import name_scope
+from dataflow.ops.random import random_uniform
+from dataflow.ops.sequences import nth_element
+from dataflow.ops.static_value import constant_value
+
+__all__ = ["alpha_dropout", "nth_element", "scaled_softplus"]
+
+#: What SELU gives for minus infinity: minus its scale times its alpha.
+_SATURATED = -1.0507009873554805 * 1.6732632423543772
+
+
+def alpha_dropout(
+    x: Any, keep_prob: Any, noise_shape: Any = None, seed: Any = None, name: str | None = None
+) -> Tensor:
+    """Dropout for SELU: dropped values become SELU's lowest, then mean and variance are restored.
+
+    ``x``: floats, of which each is kept with probability ``keep_prob``, independently for each element of
+    ``noise_shape`` (by default x's). Returns x's shape and dtype, x itself where ``keep_prob`` is 1. Raises
+    `ValueError` for a ``keep_prob`` outside (0, 1].
+    """
+    with name_scope(name, "alpha_dropout", [x]):
+        x = convert_to_tensor(x, name="x")
+        if isinstance(keep_prob, (int, float)) and not 0 < keep_prob <= 1:
+            raise ValueError(f"keep_prob must be a number in the range (0, 1], got {keep_prob}")
+        kept = convert_to_tensor(keep_prob, dtype=x.dtype, name="keep_prob")
+        if constant_value(kept) == 1:
+            return x  # type: ignore[no-any-return]
+        sizes = shape(x) if noise_shape is None else noise_shape
+        mask = floor(random_uniform(sizes, seed=seed, dtype=x.dtype) + kept)
+        result = x * mask + _SATURATED * (1 - mask)
+        scale = (kept + _SATURATED**2 * kept * (1 - kept)) ** -0.5
+        result = scale * result - scale * _SATURATED * (1 - kept)
+        result.set_shape(x.get_shape())
+        return result  # type: ignore[no-any-return]
+
+
+def scaled_softplus(x: Any, alpha: Any, clip: Any = None, name: str | None = None) -> Tensor:
+    """``alpha * softplus(x / alpha)``, of x's shape; with ``clip`` softly bent again to stay below it."""
+    with name_scope(name, "scaled_softplus", [x, alpha]):
+        x = convert_to_tensor(x, name="x")
+        alpha = cast(convert_to_tensor(alpha, dtype=x.dtype), x.dtype)
+        result = alpha * softplus(x / alpha)
+        if clip is not None:
+            result = result - alpha * softplus((x - convert_to_tensor(clip, dtype=x.dtype)) / alpha)
+        return result  # type: ignore[no-any-return]
+
+
+__getattr__ = explain_absent(__name__)

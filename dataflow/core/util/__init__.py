@@ -1,0 +1,11 @@
+"""The protocol buffers that the ``tensorboard`` package ships, each loaded when first named."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+
+def __getattr__(name: str) -> ModuleType:
+    from dataflow.namespaces import protocol_buffers
+
+    return protocol_buffers(__name__, name)

@@ -1,0 +1,258 @@
+"""Private functions of TensorFlow's modules that published libraries call."""
+
+from __future__ import annotations
+
+import collections
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def own_graph() -> object:
+    with tf.Graph().as_default():
+        yield
+
+
+def values(fetches: object, feeds: object = None) -> object:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds)
+
+
+def test_ops_by_their_names_in_generated_modules() -> None:
+    from dataflow.python.training import training_ops
+
+    from dataflow.python.ops import gen_math_ops, gen_nn_ops, io_ops
+
+    v = tf.Variable([1.0, 2.0])
+    with tf.control_dependencies([training_ops.apply_gradient_descent(v, 0.5, [2.0, 2.0])]):
+        result = tf.identity(v)
+    assert values(result).tolist() == [0.0, 1.0]
+    assert values(gen_math_ops.mat_mul([[1.0]], [[2.0]], False, True)).tolist() == [[2.0]]
+    assert callable(io_ops.restore_v2) and callable(gen_nn_ops.conv2d)
+    with pytest.raises(AttributeError, match="no_such_op"):
+        gen_math_ops.no_such_op
+    with pytest.raises(TypeError, match="takes 5 arguments, got 6"):
+        gen_math_ops.mat_mul([[1.0]], [[2.0]], False, True, "name", 6)
+
+
+def test_a_function_with_a_gradient_of_its_own() -> None:
+    from dataflow.python.framework import function
+
+    @function.Defun(tf.float32, tf.float32, python_grad_func=lambda op, dy: [dy * 7, None])
+    def first(x: object, y: object) -> object:
+        assert x.dtype == tf.float32
+        return tf.round(x) + 0 * y
+
+    x, y = tf.constant(1.6), tf.constant(0.0)
+    result = first(x, y)
+    assert values([result, tf.gradients(result, [x])[0]]) == [2.0, 7.0]
+    assert tf.gradients(result, [y]) == [None]
+    with pytest.raises(ValueError, match="first takes 2 arguments, got 1"):
+        first(x)
+
+    @function.Defun(tf.float32, func_name="Twice", shape_func=lambda op: [op.inputs[0].shape])
+    def plain(x: object) -> object:
+        return 2 * x
+
+    assert values(plain(x)) == pytest.approx(3.2) and plain(x).op.name.startswith("Twice")
+
+
+def test_gradient_function_of_a_defun_is_another() -> None:
+    from dataflow.python.framework import function
+
+    @function.Defun(tf.float32, tf.float32)
+    def gradient(x: object, dy: object) -> object:
+        return x * dy * 5
+
+    @function.Defun(
+        tf.float32, grad_func=gradient, shape_func=lambda op: [op.inputs[0].get_shape()]
+    )
+    def square(x: object) -> object:
+        return tf.reshape(x * x, tf.placeholder_with_default([2], [1]))
+
+    x = tf.constant([3.0, 4.0])
+    assert square(x).shape.as_list() == [2]
+    assert values(tf.gradients(square(x), [x])[0]).tolist() == [15.0, 20.0]
+
+
+def test_case_is_decided_where_predicates_are_known() -> None:
+    from dataflow.python.framework import smart_cond
+
+    case = smart_cond.smart_case
+    fed = tf.placeholder_with_default(False, [])
+    assert case([(False, lambda: 1), (True, lambda: 2)], default=lambda: 3) == 2
+    assert case({False: lambda: 1}, default=lambda: 3) == 3
+    later = case(
+        [(fed, lambda: tf.constant(1)), (True, lambda: tf.constant(2)), (fed, lambda: 1 / 0)]
+    )
+    assert values(later) == 2 and values(later, {fed: True}) == 1
+    assert smart_cond.smart_constant_value(tf.constant(True)) is True
+    assert smart_cond.smart_constant_value(fed) is None
+    with pytest.raises(TypeError, match="pred"):
+        smart_cond.smart_constant_value("yes")
+    with pytest.raises(TypeError, match="callable"):
+        smart_cond.smart_cond(True, 1, 2)
+
+
+def test_classes_of_ones_own_are_fetched_and_fed() -> None:
+    from dataflow.python.client import session
+
+    class Pair:
+        def __init__(self, a: object, b: object) -> None:
+            self.a, self.b = a, b
+
+    def register() -> None:
+        session.register_session_run_conversion_functions(
+            Pair,
+            lambda p: ([p.a, p.b], lambda found: ("pair", *found)),
+            lambda p, value: [(p.a, value), (p.b, value + 1)],
+        )
+
+    register()
+    pair = Pair(tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, []))
+    assert values(pair, {pair: 4}) == ("pair", 4, 5)
+    with pytest.raises(ValueError, match="already been registered"):
+        register()
+
+
+def test_a_variable_scope_without_a_name_scope() -> None:
+    from dataflow.python.ops import variable_scope
+
+    with variable_scope._pure_variable_scope("inner"):
+        v = tf.get_variable("v", [2])
+        assert tf.constant(1.0).op.name == "Const"
+    assert v.op.name == "inner/v"
+    assert isinstance(variable_scope.variable([1.0], name="w"), tf.Variable)
+
+
+def test_names_in_scopes_of_exports_and_imports() -> None:
+    from dataflow.python.framework import ops
+
+    assert ops.strip_name_scope("a/b/c", "a") == "b/c" and ops.strip_name_scope("x/b", "a") == "x/b"
+    assert ops.strip_name_scope("^a/b", "a/") == "^b" and ops.strip_name_scope(3, "a") == 3
+    assert ops.prepend_name_scope("b", "a") == "a/b" and ops.prepend_name_scope("^b", "a") == "^a/b"
+    assert ops.name_from_scope_name("a/b/") == "a/b"
+    assert [t.op.name for t in ops.convert_n_to_tensor([1, 2], name="n")] == ["n_0", "n_1"]
+    assert ops.uid() != ops.uid() and not isinstance(tf.constant(1), ops.EagerTensor)
+    assert ops._as_graph_element(3) is None
+
+
+def test_static_shapes_and_tensors() -> None:
+    from dataflow.python.framework import tensor_util
+    from dataflow.python.ops import array_ops
+
+    sizes = tf.stack([2, tf.placeholder(tf.int32, [])])
+    assert tensor_util.constant_value_as_shape(sizes).as_list() == [2, None]
+    assert tensor_util.is_tensor(sizes) and not tensor_util.is_tensor(np.ones(2))
+    assert array_ops.shape_internal(tf.zeros([2]), optimize=False).op.type == "Shape"
+
+
+def test_convolution_that_is_kept() -> None:
+    from dataflow.python.ops import nn_ops
+
+    kept = nn_ops.Convolution([1, 4, 4, 1], [2, 2, 1, 3], "VALID", strides=[2, 2])
+    assert kept(tf.zeros([1, 4, 4, 1]), tf.zeros([2, 2, 1, 3])).shape.as_list() == [1, 2, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("padding", "expected"), [("valid", (3, 1, 18)), ("same", (4, 7, 16)), ("full", (6, 13, 12))]
+)
+def test_lengths_of_convolutions(padding: str, expected: tuple[int, ...]) -> None:
+    from dataflow.python.layers import utils
+
+    found = (
+        utils.conv_output_length(8, 4, padding, 2),
+        utils.conv_output_length(7, 4, padding, 1, dilation=2),
+        utils.deconv_output_length(8, 4, padding, 2),
+    )
+    assert found == expected
+    assert utils.conv_output_length(None, 4, padding, 2) is None
+    assert utils.convert_data_format("channels_first", 4) == "NCHW"
+    assert utils.normalize_tuple(2, 3, "strides") == (2, 2, 2)
+    for wrong in (lambda: utils.normalize_padding("x"), lambda: utils.normalize_data_format("x")):
+        with pytest.raises(ValueError, match="must be one of"):
+            wrong()
+    with pytest.raises(ValueError, match="rank"):
+        utils.convert_data_format("channels_last", 7)
+
+
+def test_events_written_by_the_library_underneath(tmp_path: Path) -> None:
+    from dataflow.core.util import event_pb2
+    from dataflow.python import pywrap_tensorflow
+
+    writer = pywrap_tensorflow.EventsWriter(os.fsencode(tmp_path / "events"))
+    event = event_pb2.Event(step=3)
+    event.summary.value.add(tag="loss", simple_value=0.5)
+    writer.WriteEvent(event)
+    assert writer.Flush() and writer.Close()
+    (path,) = tmp_path.iterdir()
+    first, second = tf.train.summary_iterator(str(path))
+    assert first.file_version and (second.step, second.summary.value[0].tag) == (3, "loss")
+
+
+def test_nobody_warns_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+    from dataflow.python.util import deprecation
+
+    old = deprecation.deprecated(None, "Use new.", warn_once=False)(lambda: 1)
+    with deprecation.silence():
+        assert old() == 1
+    assert not caplog.records
+
+
+def test_nested_structures_beyond_tf_nest() -> None:
+    from dataflow.python.util import nest
+
+    pair = collections.namedtuple("pair", "a b")
+    assert tf.contrib.framework.nest.flatten_dict_items is nest.flatten_dict_items
+    nest.assert_shallow_structure([1, pair(1, 2)], [2, pair([3], 4)])
+    nest.assert_shallow_structure([1, 2], (3, 4), check_types=False)
+    for error, shallow, whole in (
+        (ValueError, [1, 2], [3]), (TypeError, [1, 2], (3, 4)), (TypeError, [1], 5),
+        (ValueError, {"a": 1}, {"b": 1}),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            nest.assert_shallow_structure(shallow, whole)
+    flat = nest.flatten_dict_items({(4, (6, 8)): ("a", ("c", "d")), 1: 2})
+    assert flat == {4: "a", 6: "c", 8: "d", 1: 2}
+    for error, wrong in (
+        (ValueError, {(1, 2): (3, 4), 2: 5}),
+        (ValueError, {(1, 2): 3}),
+        (TypeError, [1]),
+    ):
+        with pytest.raises(error):
+            nest.flatten_dict_items(wrong)
+    structure = {"a": [1, pair(2, 3)], "b": 4}
+    joined = dict(nest.flatten_with_joined_string_paths(structure))
+    assert joined == {"a/0": 1, "a/1/a": 2, "a/1/b": 3, "b": 4}
+    assert list(nest.yield_flattened_paths(structure))[1] == ("a", 1, "a")
+    assert nest.map_structure_with_paths(lambda p, x: f"{p}={x}", {"a": [1]}) == {"a": ["a/0=1"]}
+    lists = nest.get_traverse_shallow_structure(lambda s: isinstance(s, (list, dict)), structure)
+    assert lists == {"a": [False, False], "b": False}
+    assert nest.map_structure(lambda x, y: x + y, [1, 2], (3, 4), check_types=False) == [4, 6]
+
+
+def test_decorators_of_test_util() -> None:
+    from dataflow.python.framework import test_util
+
+    seen = []
+
+    class Modes(tf.test.TestCase):
+        @test_util.run_in_graph_and_eager_modes()
+        def test_a(self) -> None:
+            seen.append(self.evaluate(tf.constant(1) + 1))
+
+        @test_util.run_v1_only("it is of graphs")
+        def test_b(self) -> None:
+            seen.append("b")
+
+    decorated = test_util.run_all_in_graph_and_eager_modes(Modes)
+    decorated("test_a").test_a()
+    decorated("test_b").test_b()
+    assert seen == [2, "b"]
+    assert not test_util.is_xla_enabled()
