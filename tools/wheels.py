@@ -21,6 +21,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from dataflow_datasets import scikit_tables
+
 ROOT = Path(__file__).resolve().parents[1]
 #: What requirements are asked about.
 _MARKERS = {
@@ -127,10 +129,11 @@ def _without_lessons(wheel: Path) -> Path:
         names = [n for n in archive.namelist() if not n.startswith("dataflow/_lessons/")]
         contents = {name: archive.read(name) for name in names}
     name, version = wheel.name.split("-")[:2]
-    # In a browser there is not always scikit-learn, from which the digits come elsewhere.
-    contents["dataflow_datasets/digits.csv.gz"] = (
-        resources.files("sklearn.datasets.data").joinpath("digits.csv.gz").read_bytes()
-    )
+    # In a browser there is not always scikit-learn, from which these tables come elsewhere.
+    for table in scikit_tables.FILES:
+        contents[f"dataflow_datasets/packed/{table}"] = (
+            resources.files("sklearn.datasets.data").joinpath(table).read_bytes()
+        )
     return pack(canonical(name), version, contents, wheel.parent)
 
 

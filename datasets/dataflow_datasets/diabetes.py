@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .registry import DatasetInfo
-from .scikit_tables import Split, load_split
+from .scikit_tables import Split, diabetes, load_split
 
 INFO = DatasetInfo(
     name="diabetes",
@@ -18,6 +18,4 @@ def load_data(test_fraction: float = 0.2, seed: int = 0, scaled: bool = True) ->
     With ``scaled`` each column has mean 0 and sum of squares 1 over all 442 patients; without, the
     units are the card's.
     """
-    from sklearn.datasets import load_diabetes
-
-    return load_split(load_diabetes(scaled=scaled), "progression", test_fraction, seed)
+    return load_split(diabetes(scaled), "progression", test_fraction, seed)

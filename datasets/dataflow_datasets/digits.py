@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from . import scikit_tables
 from .registry import DatasetInfo
 from .tables import split_rows
-
-#: Only in the site of `make site`, whose Python may have no scikit-learn: `tools/wheels.py` puts it there.
-PACKED = Path(__file__).parent / "digits.csv.gz"
 
 INFO = DatasetInfo(
     name="digits",
@@ -29,18 +26,8 @@ def load_data(
 
     Images are float32 of shape ``[n, 8, 8]`` in [0, 1] (16 gray levels); labels int64, 0 to 9.
     """
-    table = _table()
-    images = (table[:, :64].reshape(-1, 8, 8) / 16.0).astype(np.float32)
-    labels = table[:, 64].astype(np.int64)
+    table = scikit_tables.digits()
+    images = (table.data.reshape(-1, 8, 8) / 16.0).astype(np.float32)
+    labels = table.target.astype(np.int64)
     train, test = split_rows(len(labels), test_fraction, seed)
     return (images[train], labels[train]), (images[test], labels[test])
-
-
-def _table() -> Array:
-    """A digit a row: 64 gray levels from 0 to 16, and the label; float64 [1797, 65]."""
-    if PACKED.is_file():
-        return np.loadtxt(PACKED, delimiter=",")
-    from sklearn.datasets import load_digits
-
-    found = load_digits()
-    return np.column_stack([found.data, found.target])

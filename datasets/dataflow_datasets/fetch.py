@@ -251,7 +251,12 @@ def _require_connection(url: str) -> None:
             outcome.append(error)
 
     thread = threading.Thread(target=connect, daemon=True, name=f"connect to {host}")
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise OSError(
+            f"no connection to {host}: this Python has no threads, nor sockets"
+        ) from error
     thread.join(CONNECT_SECONDS)
     if not outcome or outcome[0] is not None:
         _unreachable_until[host, port] = time.monotonic() + RETRY_SECONDS
@@ -298,10 +303,10 @@ def _bar(part: Path, start: int, total_bytes: int | None) -> Iterator[Any]:
 def _lock(target: Path) -> Iterator[None]:
     """Let one process at a time download ``target``; a lock dies with its process."""
     try:
-        import fcntl
-    except ImportError:  # Windows: two downloads at once end in the same atomic rename
+        from fcntl import LOCK_EX, flock
+    except ImportError:  # Windows, a web page: two downloads at once end in the same atomic rename
         yield
         return
     with target.with_name(target.name + ".lock").open("w") as opened:
-        fcntl.flock(opened, fcntl.LOCK_EX)
+        flock(opened, LOCK_EX)
         yield

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import scikit_tables
+from .frames import make_frame
 from .registry import DatasetInfo
 
 if TYPE_CHECKING:
@@ -44,11 +46,8 @@ def load_frames(label_name: str = "Species") -> tuple[pandas.DataFrame, pandas.D
 
     Lengths are float64 centimetres; the label is int64, an index into `SPECIES`.
     """
-    import pandas
-    from sklearn.datasets import load_iris
-
-    table = load_iris()
-    frame = pandas.DataFrame(table.data, columns=CSV_COLUMN_NAMES[:-1])
+    table = scikit_tables.iris()
+    frame = make_frame(dict(zip(CSV_COLUMN_NAMES[:-1], table.data.T, strict=True)))
     frame[label_name] = table.target.astype("int64")
     train = frame.iloc[list(TRAIN_ROWS)].reset_index(drop=True)
     test = frame.iloc[list(TEST_ROWS)].reset_index(drop=True)

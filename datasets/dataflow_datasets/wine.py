@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .registry import DatasetInfo
-from .scikit_tables import Split, load_split
+from .scikit_tables import Split, load_split, wine
 
 INFO = DatasetInfo(
     name="wine",
@@ -14,6 +14,4 @@ INFO = DatasetInfo(
 
 def load_data(test_fraction: float = 0.2, seed: int = 0) -> Split:
     """``(train_x, train_y), (test_x, test_y)``: frames of 13 float columns; labels 0, 1, 2."""
-    from sklearn.datasets import load_wine
-
-    return load_split(load_wine(), "grower", test_fraction, seed)
+    return load_split(wine(), "grower", test_fraction, seed)
