@@ -25,9 +25,9 @@ from pathlib import Path
 from dataflow.errors import NotFoundError, ResourceExhaustedError
 
 try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows; in JupyterLite's kernel there is an empty module of that name
+    flock = None  # type: ignore[assignment]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 #: ``.name.df-host-pid-number.tmp``
@@ -70,7 +70,7 @@ def replace_with(path: str, write: Callable[[str], None], *, durable: bool = Tru
             write(temporary)
             if durable:
                 os.fsync(descriptor)
-            if fcntl is None:  # Windows does not move a file that is open
+            if flock is None:  # Windows does not move a file that is open
                 os.close(descriptor)
                 descriptor = -1
             os.replace(temporary, path)
@@ -101,7 +101,7 @@ def remove_abandoned(directory: str) -> list[str]:
 
 def _remove_unlocked(path: str) -> bool:
     """Remove the file if no process holds its lock."""
-    if fcntl is None:
+    if flock is None:
         return False
     flags = os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     with contextlib.suppress(OSError):
@@ -109,7 +109,7 @@ def _remove_unlocked(path: str) -> bool:
         try:
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
                 # A file system without locks raises here as well: nothing is known, nothing removed.
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                flock(descriptor, LOCK_EX | LOCK_NB)
                 os.unlink(path)
                 return True
         finally:
@@ -127,10 +127,10 @@ def _create(directory: str, name: str) -> tuple[str, int]:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:  # of a process that had this id
             continue
-        if fcntl is None:
+        if flock is None:
             return path, descriptor
         with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            flock(descriptor, LOCK_EX)
         # Another process may have removed it before it was locked.
         if os.fstat(descriptor).st_nlink:
             return path, descriptor

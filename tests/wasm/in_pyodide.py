@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, "/checkout")
@@ -66,6 +68,43 @@ def part_background() -> float:
         )
         job.result()
         return float(session.run(w))
+
+
+def part_saver() -> list[float]:
+    """A variable saved to a file, changed and restored."""
+    w = tf.Variable(5.0)
+    saver = tf.train.Saver()
+    path = str(Path(tempfile.mkdtemp()) / "model")
+    with tf.Session() as session:
+        session.run(w.initializer)
+        saver.save(session, path)
+        session.run(w.assign(7.0))
+        changed = float(session.run(w))
+        saver.restore(session, path)
+        return [changed, float(session.run(w))]
+
+
+def part_local_server() -> list[float]:
+    """Two sessions of one server share a variable."""
+    total = tf.Variable(100.0)
+    server = tf.train.Server.create_local_server()
+    with tf.Session(server.target) as ann, tf.Session(server.target) as bob:
+        ann.run(total.initializer)
+        ann.run(total.assign_add(1.0))
+        return [float(ann.run(total)), float(bob.run(total))]
+
+
+def part_tables() -> list[Any]:
+    """Without pandas and scikit-learn, a table of ours; a file of the net is refused in words."""
+    from dataflow_datasets import iris, mnist
+
+    (train_x, train_y), _ = iris.load_data()
+    try:
+        mnist.read_data_sets("/tmp/nowhere")
+        said = "read"
+    except FileNotFoundError as error:
+        said = str(error)
+    return [type(train_x).__name__, train_x.shape, train_y[:3].tolist(), said]
 
 
 def part_cluster_spec() -> dict[str, list[str]]:

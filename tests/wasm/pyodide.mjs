@@ -15,4 +15,10 @@ for (const [inside, outside] of Object.entries(settings.mounts)) {
   python.FS.mkdirTree(inside);
   python.mountNodeFS(inside, outside);
 }
+// As JupyterLite's kernel has them: modules of these names with nothing in them.
+python.runPython(`
+import sys, types
+for empty in ("fcntl", "resource", "termios", "pexpect", "tornado"):
+    sys.modules[empty] = types.ModuleType(empty)
+`);
 await python.runPythonAsync(fs.readFileSync(settings.script, "utf8"));

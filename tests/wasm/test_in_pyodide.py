@@ -48,6 +48,10 @@ def test_each_part_runs(report: dict[str, Any]) -> None:
     assert parts["queues"] == [7] * 10
     assert parts["data"] == 9900
     assert parts["background"] == pytest.approx(3, abs=1e-3)
+    assert parts["saver"] == [7, 5]
+    assert parts["local_server"] == [101, 101]
+    assert parts["tables"][:3] == ["Frame", [120, 4], [2, 1, 2]]
+    assert "no threads, nor sockets" in parts["tables"][3]
     assert parts["cluster_spec"] == {"ps": ["a:1"], "worker": ["b:1", "b:2"]}
     assert parts["estimator"] < 0.01
     assert sorted(n for seen in parts["cluster"] for n in seen) == list(range(1, 11))

@@ -74,11 +74,14 @@ def default_key() -> str:
         with os.fdopen(descriptor, "w") as file:
             file.write(new_key())
         try:
-            os.link(draft, path)
+            if hasattr(os, "link"):
+                os.link(draft, path)
+            else:  # WebAssembly, where there is no other task
+                os.replace(draft, path)
         except FileExistsError:
             pass
         finally:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
     return path.read_text().strip()
 
 
