@@ -99,6 +99,8 @@ class Task(threading.Thread):
 
     #: Whether its steps are functions of others, not only runs of a session.
     calls_functions = False
+    #: Whether others may wait for what it does. What only looks (a widget) does not put off a deadlock.
+    provides = True
     #: Whether it goes on for a moment at each run of the main program, as a process of its own would.
     shares_time = False
 
@@ -235,7 +237,7 @@ class Scheduler:
                         return False
                     if self._round(wait.ready):
                         continue
-                    at = self._next_time()
+                    at = self._next_time(all_tasks=False)
                     if at is None and wait.until is None:
                         raise self._deadlock()
                     if at is None and not sleeps:
@@ -286,12 +288,13 @@ class Scheduler:
                 self.tasks.remove(task)
         return True
 
-    def _next_time(self) -> float | None:
-        """When a task goes on by itself; None where none does."""
+    def _next_time(self, all_tasks: bool = True) -> float | None:
+        """When a task, of all or of those that provide something, goes on by itself; None where none does."""
         times = [
             task.wait.until
             for task in self.tasks
             if task not in self.running and task.wait is not None and task.wait.until is not None
+            if all_tasks or task.provides
         ]
         return min(times, default=None)
 
@@ -302,7 +305,7 @@ class Scheduler:
         others += [
             f"  thread {task.name!r} waits for {task.wait.what}"
             for task in self.tasks
-            if task not in self.running and task.wait is not None
+            if task not in self.running and task.wait is not None and task.provides
         ]
         listed = "\n" + "\n".join(others) if others else " no other thread is alive."
         return FailedPreconditionError(

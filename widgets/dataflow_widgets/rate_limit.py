@@ -2,7 +2,8 @@
 
 Curves are drawn at most ten times a second, however quick the training. One daemon thread serves
 all widgets; it lives while something is due and ends when nothing has been for a while. It works
-while a cell keeps the kernel's main thread busy, as messages to the page leave from any thread.
+while a cell keeps the kernel's main thread busy, as messages to the page leave from any thread. Where
+no thread can be started, it is a task that has its turns between the cells.
 """
 
 from __future__ import annotations
@@ -11,8 +12,13 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from dataflow_widgets import side_tasks
+
+if TYPE_CHECKING:
+    from dataflow.runtime.cooperative import Wait
 
 _IDLE_SECONDS = 2.0
 _change = threading.Condition()
@@ -38,8 +44,7 @@ class Pacer:
             at = max(time.monotonic() + after, self._last + self._seconds)
             _due[self] = min(at, _due.get(self, at))
             if _thread is None:
-                _thread = threading.Thread(target=_work, name="dataflow widgets", daemon=True)
-                _thread.start()
+                _thread = side_tasks.begin(_steps, "dataflow widgets")
             _change.notify()
 
     def cancel(self) -> None:
@@ -63,21 +68,37 @@ class Pacer:
                 print(f"{owner!r}: {type(e).__name__}: {e}", file=sys.stderr)
 
 
-def _work() -> None:
+def _steps() -> Iterator[Wait | None]:
+    """What the thread, or the task, does."""
     global _thread
+    from dataflow.runtime.cooperative import Wait
+
+    idle_until = time.monotonic() + _IDLE_SECONDS
     while True:
         with _change:
             now = time.monotonic()
             ready = min(_due, key=_due.__getitem__, default=None)
-            if ready is None:
-                if not _change.wait(_IDLE_SECONDS) and not _due:
+            at = idle_until if ready is None else _due[ready]
+            if at <= now:
+                if ready is None:
                     _thread = None
                     return
-                continue
-            if _due[ready] > now:
-                _change.wait(_due[ready] - now)
-                continue
-            del _due[ready]
-            ready._last = now
+                del _due[ready]
+                ready._last = now
+        if at > now:
+            yield Wait("a widget to be due", _is_sooner(at), at, _block)
+            continue
         ready._call()
         del ready
+        idle_until = time.monotonic() + _IDLE_SECONDS
+        yield None
+
+
+def _is_sooner(at: float) -> Callable[[], bool]:
+    return lambda: min(_due.values(), default=at) < at
+
+
+def _block() -> None:
+    with _change:
+        at = min(_due.values(), default=time.monotonic() + _IDLE_SECONDS)
+        _change.wait(max(0.0, at - time.monotonic()))

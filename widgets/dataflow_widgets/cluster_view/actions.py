@@ -8,6 +8,7 @@ import threading
 import time
 from typing import Any
 
+from dataflow_widgets import side_tasks
 from dataflow_widgets.cluster_view.demo import digits_training
 from dataflow_widgets.cluster_view.snapshot import counts_of, size_words
 
@@ -47,9 +48,7 @@ class Actions:
             if words in self._pending.values():
                 return words  # pressed twice
             self._pending[number] = words
-        threading.Thread(
-            target=self._run, args=(number, work, act), name=f"panel {act.get('do')}", daemon=True
-        ).start()
+        side_tasks.begin_call(self._run, number, work, act, name=f"panel {act.get('do')}")
         return words
 
     def _run(self, number: int, work: Any, act: dict[str, Any]) -> None:

@@ -1,10 +1,17 @@
-"""The thread that looks at a running cluster for a widget, as long as a page shows the widget."""
+"""What looks at a running cluster for a widget, beside the cells, as long as a page shows the widget."""
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dataflow_widgets import side_tasks
+
+if TYPE_CHECKING:
+    from dataflow.runtime.cooperative import Wait
 
 STATE_SECONDS = 0.5
 FRAME_SECONDS = 0.1  # at most ten updates a second
@@ -31,11 +38,12 @@ class Follower:
         """Begin if a page shows the widget; the thread finds out by itself that none does."""
         with self._lock:
             if self._widget._num_open and (self.thread is None or not self.thread.is_alive()):
-                self.thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self.thread.start()
+                self.thread = side_tasks.begin(self._steps, self._name)
         self._wake.set()
 
-    def _run(self) -> None:
+    def _steps(self) -> Iterator[Wait]:
+        from dataflow.runtime.cooperative import Wait
+
         widget = self._widget
         while True:
             self._wake.clear()
@@ -50,11 +58,15 @@ class Follower:
             except Exception as e:
                 widget.failure = f"The cluster could not be looked at: {type(e).__name__}: {e}"
             until = time.monotonic() + STATE_SECONDS
-            time.sleep(FRAME_SECONDS)
+            yield side_tasks.pause(FRAME_SECONDS, "the next frame")
             while not self._wake.is_set() and time.monotonic() < until and widget._num_open:
-                self._frame()
+                seconds = self._frame()
+                at = time.monotonic() + seconds
+                wait = functools.partial(self._wake.wait, seconds)
+                yield Wait("a change of the cluster", self._wake.is_set, at, wait)
 
-    def _frame(self) -> None:
+    def _frame(self) -> float:
+        """Sends what is new; how long to rest then."""
         began = time.monotonic()
         try:
             self._widget._send_messages()
@@ -62,4 +74,4 @@ class Follower:
             self._widget.failure = f"Its messages could not be looked at: {type(e).__name__}: {e}"
         # On a machine that is too busy for ten frames a second there are fewer.
         took = time.monotonic() - began
-        self._wake.wait(max(FRAME_SECONDS - took, 2 * took, 0.01))
+        return max(FRAME_SECONDS - took, 2 * took, 0.01)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow_widgets import side_tasks
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.embedding_view import projection
 from dataflow_widgets.embedding_view.picture import embedding_svg
@@ -127,8 +128,7 @@ class EmbeddingView(Widget):
         if self._thread is not None and self._thread.is_alive():
             self._pacer.ask()
             return
-        self._thread = threading.Thread(target=self._try_refresh, daemon=True)
-        self._thread.start()
+        self._thread = side_tasks.begin_call(self._try_refresh, name="dataflow embedding")
 
     def _try_refresh(self) -> None:
         try:
@@ -165,12 +165,9 @@ class EmbeddingView(Widget):
                 self._version += 1
             else:
                 self._working = f"t-SNE of {plural(len(self._vectors), 'point')} is running"
-                threading.Thread(
-                    target=self._tsne,
-                    args=(self._task, self._vectors, perplexity, seed),
-                    name="t-SNE",
-                    daemon=True,
-                ).start()
+                side_tasks.begin_call(
+                    self._tsne, self._task, self._vectors, perplexity, seed, name="t-SNE"
+                )
         if self._is_shown:
             self._tell_page(whole=False)
 
