@@ -55,13 +55,21 @@ else:
 os.environ["DATAFLOW_KERNEL_CACHE"] = ""
 
 
-# Then no thread starts, as in WebAssembly: one that somebody forgot is an error.
-if os.environ.get("DATAFLOW_THREADS") == "0":
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """With DATAFLOW_THREADS=0 no thread starts, as in WebAssembly: one that somebody forgot is an error.
 
-    def _cannot_start(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
+    Only where tests run, and after the plugins have started theirs.
+    """
+    is_controller = bool(getattr(config.option, "numprocesses", None)) and not hasattr(
+        config, "workerinput"
+    )
+    if os.environ.get("DATAFLOW_THREADS") == "0" and not is_controller:
 
-    threading.Thread.start = _cannot_start  # type: ignore[method-assign]
+        def cannot_start(thread: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        threading.Thread.start = cannot_start  # type: ignore[method-assign]
 
 
 # A shell that runs the suite in the background has it ignore Ctrl-C, and Python then leaves it so:

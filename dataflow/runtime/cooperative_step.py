@@ -12,7 +12,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 from dataflow.capabilities import THREADS
-from dataflow.errors import FailedPreconditionError
+from dataflow.errors import DeadlineExceededError, FailedPreconditionError
 from dataflow.kernels.would_block import WouldBlock
 from dataflow.runtime.cooperative import Suspended, Wait, scheduler
 from dataflow.runtime.resources import here
@@ -49,6 +49,7 @@ class CooperativeRest(Rest):
         self.blocked: dict[int, WouldBlock] = {self.first: first}
         #: State that the kernels of blocked lines keep (`KernelContext.carried`).
         self.kept: dict[int, dict[Any, Any]] = {self.first: kept}
+        self.late: list[Wait] = []
 
     def finish(self, handed: HandedOver | None = None) -> Any:
         """Runs the rest; returns the plan's results. Raises `Suspended` in a task's own run."""
@@ -96,6 +97,7 @@ class CooperativeRest(Rest):
                 if blocked.until == wait.until:
                     here.deadline = 0.0
                     blocked.ready = lambda: True
+                    self.late.append(blocked)
 
     def _run_what_can(self) -> bool:
         """Runs all lines that can; whether there was one."""
@@ -114,7 +116,13 @@ class CooperativeRest(Rest):
             self._run_line(i, self.overlap.code(i), self.globals)
             return
         assert blocked.withdraw is not None
+        wait = blocked.wait
+        is_late = wait in self.late or not wait.ready()
         error = blocked.withdraw()
+        if error is not None and is_late:
+            error = DeadlineExceededError(
+                None, None, f"{wait.what} still waited when the time of its run was up."
+            )
         if error is None:
             self._finish(i)
         else:  # by the line, so that its node is named

@@ -234,6 +234,20 @@ def test_time_outs_of_runs_with_a_runner_beside_them() -> None:
         assert session.run(dequeued) == 3
 
 
+def test_an_enqueue_whose_time_is_up_says_so_each_time() -> None:
+    queue = tf.FIFOQueue(1, tf.int32, shapes=[[]])
+    put = queue.enqueue(1)
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=50)) as session:
+        session.run(put)
+        for _ in range(3):
+            with pytest.raises(tf.errors.DeadlineExceededError, match="still wait") as caught:
+                session.run(put)
+            assert caught.value.op is put
+        assert session.run(queue.size()) == 1
+        assert session.run(queue.dequeue()) == 1
+        session.run(put)
+
+
 def trained() -> tuple[Any, Any]:
     w = tf.Variable(4.0)
     return w, tf.train.GradientDescentOptimizer(0.1).minimize(tf.square(w))

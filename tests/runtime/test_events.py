@@ -52,6 +52,7 @@ def test_a_listener_that_fails_is_a_warning_and_the_others_hear() -> None:
     assert len(heard) == 1
 
 
+@pytest.mark.threads
 def test_a_runner_takes_the_runs_of_its_thread_only() -> None:
     x = tf.placeholder(tf.float32, [])
     y = x + 1.0
