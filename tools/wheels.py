@@ -8,6 +8,7 @@ well, and packing them needs no network. Compiled parts are left out; the packag
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import importlib.metadata
 import io
@@ -21,7 +22,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from dataflow_datasets import scikit_tables
+from dataflow_datasets import python_manual, scikit_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What requirements are asked about.
@@ -134,6 +135,9 @@ def _without_lessons(wheel: Path) -> Path:
         contents[f"dataflow_datasets/packed/{table}"] = (
             resources.files("sklearn.datasets.data").joinpath(table).read_bytes()
         )
+    # Nor are there these pages, which lesson 10 reads where no book is.
+    pages = python_manual.load_text().encode("utf-8")
+    contents["dataflow_datasets/packed/python_manual.txt.gz"] = gzip.compress(pages, mtime=0)
     return pack(canonical(name), version, contents, wheel.parent)
 
 

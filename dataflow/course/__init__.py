@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["figure", "hand_in", "join", "leave", "report", "variant"]
+__all__ = ["figure", "hand_in", "join", "leave", "report", "together", "variant"]
 
 
 def figure(drawn: Any, alt: str, dpi: int = 80) -> Any:
@@ -26,6 +26,13 @@ def language(code: str | None = None) -> str:
     from dataflow.course.translations import language
 
     return language(code)
+
+
+def together(session: Any, *programs: Any) -> None:
+    """Runs generators side by side on one session; see `dataflow.course.side_by_side.together`."""
+    from dataflow.course.side_by_side import together
+
+    together(session, *programs)
 
 
 def variant(seed: int) -> None:

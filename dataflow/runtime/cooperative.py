@@ -243,7 +243,7 @@ class Scheduler:
                     if at is None and not sleeps:
                         return False
                     times = [t for t in (at, wait.until) if t is not None]
-                    time.sleep(min(_SLICE_SECONDS, max(0.0, min(times) - time.monotonic())))
+                    _sleep_through(min(_SLICE_SECONDS, max(0.0, min(times) - time.monotonic())))
             return True
         finally:
             self.waits.pop()
@@ -392,6 +392,10 @@ class _Interrupts:
 
 scheduler = Scheduler()
 
+#: `time.sleep` as the system has it. In a browser Pyodide puts another in its place where it can, which leaves
+#: the program, in the middle of a run as well, for what else the page has to do: tasks among it.
+_sleep_through: Callable[[float], None] = getattr(time.sleep, "__wrapped__", time.sleep)
+
 
 def finish(
     call: Callable[[], Result], resumable: bool = True
@@ -456,10 +460,27 @@ def block_on(
 def sleep(seconds: float) -> None:
     """As `time.sleep`; tasks run meanwhile where there are no threads."""
     if THREADS:
-        time.sleep(seconds)
+        _sleep_through(seconds)
     else:
         until = time.monotonic() + seconds
         scheduler.wait(Wait("the end of a sleep", lambda: False, until), sleeps=True)
+
+
+def page_sleep(seconds: float) -> None:
+    """What `time.sleep` is in a page: tasks have turns while the main program sleeps, and none in a run or a turn.
+
+    Raises `ValueError` for less than 0 seconds.
+    """
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+    if scheduler.running or scheduler.waits or scheduler.depth or not scheduler.tasks:
+        _sleep_through(seconds)
+    else:
+        sleep(seconds)
+
+
+if sys.platform == "emscripten":
+    time.sleep = page_sleep
 
 
 def gives_turns(run: Callable[..., Result]) -> Callable[..., Result]:

@@ -5,8 +5,14 @@ The pages differ a little from one Python version to the next. Nothing is downlo
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
+
 from .books import split_words
 from .registry import DatasetInfo
+
+#: Only in the site of `make site`, as Pyodide leaves the module out: `tools/wheels.py` puts the pages there.
+PACKED = Path(__file__).parent / "packed" / "python_manual.txt.gz"
 
 INFO = DatasetInfo(
     name="python_manual",
@@ -17,6 +23,8 @@ INFO = DatasetInfo(
 
 def load_text() -> str:
     """The pages in alphabetical order of their topics, with ``\\n`` line ends."""
+    if PACKED.is_file():
+        return gzip.decompress(PACKED.read_bytes()).decode("utf-8")
     from pydoc_data.topics import topics
 
     return "\n".join(text for _, text in sorted(topics.items()))

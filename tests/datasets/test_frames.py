@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow_datasets import diabetes, digits, frames, iris, scikit_tables, wine
+from dataflow_datasets import diabetes, digits, frames, iris, python_manual, scikit_tables, wine
 from tools import wheels
 
 
@@ -57,6 +57,15 @@ def test_the_sites_files_hold_the_same_tables(
             np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=0, atol=1e-12)
             assert getattr(ours, "name", None) == getattr(theirs, "name", None)
             assert list(getattr(ours, "columns", ())) == list(getattr(theirs, "columns", ()))
+
+
+def test_the_sites_pages_are_those_of_the_manual(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = python_manual.load_text()
+    monkeypatch.setattr(python_manual, "PACKED", packed / "python_manual.txt.gz")
+    monkeypatch.setitem(sys.modules, "pydoc_data.topics", None)
+    assert python_manual.load_text() == known
 
 
 def _both() -> tuple[Any, frames.Frame]:

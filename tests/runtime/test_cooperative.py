@@ -20,6 +20,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.capabilities import THREADS
+from dataflow.runtime import cooperative
 from dataflow.runtime.cooperative import Task, Wait, scheduler
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -212,6 +213,34 @@ def test_a_looper_keeps_its_interval_and_may_stop_all() -> None:
     assert not looper.is_alive()
     assert len(times) == 3
     assert times[2] - times[0] >= 0.03
+
+
+def test_tasks_have_turns_while_the_main_program_sleeps_and_none_within_a_run() -> None:
+    queue = tf.FIFOQueue(100, tf.int32, shapes=[[]])
+    runner = tf.train.QueueRunner(queue, [queue.enqueue(7)])
+    size = queue.size()
+
+    def wait(count: Any) -> Any:
+        cooperative.page_sleep(0.02)
+        return count
+
+    slow = tf.py_func(wait, [size], tf.int32)
+    with tf.Session() as session:
+        coordinator = tf.train.Coordinator()
+        threads = runner.create_threads(session, coordinator, start=True)
+        with tf.control_dependencies([slow]):
+            within = size - slow
+        assert session.run(within) == 0
+        before = int(session.run(size))
+        began = time.monotonic()
+        cooperative.page_sleep(0.05)
+        assert time.monotonic() - began >= 0.05
+        assert int(session.run(size)) > before + 1
+        coordinator.request_stop()
+        session.run(queue.close(cancel_pending_enqueues=True))
+        coordinator.join(threads)
+    with pytest.raises(ValueError, match="non-negative"):
+        cooperative.page_sleep(-1)
 
 
 def test_wait_for_stop_takes_its_time() -> None:

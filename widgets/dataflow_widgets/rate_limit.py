@@ -85,7 +85,7 @@ def _steps() -> Iterator[Wait | None]:
                     return
                 del _due[ready]
                 ready._last = now
-        if at > now:
+        if ready is None or at > now:
             yield Wait("a widget to be due", _is_sooner(at), at, _block)
             continue
         ready._call()
