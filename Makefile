@@ -131,8 +131,8 @@ slides: $(VENV)/.installed-book
 site: $(VENV)/.installed-site
 	PYODIDE="$(PYODIDE)" $(BIN)/python -m tools.site $(ARGS)
 
-# Many minutes. Those that need what ../shared/wasm does not have (pandas, scikit-learn) are not among LESSONS.
-LESSONS ?= 00 01 02 03 04 08 10 12 13 14 15 18 19 20
+# Many minutes: those that the site promises to run whole, where Python has no pandas, scikit-learn or matplotlib.
+LESSONS ?= 00 01 02 03 04 05 06 07 08 10 12 13 14 15 17 18 19 20
 site-test: $(VENV)/.installed-test
 	DATAFLOW_SITE_LESSONS="$(LESSONS)" $(PYTEST) -rP tests/browser/test_site.py -k whole $(ARGS)
 
