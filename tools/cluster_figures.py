@@ -83,9 +83,12 @@ def server() -> str:
     d = Drawing(760, 300, "A server has a master service, asked by clients, and a worker service")
     d.box(20, 40, 130, 46, "client 1", GREEN)
     d.box(20, 170, 130, 46, "client 2", GREEN)
-    for y, name in ((25, "server of /job:ps/task:0"), (155, "server of /job:worker/task:0")):
+    for y, name, down in (
+        (25, "server of /job:ps/task:0", 20),
+        (155, "server of /job:worker/task:0", 99),
+    ):
         d.box(260, y, 330, 105, "", _FRAME)
-        d.text(350, y + 20, name, "b")
+        d.text(425, y + down, name, "b")
         d.box(275, y + 36, 145, 50, "master service\n= Session", BLUE)
         d.box(430, y + 36, 145, 50, "worker service", ORANGE)
     d.arrow((150, 63), (273, 80))
@@ -93,7 +96,7 @@ def server() -> str:
     d.arrow((150, 193), (273, 216))
     d.arrow((420, 86), (428, 86))
     d.arrow((420, 216), (428, 216))
-    d.arrow((420, 198), (470, 112), dashed=True)
+    d.arrow((405, 189), (440, 114), dashed=True)
     _devices(d, 630, 73, ("CPU:0",))
     _devices(d, 630, 203, ("CPU:0", "GPU:0"))
     d.arrow((575, 86), (628, 86))
@@ -138,7 +141,7 @@ def data_parallelism() -> str:
             d.box(x, 180, 105, 38, f"worker {i}", ORANGE)
             d.box(x, 245, 105, 28, f"data {i}", GRAY)
             d.arrow((x + 52, 245), (x + 52, 220))
-    d.box(115, 105, 150, 34, "average: wait for all", GREEN)
+    d.box(105, 105, 170, 34, "average: wait for all", GREEN)
     d.arrow((190, 105), (190, 75))
     for i in range(3):
         x = 67 + 120 * i + 10
@@ -153,25 +156,49 @@ def data_parallelism() -> str:
     return d.svg()
 
 
+def replication() -> str:
+    d = Drawing(760, 330, "In-graph replication: one client; between-graph: a client each")
+    for left, title in ((10, "in-graph"), (390, "between-graph")):
+        d.text(left + 180, 20, title, "b")
+        d.box(left + 5, 128, 350, 150, "", _FRAME)
+        d.box(left + 110, 140, 140, 34, "ps: variables", BLUE)
+        for i in range(3):
+            x = left + 15 + 115 * i
+            d.box(x, 225, 105, 42, f"worker {i}\ncopy {i}", ORANGE)
+            d.arrow((left + 180 + 34 * (i - 1), 176), (x + 48, 223))
+            d.arrow((x + 60, 223), (left + 188 + 34 * (i - 1), 176), dashed=True)
+    d.box(120, 35, 140, 46, "one client\none graph", GREEN)
+    d.arrow((190, 81), (190, 126))
+    d.text(262, 108, "all copies, one step", "s")
+    for i in range(3):
+        x = 405 + 115 * i
+        d.box(x, 35, 105, 46, f"client {i}\ngraph {i}", GREEN)
+        d.arrow((x + 52, 81), (x + 52, 126))
+    d.text(190, 300, "parts of one graph, sent to all workers", "s")
+    d.text(570, 300, "one copy and the variables each, with steps of its own", "s")
+    d.text(380, 320, "Solid: parameters are read. Dashed: gradients.", "s")
+    return d.svg()
+
+
 def workshop_cluster() -> str:
     d = Drawing(760, 290, "The workshop's cluster: notebook, TensorBoard, master, ps and workers")
     d.box(165, 20, 580, 225, "", _FRAME)
     d.text(455, 40, "Kubernetes", "b")
     d.text(70, 62, "browser", "b")
-    d.box(15, 75, 110, 36, "notebook page", GRAY)
-    d.box(15, 165, 110, 36, "TensorBoard", GRAY)
+    d.box(10, 75, 122, 36, "notebook page", GRAY)
+    d.box(10, 165, 122, 36, "TensorBoard", GRAY)
     d.box(185, 65, 130, 56, "jupyter-server\n= client", GREEN)
     d.box(185, 155, 130, 56, "tensorboard-\nserver", GREEN)
-    d.arrow((125, 93), (183, 93))
-    d.arrow((125, 183), (183, 183))
+    d.arrow((132, 93), (183, 93))
+    d.arrow((132, 183), (183, 183))
     d.text(139, 138, "ingress", "s")
-    d.box(350, 65, 130, 56, "tensorflow-worker\n= master", BLUE)
-    d.arrow((315, 93), (348, 93))
+    d.box(345, 65, 150, 56, "tensorflow-worker\n= master", BLUE)
+    d.arrow((315, 93), (343, 93))
     for i, name in enumerate(("ps-0", "ps-1")):
         d.box(515 + 110 * i, 65, 95, 56, name, PURPLE)
     for i, name in enumerate(("worker-0", "worker-1", "...", "worker-14")):
         d.box(350 + 97 * i, 165, 88, 40, name, ORANGE)
-        d.arrow((415, 121), (394 + 97 * i, 163))
+        d.arrow((420, 121), (394 + 97 * i, 163))
         d.arrow((400 + 97 * i, 165), ((545, 580, 655, 690)[i], 123), dashed=True)
     d.text(
         380, 268, "An ingress lets a browser in. Dashed: gradients; the way back is the same.", "s"
@@ -185,5 +212,6 @@ CLUSTER_FIGURES: dict[str, Callable[[], str]] = {
     "server": server,
     "job_task_cluster": job_task_cluster,
     "data_parallelism": data_parallelism,
+    "replication": replication,
     "workshop_cluster": workshop_cluster,
 }
