@@ -30,6 +30,15 @@ class Tensor:
 
     extras: dict[str, Any] | None = None
 
+    #: Classes of programs that stand for tensors copy these methods (Edward's random variables).
+    OVERLOADABLE_OPERATORS = frozenset(
+        f"__{name}__"
+        for name in (
+            "add radd sub rsub mul rmul div rdiv truediv rtruediv floordiv rfloordiv mod rmod lt le gt ge "
+            "and rand or ror xor rxor getitem pow rpow invert neg abs matmul rmatmul"
+        ).split()
+    )
+
     if TYPE_CHECKING:  # put here by `dataflow.ops.operators` and `dataflow.ops.slicing`
 
         def __add__(self, other: Any) -> Any: ...

@@ -186,3 +186,9 @@ def test_softplus_scales_of_the_laplace_distribution() -> None:
     expected = np.log1p(np.exp(-1.0))
     assert scale == pytest.approx(expected, rel=1e-6)
     assert log_prob == pytest.approx(-0.5 / expected - np.log(2 * expected), rel=1e-5)
+
+
+def test_operators_that_classes_of_ones_own_copy_are_all_there() -> None:
+    names = tf.Tensor.OVERLOADABLE_OPERATORS
+    assert {"__add__", "__rmatmul__", "__getitem__"} <= names
+    assert all(callable(getattr(tf.Tensor, name)) for name in names)

@@ -65,6 +65,10 @@ def convert_n_to_tensor(values: Iterable[Any], dtype: Any = None, name: Any = No
     ]
 
 
+def set_shapes_for_outputs(op: Operation) -> None:
+    """Nothing to do: an operation's outputs have their shapes from its beginning."""
+
+
 def name_from_scope_name(name: str) -> str:
     """A scope's name without the slash at its end."""
     return name.removesuffix("/")
@@ -136,6 +140,7 @@ __all__ = [
     "register_proto_function",
     "register_tensor_conversion_function",
     "reset_default_graph",
+    "set_shapes_for_outputs",
     "strip_name_scope",
     "uid",
 ]
