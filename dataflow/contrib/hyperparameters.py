@@ -47,6 +47,46 @@ def _parsed(name: str, kind: type, text: str) -> Any:
         ) from error
 
 
+def parse_values(
+    values: str, type_map: dict[str, type], ignore_unknown: bool = False
+) -> dict[str, Any]:
+    """What a text such as ``"lr=0.3,layers=[32,32],names[1]=a"`` assigns, in the types of ``type_map``.
+
+    By name: a value, a list of values, or for single elements ``{index: value}``. Names that ``type_map`` lacks are
+    passed over with ``ignore_unknown``. Raises `ValueError` for them otherwise, for text of another form or another
+    type, and for a name or an element that is assigned twice.
+    """
+    at, found = 0, {}
+    while at < len(values):
+        match = _ASSIGNMENT.match(values, at)
+        if match is None or match.end() == at:
+            raise ValueError(f"Malformed hyperparameter value: {values[at:]}")
+        at = match.end()
+        name, index = match["name"], match["index"]
+        kind = type_map.get(name)
+        if kind is None:
+            if ignore_unknown:
+                continue
+            raise ValueError(f"Unknown hyperparameter type for {name}")
+        if name in found and (index is None or not isinstance(found[name], dict)):
+            raise ValueError(f"Multiple assignments to variable {name!r} in {values!r}")
+        if match["items"] is not None:
+            if index is not None:
+                raise ValueError(f"Assignment of a list to a list index: {name}[{index}]")
+            items = [text for text in match["items"].split(",") if text.strip()]
+            found[name] = [_parsed(name, kind, text) for text in items]
+        elif index is None:
+            found[name] = _parsed(name, kind, match["value"])
+        else:
+            elements = found.setdefault(name, {})
+            if int(index) in elements:
+                raise ValueError(
+                    f"Multiple assignments to variable '{name}[{index}]' in {values!r}"
+                )
+            elements[int(index)] = _parsed(name, kind, match["value"])
+    return found
+
+
 class HParams:
     """Hyperparameters as attributes: ``HParams(lr=0.1, layers=[64, 64])``.
 
@@ -55,6 +95,12 @@ class HParams:
     """
 
     def __init__(self, hparam_def: Any = None, model_structure: Any = None, **kwargs: Any) -> None:
+        if hparam_def is not None:
+            # TensorFlow asserts it, and programs ask for the same class.
+            raise AssertionError(
+                f"hparam_def is a message HParamDef, which this engine lacks (got {hparam_def!r}): keep "
+                "hyperparameters as JSON, by to_json() and parse_json()"
+            )
         self._types: dict[str, tuple[type, bool]] = {}
         self._model_structure = model_structure
         for name, value in kwargs.items():
@@ -92,34 +138,17 @@ class HParams:
 
     def parse(self, values: str) -> HParams:
         """Overrides from ``"name=value,name=[a,b],name[1]=c"``; raises `ValueError` for bad text."""
-        at, items = 0, {}
-        while at < len(values):
-            match = _ASSIGNMENT.match(values, at)
-            if match is None or match.end() == at:
-                raise ValueError(f"Malformed hyperparameter value: {values[at:]}")
-            at = match.end()
-            name = match["name"]
-            if name not in self._types:
-                raise ValueError(f"Unknown hyperparameter type for {name}")
-            kind, is_list = self._types[name]
-            if match["items"] is not None:
-                if not is_list:
-                    raise ValueError(f"hparam {name!r} is a single value, got [{match['items']}]")
-                items[name] = [
-                    _parsed(name, kind, t) for t in match["items"].split(",") if t.strip()
-                ]
-            elif match["index"] is not None:
+        kinds = {name: kind for name, (kind, _) in self._types.items()}
+        items = parse_values(values, kinds)
+        for name, value in items.items():
+            is_list = self._types[name][1]
+            if isinstance(value, dict):
                 if not is_list:
                     raise ValueError(f"hparam {name!r} is a single value, and has no elements")
-                changed = items.setdefault(name, list(getattr(self, name)))
-                index = int(match["index"])
-                changed.extend([None] * (index + 1 - len(changed)))
-                changed[index] = _parsed(name, kind, match["value"])
-            elif name in items:
-                raise ValueError(f"Multiple assignments to variable {name!r} in {values!r}")
-            else:
-                parsed = _parsed(name, kind, match["value"])
-                items[name] = [parsed] if is_list else parsed
+                items[name] = changed = list(getattr(self, name))
+                for index, item in value.items():
+                    changed.extend([None] * (index + 1 - len(changed)))
+                    changed[index] = item
         return self.override_from_dict(items)
 
     def override_from_dict(self, values_dict: dict[str, Any]) -> HParams:
@@ -127,6 +156,10 @@ class HParams:
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
+
+    def set_from_map(self, values_map: dict[str, Any]) -> HParams:
+        """The older name of `override_from_dict`."""
+        return self.override_from_dict(values_map)
 
     def parse_json(self, values_json: str) -> HParams:
         """Overrides from the text of a JSON object."""
@@ -151,8 +184,13 @@ class HParams:
         if key not in self._types:
             return default
         kind, is_list = self._types[key]
-        if default is not None and not is_list:
-            _converted(key, kind, default)
+        if default is not None:
+            items = default if isinstance(default, list) else [default]
+            if is_list != isinstance(default, list) or any(
+                type(item) is not kind for item in items
+            ):
+                wanted = f"a list of {kind.__name__}" if is_list else kind.__name__
+                raise ValueError(f"the default of hparam {key!r} must be {wanted}, got {default!r}")
         return getattr(self, key)
 
     def set_model_structure(self, model_structure: Any) -> None:

@@ -176,7 +176,13 @@ def get_variables(
 
 
 def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list[Any]:
-    """The variables of the scopes in ``include``, without those in ``exclude``."""
+    """The variables of the scopes in ``include``, without those in ``exclude``.
+
+    Raises `TypeError` where one of them is no list or tuple.
+    """
+    for name, scopes in (("include", include), ("exclude", exclude)):
+        if scopes is not None and not isinstance(scopes, (list, tuple)):
+            raise TypeError(f"{name} is a list or a tuple of scopes, got {scopes!r}")
     chosen = get_variables() if include is None else [v for s in include for v in get_variables(s)]
     left_out = [v for s in exclude or [] for v in get_variables(s)]
     return [v for v in chosen if v not in left_out]

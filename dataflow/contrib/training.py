@@ -15,7 +15,7 @@ from dataflow.contrib.evaluation import (
     get_or_create_eval_step,
     wait_for_new_checkpoint,
 )
-from dataflow.contrib.hyperparameters import HParams
+from dataflow.contrib.hyperparameters import HParams, parse_values
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.namespaces import explain_absent
@@ -46,6 +46,7 @@ __all__ = [
     "evaluate_repeatedly",
     "get_or_create_eval_step",
     "multiply_gradients",
+    "parse_values",
     "train",
     "wait_for_new_checkpoint",
 ]
@@ -91,10 +92,15 @@ def multiply_gradients(
 ) -> list[Any]:
     """The pairs with gradients of named variables (or variables) multiplied.
 
-    Raises `ValueError` when a variable has a multiplier and no gradient, or nothing is given.
+    Raises `ValueError` when a variable has a multiplier and no gradient, nothing is given, the pairs are no list or
+    the multipliers no dict.
     """
+    if not isinstance(grads_and_vars, list):
+        raise ValueError(f"grads_and_vars must be a list of pairs, got {grads_and_vars!r}")
     if not gradient_multipliers:
         raise ValueError("gradient_multipliers is empty")
+    if not isinstance(gradient_multipliers, dict):
+        raise ValueError(f"gradient_multipliers must be a dict, got {gradient_multipliers!r}")
     found = []
     for grad, var in grads_and_vars:
         key = next((k for k in gradient_multipliers if k is var or k == var.op.name), None)

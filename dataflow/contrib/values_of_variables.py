@@ -14,7 +14,6 @@ from dataflow.ops.control_flow import group
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.sources import placeholder
 from dataflow.ops.state import assign
-from dataflow.train.checkpoint_management import list_variables
 from dataflow.train.saver import Saver
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def assign_from_checkpoint_fn(
         raise ValueError("var_list cannot be empty: name the variables to restore.")
     by_name = var_list if isinstance(var_list, dict) else {v.op.name: v for v in var_list}
     if ignore_missing_vars:
-        there = dict(list_variables(model_path))
+        there = CheckpointReader(model_path).get_variable_to_shape_map()
         for name in [name for name in by_name if name not in there]:
             logging.warning("Variable %s missing in checkpoint %s", name, model_path)
         by_name = {name: v for name, v in by_name.items() if name in there}

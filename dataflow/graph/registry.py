@@ -86,6 +86,22 @@ def not_differentiable(*op_types: Any) -> None:
         op_def.differentiable = False
 
 
+def refuse_gradient(*op_defs: OpDef) -> None:
+    """Says that nobody knows a gradient of these ops, though one could exist: to ask for it is a `LookupError`.
+
+    What `not_differentiable` names passes a gradient of ``None`` on, which says that the result does not depend on the
+    input. These are TensorFlow's ops without a registered gradient.
+    """
+
+    def refused(op: Operation, *grads: Any) -> Any:
+        raise LookupError(
+            f"No gradient defined for operation {op.name!r} (op type: {op.type}), built at {op.built_at}."
+        )
+
+    for op_def in op_defs:
+        op_def.gradient_function = refused
+
+
 def get_op(op_type: str) -> OpDef:
     """The op of this type, from a file that is loaded now if need be; raises `KeyError`."""
     found = _ops.get(op_type)

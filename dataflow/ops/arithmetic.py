@@ -14,7 +14,7 @@ from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, get_op, not_differentiable
+from dataflow.graph.registry import define_op, get_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
@@ -153,7 +153,8 @@ def atan2_op(y: Tensor, x: Tensor) -> Dims:
     return broadcast_dims(y, x)
 
 
-not_differentiable(truncate_div_op, truncate_mod_op, mod_op, floor_div_op)
+not_differentiable(truncate_div_op, floor_div_op)
+refuse_gradient(truncate_mod_op, mod_op)
 
 
 def conj_if_complex(x: Any) -> Any:

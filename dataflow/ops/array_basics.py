@@ -15,7 +15,7 @@ from dataflow.graph.conversion import (
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, get_op, not_differentiable
+from dataflow.graph.registry import define_op, get_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops.casts import cast
@@ -260,7 +260,8 @@ def _pass_gradient(op: Operation, *grads: Tensor) -> list[Any]:
 
 for _op in (identity_op, identity_n, snapshot_op, debug_gradient_identity_op, ensure_shape_op):
     _op.gradient(_pass_gradient)
-not_differentiable(stop_gradient, guarantee_const)
+not_differentiable(stop_gradient)
+refuse_gradient(guarantee_const)
 
 
 @prevent_gradient_op.gradient

@@ -11,7 +11,7 @@ from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, get_op, not_differentiable
+from dataflow.graph.registry import define_op, get_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, TensorLike
 from dataflow.ops.array_basics import (
@@ -264,7 +264,7 @@ def parallel_concat_op(values: list[Tensor], *, shape: Shape) -> Dims:
     return shape
 
 
-not_differentiable(parallel_concat_op)
+refuse_gradient(parallel_concat_op)
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:

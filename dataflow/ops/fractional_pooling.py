@@ -13,7 +13,7 @@ from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import shape as shape_of
@@ -108,7 +108,7 @@ def fractional_avg_pool_grad_op(
     return static_dims(orig_input_tensor_shape)
 
 
-not_differentiable(fractional_max_pool_grad_op, fractional_avg_pool_grad_op)
+refuse_gradient(fractional_max_pool_grad_op, fractional_avg_pool_grad_op)
 
 
 @fractional_max_pool_op.gradient

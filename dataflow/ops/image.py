@@ -14,7 +14,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType
 from dataflow.graph.op_signature import Defaulted
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, shape
 from dataflow.ops.static_value import static_dims, static_value
@@ -247,7 +247,7 @@ def crop_and_resize_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [by_image, by_boxes, None, None]
 
 
-not_differentiable(resize_area_op, crop_and_resize_grad_image_op, crop_and_resize_grad_boxes_op)
+refuse_gradient(resize_area_op, crop_and_resize_grad_image_op, crop_and_resize_grad_boxes_op)
 
 
 # ---- colors ------------------------------------------------------------------------------
@@ -320,7 +320,8 @@ def adjust_contrast_op(images: Tensor, contrast_factor: Tensor) -> Dims:
     return images.dims
 
 
-not_differentiable(hsv_to_rgb_op, adjust_hue_op, adjust_saturation_op, adjust_contrast_op)
+not_differentiable(hsv_to_rgb_op)
+refuse_gradient(adjust_hue_op, adjust_saturation_op, adjust_contrast_op)
 
 
 # ---- boxes --------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from dataflow.dtypes import COMPLEX
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
@@ -103,7 +103,7 @@ def matrix_logarithm(input: Tensor) -> Dims:
     return square_dims(input)
 
 
-not_differentiable(matrix_logarithm)
+refuse_gradient(matrix_logarithm)
 
 
 @define_op("MatrixSquareRoot", "input: T -> output: T", T=INEXACT, cost=cubic(25.0))

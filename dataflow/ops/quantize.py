@@ -7,7 +7,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.dtypes import FLOATING, DType, as_dtype
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.shapes import Dims, list_dims, merge
@@ -212,7 +212,7 @@ def quantize_and_dequantize_op(
     return input.dims
 
 
-not_differentiable(
+refuse_gradient(
     quantize_v2_op,
     dequantize_op,
     fake_quant_args_gradient_op,

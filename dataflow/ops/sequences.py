@@ -13,7 +13,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, get_op, not_differentiable
+from dataflow.graph.registry import define_op, get_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.array_basics import (
@@ -367,7 +367,8 @@ def unravel_index(indices: Tensor, dims: Tensor) -> Dims:
     return rank if not indices.dims else (*rank, shapes.num_elements(indices.dims))
 
 
-not_differentiable(unique, unique_with_counts, list_diff_op, invert_permutation, unravel_index)
+not_differentiable(invert_permutation, unravel_index)
+refuse_gradient(unique, unique_with_counts, list_diff_op)
 
 
 def setdiff1d(

@@ -11,7 +11,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike
 from dataflow.ops.array_basics import reshape
@@ -248,7 +248,7 @@ sparse_reduce_max_sparse_op = _define_reduce(
     dtypes.REAL_NUMBERS,
     True,
 )
-not_differentiable(sparse_reduce_max_op, sparse_reduce_sum_sparse_op, sparse_reduce_max_sparse_op)
+refuse_gradient(sparse_reduce_max_op, sparse_reduce_sum_sparse_op, sparse_reduce_max_sparse_op)
 
 
 @sparse_reduce_sum_op.gradient

@@ -11,7 +11,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array as array_ops
@@ -200,7 +200,7 @@ xlog1py_op = _two_arguments(
 xdivy_op = _two_arguments(
     "Xdivy", "x", "y", "x / y, and 0 where x is 0.", "1 / y to x, -x / y**2 to y."
 )
-not_differentiable(igamma_grad_a_op)
+refuse_gradient(igamma_grad_a_op)
 
 
 @define_op("NextAfter", "x1: T, x2: T -> output: T", T=_WIDE)

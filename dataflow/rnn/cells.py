@@ -93,7 +93,7 @@ class RNNCell(Layer):
         """A variable of this cell, trained unless a ``custom_getter`` of its scope said otherwise."""
         variable = Layer.add_variable(self, *args, **kwargs)
         trained = self._trainable_weights
-        if not variable.trainable and trained and trained[-1] is variable:
+        if not getattr(variable, "trainable", True) and trained and trained[-1] is variable:
             self._non_trainable_weights.append(trained.pop())
         return variable
 

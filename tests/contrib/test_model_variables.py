@@ -93,3 +93,20 @@ def test_nest_has_its_old_names() -> None:
     assert nest.map_structure_up_to({"a": 0}, lambda x, y: x + y, {"a": [1]}, {"a": [2]}) == {
         "a": [1, 2]
     }
+
+
+def test_a_checkpoint_named_as_a_folder_lacks_variables(tmp_path) -> None:
+    there, missing = tf.Variable(2.0, name="there"), tf.Variable(5.0, name="missing")
+    (tmp_path / "model").mkdir()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        path = tf.train.Saver([there]).save(sess, str(tmp_path / "model"))
+        sess.run(there.assign(0.0))
+        framework.assign_from_checkpoint_fn(path, [there, missing], ignore_missing_vars=True)(sess)
+        assert sess.run([there, missing]) == [2.0, 5.0]
+
+
+def test_scopes_to_restore_are_a_list() -> None:
+    for arguments in ({"include": "A"}, {"exclude": 3}):
+        with pytest.raises(TypeError, match="list"):
+            framework.get_variables_to_restore(**arguments)

@@ -200,6 +200,94 @@ def test_a_train_op_runs_updates_first_and_checks_the_loss() -> None:
     assert train_op in tf.get_collection(tf.GraphKeys.TRAIN_OP)
 
 
+def small_train_op(optimizer: Any = None) -> Any:
+    w = tf.Variable([3.0])
+    loss = slim.losses.mean_squared_error(w * [2.0], [4.0])
+    return slim.learning.create_train_op(loss, optimizer or tf.train.GradientDescentOptimizer(0.05))
+
+
+def test_slim_training_begins_anew_and_ends_with_its_input(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def step(session: Any, train_op: Any, global_step: Any, arguments: dict[str, Any]) -> Any:
+        found = slim.learning.train_step(session, train_op, global_step, arguments)
+        seen.append(int(session.run(global_step)))
+        if len(seen) == 2:
+            raise tf.errors.AbortedError(None, None, "a task is gone")
+        if len(seen) == 5:
+            raise tf.errors.OutOfRangeError(None, None, "no more input")
+        return found
+
+    slim.learning.train(small_train_op(), str(tmp_path), step, number_of_steps=50)
+    assert seen == [1, 2, 1, 2, 3]
+    assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-3")
+
+
+@pytest.mark.threads
+def test_slim_trains_with_a_synchronous_optimizer(tmp_path: Path) -> None:
+    optimizer = tf.train.SyncReplicasOptimizer(
+        tf.train.GradientDescentOptimizer(0.05), replicas_to_aggregate=1, total_num_replicas=1
+    )
+    train_op = small_train_op(optimizer)
+    train = slim.learning.train
+    loss = train(train_op, str(tmp_path), number_of_steps=20, sync_optimizer=optimizer)
+    assert loss < 0.01
+    with pytest.raises(ValueError, match="startup_delay_steps"):
+        train(train_op, None, sync_optimizer=optimizer, startup_delay_steps=3)
+    with pytest.raises(ValueError, match="SyncReplicasOptimizer"):
+        train(train_op, None, sync_optimizer=[tf.train.GradientDescentOptimizer(0.1)])
+
+
+def test_slim_traces_some_steps(tmp_path: Path) -> None:
+    slim.learning.train(small_train_op(), str(tmp_path), number_of_steps=5, trace_every_n_steps=2)
+    assert sorted(p.name for p in tmp_path.glob("tf_trace-*")) == [
+        "tf_trace-1.json",
+        "tf_trace-3.json",
+        "tf_trace-5.json",
+    ]
+    assert "traceEvents" in (tmp_path / "tf_trace-3.json").read_text()
+    for name in ("summary_op", "saver", "trace_every_n_steps"):
+        with pytest.raises(ValueError, match=f"{name} writes to logdir"):
+            slim.learning.train("op", None, number_of_steps=5, **{name: 3})
+    with pytest.raises(ValueError, match="should_trace"):
+        slim.learning.train_step(None, None, None, {"should_trace": True})
+
+
+def test_multipliers_of_gradients_are_a_dict_for_a_list() -> None:
+    v = tf.Variable([1.0])
+    pair = (tf.constant([1.0]), v)
+    multiply = tf.contrib.training.multiply_gradients
+    for pairs, multipliers in ((pair, {v: 2.0}), ([pair], {}), ([pair], 3), ([(None, v)], {v: 2.0})):
+        with pytest.raises(ValueError):
+            multiply(pairs, multipliers)
+    assert run(multiply([pair], {v: 2.0})[0][0]) == [2.0]
+
+
+def test_texts_that_assign_hyperparameters() -> None:
+    parse_values = tf.contrib.training.parse_values
+    kinds = {"a": int, "b": bool, "c": str, "d": float}
+    assert parse_values("a[0]=5,b[1]=true,c[2]=abc,d[3]=3.14", kinds) == {
+        "a": {0: 5},
+        "b": {1: True},
+        "c": {2: "abc"},
+        "d": {3: 3.14},
+    }
+    assert parse_values("a=[1,2],z=3", kinds, ignore_unknown=True) == {"a": [1, 2]}
+    for text in ("z=1", "a[1]=[1,2]", "a=1,a=1", "a=[1],a[0]=1", "a[0]=1,a[0]=2", "a[0]=1,a=2", "a=x"):
+        with pytest.raises(ValueError):
+            parse_values(text, kinds)
+    hparams = tf.contrib.training.HParams(aaa=[1], b=2.0)
+    assert hparams.set_from_map({"b": 3.0}).b == 3.0
+    with pytest.raises(ValueError):
+        hparams.parse("aaa=123")
+    assert hparams.get("b", 1.0) == 3.0
+    for name, default in (("b", False), ("aaa", 1), ("aaa", [1.5])):
+        with pytest.raises(ValueError, match="default"):
+            hparams.get(name, default)
+    with pytest.raises(AssertionError, match="to_json"):
+        tf.contrib.training.HParams(hparam_def=hparams)
+
+
 def test_training_ends_when_a_hook_says_so(tmp_path: Path) -> None:
     loss = model()
     train_op = tf.contrib.training.create_train_op(

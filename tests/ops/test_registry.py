@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import dataflow as tf  # noqa: F401  (fills the registry)
+import pytest
+
+import dataflow as tf
 from dataflow.graph.registry import all_ops
 from dataflow.kernels.loader import get_kernel
 from tests.samples import all_samples
@@ -38,3 +40,10 @@ def test_every_op_has_a_docstring() -> None:
 def test_every_op_has_a_sample() -> None:
     sampled = {s.op for s in all_samples()}
     assert not sorted(set(all_ops()) - sampled)
+
+
+def test_an_op_whose_gradient_nobody_knows_refuses_one() -> None:
+    x = tf.constant([1.0, 2.0, 1.0])
+    with pytest.raises(LookupError, match="No gradient defined for operation 'Unique'"):
+        tf.gradients(tf.unique(x)[0], x)
+    assert tf.gradients(tf.round(x), x) == [None]

@@ -263,3 +263,17 @@ def test_what_cells_refuse() -> None:
         cells.MultiRNNCell([cells.LSTMCell(2)], state_is_tuple=False)
     with pytest.raises(ValueError, match="input_size must be provided"):
         cells.DropoutWrapper(cell, 0.5, variational_recurrent=True, dtype=tf.float32)
+
+
+def test_a_cell_in_a_scope_with_a_partitioner_has_parts() -> None:
+    with (
+        tf.Graph().as_default(),
+        tf.variable_scope("outer", partitioner=tf.fixed_size_partitioner(2)),
+    ):
+        cell = tf.nn.rnn_cell.LSTMCell(2, name="cell")
+        outputs, _ = tf.nn.dynamic_rnn(cell, tf.ones([1, 3, 2]), dtype=tf.float32)
+        names = [v.op.name for v in tf.trainable_variables()]
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            assert sess.run(outputs).shape == (1, 3, 2)
+    assert names == [f"outer/rnn/cell/{w}/part_{i}" for w in ("kernel", "bias") for i in (0, 1)]

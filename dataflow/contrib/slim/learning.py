@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,21 @@ from dataflow.contrib.training import (
     clip_gradient_norms,
     multiply_gradients,
 )
+from dataflow.errors import AbortedError, OutOfRangeError
+from dataflow.gfile import GFile
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.control_flow import group
+from dataflow.ops.graph_functions import control_dependencies, name_scope
+from dataflow.ops.lookup import tables_initializer
 from dataflow.ops.math import equal, greater_equal
+from dataflow.ops.variable_lists import local_variables_initializer
+from dataflow.runtime.config import RunOptions
+from dataflow.summary.chrome_trace import Timeline
 from dataflow.train.global_step import get_or_create_global_step
 from dataflow.train.supervisor import Supervisor
+from dataflow.train.sync_replicas import SyncReplicasOptimizer
 
 if TYPE_CHECKING:
     from dataflow.ops.variables import Variable
@@ -78,14 +88,40 @@ def train_step(
     global_step: Tensor | Variable,
     train_step_kwargs: dict[str, Any],
 ) -> tuple[Any, bool]:
-    """One step: ``(loss, whether to stop)``. The arguments are tensors ``should_stop``, ``should_log``."""
+    """One step: ``(loss, whether to stop)``.
+
+    The arguments are scalar tensors of bool: ``should_stop``, ``should_log``, and ``should_trace``, where the step's
+    times go to ``logdir`` as ``tf_trace-<step>.json`` (which Chrome's tracing shows) and, where there is a
+    ``summary_writer``, into the events. Raises `ValueError` for ``should_trace`` without ``logdir``.
+    """
+    options = metadata = None
+    if "should_trace" in train_step_kwargs:
+        if "logdir" not in train_step_kwargs:
+            raise ValueError(
+                "train_step_kwargs has should_trace and no logdir to write the trace to"
+            )
+        if sess.run(train_step_kwargs["should_trace"]):
+            from tensorboard.compat.proto.config_pb2 import RunMetadata
+
+            options = RunOptions(trace_level=RunOptions.FULL_TRACE)
+            metadata = RunMetadata()
     started = time.monotonic()
-    loss, step = sess.run([train_op, global_step])
+    loss, step = sess.run([train_op, global_step], options=options, run_metadata=metadata)
     seconds = time.monotonic() - started
+    if metadata is not None:
+        _write_trace(metadata, step, train_step_kwargs)
     if "should_log" in train_step_kwargs and sess.run(train_step_kwargs["should_log"]):
         log.info("global step %d: loss = %.4f (%.3f sec/step)", step, loss, seconds)
     stop = "should_stop" in train_step_kwargs and sess.run(train_step_kwargs["should_stop"])
     return loss, bool(stop)
+
+
+def _write_trace(metadata: Any, step: int, train_step_kwargs: dict[str, Any]) -> None:
+    trace = Timeline(metadata.step_stats).generate_chrome_trace_format()
+    with GFile(os.path.join(train_step_kwargs["logdir"], f"tf_trace-{step}.json"), "w") as file:
+        file.write(trace)
+    if train_step_kwargs.get("summary_writer") is not None:
+        train_step_kwargs["summary_writer"].add_run_metadata(metadata, f"run_metadata-{step}")
 
 
 def train(
@@ -119,28 +155,48 @@ def train(
     """Trains within a `tf.train.Supervisor` for ``number_of_steps`` (None: for ever); the last loss.
 
     Checkpoints and summaries go to ``logdir`` and training resumes from there; None writes nothing. Each step
-    is ``train_step_fn(sess, train_op, global_step, kwargs) -> (loss, should_stop)``. Raises `ValueError` where
-    ``train_op`` is None or the number of steps is negative.
+    is ``train_step_fn(sess, train_op, global_step, kwargs) -> (loss, should_stop)``; an `OutOfRangeError` in it ends
+    the training, an `AbortedError` begins it anew from the last checkpoint. A worker that is not the chief begins
+    after ``startup_delay_steps`` of the others. ``sync_optimizer`` is a `tf.train.SyncReplicasOptimizer`, or a list
+    of them. Each ``trace_every_n_steps`` steps one is traced (see `train_step`).
+
+    Raises `ValueError` where ``train_op`` is None, the number of steps is not positive, ``logdir`` is None with a
+    ``summary_op``, ``saver`` or ``trace_every_n_steps``, or ``startup_delay_steps`` meets a ``sync_optimizer``.
     """
     if train_op is None:
         raise ValueError("train_op cannot be None.")
+    if logdir is None:
+        for name, missing in (
+            ("summary_op", summary_op is USE_DEFAULT or summary_op is None),
+            ("saver", saver is None),
+            ("trace_every_n_steps", trace_every_n_steps is None),
+        ):
+            if not missing:
+                raise ValueError(f"{name} writes to logdir, which is None: give a folder")
     if number_of_steps is not None and number_of_steps <= 0:
         raise ValueError("`number_of_steps` must be either None or a positive number.")
-    if sync_optimizer is not None:
-        raise NotImplementedError(
-            "slim.learning.train(sync_optimizer=...) is not here: use "
-            "tf.train.MonitoredTrainingSession with sync_optimizer.make_session_run_hook()."
-        )
+    optimizers = _synchronous(sync_optimizer)
+    if optimizers and startup_delay_steps > 0:
+        raise ValueError("startup_delay_steps must be 0 where sync_optimizer is given")
     graph = graph or default_graph()
     with graph.as_default():
         if global_step is None:
             global_step = get_or_create_global_step()
+        ready_for_local_init_op = None
+        if optimizers:
+            local_init_op = _synchronous_local_init(optimizers, local_init_op, is_chief)
+            ready_for_local_init_op = optimizers[0].ready_for_local_init_op
+        tokens = [opt.get_init_tokens_op() for opt in optimizers if is_chief]
+        runners = [opt.get_chief_queue_runner() for opt in optimizers if is_chief]
         if train_step_kwargs is USE_DEFAULT:
-            train_step_kwargs = {}
-            if number_of_steps:
-                train_step_kwargs["should_stop"] = greater_equal(global_step, number_of_steps)
-            if log_every_n_steps > 0:
-                train_step_kwargs["should_log"] = equal(global_step % log_every_n_steps, 0)
+            train_step_kwargs = _step_arguments(
+                global_step,
+                number_of_steps,
+                log_every_n_steps,
+                trace_every_n_steps,
+                logdir,
+                is_chief,
+            )
         supervisor = Supervisor(
             graph=graph,
             is_chief=is_chief,
@@ -148,6 +204,7 @@ def train(
             init_op=init_op,
             init_feed_dict=init_feed_dict,
             local_init_op=local_init_op,
+            ready_for_local_init_op=ready_for_local_init_op,
             ready_op=ready_op,
             summary_op=summary_op if logdir is not None else None,
             summary_writer=summary_writer if logdir is not None else None,
@@ -157,21 +214,95 @@ def train(
             save_model_secs=save_interval_secs if logdir is not None else 0,
             init_fn=init_fn,
         )
-        loss = None
-        with supervisor.managed_session(
-            master, config=session_config, start_standard_services=False
-        ) as session:
+        if summary_writer is not None:
+            train_step_kwargs["summary_writer"] = supervisor.summary_writer
+
+        def loop(session: Any) -> Any:
             if session_wrapper is not None:
                 session = session_wrapper(session)
             if is_chief and logdir is not None:
                 supervisor.start_standard_services(session)
+            elif not is_chief and startup_delay_steps > 0:
+                _wait_for_step(session, global_step, startup_delay_steps, number_of_steps)
             supervisor.start_queue_runners(session)
-            stop = False
-            while not stop and not supervisor.should_stop():
-                loss, stop = train_step_fn(session, train_op, global_step, train_step_kwargs)
+            if runners:
+                supervisor.start_queue_runners(session, runners)
+            if tokens:
+                session.run(tokens)
+            loss, stop = None, False
+            try:
+                while not stop and not supervisor.should_stop():
+                    loss, stop = train_step_fn(session, train_op, global_step, train_step_kwargs)
+            except OutOfRangeError as error:
+                log.info("The inputs are used up (%s): training ends.", error)
             if is_chief and logdir is not None:
                 supervisor.saver.save(
                     session, supervisor.save_path, global_step=supervisor.global_step
                 )
             supervisor.request_stop()
-        return loss
+            if runners:
+                # Their threads wait for gradients that nobody sends any more.
+                session.close()
+            return loss
+
+        while True:
+            try:
+                with supervisor.managed_session(
+                    master, config=session_config, start_standard_services=False
+                ) as session:
+                    return loop(session)
+            except AbortedError:
+                log.info(
+                    "A task of the cluster was lost: training begins anew from its checkpoint."
+                )
+
+
+def _synchronous(sync_optimizer: Any) -> list[SyncReplicasOptimizer]:
+    if sync_optimizer is None:
+        return []
+    optimizers = sync_optimizer if isinstance(sync_optimizer, list) else [sync_optimizer]
+    for optimizer in optimizers:
+        if not isinstance(optimizer, SyncReplicasOptimizer):
+            raise ValueError(
+                f"sync_optimizer is a tf.train.SyncReplicasOptimizer or a list of them, got {optimizer!r}"
+            )
+    return optimizers
+
+
+def _synchronous_local_init(
+    optimizers: list[SyncReplicasOptimizer], local_init_op: Any, is_chief: bool
+) -> Any:
+    """What a worker runs before its first step: its local variables, then its local steps."""
+    if local_init_op is USE_DEFAULT:
+        local_init_op = group(local_variables_initializer(), tables_initializer())
+    with control_dependencies([] if local_init_op is None else [local_init_op]):
+        return group(
+            *[opt.chief_init_op if is_chief else opt.local_step_init_op for opt in optimizers]
+        )
+
+
+def _step_arguments(
+    global_step: Any,
+    number_of_steps: int | None,
+    log_every_n_steps: int,
+    trace_every_n_steps: int | None,
+    logdir: str | None,
+    is_chief: bool,
+) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    with name_scope("train_step"):
+        if number_of_steps:
+            arguments["should_stop"] = greater_equal(global_step, number_of_steps)
+        if log_every_n_steps > 0:
+            arguments["should_log"] = equal(global_step % log_every_n_steps, 0)
+        if is_chief and trace_every_n_steps is not None:
+            arguments["should_trace"] = equal(global_step % trace_every_n_steps, 0)
+            arguments["logdir"] = logdir
+    return arguments
+
+
+def _wait_for_step(session: Any, global_step: Any, delay: int, number_of_steps: int | None) -> None:
+    """Wait until the other workers have made ``delay`` steps, or all of them."""
+    needed = delay if number_of_steps is None else min(delay, number_of_steps)
+    while session.run(global_step) < needed:
+        time.sleep(1)
