@@ -56,7 +56,8 @@ def parse_values(
     passed over with ``ignore_unknown``. Raises `ValueError` for them otherwise, for text of another form or another
     type, and for a name or an element that is assigned twice.
     """
-    at, found = 0, {}
+    at = 0
+    found: dict[str, Any] = {}
     while at < len(values):
         match = _ASSIGNMENT.match(values, at)
         if match is None or match.end() == at:

@@ -16,6 +16,13 @@ from dataflow.contrib.evaluation import (
     wait_for_new_checkpoint,
 )
 from dataflow.contrib.hyperparameters import HParams, parse_values
+from dataflow.contrib.sampling import (
+    rejection_sample,
+    resample_at_rate,
+    sgdr_decay,
+    stratified_sample,
+    weighted_resample,
+)
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.namespaces import explain_absent
@@ -47,8 +54,13 @@ __all__ = [
     "get_or_create_eval_step",
     "multiply_gradients",
     "parse_values",
+    "rejection_sample",
+    "resample_at_rate",
+    "sgdr_decay",
+    "stratified_sample",
     "train",
     "wait_for_new_checkpoint",
+    "weighted_resample",
 ]
 
 #: Stands for `tf.train.get_or_create_global_step()`; None means that no step is counted.

@@ -454,5 +454,6 @@ def repeat(
         if counts.dims == () or counts.dims == (1,):
             counts = tile(reshape(counts, [1]), reshape(length, [1]))
         ends = get_op("Cumsum")(counts, 0)
-        positions = searchsorted(ends, range_(ends[-1]), side="right")
+        total = get_op("Sum")(counts, 0)  # not ends[-1]: there may be nothing to repeat
+        positions = searchsorted(ends, range_(total), side="right")
         return gather(data, positions, axis=axis, name=scope)

@@ -169,7 +169,8 @@ contrib.slim.python.slim.data.parallel_reader : contrib.slim.parallel_reader
 contrib.slim.python.slim.data.prefetch_queue : contrib.slim.prefetch_queue
 contrib.factorization.python.ops.{clustering_ops kmeans factorization_ops} : contrib.factorization
 contrib.training.python.training.{training hparam evaluation bucket_ops} : contrib.training
-contrib.training.python.training.{sampling_ops sequence_queueing_state_saver} : contrib.training
+contrib.training.python.training.{resample sampling_ops sgdr_learning_rate_decay} : contrib.sampling contrib.training
+contrib.training.python.training.sequence_queueing_state_saver : contrib.training
 contrib.metrics.python.ops.metric_ops : contrib.metrics
 contrib.losses.python.losses.loss_ops : contrib.losses losses
 contrib.losses.python.metric_learning.metric_loss_ops : contrib.losses.metric_learning

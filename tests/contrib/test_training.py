@@ -257,7 +257,12 @@ def test_multipliers_of_gradients_are_a_dict_for_a_list() -> None:
     v = tf.Variable([1.0])
     pair = (tf.constant([1.0]), v)
     multiply = tf.contrib.training.multiply_gradients
-    for pairs, multipliers in ((pair, {v: 2.0}), ([pair], {}), ([pair], 3), ([(None, v)], {v: 2.0})):
+    for pairs, multipliers in (
+        (pair, {v: 2.0}),
+        ([pair], {}),
+        ([pair], 3),
+        ([(None, v)], {v: 2.0}),
+    ):
         with pytest.raises(ValueError):
             multiply(pairs, multipliers)
     assert run(multiply([pair], {v: 2.0})[0][0]) == [2.0]
@@ -273,7 +278,15 @@ def test_texts_that_assign_hyperparameters() -> None:
         "d": {3: 3.14},
     }
     assert parse_values("a=[1,2],z=3", kinds, ignore_unknown=True) == {"a": [1, 2]}
-    for text in ("z=1", "a[1]=[1,2]", "a=1,a=1", "a=[1],a[0]=1", "a[0]=1,a[0]=2", "a[0]=1,a=2", "a=x"):
+    for text in (
+        "z=1",
+        "a[1]=[1,2]",
+        "a=1,a=1",
+        "a=[1],a[0]=1",
+        "a[0]=1,a[0]=2",
+        "a[0]=1,a=2",
+        "a=x",
+    ):
         with pytest.raises(ValueError):
             parse_values(text, kinds)
     hparams = tf.contrib.training.HParams(aaa=[1], b=2.0)
