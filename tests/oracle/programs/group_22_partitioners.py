@@ -152,7 +152,6 @@ with tf.variable_scope("outer", partitioner=two):
     tf.nn.dynamic_rnn(cell, tf.ones([1, 2, 2]), dtype=tf.float32)
     tf.nn.static_rnn(tf.nn.rnn_cell.GRUCell(2, name="gru"), [tf.ones([1, 2])] * 2, dtype=tf.float32)
     result["of_number"] = tf.get_variable("number", initializer=3.0).name
-    result["of_list"] = [p.name for p in tf.get_variable("list", initializer=[1.0, 2.0, 3.0])]
     result["of_texts"] = [
         p.name
         for p in tf.get_variable("text", [4], tf.string, initializer=tf.constant_initializer("a"))
