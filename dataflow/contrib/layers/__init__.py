@@ -61,6 +61,7 @@ from dataflow.contrib.layers.normalizations import (
     group_norm,
     instance_norm,
     layer_norm,
+    poincare_normalize,
     unit_norm,
 )
 from dataflow.contrib.layers.pools import (
@@ -161,6 +162,7 @@ __all__ = [
     "pool",
     "real_valued_column",
     "recompute_grad",
+    "poincare_normalize",
     "relu",
     "relu6",
     "repeat",

@@ -16,7 +16,15 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.layers import normalization as normalization_layers
 from dataflow.layers.base import smart_cond
 from dataflow.ops import array, initializers, normalization as normalization_ops
-from dataflow.ops.math import reduce_mean, reduce_sum, sqrt, square
+from dataflow.ops.math import (
+    maximum,
+    minimum,
+    reduce_mean,
+    reduce_sum,
+    rsqrt,
+    sqrt,
+    square,
+)
 from dataflow.ops.moments import moments, weighted_moments
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.train.moving_averages import assign_moving_average
@@ -209,6 +217,16 @@ def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -
     """Vectors of length 1 along ``dim``."""
     with default_graph().name_scope(scope or "UnitNorm"):
         return inputs / sqrt(reduce_sum(square(inputs), dim, keepdims=True) + epsilon)
+
+
+def poincare_normalize(
+    x: Any, axis: Any = 1, epsilon: float = 1e-5, name: str | None = None
+) -> Any:
+    """Vectors along ``axis`` (one, or a list) brought into the Poincare ball: to length ``1 - epsilon`` at most."""
+    with default_graph().name_scope(name or "poincare_normalize"):
+        x = convert_to_tensor(x, name="x")
+        squared = reduce_sum(square(x), axis, keepdims=True)
+        return x * minimum((1.0 - epsilon) * rsqrt(maximum(squared, 1e-12)), 1.0)
 
 
 @add_arg_scope

@@ -151,7 +151,6 @@ with tf.variable_scope("outer", partitioner=two):
     cell = tf.nn.rnn_cell.LSTMCell(2, name="lstm")
     tf.nn.dynamic_rnn(cell, tf.ones([1, 2, 2]), dtype=tf.float32)
     tf.nn.static_rnn(tf.nn.rnn_cell.GRUCell(2, name="gru"), [tf.ones([1, 2])] * 2, dtype=tf.float32)
-    result["of_number"] = tf.get_variable("number", initializer=3.0).name
     result["of_texts"] = [
         p.name
         for p in tf.get_variable("text", [4], tf.string, initializer=tf.constant_initializer("a"))
