@@ -13,7 +13,7 @@ from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
+from dataflow.graph.registry import define_op, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import shape as shape_of

@@ -12,7 +12,7 @@ from dataflow.dtypes import COMPLEX
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
+from dataflow.graph.registry import define_op, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops

@@ -7,7 +7,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.dtypes import FLOATING, DType, as_dtype
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
+from dataflow.graph.registry import define_op, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.shapes import Dims, list_dims, merge
