@@ -16,6 +16,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, InitializerLike, TensorLike
+from dataflow.layers.layer_arguments import initializer_function
 from dataflow.layers.layer_calls import LayerCalls
 from dataflow.layers.layer_config import Configurable
 from dataflow.ops import array
@@ -165,6 +166,7 @@ class Layer(Configurable, LayerCalls):
     ) -> Any:
         """A variable of this layer, found again when the layer reuses another one's."""
         trainable = True if trainable is None else trainable
+        initializer = initializer_function(initializer)
         before = set(default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES))
         self._set_scope(None)
         reuse = self.built or self._reuse
@@ -350,21 +352,6 @@ def snake_case(name: str) -> str:
     text = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     text = re.sub(r"([a-z])([A-Z])", r"\1_\2", text).lower()
     return "private" + text if text[0] == "_" else text
-
-
-def pair(value: Any, count: int, name: str) -> tuple[int, ...]:
-    """An int, or a list of ``count`` ints, as a tuple; raises `ValueError`."""
-    if isinstance(value, int):
-        return (value,) * count
-    try:
-        result = tuple(int(v) for v in value)
-    except (TypeError, ValueError):
-        result = ()
-    if len(result) != count:
-        raise ValueError(
-            f"The `{name}` argument must be a tuple of {count} integers. Received: {value}"
-        )
-    return result
 
 
 def smart_cond(predicate: Any, true_fn: Any, false_fn: Any) -> Any:

@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.graph.type_aliases import InitializerLike
-from dataflow.layers.base import InputSpec, Layer, layer_function, pair
+from dataflow.layers.base import InputSpec, Layer, layer_function
+from dataflow.layers.layer_arguments import (
+    activation_function,
+    pair,
+    transposed_size,
+    window_count,
+)
 from dataflow.ops import array, bias as bias_ops, conv_functions, depthwise_functions
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.shapes import TensorShape
@@ -70,7 +76,7 @@ class _Conv(Layer):
         self.data_format = data_format.lower()
         _format(self.data_format, self.rank)
         self.dilation_rate = pair(dilation_rate, self.rank, "dilation_rate")
-        self.activation = activation
+        self.activation = activation_function(activation)
         self.use_bias = use_bias
         self.kernel_initializer = kernel_initializer
         self.bias_initializer = bias_initializer
@@ -83,6 +89,20 @@ class _Conv(Layer):
     @property
     def _channel_axis(self) -> int:
         return 1 if self.data_format == "channels_first" else -1
+
+    def _size_after(self, size: int | None, axis: int) -> int | None:
+        """How many places there are along the ``axis``-th of the spatial axes, of ``size`` (None: unknown)."""
+        reach = self.dilation_rate[axis] * (self.kernel_size[axis] - 1) + 1
+        return window_count(size, reach, self.strides[axis], self.padding)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the output for inputs of ``input_shape``; raises `ValueError` for another rank."""
+        dims = TensorShape(input_shape).with_rank(self.rank + 2).as_list()
+        first = 2 if self.data_format == "channels_first" else 1
+        sizes = [self._size_after(dims[first + i], i) for i in range(self.rank)]
+        if self.data_format == "channels_first":
+            return TensorShape([dims[0], self.filters, *sizes])
+        return TensorShape([dims[0], *sizes, self.filters])
 
     def _channels(self, input_shape: Any) -> int:
         channels = TensorShape(input_shape)[self._channel_axis].value
@@ -168,13 +188,6 @@ class Conv3D(_Conv):
     rank = 3
 
 
-def _transposed_size(size: Any, kernel: int, stride: int, padding: str) -> Any:
-    if size is None:
-        return None
-    size = size * stride
-    return size + max(kernel - stride, 0) if padding == "valid" else size
-
-
 class _ConvTranspose(_Conv):
     def __init__(
         self,
@@ -224,6 +237,10 @@ class _ConvTranspose(_Conv):
         self.bias = self._add_bias()
         self.built = True
 
+    def _size_after(self, size: int | None, axis: int) -> int | None:
+        kernel, stride = self.kernel_size[axis], self.strides[axis]
+        return transposed_size(size, kernel, stride, self.padding)  # type: ignore[no-any-return]
+
     def call(self, inputs: Any) -> Any:
         layout = _format(self.data_format, self.rank)
         first = 2 if self.data_format == "channels_first" else 1
@@ -232,11 +249,9 @@ class _ConvTranspose(_Conv):
         sizes, known = [], []
         for i in range(self.rank):
             args = (self.kernel_size[i], self.strides[i], self.padding)
-            fixed = _transposed_size(static[first + i], *args)
+            fixed = transposed_size(static[first + i], *args)
             known.append(fixed)
-            sizes.append(
-                fixed if fixed is not None else _transposed_size(dynamic[first + i], *args)
-            )
+            sizes.append(fixed if fixed is not None else transposed_size(dynamic[first + i], *args))
         batch = static[0] if static[0] is not None else dynamic[0]
         if self.data_format == "channels_first":
             output_shape: Any = [batch, self.filters, *sizes]

@@ -9,6 +9,7 @@ import numpy as np
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.layers.base import InputSpec, Layer, layer_function, smart_cond
+from dataflow.layers.layer_arguments import activation_function
 from dataflow.ops import array, bias as bias_ops, dropout as dropout_ops
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import matmul
@@ -42,7 +43,7 @@ class Dense(Layer):
             trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs
         )
         self.units = int(units)
-        self.activation = activation
+        self.activation = activation_function(activation)
         self.use_bias = use_bias
         self.kernel_initializer = kernel_initializer
         self.bias_initializer = bias_initializer

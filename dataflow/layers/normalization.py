@@ -162,6 +162,10 @@ class BatchNormalization(Layer):
             self.renorm_stddev = parameter("renorm_stddev", stddev, trainable=False)
         self.built = True
 
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the inputs."""
+        return TensorShape(input_shape)
+
     def call(self, inputs: Any, training: bool | Tensor = False) -> Any:
         given = inputs
         if given.dtype.base_dtype is dtypes.float16:  # statistics are kept in float32

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dataflow.layers.base import InputSpec, Layer, layer_function, pair
+from dataflow.layers.base import InputSpec, Layer, layer_function
+from dataflow.layers.layer_arguments import pair, window_count
 from dataflow.ops import array, pooling_functions
+from dataflow.shapes import TensorShape
 
 
 class _Pooling(Layer):
@@ -37,6 +39,16 @@ class _Pooling(Layer):
                 f"Received: {data_format}"
             )
         self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the output for inputs of ``input_shape``; raises `ValueError` for another rank."""
+        dims = TensorShape(input_shape).with_rank(self.rank + 2).as_list()
+        first = 2 if self.data_format == "channels_first" else 1
+        for i in range(self.rank):
+            dims[first + i] = window_count(
+                dims[first + i], self.pool_size[i], self.strides[i], self.padding
+            )
+        return TensorShape(dims)
 
     def call(self, inputs: Any) -> Any:
         first = self.data_format == "channels_first"

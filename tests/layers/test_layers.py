@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -149,3 +151,53 @@ def test_objects_of_one_name_get_names_of_their_own() -> None:
     with tf.variable_scope("s", reuse=True):
         tf.layers.Dense(2, name="d")(x)
     assert len(names()) == 4
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "expected"),
+    [
+        (lambda: tf.layers.Conv1D(4, 3, strides=2, padding="same"), [None, 9, 3], [None, 5, 4]),
+        (lambda: tf.layers.Conv2D(4, 3, dilation_rate=2), [2, 8, None, 3], [2, 4, None, 4]),
+        (
+            lambda: tf.layers.Conv2D(4, (3, 2), data_format="channels_first"),
+            [None, 3, 8, 8],
+            [None, 4, 6, 7],
+        ),
+        (lambda: tf.layers.Conv3D(4, 2, strides=2), [1, 8, 7, 6, 2], [1, 4, 3, 3, 4]),
+        (lambda: tf.layers.SeparableConv2D(4, 3), [None, 8, 8, 3], [None, 6, 6, 4]),
+        (lambda: tf.layers.Conv2DTranspose(4, 3, strides=2), [1, 8, 8, 3], [1, 17, 17, 4]),
+        (lambda: tf.layers.MaxPooling2D(2, 2), [None, 8, 9, 3], [None, 4, 4, 3]),
+        (lambda: tf.layers.AveragePooling1D(2, 2, padding="same"), [3, 9, 3], [3, 5, 3]),
+        (lambda: tf.layers.MaxPooling3D(2, 2), [1, 8, 8, 9, 1], [1, 4, 4, 4, 1]),
+        (lambda: tf.layers.BatchNormalization(), [None, 8], [None, 8]),
+    ],
+)
+def test_layers_say_the_shape_of_their_output(make: Any, shape: Any, expected: Any) -> None:
+    layer = make()
+    assert layer.compute_output_shape(tf.TensorShape(shape)).as_list() == expected
+    if None not in shape:
+        assert layer(tf.zeros(shape)).shape.as_list() == expected
+    if not isinstance(layer, tf.layers.BatchNormalization):
+        with pytest.raises(ValueError, match="not compatible"):
+            layer.compute_output_shape([2, 3])
+
+
+def test_activations_and_initializers_by_name() -> None:
+    x = tf.constant([[1.0, -2.0]])
+    layers = {
+        name: tf.layers.dense(x, 3, name, kernel_initializer="ones", bias_initializer="one")
+        for name in ("relu", "linear", "hard_sigmoid", "exponential", "softmax")
+    }
+    drawn = tf.layers.Dense(400, kernel_initializer="random_normal")
+    drawn(tf.zeros([1, 100]))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        found = sess.run(layers)
+        assert abs(sess.run(drawn.kernel).std() - 0.05) < 0.005
+    for name, value in (("relu", 0), ("linear", 0), ("hard_sigmoid", 0.5), ("exponential", 1)):
+        np.testing.assert_allclose(found[name], [[value] * 3], atol=1e-6)
+    np.testing.assert_allclose(found["softmax"], [[1 / 3] * 3], rtol=1e-6)
+    with pytest.raises(ValueError, match="Unknown activation"):
+        tf.layers.dense(x, 3, "rleu")
+    with pytest.raises(ValueError, match="Unknown initializer"):
+        tf.layers.dense(x, 3, kernel_initializer="xavier")

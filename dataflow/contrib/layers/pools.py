@@ -11,7 +11,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.layers import pooling
-from dataflow.layers.base import pair
+from dataflow.layers.layer_arguments import pair
 from dataflow.ops import activation, array, initializers, pooling_functions
 from dataflow.ops.math import cast, maximum, reduce_sum
 from dataflow.ops.sequences import range_

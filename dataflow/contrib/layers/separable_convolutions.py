@@ -12,7 +12,7 @@ from dataflow.contrib.layers.parts import collect_variables, finish, model_weigh
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.layers import convolutional
-from dataflow.layers.base import pair
+from dataflow.layers.layer_arguments import pair
 from dataflow.ops import activation as activations, array, bias, initializers
 from dataflow.ops.depthwise_functions import depthwise_conv2d
 from dataflow.ops.variable_scope import variable_scope

@@ -10,7 +10,7 @@ from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec, Layer
 from dataflow.keras.layers.core import weight_settings
 from dataflow.layers import convolutional
-from dataflow.layers.base import pair
+from dataflow.layers.layer_arguments import pair
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.depthwise_functions import depthwise_conv2d

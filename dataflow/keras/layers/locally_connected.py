@@ -12,7 +12,7 @@ from dataflow.graph.type_aliases import InitializerLike
 from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec, Layer
 from dataflow.keras.layers.core import weight_settings
-from dataflow.layers.base import pair
+from dataflow.layers.layer_arguments import pair
 from dataflow.ops import array
 from dataflow.ops.math import matmul
 from dataflow.shapes import TensorShape

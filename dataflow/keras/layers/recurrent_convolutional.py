@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layers.recurrent import LSTM
-from dataflow.layers.base import pair
+from dataflow.layers.layer_arguments import pair
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.conv_functions import conv2d

@@ -6,7 +6,7 @@ from typing import Any
 
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import InputSpec, Layer
-from dataflow.layers.base import pair
+from dataflow.layers.layer_arguments import pair
 from dataflow.ops import array
 from dataflow.ops.image_geometry import resize_bilinear, resize_nearest_neighbor
 

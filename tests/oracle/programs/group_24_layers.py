@@ -128,3 +128,44 @@ result["conf_dev"] = sorted(w.get_config().keys())
 for c in (cells.BasicRNNCell(3), cells.GRUCell(3), cells.LSTMCell(3), cells.BasicLSTMCell(3)):
     result["conf_" + type(c).__name__] = sorted(c.get_config().keys())
 result["dense_config"] = error_of(lambda: tf.layers.Dense(3).get_config())
+
+# shapes of outputs, activations and initializers by name, sharing
+for name, layer, shape in (
+    ("conv2d", tf.layers.Conv2D(4, 3), (None, 8, 8, 3)),
+    ("conv1d", tf.layers.Conv1D(4, 3, strides=2, padding="same"), (None, 9, 3)),
+    ("conv3d", tf.layers.Conv3D(4, 3), (2, 8, 8, 8, 1)),
+    ("transposed", tf.layers.Conv2DTranspose(4, 3, strides=2), (None, 8, 8, 3)),
+    ("separable", tf.layers.SeparableConv2D(4, 3), (None, 8, 8, 3)),
+    ("max2", tf.layers.MaxPooling2D(2, 2), (None, 8, 9, 3)),
+    ("average1", tf.layers.AveragePooling1D(2, 2, padding="same"), (None, 9, 3)),
+    ("max3", tf.layers.MaxPooling3D(2, 2), (1, 8, 8, 9, 1)),
+    ("flat", tf.layers.Flatten(), (None, 8, 9)),
+    ("normalized", tf.layers.BatchNormalization(), (None, 8, 9)),
+    ("dropped", tf.layers.Dropout(), (None, 8)),
+    ("first", tf.layers.Conv2D(4, 3, data_format="channels_first"), (None, 3, 8, 8)),
+):
+    result[f"shape_{name}"] = shape_of(layer.compute_output_shape(tf.TensorShape(shape)))
+x = tf.constant([[1.0, -2.0, 0.5]])
+for name in ("relu", "tanh", "softmax", "elu", "selu", "softplus", "hard_sigmoid", "linear"):
+    y = tf.layers.dense(x, 2, name, kernel_initializer="ones", bias_initializer="zeros")
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        result[f"by_name_{name}"] = sess.run(y)
+result["no_activation"] = error_of(lambda: tf.layers.dense(x, 2, "rleu"))
+result["no_initializer"] = error_of(lambda: tf.layers.dense(x, 2, kernel_initializer="xavier"))
+with tf.variable_scope("shared"):
+    tf.layers.Dense(2, name="d")(x)
+    tf.layers.Dense(2, name="d", _reuse=True)(x)
+with tf.variable_scope("auto", reuse=tf.AUTO_REUSE):
+    for _ in range(2):
+        tf.layers.dense(x, 2, name="same")
+result["shared"] = [v.name for v in tf.global_variables() if v.name[:4] in ("shar", "auto")]
+tf.layers.dense(x, 2, name="once")
+result["twice"] = error_of(lambda: tf.layers.dense(x, 2, name="once"))
+result["other_shape"] = error_of(lambda: tf.layers.dense(x, 3, name="once", reuse=True))
+result["missing"] = error_of(lambda: tf.layers.dense(x, 3, name="never", reuse=True))
+fixed = tf.layers.Dense(2, use_bias=False, trainable=False)
+fixed(x)
+result["fixed"] = [len(fixed.trainable_variables), len(fixed.variables), fixed.bias]
+result["parameters"] = fixed.count_params()
+result["unbuilt"] = error_of(lambda: tf.layers.Dense(2).count_params())
