@@ -12,6 +12,7 @@ from dataflow.ops.array_basics import shape
 from dataflow.ops.casts import cast
 from dataflow.ops.elementary import floor
 from dataflow.ops.graph_functions import name_scope
+from dataflow.ops.math import minimum
 from dataflow.ops.random import random_uniform
 from dataflow.ops.sequences import nth_element
 from dataflow.ops.static_value import constant_value
@@ -48,13 +49,13 @@ def alpha_dropout(
 
 
 def scaled_softplus(x: Any, alpha: Any, clip: Any = None, name: str | None = None) -> Tensor:
-    """``alpha * softplus(x / alpha)``, of x's shape; with ``clip`` softly bent again to stay below it."""
+    """``alpha * softplus(x / alpha)``, of x's shape; at most ``clip`` where that is given."""
     with name_scope(name, "scaled_softplus", [x, alpha]):
         x = convert_to_tensor(x, name="x")
         alpha = cast(convert_to_tensor(alpha, dtype=x.dtype), x.dtype)
         result = alpha * softplus(x / alpha)
         if clip is not None:
-            result = result - alpha * softplus((x - convert_to_tensor(clip, dtype=x.dtype)) / alpha)
+            result = minimum(result, convert_to_tensor(clip, dtype=x.dtype))
         return result  # type: ignore[no-any-return]
 
 
