@@ -16,6 +16,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.precision import rounded_to_tf32, tf32_enabled
+from dataflow.kernels.scatter_at import ATOMIC_DTYPES
 from dataflow.kernels.subnormals import Computing
 
 #: Names of NumPy that CuPy (14.2) has not.
@@ -113,7 +114,7 @@ def _compute(
     index: int, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Calls a function of NumPy on arrays of one device."""
-    _refuse_what_cupy_has_not(function, kwargs)
+    _refuse_what_cupy_has_not(function, args, kwargs)
     args, kwargs = unwrap(args, index), unwrap(kwargs, index)
     if Recording.current is not None and _is_product(function):
         raise NotImplementedError(
@@ -203,19 +204,27 @@ _METHODS = frozenset(
 )
 #: Keywords that CuPy's functions do not take, and the functions that do take them.
 _KEYWORDS = {"where": ("copyto",), "initial": (), "mode": ("pad", "convolve", "correlate", "qr")}
-#: Functions whose ``at`` has an atomic form.
-_ATOMIC = frozenset({"add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or"})
+#: Functions of a sequence of arrays, in which CuPy wants arrays and no scalars.
+_OF_SEQUENCES = frozenset({"stack", "concatenate", "hstack", "vstack", "dstack", "column_stack"})
 
 
-def _refuse_what_cupy_has_not(function: Callable[..., Any], kwargs: dict[str, Any]) -> None:
+def _refuse_what_cupy_has_not(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     name = getattr(function, "__name__", "")
+    if name in _OF_SEQUENCES and isinstance(args[0], (list, tuple)):
+        for value in args[0]:
+            if not isinstance(value, PretendArray):
+                raise TypeError(f"CuPy's {name} takes arrays, got {type(value).__name__}")
     for keyword in kwargs:
         if keyword in _KEYWORDS and name not in _KEYWORDS[keyword]:
             raise TypeError(f"CuPy's {name} takes no argument {keyword!r}")
     ufunc = getattr(function, "__self__", None)
     if isinstance(ufunc, np.ufunc):
-        if name == "at" and ufunc.__name__ not in _ATOMIC:
-            raise TypeError(f"`{ufunc.__name__}.at` is not supported by CuPy")
+        if name == "at":
+            dtype = args[0].dtype.name
+            if dtype not in ATOMIC_DTYPES.get(ufunc.__name__, ()):
+                raise TypeError(f"`{ufunc.__name__}.at` of {dtype} is not supported by CuPy")
         if name == "reduceat" and ufunc.__name__ != "add":
             raise TypeError(f"`{ufunc.__name__}.reduceat` is not supported by CuPy")
         if name == "accumulate" and ufunc.__name__ not in ("add", "multiply"):

@@ -12,6 +12,7 @@ from dataflow.kernels.cuda import gather_scatter
 from dataflow.kernels.index_arrays import all_below, as_intp
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.scatter_at import scatter_at
 
 
 def check_indices(indices: Array, size: int) -> None:
@@ -134,7 +135,7 @@ def sum_rows(xp: Module, numbers: Any, rows: Any, count: int) -> Any:
         gather_scatter.change_rows(xp, "Add", out, numbers, rows)
         return out
     if xp is not np:
-        xp.add.at(out, numbers, rows)
+        scatter_at(xp, "add", out, numbers, rows)
         return out
     if rows.size == len(numbers):
         flat = rows.reshape(-1)
@@ -193,14 +194,14 @@ def tensor_scatter_sub_kernel(xp: Module, tensor: Array, indices: Array, updates
 @kernel("TensorScatterMax")
 def tensor_scatter_max_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     out = tensor.copy()
-    xp.maximum.at(out, _coordinates(xp, indices, tensor.shape), updates)
+    scatter_at(xp, "maximum", out, _coordinates(xp, indices, tensor.shape), updates)
     return out
 
 
 @kernel("TensorScatterMin")
 def tensor_scatter_min_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     out = tensor.copy()
-    xp.minimum.at(out, _coordinates(xp, indices, tensor.shape), updates)
+    scatter_at(xp, "minimum", out, _coordinates(xp, indices, tensor.shape), updates)
     return out
 
 

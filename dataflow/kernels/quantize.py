@@ -161,7 +161,7 @@ def fake_quant_vars_gradient_kernel(
     xp: Module, dy: Array, x: Array, low: Array, high: Array, *, num_bits: int, narrow_range: bool
 ) -> Any:
     if float(low) == float(high) == 0.0:
-        return dy.copy(), np.float32(0), np.float32(0)
+        return dy.copy(), xp.zeros((), np.float32), xp.zeros((), np.float32)
     first, last, _ = _nudged(float(low), float(high), num_bits, narrow_range)
     below, above = x < np.float32(first), x > np.float32(last)
     return (

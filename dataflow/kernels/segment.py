@@ -11,6 +11,7 @@ from dataflow.kernels.cuda import gather_scatter
 from dataflow.kernels.index_arrays import all_below, as_intp
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.scatter_at import scatter_at
 from dataflow.kernels.sequences import first_appearances
 
 
@@ -51,13 +52,13 @@ def segment_reduce(
             # The atomic update needs the neutral element to start from; `start` is for the empty.
             neutral = _lowest(data.dtype) if ufunc == "maximum" else _highest(data.dtype)
             result.fill(neutral)
-            getattr(xp, ufunc).at(result, ids, data)
+            scatter_at(xp, ufunc, result, ids, data)
             if start != neutral:
                 empty = xp.ones(num_segments, bool)
                 empty[ids] = False
                 result[empty] = start
             return result
-        getattr(xp, ufunc).at(result, ids, data)
+        scatter_at(xp, ufunc, result, ids, data)
         return result
     if ufunc == "add":
         kept = ids >= 0

@@ -17,6 +17,7 @@ from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import gather_scatter
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.scatter_at import ATOMIC_DTYPES, scatter_at
 
 
 @kernel("Assign")
@@ -127,7 +128,8 @@ def sum_repeated(xp: Module, flat: Any, rows: Any) -> tuple[Any, Any]:
     # Few are repeated: the first row of each index, and then the others on top of them.
     others = xp.flatnonzero(~first)
     sums = rows.take(order.take(starts), 0)
-    xp.add.at(sums, xp.cumsum(first).take(others) - 1, rows.take(order.take(others), 0))
+    where = xp.cumsum(first).take(others) - 1
+    scatter_at(xp, "add", sums, where, rows.take(order.take(others), 0))
     return unique, sums
 
 
@@ -209,8 +211,10 @@ def _scatter_with(op_type: str, ufunc: str) -> None:
             if op_type == "ScatterDiv" and array.dtype.kind in "iu":
                 for i, row in zip(flat, rows, strict=True):
                     array[i] = array[i] // row
-            elif xp is np or ufunc in ("minimum", "maximum"):
-                getattr(xp, ufunc).at(array, flat, rows)
+            elif ufunc in ATOMIC_DTYPES:
+                scatter_at(xp, ufunc, array, flat, rows)
+            elif xp is np:
+                getattr(np, ufunc).at(array, flat, rows)
             else:  # CuPy has no atomic product
                 for where in rounds(xp, flat):
                     part = slice(None) if where is None else where
@@ -253,11 +257,11 @@ def scatter_nd_update_kernel(xp: Module, ref: Any, indices: Array, updates: Arra
 def scatter_nd_add_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
         where = _slices(xp, ref, indices)
-        xp.add.at(ref.exclusive(), where, updates)
+        scatter_at(xp, "add", ref.exclusive(), where, updates)
 
 
 @kernel("ScatterNdSub")
 def scatter_nd_sub_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
         where = _slices(xp, ref, indices)
-        xp.subtract.at(ref.exclusive(), where, updates)
+        scatter_at(xp, "subtract", ref.exclusive(), where, updates)

@@ -10,7 +10,7 @@ import numpy as np
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.copies import PINNED_BYTES, HostToDevice
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.xp import is_device_array, to_host
+from dataflow.kernels.xp import device_of, is_device_array, to_host
 
 
 @kernel("_CopyToDevice", stateful=True, factory=True)
@@ -19,12 +19,17 @@ def copy_to_device_kernel(context: Any) -> Callable[[Any], Any]:
     if xp is np:
         return to_host
     if getattr(xp, "__name__", "") != "cupy":
-        return lambda x: xp.asarray(to_host(x))
+        here = device_of(xp.empty(0, np.float32))
+        return lambda x: (
+            x.copy()
+            if is_device_array(x) and device_of(x) == here
+            else xp.asarray(to_host(x))
+        )
     # A session's plans share the buffers of one node: as it was built, rewritten, traced.
     pinned: dict[int, HostToDevice] = context.state
 
     def copy(x: Array) -> Any:
-        if is_device_array(x):  # of another GPU
+        if is_device_array(x):  # of another GPU, or fed from this one
             return xp.array(x)
         if x.nbytes < PINNED_BYTES:
             return xp.asarray(x)

@@ -168,11 +168,16 @@ def to_host(value: Any) -> Any:
     return value.get() if is_device_array(value) else value
 
 
+def device_of(array: Any) -> str:
+    """Which GPU's memory a device's array is in: ``"gpu:0"``."""
+    return str(array.device) if type(array) is PretendArray else f"gpu:{array.device.id}"
+
+
 def beside(array: Any, value: Any) -> Any:
     """``value``, an array of the host, in the memory where ``array`` is."""
     if not is_device_array(array):
         return value
-    device = array.device if type(array) is PretendArray else f"gpu:{array.device.id}"
+    device = device_of(array)
     return on_device(device, array_module(device).asarray)(value)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dataflow.device_spec import DeviceSpec
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.transfer import copy_to_device, copy_to_host
+from dataflow.ops.transfer import COPIES, copy_to_device, copy_to_host
 from dataflow.placement.memory import ANY, DEVICE, memory_of
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -29,6 +29,22 @@ class Placed(NamedTuple):
     origin: dict[Operation, Operation]
     kernel_devices: dict[Operation, str]
     fetch_places: tuple[str, ...] = ()
+
+
+def devices_of_feeds(placed: Placed) -> list[str]:
+    """For each feed the one GPU that its value is copied to, ``""`` where the host looks at it."""
+    readers: dict[Tensor, set[str]] = {t: set() for t in placed.feeds}
+    for tensor in placed.fetches:
+        if tensor in readers:
+            readers[tensor].add("")
+    for op in placed.ops:
+        if op.op_def.shape_only:
+            continue
+        device = short_name(op.device) if op.type in COPIES else ""
+        for tensor in op.inputs:
+            if tensor in readers:
+                readers[tensor].add(device)
+    return [found.pop() if len(found) == 1 else "" for found in readers.values()]
 
 
 def short_name(device: str) -> str:

@@ -23,7 +23,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.graphs import CapturedWork, CaptureFailed, alias_of, buffer_of
 from dataflow.kernels.cuda.memory import is_out_of_memory
-from dataflow.kernels.xp import array_module
+from dataflow.kernels.xp import array_module, is_device_array
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.transfers import Placed
 
@@ -165,7 +165,8 @@ class _Graph:
         where = {t: i for i, t in enumerate(placed.feeds)}
         self._fed = [where[t] for t in copied]
         self._buffers = [xp.empty(np.shape(arguments[i]), arguments[i].dtype) for i in self._fed]
-        self._arguments = list(arguments)  # for their shapes
+        # For their shapes alone: a batch is not kept in memory for that.
+        self._arguments = [np.broadcast_to(np.zeros((), a.dtype), np.shape(a)) for a in arguments]
 
     def capture(self, variables: Sequence[Any]) -> None:
         """Captures the plan's kernels. Raises `CaptureFailed`."""
@@ -196,7 +197,10 @@ class _Graph:
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Copies the fed values into the buffers, launches, and fetches the results."""
-        values = [np.asarray(arguments[i], order="C") for i in self._fed]
+        values = [
+            a if is_device_array(a) else np.asarray(a, order="C")
+            for a in [arguments[i] for i in self._fed]
+        ]
         self._work.fill(self._buffers, values)
         self._work.launch()
         return self._work.fetch()

@@ -10,7 +10,7 @@ import numpy as np
 from dataflow import shapes
 from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.xp import to_host
+from dataflow.kernels.xp import device_of, is_device_array, to_host
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
@@ -73,8 +73,11 @@ def _nested_feeds(key: Any, value: Any) -> list[tuple[Any, Any]]:
     return [pair for k, v in zip(key, value, strict=True) for pair in _nested_feeds(k, v)]
 
 
-def make_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:
-    """A function that turns a fed value into an array for ``tensor``, checked against its shape."""
+def make_feed_converter(tensor: Tensor, device: str = "") -> Callable[[Any], Any]:
+    """A function that turns a fed value into an array for ``tensor``, checked against its shape.
+
+    The array is the host's; one that is in the memory of ``device`` (``"gpu:0"``) stays there.
+    """
     dtype = tensor.dtype.base_dtype
     if not dtype.is_numpy_compatible:
         return lambda value: value  # resources and the like are passed on unchanged
@@ -92,6 +95,8 @@ def make_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:
     def convert(value: object) -> Any:
         if type(value) is np.ndarray and value.dtype is numpy_dtype and not is_string:
             array = value
+        elif device and is_device_array(value) and value.ndim and device_of(value) == device:
+            array = value.astype(numpy_dtype, copy=False)
         else:
             array = _to_array(tensor, value, numpy_dtype, is_string, scalar_types)
         shape = array.shape
@@ -135,7 +140,7 @@ def _to_array(
             "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
         )
     try:
-        # A CuPy array is copied to the host, where plans expect feeds.
+        # Other nodes than copies to its device want a CuPy array on the host.
         return np.asarray(to_host(value), dtype=numpy_dtype)
     except (ValueError, TypeError, OverflowError) as e:
         got = (

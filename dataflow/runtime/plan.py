@@ -29,7 +29,7 @@ from dataflow.kernels.registry import cpu_only_reason
 from dataflow.kernels.subnormals import Computing, begin_flushing, end_flushing
 from dataflow.kernels.xp import array_module, on_device
 from dataflow.placement.placer import log_placement, place
-from dataflow.placement.transfers import Placed, insert_copies
+from dataflow.placement.transfers import Placed, devices_of_feeds, insert_copies
 from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import GeneratedPlan, Generator
@@ -92,7 +92,6 @@ class Plan:
         self.compiled_ops = self.ops
         #: Nodes that rewrites added or copied -> the user's nodes; empty before rewriting.
         self.origin: dict[Operation, Operation] = {}
-        self._converters = [make_feed_converter(t) for t in feeds]
         self._options = session.rewrite_options
         devices = place(self.ops, session.local_devices, session.config)
         if session.config.log_device_placement:
@@ -202,6 +201,10 @@ class Plan:
         #: ``"gpu:0"`` for the nodes whose kernels run there.
         self.kernel_devices = placed.kernel_devices
         self.generated = generated
+        self._converters = [
+            make_feed_converter(t, device)
+            for t, device in zip(self.feeds, devices_of_feeds(placed), strict=True)
+        ]
         self.function = function = counted(generated.function)
         if guard is None:
             self._before = placed, generated

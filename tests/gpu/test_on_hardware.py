@@ -36,6 +36,7 @@ from tests.gpu import (
     test_sparse_steps_cuda,
     test_whole_sessions,
 )
+from tests.kernels import test_scatter_at
 from tests.lessons import test_lessons as test_lessons_run
 from tests.lessons.notebooks import LESSONS
 from tests.placement import test_gpu_placement
@@ -232,6 +233,11 @@ def test_steps_on_rows_are_captured(name: str) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize(("name", "dtype"), test_scatter_at.CASES)
+def test_scatter_at(cupy: Any, name: str, dtype: str) -> None:
+    test_scatter_at.check_scatter(cupy, name, dtype)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
 def test_rows_of_one_number_are_added_up(cupy: Any, dtype: str) -> None:
     test_sparse_steps_cuda.check_sum(cupy, dtype, 300)
@@ -243,8 +249,10 @@ def test_cublas_without_cupy(cupy: Any, name: str) -> None:
     a, b = (np.asarray(x) for x in test_matmul_cuda.CASES[name])
     own = matmul.cublas_of(cupy)
     assert isinstance(own, matmul.CuBLAS), own.reason
+    left, right = cupy.asarray(a), cupy.asarray(b)  # nothing of the host is copied in the block
     with own.on(cupy.cuda.get_current_stream()):
-        got = matmul.product(cupy, cupy.asarray(a), cupy.asarray(b)).get()
+        product = matmul.product(cupy, left, right)
+    got = product.get()
     rtol = 2e-3 if name == "half" else 1e-5
     np.testing.assert_allclose(got, np.matmul(a, b), rtol=rtol, atol=rtol)
 
@@ -272,6 +280,10 @@ def test_an_interrupt_ends_a_run() -> None:
 
 def test_arrays_of_a_gpu_can_be_fed() -> None:
     test_whole_sessions.check_feeds()
+
+
+def test_what_is_fed_from_a_gpu_is_computed_there() -> None:
+    test_whole_sessions.check_feeds_stay()
 
 
 def test_a_transformer_block_trains_in_halves() -> None:
@@ -319,7 +331,7 @@ def test_sums_of_rows_are_the_same_in_every_run(cupy: Any) -> None:
     results = []
     for _ in range(3):
         x = cupy.zeros((50_000, 128), np.float32)
-        test_gather_scatter_cuda.indexing.change_rows(cupy, "Add", x, numbers, updates)
+        test_gather_scatter_cuda.gather_scatter.change_rows(cupy, "Add", x, numbers, updates)
         results.append(x.get())
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])

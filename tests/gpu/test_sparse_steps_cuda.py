@@ -23,7 +23,8 @@ STEPS = [[1, 5, 1, 6], [0, 0, 0, 0], [6, 5, 4, 3], [2, 6, 6, 2], [1, 1, 5, 5]] *
 def train(optimizer: Any, dtype: Any, config: Any) -> tuple[Any, np.ndarray, int]:
     """The session, the table after ten steps, and how often the host waited in the last of them."""
     with tf.Graph().as_default():
-        start = np.linspace(-1, 1, 21).reshape(7, 3).astype(dtype)
+        # Not where the loss is flat (0.1 and 0.3): there Adam would follow the rounding.
+        start = np.linspace(-0.97, 1.03, 21).reshape(7, 3).astype(dtype)
         table = tf.get_variable("table", initializer=start)
         which = tf.placeholder(tf.int32, [4])
         x = tf.nn.embedding_lookup(table, which)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels.fake_gpu import PretendArray
 from dataflow.kernels.xp import array_module, pretend_gpus
 from tests.benchmarks.gpu import transformer_block
 
@@ -107,6 +108,44 @@ def check_feeds() -> None:
 
 def test_arrays_of_a_gpu_can_be_fed() -> None:
     check_feeds()
+
+
+def check_feeds_stay() -> None:
+    """What is fed from the GPU stays there, captured or not, and is not changed by the run."""
+    x = tf.placeholder(tf.float32, [None, 3])
+    y = tf.reduce_sum(tf.nn.relu(x - 1.0) * 2.0, 1)
+    xp = array_module("gpu:0")
+    with tf.Session() as session:
+        for i in range(8):
+            fed = xp.asarray(np.arange(3 * (2 + i // 6), dtype=np.float32).reshape(-1, 3) + i)
+            before = fed.get()
+            want = (np.maximum(before - 1, 0) * 2).sum(1)
+            assert session.run(y, {x: fed}).tolist() == want.tolist()
+            assert session.run(y, {x: before}).tolist() == want.tolist()  # of the host again
+            assert fed.get().tolist() == before.tolist()
+            other = fed.astype(np.float64)  # brought to the placeholder's dtype on the GPU
+            assert session.run(y, {x: other}).tolist() == want.tolist()
+        with tf.device("/cpu:0"):
+            on_host = x * 2.0  # the host reads it, too
+        for _ in range(6):
+            a, b, c = session.run([y, on_host, x], {x: fed})
+            assert a.tolist() == want.tolist() and type(c) is np.ndarray
+            assert b.tolist() == (2 * before).tolist() and c.tolist() == before.tolist()
+
+
+def test_arrays_of_a_gpu_stay_there() -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+    y = tf.reduce_sum(x * 2.0)
+    fed = array_module("gpu:0").asarray(np.ones((4, 3), np.float32))
+    with tf.Session() as session:
+        session.run(y, {x: fed})
+        before = PretendArray.num_synchronizations
+        assert session.run(y, {x: fed}) == 24
+        assert PretendArray.num_synchronizations == before + 1  # for what is fetched
+
+
+def test_what_is_fed_from_a_gpu_is_computed_there() -> None:
+    check_feeds_stay()
 
 
 def train_in_halves(config: Any, scale: float = 128.0) -> list[float]:

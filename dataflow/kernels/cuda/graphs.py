@@ -90,19 +90,25 @@ class CapturedWork:
         arrays = [a for a in self._recorded if isinstance(a, np.ndarray) and a.base is None]
         return sum(array.nbytes for array in {id(a): a for a in arrays}.values())
 
-    def fill(self, buffers: Sequence[Any], values: Sequence[np.ndarray]) -> None:
-        """Puts values of the host into buffers that the work reads.
+    def fill(self, buffers: Sequence[Any], values: Sequence[Any]) -> None:
+        """Puts values of the host, or of the same GPU, into buffers that the work reads.
 
-        A large one is on its way while what was launched before still runs, and only then copied
+        A large one of the host is on its way while what was launched before still runs, and only then copied
         from the device's memory to the device's memory.
         """
         queue = self._queue
         if queue is None:
             for buffer, value in zip(buffers, values, strict=True):
-                buffer.set(value)
+                if is_device_array(value):
+                    buffer[...] = value
+                else:
+                    buffer.set(value)
             return
         with queue.device, queue.stream:
             for number, (buffer, value) in enumerate(zip(buffers, values, strict=True)):
+                if is_device_array(value):
+                    buffer[...] = value
+                    continue
                 if value.nbytes < PINNED_BYTES:
                     buffer.set(value, stream=queue.stream)
                     continue
