@@ -21,9 +21,7 @@ def copy_to_device_kernel(context: Any) -> Callable[[Any], Any]:
     if getattr(xp, "__name__", "") != "cupy":
         here = device_of(xp.empty(0, np.float32))
         return lambda x: (
-            x.copy()
-            if is_device_array(x) and device_of(x) == here
-            else xp.asarray(to_host(x))
+            x.copy() if is_device_array(x) and device_of(x) == here else xp.asarray(to_host(x))
         )
     # A session's plans share the buffers of one node: as it was built, rewritten, traced.
     pinned: dict[int, HostToDevice] = context.state

@@ -89,7 +89,8 @@ def rows() -> dict[str, str]:
     found = {}
     for dtype in FLOATS:
         for kernel in ("softmax", "log_softmax", "cross_entropy", "sparse_cross_entropy"):
-            found[kernel + dtype] = rows_source(kernel, dtype, np.int32)
+            for classes in (10, 8192, 20_000):
+                found[f"{kernel}_{dtype}_{classes}"] = rows_source(kernel, dtype, classes, np.int32)
         layout = Channels(40, 1 if dtype == "float32" else 21)
         for kernel in ("channel_sums", "moments", "gradient_sums"):
             found[kernel + dtype] = sums_source(kernel, dtype, layout, "int")

@@ -109,38 +109,55 @@ extern "C" __global__ void radix_count(const L* given, const unsigned* keys, int
   READ_KEYS
   int found = 0;
   for (int k = 0; k < 256; ++k) found += digits[k] == (int)threadIdx.x;
-  counts[(long long)blockIdx.x * 256 + threadIdx.x] = found;
+  counts[(long long)threadIdx.x * (gridDim.x + 1) + blockIdx.x] = found;
 }
 extern "C" __global__ void radix_place(const L* given, const unsigned* keys, const int* order,
                                        const int* starts, unsigned* next_keys, int* next_order,
                                        unsigned rows, int shift, long long size) {
   READ_KEYS
+  __shared__ int lower[256];
+  int t = threadIdx.x, total = starts[(long long)t * (gridDim.x + 1) + gridDim.x];
+  lower[t] = total;
+  __syncthreads();
+  for (int far = 1; far < 256; far *= 2) {
+    int other = t >= far ? lower[t - far] : 0;
+    __syncthreads();
+    lower[t] += other;
+    __syncthreads();
+  }
+  lower[t] -= total;
+  __syncthreads();
   if (i < size) {
     int mine = digits[threadIdx.x], before = 0;
     for (int k = 0; k < (int)threadIdx.x; ++k) before += digits[k] == mine;
-    int to = starts[(long long)blockIdx.x * 256 + mine] + before;
+    int to = lower[mine] + starts[(long long)mine * (gridDim.x + 1) + blockIdx.x] + before;
     next_keys[to] = key;
     next_order[to] = FIRST ? (int)i : order[i];
   }
 }
 """
 
-#: Counts [blocks, digits] -> where the keys of each begin: all of a lower digit come first, and of
-#: the same digit those of the blocks before.
+#: Counts [digits, blocks] -> how many keys of the same digit the blocks before have, and, in the place
+#: behind, how many all have. One block for each digit; its threads take blocks side by side.
 RADIX_SCAN = """extern "C" __global__ void radix_scan(int* counts, int blocks) {
-  __shared__ int totals[256];
-  int sum = 0;
-  for (int b = 0; b < blocks; ++b) sum += counts[(long long)b * 256 + threadIdx.x];
-  totals[threadIdx.x] = sum;
-  __syncthreads();
-  int start = 0;
-  for (int k = 0; k < (int)threadIdx.x; ++k) start += totals[k];
-  for (int b = 0; b < blocks; ++b) {
-    int* count = counts + (long long)b * 256 + threadIdx.x;
-    int found = *count;
-    *count = start;
-    start += found;
+  __shared__ int sums[256];
+  int t = threadIdx.x, before = 0;
+  int* count = counts + (long long)blockIdx.x * (blocks + 1);
+  for (int first = 0; first < blocks; first += 256) {
+    int b = first + t, mine = b < blocks ? count[b] : 0;
+    sums[t] = mine;
+    __syncthreads();
+    for (int far = 1; far < 256; far *= 2) {
+      int other = t >= far ? sums[t - far] : 0;
+      __syncthreads();
+      sums[t] += other;
+      __syncthreads();
+    }
+    if (b < blocks) count[b] = before + sums[t] - mine;
+    before += sums[255];
+    __syncthreads();
   }
+  if (t == 0) count[blocks] = before;
 }
 """
 
@@ -186,14 +203,14 @@ def in_order(xp: Module, numbers: Any, rows: int) -> tuple[Any, Any]:
     numbers = xp.ascontiguousarray(numbers).reshape(-1)
     size = numbers.size
     blocks = -(-size // _DIGITS)
-    counts = xp.empty(blocks * _DIGITS, np.int32)
+    counts = xp.empty((blocks + 1) * _DIGITS, np.int32)
     keys = order = xp.empty(0, np.int32)
     for shift in range(0, max(1, rows.bit_length()), _DIGIT_BITS):
         source = sort_source(numbers.dtype.name, shift == 0)
         rest = np.uint32(rows), np.int32(shift), np.int64(size)
         grid, block = (blocks,), (_DIGITS,)
         compile_kernel(xp, source, "radix_count")(grid, block, (numbers, keys, counts, *rest))
-        compile_kernel(xp, RADIX_SCAN, "radix_scan")((1,), block, (counts, np.int32(blocks)))
+        compile_kernel(xp, RADIX_SCAN, "radix_scan")((_DIGITS,), block, (counts, np.int32(blocks)))
         placed = xp.empty(size, np.int32), xp.empty(size, np.int32)
         arguments = (numbers, keys, order, counts, *placed, *rest)
         compile_kernel(xp, source, "radix_place")(grid, block, arguments)

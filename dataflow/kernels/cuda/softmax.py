@@ -1,12 +1,13 @@
-"""Softmax and its cross entropies on a GPU: one kernel each, every row read from fast memory.
+"""Softmax and its cross entropies on a GPU: one kernel each, every row read from memory once.
 
-A row is worked on by a few threads side by side (`_width`), several rows by a block. Sums are added
-up in a fixed order, in single precision for halves.
+A row is worked on by a few threads side by side, several rows by a block (`_Form`). Each thread keeps
+its numbers of the row in registers; rows too long for that are read again from the caches. Sums are
+added up in a fixed order, in single precision for halves.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,108 +16,162 @@ from dataflow.kernels.cuda.compiler import compile_kernel
 from dataflow.kernels.cuda.source import C_TYPES, THREADS, header, kept, sum_type
 
 _MAX_BLOCKS = 1 << 16
-#: Numbers of a row that each of its threads takes, where the row is not too long.
-_ITEMS = 4
+#: Numbers of a row that each of its threads takes, where the row is short; and at most.
+_ITEMS, _MOST_ITEMS = 4, 16
+
+
+class _Form(NamedTuple):
+    """Threads of a row (a power of two), of a block, and numbers that each thread keeps; 0 for none."""
+
+    width: int
+    threads: int
+    items: int
+
+
+def _form(classes: int, dtype: Any) -> _Form:
+    """How rows of so many classes are worked on."""
+    wide = 1 << max(0, (classes - 1) // _ITEMS).bit_length()
+    if wide <= THREADS:
+        return _Form(wide, THREADS, -(-classes // wide))
+    most = 512 if np.dtype(dtype).itemsize == 8 else 1024  # registers for all of them
+    width = THREADS
+    while width < most and classes > width * _MOST_ITEMS:
+        width *= 2
+    items = -(-classes // width)
+    return _Form(width, width, items if items <= _MOST_ITEMS else 0)
+
+
+def _each(work: str, there: str = "") -> str:
+    """``work`` for every number of the row: ``v`` is the number, or what was kept of it (`KEEP`)."""
+    return f"""#if ITEMS
+    #pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {{
+      I c = threadIdx.x + (I)k * WIDTH;
+      if ({there}c < classes) {{ A& v = held[k]; {work} }}
+    }}
+#else
+    for (I c = threadIdx.x; {there}c < classes; c += WIDTH) {{ A v = (A)in[c]; {work} }}
+#endif
+"""
+
+
+#: What is added up over the row's threads.
+_FOLD_SUM = """    part[at] = total;
+    __syncthreads();
+    for (int half = WIDTH / 2; half > 0; half /= 2) {
+      if (threadIdx.x < half) part[at] += part[at + half];
+      __syncthreads();
+    }
+    total = part[threadIdx.y * WIDTH];
+    __syncthreads();
+"""
 
 #: The beginning of each kernel: the row's maximum, and the sum of ``exp(x - maximum)``.
-_SUM_OF_EXPONENTIALS = """  __shared__ A part[THREADS];
-  int width = blockDim.x, at = threadIdx.y * width + threadIdx.x;
+_SUM_OF_EXPONENTIALS = (
+    """  __shared__ A part[THREADS];
+  int at = threadIdx.y * WIDTH + threadIdx.x;
   for (I first = (I)blockIdx.x * blockDim.y; first < rows; first += (I)gridDim.x * blockDim.y) {
     I row = first + threadIdx.y;
     bool there = row < rows;
     const T* in = x + (there ? row : rows - 1) * classes;
-    A most = (A)in[0];
-    for (I c = threadIdx.x; c < classes; c += width) {
-      A v = (A)in[c];
-      most = v != v || v > most ? v : most;
+#if ITEMS
+    A held[ITEMS];
+    #pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {
+      I c = threadIdx.x + (I)k * WIDTH;
+      held[k] = (A)in[c < classes ? c : 0];
     }
-    part[at] = most;
+#endif
+    A most = (A)in[0];
+"""
+    + _each("most = v != v || v > most ? v : most;")
+    + """    part[at] = most;
     __syncthreads();
-    for (int half = width / 2; half > 0; half /= 2) {
+    for (int half = WIDTH / 2; half > 0; half /= 2) {
       if (threadIdx.x < half) {
         A v = part[at + half];
         part[at] = v != v || v > part[at] ? v : part[at];
       }
       __syncthreads();
     }
-    most = part[threadIdx.y * width];
+    most = part[threadIdx.y * WIDTH];
     __syncthreads();
     A total = 0;
-    for (I c = threadIdx.x; c < classes; c += width) total += exp((A)in[c] - most);
-    part[at] = total;
-    __syncthreads();
-    for (int half = width / 2; half > 0; half /= 2) {
-      if (threadIdx.x < half) part[at] += part[at + half];
-      __syncthreads();
-    }
-    total = part[threadIdx.y * width];
-    __syncthreads();
 """
+    + _each("KEEP total += EXP;")
+    + _FOLD_SUM
+)
 
-#: What follows for a row that is there; names: parameters after ``x``, and code.
-_ENDS = {
+#: Of each kernel: what it keeps of a number, the exponential of ``x - maximum`` then and later; the
+#: parameters after ``x``; and what follows the sum.
+_KERNELS = {
     "softmax": (
+        ("v = exp(v - most);", "v", "exp(v - most)"),
         "T* out",
-        """    for (I c = threadIdx.x; there && c < classes; c += width)
-      out[row * classes + c] = (T)(exp((A)in[c] - most) / total);
-""",
+        "    A inverse = 1 / total;\n"
+        + _each("out[row * classes + c] = (T)(E * inverse);", "there && "),
     ),
     "log_softmax": (
+        ("v -= most;", "exp(v)", "v - most"),
         "T* out",
-        """    total = log(total);
-    for (I c = threadIdx.x; there && c < classes; c += width)
-      out[row * classes + c] = (T)((A)in[c] - most - total);
-""",
+        "    total = log(total);\n"
+        + _each("out[row * classes + c] = (T)(E - total);", "there && "),
     ),
     "cross_entropy": (
+        ("v -= most;", "exp(v)", "v - most"),
         "const T* labels, T* loss, T* out",
-        """    A log_total = log(total), sum = 0;
-    for (I c = threadIdx.x; there && c < classes; c += width) {
-      A label = (A)labels[row * classes + c], v = (A)in[c] - most;
-      sum += label * (log_total - v);
-      out[row * classes + c] = (T)(exp(v) / total - label);
-    }
-    part[at] = sum;
-    __syncthreads();
-    for (int half = width / 2; half > 0; half /= 2) {
-      if (threadIdx.x < half) part[at] += part[at + half];
-      __syncthreads();
-    }
-    if (there && threadIdx.x == 0) loss[row] = (T)part[at];
-    __syncthreads();
-""",
+        "    A log_total = log(total), inverse = 1 / total;\n    total = 0;\n"
+        + _each(
+            "A label = (A)labels[row * classes + c], u = E; total += label * (log_total - u);"
+            " out[row * classes + c] = (T)(exp(u) * inverse - label);",
+            "there && ",
+        )
+        + _FOLD_SUM
+        + "    if (there && threadIdx.x == 0) loss[row] = (T)total;\n",
     ),
     "sparse_cross_entropy": (
+        ("v = exp(v - most);", "v", "exp(v - most)"),
         "const L* labels, T* loss, T* out, A nan",
-        """    if (there) {
-      I label = (I)labels[row];
-      bool valid = label >= 0 && label < classes;
-      for (I c = threadIdx.x; c < classes; c += width) {
-        A v = exp((A)in[c] - most) / total - (A)(c == label);
-        out[row * classes + c] = (T)(valid ? v : nan);
-      }
-      if (threadIdx.x == 0) loss[row] = (T)(valid ? log(total) + most - (A)in[label] : nan);
-    }
+        """    I label = there ? (I)labels[row] : 0;
+    bool valid = label >= 0 && label < classes;
+    A inverse = valid ? 1 / total : nan;
+"""
+        + _each("out[row * classes + c] = (T)(E * inverse - (A)(c == label));", "there && ")
+        + """    if (there && threadIdx.x == 0)
+      loss[row] = (T)(valid ? log(total) + most - (A)in[label] : nan);
 """,
     ),
 }
 
 
 @kept
-def rows_source(kernel: str, dtype: Any, labels: Any = np.int64) -> str:
-    """The CUDA C of one of the kernels; ``labels``: the dtype of sparse labels."""
-    parameters, end = _ENDS[kernel]
-    return f"""{header(dtype, "long long", {"THREADS": THREADS})}
-typedef {C_TYPES[np.dtype(labels).name]} L;
+def rows_source(kernel: str, dtype: Any, classes: int, labels: Any = np.int64) -> str:
+    """The CUDA C of one of the kernels for rows of about so many classes (`_form`).
+
+    ``labels``: the dtype of sparse labels.
+    """
+    return _source(kernel, np.dtype(dtype), _form(classes, dtype), np.dtype(labels))
+
+
+@kept
+def _source(kernel: str, dtype: np.dtype[Any], form: _Form, labels: np.dtype[Any]) -> str:
+    (keep, exponential, later), parameters, end = _KERNELS[kernel]
+    constants = {"THREADS": form.threads, "WIDTH": form.width, "ITEMS": form.items}
+    return f"""{header(dtype, "long long", constants)}
+typedef {C_TYPES[labels.name]} L;
+#if ITEMS
+#define KEEP {keep}
+#define EXP {exponential}
+#define E v
+#else
+#define KEEP
+#define EXP exp(v - most)
+#define E {later}
+#endif
 extern "C" __global__ void {kernel}(const T* x, {parameters}, I rows, I classes) {{
 {_SUM_OF_EXPONENTIALS}{end}  }}
 }}
 """
-
-
-def _width(classes: int) -> int:
-    """Threads of a row: a power of two."""
-    return min(THREADS, 1 << max(0, (classes - 1) // _ITEMS).bit_length())
 
 
 def _launch(
@@ -124,11 +179,11 @@ def _launch(
 ) -> None:
     rows, classes = x.size // max(1, x.shape[-1]), x.shape[-1]
     if x.size:
-        width = _width(classes)
-        height = THREADS // width
+        form = _form(classes, x.dtype)
+        height = form.threads // form.width
         grid = (min(_MAX_BLOCKS, -(-rows // height)),)
-        launch = compile_kernel(xp, rows_source(kernel, x.dtype, labels), kernel)
-        launch(grid, (width, height), (x, *arguments, np.int64(rows), np.int64(classes)))
+        launch = compile_kernel(xp, rows_source(kernel, x.dtype, classes, labels), kernel)
+        launch(grid, (form.width, height), (x, *arguments, np.int64(rows), np.int64(classes)))
 
 
 def softmax(xp: Module, x: Array, logarithm: bool = False) -> Any:
