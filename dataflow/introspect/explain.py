@@ -6,7 +6,7 @@ taken apart. Only `Explanation.time_saved` runs it, where that changes nothing. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.graph.display import mimebundle
@@ -18,6 +18,8 @@ from dataflow.introspect.rewrite_history import RewriteHistory, RewriteStep
 from dataflow.introspect.rewrite_times import NotMeasured, RewriteTime, RewriteTimes
 from dataflow.introspect.sections import as_html, as_text, rows
 from dataflow.kernels.cuda.elementwise import fused_source
+from dataflow.kernels.cuda.row_regions import FULL, pattern_of, rows_source
+from dataflow.kernels.cuda.row_threads import row_form
 from dataflow.providers import provided
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan
@@ -179,11 +181,22 @@ def explain(
     )
 
 
+#: Stands for a size that is not known, the batch's.
+_SOME_SIZE = 997
+
+
 def _kernels(plan: Plan) -> dict[str, str]:
     """The source of each fused kernel by its node, for the device that it runs on."""
     sources = {hit.added[0]: hit.source for hit in plan.journal if hit.source}
     for op in plan.kernel_devices:
-        if op.type not in ("_Fused", "_FusedRegion") or op.name not in sources:
+        if op.name not in sources:
+            continue
+        if op.type == "_FusedRows":
+            full = op.attrs["full_shape"]
+            letters = "".join(_pattern_of_rows(t.dims, full) for t in op.inputs)
+            form = row_form(full[-1], op.attrs["region"].dtype, letters.count(FULL))
+            sources[op.name] = rows_source(op.attrs["region"], letters, form)
+        if op.type not in ("_Fused", "_FusedRegion"):
             continue
         program = op.attrs.get("program")
         sums = program is not None and bool(program.reduction) and not program.over_rows
@@ -192,6 +205,14 @@ def _kernels(plan: Plan) -> dict[str, str]:
         patterns = "".join(_pattern(t.dims, shape) for t in op.inputs)
         sources[op.name] = fused_source(region, patterns, len(shape or ()) or 1, sums=sums)
     return sources
+
+
+def _pattern_of_rows(dims: Dims, full: Sequence[int | None]) -> str:
+    """How a kernel over rows reads an input; as large as the rows where nothing else is known."""
+    if dims is None:
+        return FULL
+    shape, whole = (tuple(_SOME_SIZE if d is None else d for d in s) for s in (dims, full))
+    return pattern_of(shape, whole) or FULL
 
 
 def _pattern(dims: Dims, shape: Dims) -> str:

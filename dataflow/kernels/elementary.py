@@ -115,8 +115,7 @@ def sqrt_grad_kernel(xp: Module, y: Array, dy: Array) -> Any:
 
 @kernel("RsqrtGrad")
 def rsqrt_grad_kernel(xp: Module, y: Array, dy: Array) -> Any:
-    y = _conj(y)
-    return dy * -0.5 * (y * y * y)
+    return op_table.reciprocal_square_root_gradient(xp, _conj(y), dy)
 
 
 @kernel("ReciprocalGrad", "InvGrad")

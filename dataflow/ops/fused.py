@@ -66,6 +66,40 @@ def fused_region_op(
 not_differentiable(fused_region_op)
 
 
+@define_op(
+    "_FusedRows",
+    "inputs: list(Tin) -> outputs: N * T",
+    T=[float32, float64],
+    keeps_nothing=True,
+    shares_work="large",
+    cost=steps("region"),
+)
+def fused_rows_op(
+    inputs: list[Tensor],
+    *,
+    region: Any,
+    T: DType,
+    N: int,
+    full_shape: Shape,
+    by_row: Any,
+    without_axis: Any,
+) -> list[Dims]:
+    """Element-wise ops with sums along the last axis between them, as one kernel.
+
+    Shapes: ``full_shape`` for each result, with a last axis of size 1 where ``by_row`` says so, and
+    no such axis where ``without_axis`` does. Gradient: none; fusing happens after gradients are built.
+    """
+    assert full_shape is not None
+    *before, last = full_shape
+    return [
+        tuple(before) if gone else (*before, 1 if one else last)
+        for one, gone in zip(by_row, without_axis, strict=True)
+    ]
+
+
+not_differentiable(fused_rows_op)
+
+
 @define_op("_MatMulSum", "a: N * T, b: N * T -> product: T", T=[float32, float64], own_memory=True)
 def mat_mul_sum_op(
     a: list[Tensor], b: list[Tensor], *, transpose_a: bool = False, transpose_b: bool = False

@@ -36,14 +36,14 @@ _CALL, _ELEMENT, _REGION_CALL, _RESULT = 0.6, 0.0002, 2.5, 0.4
 #: Numbers are compared by their bits: 0 and -0 differ.
 _BITS = {"float32": np.uint32, "float64": np.uint64}
 #: With more nodes than this the search takes too long.
-_MOST_NODES = 20_000
+MOST_NODES = 20_000
 
 
 #: The cost of fusing one node, in nodes looked at.
 _COST = 10
 
 
-class _Key(NamedTuple):
+class RegionKey(NamedTuple):
     """The properties shared by all nodes of a region."""
 
     dims: tuple[Any, ...]
@@ -53,7 +53,7 @@ class _Key(NamedTuple):
     on_gpu: bool
 
 
-class _Search:
+class RegionSearch:
     """Regions while they grow: region i has the nodes ``members[i]``.
 
     ``after[i]`` is a bit mask of the regions that region i depends on. A region that was merged into
@@ -62,7 +62,7 @@ class _Search:
 
     def __init__(self) -> None:
         self.members: list[list[Operation]] = []
-        self.keys: list[_Key] = []
+        self.keys: list[RegionKey] = []
         self.after: list[int] = []
         #: The regions that a node outside depends on, or a node's own region.
         self.waits: dict[Operation, int] = {}
@@ -77,7 +77,7 @@ class _Search:
             mask ^= lowest
         return result
 
-    def add(self, op: Operation, key: _Key) -> None:
+    def add(self, op: Operation, key: RegionKey) -> None:
         """Adds ``op`` to the region of one of its inputs, or to a new one."""
         sources = {t.op for t in op.inputs}
         near = sorted({self.number[s] for s in sources if s in self.number})
@@ -155,13 +155,13 @@ def run(
     ``gpu_nodes``: the user's nodes whose kernels run on a GPU.
     """
     ops = work.needed()
-    if len(ops) > _MOST_NODES:
+    if len(ops) > MOST_NODES:
         return
     where = positions(ops, work.feed_tensors)
-    search, changes = _Search(), Changes(ops)
+    search, changes = RegionSearch(), Changes(ops)
     for some in in_steps(ops):
         for op in some:
-            key = _key(op, changes, where.get(op, OUTSIDE), work.origin[op] in gpu_nodes)
+            key = region_key(op, changes, where.get(op, OUTSIDE), work.origin[op] in gpu_nodes)
             if key is None:
                 search.pass_by(op)
             else:
@@ -181,7 +181,7 @@ def run(
             yield _COST * len(members)
 
 
-def _key(op: Operation, changes: Changes, place: Position, on_gpu: bool) -> _Key | None:
+def region_key(op: Operation, changes: Changes, place: Position, on_gpu: bool) -> RegionKey | None:
     """The properties that all nodes of a region must share; ``None`` for a node that cannot be in one."""
     if place.is_dead or len(op.outputs) != 1 or op.control_inputs or op.control_outputs:
         return None
@@ -200,7 +200,7 @@ def _key(op: Operation, changes: Changes, place: Position, on_gpu: bool) -> _Key
     (dtype,) = names
     if dtype not in ("float32", "float64") or not fits(op.type, dtype):
         return None
-    return _Key(tuple(output.dims), dtype, op.device, place, on_gpu)
+    return RegionKey(tuple(output.dims), dtype, op.device, place, on_gpu)
 
 
 def _chooses_rows(op: Operation) -> bool:
@@ -214,7 +214,7 @@ def _chooses_rows(op: Operation) -> bool:
 
 
 def _results(
-    members: list[Operation], needed: set[Operation], fetched: set[Tensor], key: _Key
+    members: list[Operation], needed: set[Operation], fetched: set[Tensor], key: RegionKey
 ) -> list[Tensor]:
     """The values that are used outside the region.
 
@@ -234,7 +234,7 @@ def _results(
 
 
 def _joins(
-    results: list[Tensor], needed: set[Operation], where: dict[Operation, Position], key: _Key
+    results: list[Tensor], needed: set[Operation], where: dict[Operation, Position], key: RegionKey
 ) -> list[Operation]:
     """Nodes that only concatenate results along the last axis: the kernel writes these in place."""
     found: list[Operation] = []
@@ -259,7 +259,7 @@ def _joins(
 
 
 def _worthwhile(
-    members: list[Operation], results: list[Tensor], key: _Key, batch_size_hint: int
+    members: list[Operation], results: list[Tensor], key: RegionKey, batch_size_hint: int
 ) -> bool:
     if key.on_gpu:  # where most of a small kernel's time is its launch
         return True
@@ -271,7 +271,7 @@ def _worthwhile(
     return alone > _REGION_CALL + len(results) * (_RESULT + size * _ELEMENT)
 
 
-def _with_numbers(inputs: list[Tensor], members: list[Operation], key: _Key) -> list[Tensor]:
+def _with_numbers(inputs: list[Tensor], members: list[Operation], key: RegionKey) -> list[Tensor]:
     """``inputs`` with a scalar in place of each constant array whose elements are all equal.
 
     Only where another input has the shape of the results, and where every step that uses the scalar
@@ -308,7 +308,7 @@ def _with_numbers(inputs: list[Tensor], members: list[Operation], key: _Key) -> 
 
 
 def _region(
-    members: list[Operation], results: list[Tensor], key: _Key
+    members: list[Operation], results: list[Tensor], key: RegionKey
 ) -> tuple[Region, list[Tensor], list[Tensor]]:
     """The nodes as one expression, the conditions that choose rows in it, and its other inputs."""
     inside = {op.outputs[0] for op in members}
@@ -343,7 +343,7 @@ def _fuse(
     journal: list[Hit],
     members: list[Operation],
     results: list[Tensor],
-    key: _Key,
+    key: RegionKey,
     joins: list[Operation],
 ) -> None:
     region, conditions, inputs = _region(members, results, key)

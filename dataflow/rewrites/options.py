@@ -39,7 +39,7 @@ class RewriteOptions(NamedTuple):
     #: TensorFlow's memory optimizer: the buffer of a value after its last use is reused for the next.
     #: Not a rewrite of the graph: `runtime.buffers` does it. ``memory_optimization``.
     reuse: bool = True
-    #: `multi_output_fusion` (kernels with several results), `repeated_rows`. ``remapping``.
+    #: `multi_output_fusion` (kernels with several results), `row_fusion`, `repeated_rows`. ``remapping``.
     regions: bool = True
     #: Rewrites to nodes that have CPU kernels only: packed weights, pooling with a bias, joined
     #: updates, lookups of sparse ids. ``remapping``; off in a session with a GPU.

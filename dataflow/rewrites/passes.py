@@ -24,6 +24,7 @@ from dataflow.rewrites import (
     multi_output_fusion,
     multi_tensor_updates,
     repeated_rows,
+    row_fusion,
     rules,
     sparse_lookups,
     weight_prepacking,
@@ -132,6 +133,12 @@ FUSION = (
     ),
     Pass("bias_relu_pool", ("for_cpu",), lambda p: bias_relu_pool.run(p.work, p.journal)),
     Pass("weight_prepacking", ("for_cpu",), lambda p: weight_prepacking.run(p.work, p.journal)),
+    Pass(
+        "row_fusion",
+        ("regions",),
+        lambda p: row_fusion.run(p.work, p.journal, p.gpu_nodes),
+        condition=lambda p: bool(p.gpu_nodes),
+    ),
     Pass(
         "fusion",
         ("remapping",),

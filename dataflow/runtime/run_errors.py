@@ -93,7 +93,9 @@ def _annotated(
     if op is None:
         return error
     values = [_value_of(t, generated, local_values) for t in op.inputs]
-    if op.type in ("_Fused", "_FusedRegion") and not isinstance(error, (OpError, MemoryError)):
+    if op.type in ("_Fused", "_FusedRegion", "_FusedRows") and not isinstance(
+        error, (OpError, MemoryError)
+    ):
         from dataflow.rewrites.fusion import failing_step
 
         found = failing_step(op, values)

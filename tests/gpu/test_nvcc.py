@@ -32,6 +32,8 @@ from dataflow.kernels.cuda.local_response import lrn_source
 from dataflow.kernels.cuda.optimizer_updates import update_source
 from dataflow.kernels.cuda.philox import normal_source, philox_source
 from dataflow.kernels.cuda.pooling import pooling_source
+from dataflow.kernels.cuda.row_regions import rows_source as fused_rows_source
+from dataflow.kernels.cuda.row_threads import row_form
 from dataflow.kernels.cuda.softmax import rows_source
 from dataflow.kernels.cuda.source import FLOATS
 from dataflow.kernels.jit.expression import Program
@@ -42,6 +44,7 @@ from dataflow.kernels.random import _truncated
 from dataflow.windows import window
 from tests.gpu import nvrtc
 from tests.gpu.test_regions_cuda import FORMULAS, REGION
+from tests.gpu.test_row_regions_cuda import NORM
 
 
 def sources() -> dict[str, str]:
@@ -91,6 +94,10 @@ def rows() -> dict[str, str]:
         for kernel in ("softmax", "log_softmax", "cross_entropy", "sparse_cross_entropy"):
             for classes in (10, 8192, 20_000):
                 found[f"{kernel}_{dtype}_{classes}"] = rows_source(kernel, dtype, classes, np.int32)
+        for length in (10, 8192, 20_000) if dtype != "float16" else ():
+            form = row_form(length, dtype, 2)
+            norm = NORM._replace(dtype=dtype)
+            found[f"rows_{dtype}_{length}"] = fused_rows_source(norm, "frcs", form)
         layout = Channels(40, 1 if dtype == "float32" else 21)
         for kernel in ("channel_sums", "moments", "gradient_sums"):
             found[kernel + dtype] = sums_source(kernel, dtype, layout, "int")

@@ -31,6 +31,7 @@ from tests.gpu import (
     test_philox_cuda,
     test_pooling_cuda,
     test_regions_cuda,
+    test_row_regions_cuda,
     test_samples_on_pretend_gpu,
     test_softmax_cuda,
     test_sparse_steps_cuda,
@@ -216,6 +217,17 @@ def test_local_response_normalization(cupy: Any, case: Any, dtype: str) -> None:
 @pytest.mark.parametrize("joined", [(), ((0, 3),), ((3, 1), (2, 0))], ids=str)
 def test_regions(cupy: Any, shape: Any, joined: Any) -> None:
     test_regions_cuda.check_region(cupy, shape, joined, "float32")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [*test_row_regions_cuda.SHAPES, (4096, 1024)], ids=str)
+def test_regions_of_rows(cupy: Any, shape: tuple[int, ...], dtype: str) -> None:
+    test_row_regions_cuda.check_rows(cupy, shape, dtype)
+
+
+@pytest.mark.parametrize("name", test_row_regions_cuda.NAMES)
+def test_graphs_of_rows(name: str) -> None:
+    test_row_regions_cuda.check_graph(name, [None, 6])
 
 
 @pytest.mark.parametrize("name", test_regions_cuda.FORMULAS)

@@ -9,7 +9,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.kernels import activation, loss
-from dataflow.kernels.cuda.softmax import _form
+from dataflow.kernels.cuda.row_threads import row_form
 from dataflow.kernels.xp import pretend_module
 
 SHAPES = [(5, 10), (3, 300), (70, 2), (300, 1), (1, 2500), (2, 4100), (1, 17_000)]
@@ -56,13 +56,13 @@ def test_other_precisions(cuda_on_host: Any, dtype: str) -> None:
 
 
 def test_threads_of_a_row() -> None:
-    forms = {n: _form(n, np.float32) for n in (1, 4, 5, 10, 64, 1000, 5000, 16_384, 16_385)}
+    forms = {n: row_form(n, np.float32) for n in (1, 4, 5, 10, 64, 1000, 5000, 16_384, 16_385)}
     assert [f.width for f in forms.values()] == [1, 1, 2, 4, 16, 256, 512, 1024, 1024]
     assert [f.items for f in forms.values()] == [1, 4, 3, 3, 4, 4, 10, 16, 0]
     for classes, form in forms.items():
         assert form.width * form.items >= classes or not form.items
         assert form.threads % form.width == 0
-    assert _form(16_384, np.float64) == (512, 512, 0)
+    assert row_form(16_384, np.float64) == (512, 512, 0)
 
 
 def test_large_numbers_and_nan(cuda_on_host: Any) -> None:

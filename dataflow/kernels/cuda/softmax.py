@@ -1,44 +1,19 @@
 """Softmax and its cross entropies on a GPU: one kernel each, every row read from memory once.
 
-A row is worked on by a few threads side by side, several rows by a block (`_Form`). Each thread keeps
-its numbers of the row in registers; rows too long for that are read again from the caches. Sums are
-added up in a fixed order, in single precision for halves.
+Threads share rows as `row_threads` says. Sums are added up in a fixed order, in single precision for
+halves.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import compile_kernel
-from dataflow.kernels.cuda.source import C_TYPES, THREADS, header, kept, sum_type
-
-_MAX_BLOCKS = 1 << 16
-#: Numbers of a row that each of its threads takes, where the row is short; and at most.
-_ITEMS, _MOST_ITEMS = 4, 16
-
-
-class _Form(NamedTuple):
-    """Threads of a row (a power of two), of a block, and numbers that each thread keeps; 0 for none."""
-
-    width: int
-    threads: int
-    items: int
-
-
-def _form(classes: int, dtype: Any) -> _Form:
-    """How rows of so many classes are worked on."""
-    wide = 1 << max(0, (classes - 1) // _ITEMS).bit_length()
-    if wide <= THREADS:
-        return _Form(wide, THREADS, -(-classes // wide))
-    most = 512 if np.dtype(dtype).itemsize == 8 else 1024  # registers for all of them
-    width = THREADS
-    while width < most and classes > width * _MOST_ITEMS:
-        width *= 2
-    items = -(-classes // width)
-    return _Form(width, width, items if items <= _MOST_ITEMS else 0)
+from dataflow.kernels.cuda.row_threads import RowForm, fold_sums, row_form
+from dataflow.kernels.cuda.source import C_TYPES, header, kept, sum_type
 
 
 def _each(work: str, there: str = "") -> str:
@@ -55,20 +30,9 @@ def _each(work: str, there: str = "") -> str:
 """
 
 
-#: What is added up over the row's threads.
-_FOLD_SUM = """    part[at] = total;
-    __syncthreads();
-    for (int half = WIDTH / 2; half > 0; half /= 2) {
-      if (threadIdx.x < half) part[at] += part[at + half];
-      __syncthreads();
-    }
-    total = part[threadIdx.y * WIDTH];
-    __syncthreads();
-"""
-
 #: The beginning of each kernel: the row's maximum, and the sum of ``exp(x - maximum)``.
 _SUM_OF_EXPONENTIALS = (
-    """  __shared__ A part[THREADS];
+    """  __shared__ A part[1][THREADS];
   int at = threadIdx.y * WIDTH + threadIdx.x;
   for (I first = (I)blockIdx.x * blockDim.y; first < rows; first += (I)gridDim.x * blockDim.y) {
     I row = first + threadIdx.y;
@@ -85,21 +49,21 @@ _SUM_OF_EXPONENTIALS = (
     A most = (A)in[0];
 """
     + _each("most = v != v || v > most ? v : most;")
-    + """    part[at] = most;
+    + """    part[0][at] = most;
     __syncthreads();
     for (int half = WIDTH / 2; half > 0; half /= 2) {
       if (threadIdx.x < half) {
-        A v = part[at + half];
-        part[at] = v != v || v > part[at] ? v : part[at];
+        A v = part[0][at + half];
+        part[0][at] = v != v || v > part[0][at] ? v : part[0][at];
       }
       __syncthreads();
     }
-    most = part[threadIdx.y * WIDTH];
+    most = part[0][at - threadIdx.x];
     __syncthreads();
     A total = 0;
 """
     + _each("KEEP total += EXP;")
-    + _FOLD_SUM
+    + fold_sums(["total"])
 )
 
 #: Of each kernel: what it keeps of a number, the exponential of ``x - maximum`` then and later; the
@@ -126,7 +90,7 @@ _KERNELS = {
             " out[row * classes + c] = (T)(exp(u) * inverse - label);",
             "there && ",
         )
-        + _FOLD_SUM
+        + fold_sums(["total"])
         + "    if (there && threadIdx.x == 0) loss[row] = (T)total;\n",
     ),
     "sparse_cross_entropy": (
@@ -146,18 +110,17 @@ _KERNELS = {
 
 @kept
 def rows_source(kernel: str, dtype: Any, classes: int, labels: Any = np.int64) -> str:
-    """The CUDA C of one of the kernels for rows of about so many classes (`_form`).
+    """The CUDA C of one of the kernels for rows of about so many classes (`row_form`).
 
     ``labels``: the dtype of sparse labels.
     """
-    return _source(kernel, np.dtype(dtype), _form(classes, dtype), np.dtype(labels))
+    return _source(kernel, np.dtype(dtype), row_form(classes, dtype), np.dtype(labels))
 
 
 @kept
-def _source(kernel: str, dtype: np.dtype[Any], form: _Form, labels: np.dtype[Any]) -> str:
+def _source(kernel: str, dtype: np.dtype[Any], form: RowForm, labels: np.dtype[Any]) -> str:
     (keep, exponential, later), parameters, end = _KERNELS[kernel]
-    constants = {"THREADS": form.threads, "WIDTH": form.width, "ITEMS": form.items}
-    return f"""{header(dtype, "long long", constants)}
+    return f"""{header(dtype, "long long", form.constants)}
 typedef {C_TYPES[labels.name]} L;
 #if ITEMS
 #define KEEP {keep}
@@ -179,11 +142,9 @@ def _launch(
 ) -> None:
     rows, classes = x.size // max(1, x.shape[-1]), x.shape[-1]
     if x.size:
-        form = _form(classes, x.dtype)
-        height = form.threads // form.width
-        grid = (min(_MAX_BLOCKS, -(-rows // height)),)
+        grid, block = row_form(classes, x.dtype).launch_shape(rows)
         launch = compile_kernel(xp, rows_source(kernel, x.dtype, classes, labels), kernel)
-        launch(grid, (form.width, height), (x, *arguments, np.int64(rows), np.int64(classes)))
+        launch(grid, block, (x, *arguments, np.int64(rows), np.int64(classes)))
 
 
 def softmax(xp: Module, x: Array, logarithm: bool = False) -> Any:

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 #: `Select` by a truth value for each row: a step of a region whose first operand is an input.
 SELECT_ROWS = "SelectRows"
+#: Sums and means along the last axis, which stays with size 1: steps of regions of rows.
+ROW_SUM, ROW_MEAN = "RowSum", "RowMean"
+ROW_SUMS = frozenset({ROW_SUM, ROW_MEAN})
 #: Steps that machine code and CUDA C express by others.
 _JOINED = frozenset({"AddN", "ZerosLike", SELECT_ROWS})
 

@@ -181,7 +181,8 @@ def composed(
         if by_function:
             name = function.__name__
             _FUNCTIONS[name] = _with_out(function)
-            statements: tuple[str, ...] = (f"{name}(xp, {{0}}, out={{o}})",)
+            operands = ", ".join(f"{{{i}}}" for i in range(num_inputs))
+            statements: tuple[str, ...] = (f"{name}(xp, {operands}, out={{o}})",)
         else:
             statements = _call(ufunc).statements if ufunc else _statements(steps)
         for op_type in op_types:
@@ -194,10 +195,10 @@ def composed(
 
 
 def _with_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function(xp, x)`` that can write its result to ``out``, which may be ``x``."""
+    """``function(xp, *arrays)`` that can write its result to ``out``, which may be one of them."""
 
-    def call(xp: Module, x: Array, out: Any = None) -> Any:
-        found = function(xp, x)
+    def call(xp: Module, *arrays: Array, out: Any = None) -> Any:
+        found = function(xp, *arrays)
         if out is None:
             return found
         out[...] = found
@@ -257,6 +258,11 @@ def relu_gradient(xp: Module, dy: Array, x: Array) -> Any:
 @composed("Rsqrt")
 def _reciprocal_square_root(xp: Module, x: Array) -> Any:
     return xp.divide(1, xp.sqrt(x))
+
+
+@composed("RsqrtGrad", by_function=True)
+def reciprocal_square_root_gradient(xp: Module, y: Array, dy: Array) -> Any:
+    return xp.multiply(xp.divide(dy, -2), xp.multiply(xp.multiply(y, y), y))
 
 
 @composed("SquaredDifference")

@@ -21,7 +21,13 @@ from dataflow.kernels.array_types import Module
 from dataflow.kernels.cuda.compiler import can_compile
 from dataflow.kernels.cuda.elementwise import bind_region
 from dataflow.kernels.jit.elementwise import small_step
-from dataflow.kernels.jit.expression import SELECT_ROWS, Region, elementary_steps
+from dataflow.kernels.jit.expression import (
+    ROW_SUM,
+    ROW_SUMS,
+    SELECT_ROWS,
+    Region,
+    elementary_steps,
+)
 from dataflow.kernels.jit.native_ufunc import Layout, Mapping
 from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
 from dataflow.kernels.jit.step_codegen import can_write
@@ -58,6 +64,9 @@ def small_source(region: Region) -> str:
         items = [names[o] for o in operands]
         if op_type == "AddN":
             lines.append(f"    t{i} = add_n([{', '.join(items)}])")
+        elif op_type in ROW_SUMS:
+            share = "" if op_type == ROW_SUM else f" / dtype.type({items[0]}.shape[-1])"
+            lines.append(f"    t{i} = {items[0]}.sum(-1, keepdims=True){share}")
         elif op_type == SELECT_ROWS:
             lines.append(f"    t{i} = Select({', '.join(items)})")
         elif op_type in _OTHERS:

@@ -1,0 +1,175 @@
+"""Rows: on a GPU, element-wise nodes and sums along the last axis between them become one kernel.
+
+A layer norm is a mean, a variance and a normalization, each of which reads the rows from memory; its
+gradient reads them eight times. Here the rows stay in registers until all is computed. Groups grow
+as those of `multi_output_fusion` do, along values of a row's length and values of one number a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.jit.expression import ROW_MEAN, ROW_SUM, Region
+from dataflow.kernels.jit.regions import small_source
+from dataflow.ops.fused import fused_rows_op
+from dataflow.rewrites.control_flow_positions import OUTSIDE, Position, positions
+from dataflow.rewrites.effects import Changes
+from dataflow.rewrites.fusion import FUSED_NODES
+from dataflow.rewrites.gradual import Steps, in_steps
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.multi_output_fusion import MOST_NODES, RegionKey, RegionSearch, region_key
+from dataflow.rewrites.working_graph import WorkingGraph
+
+_SUMS = {"Sum": ROW_SUM, "Mean": ROW_MEAN}
+#: Nodes that pass on their input.
+_SAME_VALUE = frozenset({"StopGradient", "Identity"})
+
+
+def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]) -> Steps[None]:
+    """Replaces each group with a sum in it by a `_FusedRows` node.
+
+    ``gpu_nodes``: the user's nodes whose kernels run on a GPU.
+    """
+    ops = work.needed()
+    if len(ops) > MOST_NODES or not any(op.type in _SUMS for op in ops):
+        return
+    where = positions(ops, work.feed_tensors)
+    search, changes = RegionSearch(), Changes(ops)
+    for some in in_steps(ops):
+        for op in some:
+            on_gpu = work.origin[op] in gpu_nodes
+            key = _key(op, search, changes, where.get(op, OUTSIDE)) if on_gpu else None
+            if key is None:
+                search.pass_by(op)
+            else:
+                search.add(op, key)
+        yield 5 * len(some)
+    needed = set(ops)
+    fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
+    place = {op: i for i, op in enumerate(ops)}
+    for members in search.members:
+        members.sort(key=place.__getitem__)
+        sums = sum(op.type in _SUMS for op in members)
+        if not sums or len(members) - sum(op.type in _SAME_VALUE for op in members) < 2:
+            continue
+        inside = set(members)
+        results = [
+            t
+            for op in members
+            for t in op.outputs
+            if t in fetched or any(c in needed and c not in inside for c in t.uses)
+        ]
+        if results and all(t.dtype.base_dtype.name != "bool" for t in results):
+            _fuse(work, journal, members, results, search.keys[search.number[members[0]]])
+            yield 10 * len(members)
+
+
+def _key(op: Operation, search: RegionSearch, changes: Changes, place: Position) -> Any:
+    """The `RegionKey` of the group that a node may join: the shape of its rows; ``None``: none."""
+    if op.type in _SUMS:
+        return _key_of_sum(op, changes, place)
+    inputs = [search.keys[search.number[t.op]] for t in op.inputs if t.op in search.number]
+    if op.type in _SAME_VALUE:
+        dims, first = op.outputs[0].dims, inputs[0] if inputs else None
+        joins = first is not None and dims in (first.dims, _row_dims(first))
+        apart = op.control_inputs or op.control_outputs
+        return first if joins and not apart and op.device == first.device else None
+    own = region_key(op, changes, place, True)
+    if own is None or op.type == "Select":
+        return None
+    for key in inputs:  # one number for each row
+        if own.dims == _row_dims(key) and own == key._replace(dims=own.dims):
+            return key
+    return own if _has_rows(own.dims) else None
+
+
+def _key_of_sum(op: Operation, changes: Changes, place: Position) -> RegionKey | None:
+    x, axes = op.inputs
+    dtype = x.dtype.base_dtype.name
+    if place.is_dead or op.control_inputs or op.control_outputs or axes.op.type != "Const":
+        return None
+    if x.dims is None or not _has_rows(x.dims) or dtype not in ("float32", "float64"):
+        return None
+    if x.dtype.is_ref and not changes.are_over(x):
+        return None
+    named = axes.op.attrs["value"].reshape(-1).tolist()
+    if named not in ([-1], [len(x.dims) - 1]):
+        return None
+    return RegionKey(tuple(x.dims), dtype, op.device, place, True)
+
+
+def _has_rows(dims: tuple[Any, ...]) -> bool:
+    return len(dims) > 1 and dims[-1] is not None and dims[-1] > 1
+
+
+def _row_dims(key: RegionKey) -> tuple[Any, ...]:
+    return (*key.dims[:-1], 1)
+
+
+def _fuse(
+    work: WorkingGraph,
+    journal: list[Hit],
+    members: list[Operation],
+    results: list[Tensor],
+    key: RegionKey,
+) -> None:
+    inside = {op.outputs[0] for op in members}
+    inputs = list(
+        dict.fromkeys(
+            t
+            for op in members
+            for t in (op.inputs[:1] if op.type in _SUMS else op.inputs)
+            if t not in inside
+        )
+    )
+    numbers = {t: i for i, t in enumerate(inputs)}
+    steps: list[tuple[str, tuple[int, ...]]] = []
+    computing: list[Operation] = []
+    for op in members:
+        if op.type in _SAME_VALUE:
+            numbers[op.outputs[0]] = numbers[op.inputs[0]]
+            continue
+        if op.type in _SUMS:
+            steps.append((_SUMS[op.type], (numbers[op.inputs[0]],)))
+        else:
+            steps.append((op.type, tuple(numbers[t] for t in op.inputs)))
+        computing.append(op)
+        numbers[op.outputs[0]] = len(inputs) + len(steps) - 1
+    region = Region(len(inputs), tuple(steps), tuple(numbers[t] for t in results), key.dtype)
+    row_dims = _row_dims(key)
+    without_axis = [t.op.type in _SUMS and not t.op.attrs["keep_dims"] for t in results]
+    with use_graph(work.graph):
+        work.begin(results[-1])
+        replacements: Any = fused_rows_op(
+            inputs,
+            region=region,
+            T=results[0].dtype,
+            N=len(results),
+            full_shape=key.dims,
+            by_row=tuple(
+                gone or t.dims == row_dims for t, gone in zip(results, without_axis, strict=True)
+            ),
+            without_axis=tuple(without_axis),
+            name="fused_rows",
+        )
+        kernel = replacements[0].op
+        kernel._set_attr(FUSED_NODES, tuple(work.origin[op] for op in computing))
+        for old, new in zip(results, replacements, strict=True):
+            work.replace(old, new)
+    plural = "s" if len(results) > 1 else ""
+    journal.append(
+        Hit(
+            "fusion",
+            f"{' . '.join(s[0] for s in reversed(steps))} -> one kernel over rows with "
+            f"{len(results)} result{plural}",
+            results[-1].name,
+            replacements[-1].name,
+            tuple(op.name for op in members),
+            (kernel.name,),
+            small_source(region),
+        )
+    )
