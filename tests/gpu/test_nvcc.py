@@ -124,7 +124,7 @@ def windows() -> dict[str, str]:
         for kernel in ("depthwise", "depthwise_input", "depthwise_filter"):
             found[kernel + dtype] = depthwise_source(kernel, dtype, (rows, columns), 8, 2)
         axes = (1, rows, columns, 8)
-        for kernel in ("max_pool", "max_pool_gradient", "first_maximum"):
+        for kernel in ("max_pool", "first_tap", "max_pool_gradient", "first_maximum"):
             found[kernel + dtype] = pooling_source(kernel, dtype, axes, "int")
         for kernel in ("avg_pool", "avg_pool_gradient"):
             found[kernel + dtype] = pooling_source(kernel, dtype, axes, "int")

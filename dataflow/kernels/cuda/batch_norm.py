@@ -26,6 +26,8 @@ from dataflow.kernels.cuda.source import (
 
 #: A block: neighbors in memory side by side, and other places below each other.
 _SIDE, _BELOW = 32, 8
+#: Threads of a channel that add up what the blocks left; there is but one block for 32 channels.
+_TOTAL_BELOW = 32
 #: Places that one thread adds up, as long as there are not too many blocks.
 _PLACES = 32
 _MAX_CHUNKS = 1024
@@ -110,7 +112,7 @@ def sums_source(kernel: str, dtype: Any, layout: Channels, index: str) -> str:
     """The CUDA C of a sum: ``NAME`` for parts of the places, ``NAME_total`` for all."""
     one = _SUMS[kernel]
     names = [f"s{k}" for k in range(one.sums)]
-    constants = {"CHANNELS": layout.channels, "STRIDE": layout.stride, "BELOW": _BELOW}
+    constants = {"CHANNELS": layout.channels, "STRIDE": layout.stride, "BELOW": _TOTAL_BELOW}
     # Channels side by side, or with channels first the places of one.
     along, across = ("x", "y") if layout.stride == 1 else ("y", "x")
     width, height = (_SIDE, _BELOW) if layout.stride == 1 else (_BELOW, _SIDE)
@@ -159,7 +161,7 @@ extern "C" __global__ void {kernel}({one.parameters}, double* parts, I rows, I l
 }}
 extern "C" __global__ void {kernel}_total({one.parameters}, const double* parts, I rows, I chunks,
                                           {one.outputs}) {{
-  __shared__ double part[{one.sums}][{_SIDE * _BELOW}];
+  __shared__ double part[{one.sums}][{_SIDE} * BELOW];
   I c = (I)blockIdx.x * {_SIDE} + threadIdx.x;
   double {" = 0, ".join(names)} = 0;
   if (c < CHANNELS)
@@ -204,7 +206,8 @@ def _add_up(
     compile_kernel(xp, source, kernel)(grid, block, (*inputs, parts, number(rows), number(length)))
     arguments = (*inputs, parts, number(rows), number(chunks), *outputs)
     blocks = -(-layout.channels // _SIDE)
-    compile_kernel(xp, source, f"{kernel}_total")((blocks,), block, arguments)
+    total = compile_kernel(xp, source, f"{kernel}_total")
+    total((blocks,), (_SIDE, _TOTAL_BELOW), arguments)
 
 
 def channel_sums(xp: Module, x: Array, axis: int) -> Any:

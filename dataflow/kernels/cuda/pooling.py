@@ -98,6 +98,15 @@ def _windows_around(axes: Axes, inner: list[str]) -> list[str]:
     return [*lines, *inner, "}" * depth]
 
 
+def _tap(axes: Axes, name: str) -> str:
+    """The number of an element of a window: ``name`` and an axis is its place there."""
+    text = "0"
+    for k, axis in enumerate(axes):
+        if not isinstance(axis, int):
+            text = f"({text} * {axis.taps} + {name}{k})"
+    return text
+
+
 def _count(axes: Axes, place: str) -> list[str]:
     """Code for ``count``: how many elements the window at ``place`` sees."""
     lines = ["int count = 1;"]
@@ -136,27 +145,14 @@ def pooling_source(kernel: str, dtype: Any, axes: Axes, index: str) -> str:
             "out[i] = found;",
         ]
         parameters = "const T* x, const T* y, long long* out"
+    elif kernel == "first_tap":
+        same = f"if (found < 0 && x[{under}] == best) found = {_tap(axes, 't')};"
+        body = ["T best = y[i];", "int found = -1;", *_taps(axes, [same]), "out[i] = found;"]
+        parameters = "const T* x, const T* y, int* out"
     elif kernel == "max_pool_gradient":
-        look = _taps(
-            axes, [f"I at = {under};", "if (at < i && x[at] == best) first = false;"], place="o"
-        )
-        body = [
-            "A sum = 0;",
-            "T own = x[i];",
-            *_windows_around(
-                axes,
-                [
-                    f"I o = {around};",
-                    "T best = y[o];",
-                    "if (own != best) continue;",
-                    "bool first = true;",
-                    *look,
-                    "if (first) sum += (A)grad[o];",
-                ],
-            ),
-            "out[i] = (T)sum;",
-        ]
-        parameters = "const T* x, const T* y, const T* grad, T* out"
+        own = [f"I o = {around};", f"if (taps[o] == {_tap(axes, 'own')}) sum += (A)grad[o];"]
+        body = ["A sum = 0;", *_windows_around(axes, own), "out[i] = (T)sum;"]
+        parameters = "const int* taps, const T* grad, T* out"
     elif kernel == "avg_pool":
         body = [
             "A sum = 0;",
@@ -199,9 +195,13 @@ def max_pool(xp: Module, x: Array, axes: Axes, shape: tuple[int, ...]) -> Any:
 
 
 def max_pool_gradient(xp: Module, x: Array, y: Array, grad: Array, axes: Axes) -> Any:
-    """The gradient of the input, from input, result and the gradient of the result."""
+    """The gradient of the input, from input, result and the gradient of the result.
+
+    Which element of each window was its first maximum is found once, not by each element again.
+    """
+    taps = _run(xp, "first_tap", x.dtype, axes, [x, y], xp.empty(y.shape, np.int32))
     out = xp.empty(x.shape, grad.dtype)
-    return _run(xp, "max_pool_gradient", x.dtype, axes, [x, y, grad], out)
+    return _run(xp, "max_pool_gradient", x.dtype, axes, [taps, grad], out)
 
 
 def first_maximum(xp: Module, x: Array, y: Array, axes: Axes) -> Any:
