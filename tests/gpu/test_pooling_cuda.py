@@ -65,7 +65,14 @@ def check_case(xp: Any, name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_as_on_the_cpu(cuda_on_host: Any, name: str) -> None:
     check_case(pretend_module(0), name)
-    launched = ["max_pool", "first_tap", "max_pool_gradient", "first_maximum", "max_pool", "first_maximum"]
+    launched = [
+        "max_pool",
+        "first_tap",
+        "max_pool_gradient",
+        "first_maximum",
+        "max_pool",
+        "first_maximum",
+    ]
     averages = ["avg_pool", "avg_pool_gradient"] * (name != "integers")
     assert cuda_on_host.launches == launched + averages
 
