@@ -6,7 +6,11 @@ import importlib
 import pkgutil
 
 from dataflow import kernels
-from dataflow.kernels.jit import elementwise, regions  # noqa: F401  (kernels of fused nodes)
+from dataflow.kernels.jit import (  # noqa: F401  (kernels of fused nodes)
+    elementwise,
+    regions,
+    row_regions,
+)
 
 for _module in pkgutil.iter_modules(kernels.__path__):
     importlib.import_module(f"dataflow.kernels.{_module.name}")

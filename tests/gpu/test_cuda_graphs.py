@@ -147,7 +147,8 @@ def test_loading_a_value_is_seen_by_the_next_replay() -> None:
         with tf.Session(config=PLAIN) as plain:
             plain.run(tf.global_variables_initializer())
             w.load(np.ones((4, 1), np.float32), plain)
-            assert plain.run(loss, feeds) == changed
+            # Its first run, before sums are joined with what is around them: another order.
+            assert plain.run(loss, feeds) == pytest.approx(changed, rel=1e-6)
 
 
 def test_a_fed_number_is_no_vector() -> None:

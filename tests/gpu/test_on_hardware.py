@@ -37,7 +37,8 @@ from tests.gpu import (
     test_sparse_steps_cuda,
     test_whole_sessions,
 )
-from tests.kernels import test_scatter_at
+from tests.kernels.test_scatter_at import CASES as SCATTERS
+from tests.kernels.test_scatter_at import check_scatter
 from tests.lessons import test_lessons as test_lessons_run
 from tests.lessons.notebooks import LESSONS
 from tests.placement import test_gpu_placement
@@ -245,9 +246,9 @@ def test_steps_on_rows_are_captured(name: str) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize(("name", "dtype"), test_scatter_at.CASES)
+@pytest.mark.parametrize(("name", "dtype"), SCATTERS)
 def test_scatter_at(cupy: Any, name: str, dtype: str) -> None:
-    test_scatter_at.check_scatter(cupy, name, dtype)
+    check_scatter(cupy, name, dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])

@@ -51,7 +51,8 @@ def fused_rows_kernel(
         full = full_shape(region, [x.shape for x in inputs]) if compiled else None
         rows = 0 if full is None else math.prod(full[:-1])
         if not full or not rows * full[-1] or (rows < _FEW_ROWS and full[-1] > _LONG_ROW):
-            results = list(one_by_one(*inputs))
+            with np.errstate(all="ignore"):  # the mean of no numbers
+                results = list(one_by_one(*inputs))
         else:
             row_shape = (*full[:-1], 1)
             results = [xp.empty(row_shape if one else full, dtype) for one in by_row]
