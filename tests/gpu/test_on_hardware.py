@@ -37,8 +37,7 @@ from tests.gpu import (
     test_sparse_steps_cuda,
     test_whole_sessions,
 )
-from tests.kernels.test_scatter_at import CASES as SCATTERS
-from tests.kernels.test_scatter_at import check_scatter
+from tests.kernels.test_scatter_at import CASES as SCATTERS, check_scatter
 from tests.lessons import test_lessons as test_lessons_run
 from tests.lessons.notebooks import LESSONS
 from tests.placement import test_gpu_placement

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -168,3 +171,27 @@ def test_explain_shows_the_kernel(cuda_on_host: Any) -> None:
         (source,) = [s for s in found.kernels.values() if "fused_rows" in s]
         assert "x0[start + c]" in source  # the rows
         assert "[c];" in source  # the scale of each column
+
+
+def test_in_a_new_process() -> None:
+    """The kernel is found there, where no test has loaded its file."""
+    program = """
+import dataflow as tf
+x = tf.constant([[1.0, 2.0], [3.0, 5.0]])
+y = tf.placeholder_with_default(x, [None, 2])
+z = y * y / tf.reduce_sum(y * y, 1, keep_dims=True)
+with tf.Session() as session:
+    for _ in range(5):
+        found = session.run(z)
+    types = [op.type for p in session._plans.values() for op in p.compiled_ops]
+print(types.count("_FusedRows"), found.sum(1).tolist())
+"""
+    environment = {**os.environ, "DATAFLOW_PRETEND_GPUS": "1"}
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert found.stdout.split() == ["1", "[1.0,", "1.0]"], found.stderr
