@@ -316,15 +316,14 @@ _GROUPS = (
     ("estimator", "tpu", "there are no TPUs here; use tf.estimator.Estimator."),
     (
         "config",
-        "optimizer threading LogicalDevice LogicalDeviceConfiguration set_visible_devices "
-        "get_visible_devices set_soft_device_placement get_soft_device_placement "
+        "optimizer threading LogicalDevice LogicalDeviceConfiguration set_soft_device_placement get_soft_device_placement "
         "experimental_connect_to_cluster experimental_connect_to_host",
         "settings are those of a session: tf.Session(config=tf.ConfigProto(...)).",
     ),
     (
         "config.experimental",
         "set_virtual_device_configuration get_virtual_device_configuration "
-        "VirtualDeviceConfiguration set_visible_devices get_visible_devices",
+        "VirtualDeviceConfiguration",
         "settings are those of a session: tf.ConfigProto(device_count=..., gpu_options=...).",
     ),
     (

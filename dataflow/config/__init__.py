@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataflow.config import experimental as experimental
 from dataflow.config.experimental import (
     PhysicalDevice as PhysicalDevice,
+    get_visible_devices as get_visible_devices,
     list_physical_devices as list_physical_devices,
+    set_visible_devices as set_visible_devices,
 )
 from dataflow.namespaces import absent
 

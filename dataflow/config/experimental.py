@@ -1,11 +1,14 @@
-"""`tf.config.experimental`: how exactly GPUs multiply."""
+"""`tf.config.experimental`: the machine's devices, and how exactly GPUs multiply."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dataflow.kernels.cuda.precision import enable_tf32, tf32_enabled
+from dataflow.kernels.xp import gpus
 from dataflow.namespaces import absent
+from dataflow.runtime.devices import num_visible_gpus, show_gpus
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
@@ -37,15 +40,50 @@ class PhysicalDevice(NamedTuple):
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """The processors of this machine, or those of one type ("CPU", "GPU")."""
-    from dataflow.runtime.devices import list_local_devices
+    return [d for d in _physical_devices() if device_type in (None, d.device_type)]
 
-    counts: dict[str, int] = {}
-    found = []
-    for device in list_local_devices():
-        kind = device.device_type
-        found.append(PhysicalDevice(f"/physical_device:{kind}:{counts.get(kind, 0)}", kind))
-        counts[kind] = counts.get(kind, 0) + 1
+
+def set_visible_devices(
+    devices: PhysicalDevice | Sequence[PhysicalDevice], device_type: str | None = None
+) -> None:
+    """Sessions made from now on use these of `list_physical_devices`, of one type or of both.
+
+    ``set_visible_devices([], "GPU")`` keeps graphs on the CPU. Raises `ValueError` for no CPU, for a
+    device that is not there, and for GPUs that are not the first ones: they keep their numbers, and
+    ``CUDA_VISIBLE_DEVICES``, in the environment before Python starts, numbers them anew.
+    """
+    chosen = [devices] if isinstance(devices, PhysicalDevice) else list(devices)
+    there = _physical_devices()
+    for device in chosen:
+        if device not in there or device_type not in (None, device.device_type):
+            kind = f" of type {device_type}" if device_type else ""
+            raise ValueError(f"{device} is not among the devices{kind} of this machine: {there}")
+    if device_type in (None, "CPU") and not any(d.device_type == "CPU" for d in chosen):
+        raise ValueError("the CPU cannot be hidden: feeds and fetches are in its memory")
+    if device_type in (None, "GPU"):
+        wanted = sorted(d.name for d in chosen if d.device_type == "GPU")
+        first = sorted(d.name for d in there if d.device_type == "GPU")[: len(wanted)]
+        if wanted != first:
+            raise ValueError(
+                f"visible GPUs must be the first ones, got {wanted}, needed {first}; set "
+                "CUDA_VISIBLE_DEVICES before Python starts to choose others"
+            )
+        show_gpus(len(wanted))
+
+
+def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices that sessions made from now on use, of one type or of both."""
+    count, found = num_visible_gpus(), []
+    for device in _physical_devices():
+        if device.device_type == "GPU" and int(device.name.rpartition(":")[2]) >= count:
+            continue
+        found.append(device)
     return [d for d in found if device_type in (None, d.device_type)]
+
+
+def _physical_devices() -> list[PhysicalDevice]:
+    gpu = [PhysicalDevice(f"/physical_device:GPU:{i}", "GPU") for i in range(len(gpus()))]
+    return [PhysicalDevice("/physical_device:CPU:0", "CPU"), *gpu]
 
 
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:

@@ -27,6 +27,24 @@ class DeviceAttributes(NamedTuple):
         return self.memory_limit
 
 
+class _Visible:
+    """How many GPUs sessions may use; None: all."""
+
+    num_gpus: int | None = None
+
+
+def num_visible_gpus() -> int:
+    """How many GPUs the sessions of this process use, as `show_gpus` has it."""
+    most = len(gpus())
+    return most if _Visible.num_gpus is None else min(most, _Visible.num_gpus)
+
+
+def show_gpus(count: int | None) -> int | None:
+    """Sessions made from now on use the first ``count`` GPUs; None: all. Returns what held before."""
+    before, _Visible.num_gpus = _Visible.num_gpus, count
+    return before
+
+
 def _memory_bytes() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -36,7 +54,7 @@ def _memory_bytes() -> int:
 
 def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
     """The devices that ops can be pinned to here, as ``session_config.device_count`` has it."""
-    return _described(local_devices(session_config, num_gpus=len(gpus()), task=""))
+    return _described(local_devices(session_config, num_gpus=num_visible_gpus(), task=""))
 
 
 def session_devices(session: BaseSession) -> list[DeviceAttributes]:

@@ -21,7 +21,6 @@ from dataflow.graph.immediate import register_runner
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.memory import limit_memory
-from dataflow.kernels.xp import gpus
 from dataflow.missing import unknown_argument
 from dataflow.placement.placer import local_devices
 from dataflow.providers import provided
@@ -30,6 +29,7 @@ from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime import events
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.cooperative import gives_turns
+from dataflow.runtime.devices import num_visible_gpus
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrapper
 from dataflow.runtime.plan import Plan
@@ -86,7 +86,7 @@ class BaseSession:
         self._plans: dict[Any, Any] = _TimedPlans() if self._timeout_ms and not target else {}
         self._seen_mutations = graph.num_mutations
         self._closed = False
-        self.local_devices = local_devices(self.config, num_gpus=len(gpus()))
+        self.local_devices = local_devices(self.config, num_gpus=num_visible_gpus())
         self.has_gpu = any("GPU" in name for name in self.local_devices)
         if self.has_gpu:
             given: Any = self.config

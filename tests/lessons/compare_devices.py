@@ -29,6 +29,7 @@ from dataflow.kernels.xp import array_module, gpus, pretend_gpus, to_host
 from dataflow.placement.transfers import CPU, short_name
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime import cuda_graph
+from dataflow.runtime.devices import show_gpus
 from dataflow.runtime.feeds import flatten_feeds, make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
@@ -121,6 +122,7 @@ def _on_gpu(
     config = tf.ConfigProto(allow_soft_placement=True)
     before = cuda_graph._RUNS_BEFORE_CAPTURE
     cuda_graph._RUNS_BEFORE_CAPTURE = 0
+    shown = show_gpus(None)  # a lesson may have hidden them
     try:
         with contextlib.nullcontext() if gpus() else pretend_gpus(1):
             with tf.Session(graph=graph, config=config) as session:
@@ -142,6 +144,7 @@ def _on_gpu(
                     results = plan.run_flat(plan.convert_feeds(feeds.values()))
                 return plan, results, {n: to_host(v.array) for n, v in held.items()}
     finally:
+        show_gpus(shown)
         cuda_graph._RUNS_BEFORE_CAPTURE = before
 
 

@@ -21,7 +21,6 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
 from dataflow.kernels.malloc_tuning import give_back_when_it_dies, keep_freed_memory
-from dataflow.kernels.xp import gpus
 from dataflow.ops.transfer import COPIES
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.placer import local_devices, pin_within_task, place
@@ -32,6 +31,7 @@ from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.working_graph import WorkingGraph
 from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.devices import num_visible_gpus
 from dataflow.runtime.output_allocator import OutputAllocator, num_bytes
 from dataflow.runtime.plan import (
     RUNS_BEFORE_REWRITING,
@@ -115,7 +115,7 @@ class TaskSession:
         # Functions within a node (those of datasets) are planned here, as in a session of their own.
         # There, nodes without a GPU kernel go to the CPU, regardless of the client's session.
         self.config = ConfigProto(allow_soft_placement=True)
-        self.local_devices = local_devices(self.config, len(gpus()), task)
+        self.local_devices = local_devices(self.config, num_visible_gpus(), task)
         self.has_gpu = len(self.local_devices) > 1
         self.rewrite_options = RewriteOptions.from_config(self.config)
         #: The task whose session this is.
