@@ -69,3 +69,56 @@ with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     result["assigns_what_decides"] = [sess.run(chosen), sess.run(decides), sess.run(chosen)]
     result["assigns_back"] = [sess.run(other), sess.run(second), sess.run(other)]
+
+
+# weights and sizes that are known at run time only, in other metrics and losses
+def in_graph(build):
+    with tf.Graph().as_default():
+        fetches, feeds = build()
+        try:
+            return value(fetches, feeds)
+        except (tf.errors.InvalidArgumentError, ValueError, TypeError):
+            return "refused"
+
+
+def metric(name, dtype, labels, predictions, weights, **more):
+    w = tf.placeholder(tf.float32)
+    l, p = tf.placeholder(dtype, [None]), tf.placeholder(dtype, [None])
+    found = getattr(tf.metrics, name)(l, p, weights=w, **more)[1]
+    return found, {l: labels, p: predictions, w: weights}
+
+
+def weighted_loss(name, reduction, weights):
+    w = tf.placeholder(tf.float32)
+    labels, predictions = tf.constant([[0.0, 1.0], [1.0, 0.0]]), [[0.1, 0.9], [0.3, 0.7]]
+    return getattr(tf.losses, name)(labels, predictions, w, reduction=reduction), {w: weights}
+
+
+def reshaped(source, shape):
+    x, sizes = tf.placeholder(tf.float32), tf.placeholder_with_default(shape, [len(shape)])
+    return tf.shape(tf.reshape(x, sizes)), {x: np.zeros(source)}
+
+
+columns = {"column": [[2.0], [1.0], [0.5], [3.0]], "vector": [2.0, 1.0, 0.5, 3.0]}
+for kind, fed in {**columns, "scalar": 2.0, "short": [1.0, 2.0]}.items():
+    for name in ("mean_squared_error", "mean_absolute_error", "auc"):
+        values = [1.0, 0.0, 1.0, 1.0], [0.9, 0.2, 0.4, 0.8]
+        result[f"{name}_{kind}"] = in_graph(lambda: metric(name, tf.float32, *values, fed))
+    for name in ("precision", "recall", "true_positives", "false_negatives"):
+        flags = [1, 0, 1, 1], [1, 0, 0, 1]
+        result[f"{name}_{kind}"] = in_graph(lambda: metric(name, tf.bool, *flags, fed))
+for kind, fed in {
+    "column": [[2.0], [1.0]],
+    "full": [[1.0, 2.0], [3.0, 4.0]],
+    "scalar": 3.0,
+    "vector": [1.0, 2.0],
+    "row": [[1.0, 2.0]],
+    "deep": [[[1.0]]],
+}.items():
+    for name in ("absolute_difference", "log_loss", "huber_loss"):
+        for reduction in ("weighted_mean", "weighted_sum_by_nonzero_weights"):
+            found = in_graph(lambda: weighted_loss(name, reduction, fed))
+            result[f"{name}_{kind}_{reduction}"] = found
+for shape in ([0, -1], [0, -1, 3], [-1, 0, 2], [3, -1], [0, 0, -1], [-1, -1]):
+    for source in ([0, 6], [6, 0], [0], [0, 3, 2]):
+        result[f"reshaped {source} {shape}"] = in_graph(lambda: reshaped(source, shape))
