@@ -35,6 +35,7 @@ static Position blockDim, gridDim;
 #define __device__
 #define __forceinline__ inline
 #define __restrict__
+#define __launch_bounds__(...)
 #define __shared__ static
 static unsigned __umulhi(unsigned a, unsigned b) { return (uint64_t)a * b >> 32; }
 static unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {

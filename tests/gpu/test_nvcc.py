@@ -141,7 +141,11 @@ def together(found: dict[str, str]) -> str:
     include = "#include <cuda_fp16.h>"
     parts = [include]
     for name, text in found.items():
-        text = re.sub(r"(__global__ void \w+)\(", rf"\1_{name}(", text.replace(include, ""))
+        text = re.sub(
+            r"(__global__ void (?:__launch_bounds__\([\d, ]+\) )?\w+)\(",
+            rf"\1_{name}(",
+            text.replace(include, ""),
+        )
         undefined = "".join(f"#undef {m}\n" for m in re.findall(r"#define (\w+)", text))
         parts.append(f"namespace of_{name} {{\n{text}\n}}\n{undefined}")
     return "\n".join(parts)
@@ -154,7 +158,9 @@ def together(found: dict[str, str]) -> str:
 def test_nvrtc_compiles_each(architecture: str) -> None:
     for name, text in sources().items():
         code = nvrtc.compiled(text, architecture)
-        for kernel in re.findall(r"__global__ void (\w+)\(", text):
+        for kernel in re.findall(
+            r"__global__ void (?:__launch_bounds__\([\d, ]+\) )?(\w+)\(", text
+        ):
             assert kernel.encode() in code, name
 
 
@@ -179,5 +185,7 @@ def test_nvcc_compiles_everything(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     cubin = (tmp_path / "all.cubin").read_bytes()
     for name, text in found.items():
-        for kernel in re.findall(r"__global__ void (\w+)\(", text):
+        for kernel in re.findall(
+            r"__global__ void (?:__launch_bounds__\([\d, ]+\) )?(\w+)\(", text
+        ):
             assert f"{kernel}_{name}".encode() in cubin

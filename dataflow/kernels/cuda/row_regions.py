@@ -94,13 +94,13 @@ def rows_source(region: Region, patterns: str, form: RowForm) -> str:
                 lines.append(f"{kinds[value]} v{value} = {kept_in};")
         body = "\n        ".join([*lines, *work])
         if not form.items:
-            return f"""    for (I c = threadIdx.x; {there}c < length; c += WIDTH) {{
+            return f"""    for (int c = threadIdx.x; {there}c < length; c += WIDTH) {{
         {body}
     }}
 """
         return f"""    #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {{
-      I c = threadIdx.x + (I)k * WIDTH;
+      int c = threadIdx.x + k * WIDTH;
       if ({there}c < length) {{
         {body}
       }}
@@ -111,7 +111,7 @@ def rows_source(region: Region, patterns: str, form: RowForm) -> str:
     parameters += [f"{kinds[value]}* out{i}" for i, value in enumerate(results)]
     text = "".join(f"#define {key} {value}\n" for key, value in form.constants.items())
     text += f"typedef {element} T;\ntypedef long long I;\n"
-    text += f'extern "C" __global__ void fused_rows({", ".join(parameters)}, I rows, I length) {{\n'
+    text += f'extern "C" __global__ void {form.bounds} fused_rows({", ".join(parameters)}, I rows, int length) {{\n'
     most = max((len(found) for found in by_level), default=0)
     if most:
         text += f"  __shared__ T part[{most}][THREADS];\n"
@@ -131,7 +131,7 @@ def rows_source(region: Region, patterns: str, form: RowForm) -> str:
         loads = " ".join(f"held{i}[k] = x{i}[start + c];" for i in held)
         text += f"""    #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {{
-      I c = threadIdx.x + (I)k * WIDTH;
+      int c = threadIdx.x + k * WIDTH;
       if (c < length) {{ {loads} }}
     }}
 """
@@ -185,4 +185,4 @@ def run_rows(
     rows = math.prod(full[:-1])
     grid, block = form.launch_shape(rows)
     launch = compile_kernel(xp, rows_source(region, patterns, form), "fused_rows")
-    launch(grid, block, (*arrays, *outputs, np.int64(rows), np.int64(length)))
+    launch(grid, block, (*arrays, *outputs, np.int64(rows), np.int32(length)))

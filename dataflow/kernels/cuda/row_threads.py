@@ -28,6 +28,14 @@ class RowForm(NamedTuple):
     items: int
 
     @property
+    def bounds(self) -> str:
+        """What the compiler has to know: threads of a block, and how many blocks share a processor.
+
+        Registers for at least 1,024 threads at once, so that some compute while others wait for memory.
+        """
+        return f"__launch_bounds__({self.threads}, {max(1, 1024 // self.threads)})"
+
+    @property
     def constants(self) -> dict[str, int]:
         """As macros of a source."""
         return {"THREADS": self.threads, "WIDTH": self.width, "ITEMS": self.items}
@@ -56,15 +64,30 @@ def row_form(length: int, dtype: Any, num_arrays: int = 1) -> RowForm:
 
 def fold_sums(names: Sequence[str]) -> str:
     """Adds up each variable over the row's threads, in ``part[k]`` of shared memory."""
+    return fold(names, [f"{name} += {{}};" for name in names])
+
+
+def fold(names: Sequence[str], steps: Sequence[str]) -> str:
+    """As `fold_sums` where ``steps`` join a variable with another thread's, ``{}``.
+
+    Thirty-two threads join what the others of their row have, and then each thread what these have:
+    three barriers, whatever the width. The order is always the same.
+    """
     stores = " ".join(f"part[{k}][at] = {name};" for k, name in enumerate(names))
-    adds = " ".join(f"part[{k}][at] += part[{k}][at + half];" for k in range(len(names)))
-    loads = " ".join(f"{name} = part[{k}][at - threadIdx.x];" for k, name in enumerate(names))
+    far = " ".join(s.format(f"part[{k}][at + other]") for k, s in enumerate(steps))
+    begin = " ".join(f"{name} = part[{k}][at - threadIdx.x];" for k, name in enumerate(names))
+    near = " ".join(s.format(f"part[{k}][at - threadIdx.x + other]") for k, s in enumerate(steps))
     return f"""    {stores}
     __syncthreads();
-    for (int half = WIDTH / 2; half > 0; half /= 2) {{
-      if (threadIdx.x < half) {{ {adds} }}
-      __syncthreads();
+#if WIDTH > 32
+    if (threadIdx.x < 32) {{
+      for (int other = 32; other < WIDTH; other += 32) {{ {far} }}
+      {stores}
     }}
-    {loads}
+    __syncthreads();
+#endif
+    {begin}
+    #pragma unroll
+    for (int other = 1; other < (WIDTH < 32 ? WIDTH : 32); ++other) {{ {near} }}
     __syncthreads();
 """

@@ -12,7 +12,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import compile_kernel
-from dataflow.kernels.cuda.row_threads import RowForm, fold_sums, row_form
+from dataflow.kernels.cuda.row_threads import RowForm, fold, fold_sums, row_form
 from dataflow.kernels.cuda.source import C_TYPES, header, kept, sum_type
 
 
@@ -21,11 +21,11 @@ def _each(work: str, there: str = "") -> str:
     return f"""#if ITEMS
     #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {{
-      I c = threadIdx.x + (I)k * WIDTH;
+      int c = threadIdx.x + k * WIDTH;
       if ({there}c < classes) {{ A& v = held[k]; {work} }}
     }}
 #else
-    for (I c = threadIdx.x; {there}c < classes; c += WIDTH) {{ A v = (A)in[c]; {work} }}
+    for (int c = threadIdx.x; {there}c < classes; c += WIDTH) {{ A v = (A)in[c]; {work} }}
 #endif
 """
 
@@ -37,30 +37,22 @@ _SUM_OF_EXPONENTIALS = (
   for (I first = (I)blockIdx.x * blockDim.y; first < rows; first += (I)gridDim.x * blockDim.y) {
     I row = first + threadIdx.y;
     bool there = row < rows;
-    const T* in = x + (there ? row : rows - 1) * classes;
+    I start = (there ? row : rows - 1) * classes;
+    const T* in = x + start;
+    T* to = out + start;
 #if ITEMS
     A held[ITEMS];
     #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {
-      I c = threadIdx.x + (I)k * WIDTH;
+      int c = threadIdx.x + k * WIDTH;
       held[k] = (A)in[c < classes ? c : 0];
     }
 #endif
     A most = (A)in[0];
 """
     + _each("most = v != v || v > most ? v : most;")
-    + """    part[0][at] = most;
-    __syncthreads();
-    for (int half = WIDTH / 2; half > 0; half /= 2) {
-      if (threadIdx.x < half) {
-        A v = part[0][at + half];
-        part[0][at] = v != v || v > part[0][at] ? v : part[0][at];
-      }
-      __syncthreads();
-    }
-    most = part[0][at - threadIdx.x];
-    __syncthreads();
-    A total = 0;
+    + fold(["most"], ["{{ A v = {}; most = v != v || v > most ? v : most; }}"])
+    + """    A total = 0;
 """
     + _each("KEEP total += EXP;")
     + fold_sums(["total"])
@@ -72,22 +64,20 @@ _KERNELS = {
     "softmax": (
         ("v = exp(v - most);", "v", "exp(v - most)"),
         "T* out",
-        "    A inverse = 1 / total;\n"
-        + _each("out[row * classes + c] = (T)(E * inverse);", "there && "),
+        "    A inverse = 1 / total;\n" + _each("to[c] = (T)(E * inverse);", "there && "),
     ),
     "log_softmax": (
         ("v -= most;", "exp(v)", "v - most"),
         "T* out",
-        "    total = log(total);\n"
-        + _each("out[row * classes + c] = (T)(E - total);", "there && "),
+        "    total = log(total);\n" + _each("to[c] = (T)(E - total);", "there && "),
     ),
     "cross_entropy": (
         ("v -= most;", "exp(v)", "v - most"),
         "const T* labels, T* loss, T* out",
-        "    A log_total = log(total), inverse = 1 / total;\n    total = 0;\n"
+        "    const T* given = labels + start;\n    A log_total = log(total), inverse = 1 / total;\n    total = 0;\n"
         + _each(
-            "A label = (A)labels[row * classes + c], u = E; total += label * (log_total - u);"
-            " out[row * classes + c] = (T)(exp(u) * inverse - label);",
+            "A label = (A)given[c], u = E; total += label * (log_total - u);"
+            " to[c] = (T)(exp(u) * inverse - label);",
             "there && ",
         )
         + fold_sums(["total"])
@@ -100,7 +90,7 @@ _KERNELS = {
     bool valid = label >= 0 && label < classes;
     A inverse = valid ? 1 / total : nan;
 """
-        + _each("out[row * classes + c] = (T)(E * inverse - (A)(c == label));", "there && ")
+        + _each("to[c] = (T)(E * inverse - (A)(c == label));", "there && ")
         + """    if (there && threadIdx.x == 0)
       loss[row] = (T)(valid ? log(total) + most - (A)in[label] : nan);
 """,
@@ -131,7 +121,7 @@ typedef {C_TYPES[labels.name]} L;
 #define EXP exp(v - most)
 #define E {later}
 #endif
-extern "C" __global__ void {kernel}(const T* x, {parameters}, I rows, I classes) {{
+extern "C" __global__ void {form.bounds} {kernel}(const T* x, {parameters}, I rows, int classes) {{
 {_SUM_OF_EXPONENTIALS}{end}  }}
 }}
 """
@@ -144,7 +134,7 @@ def _launch(
     if x.size:
         grid, block = row_form(classes, x.dtype).launch_shape(rows)
         launch = compile_kernel(xp, rows_source(kernel, x.dtype, classes, labels), kernel)
-        launch(grid, block, (x, *arguments, np.int64(rows), np.int64(classes)))
+        launch(grid, block, (x, *arguments, np.int64(rows), np.int32(classes)))
 
 
 def softmax(xp: Module, x: Array, logarithm: bool = False) -> Any:
