@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _steps(session: Any, program: Program, errors: list[BaseException]) -> Itera
                 fetches, feed = program.send(values)
             except StopIteration:
                 return
-            values = yield from finish(lambda f=fetches, d=feed: session.run(f, d))
+            values = yield from finish(partial(session.run, fetches, feed))
             yield None
     except Exception as error:
         errors.append(error)

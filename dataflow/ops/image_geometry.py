@@ -130,7 +130,8 @@ def rot90(image: TensorLike, k: int = 1, name: str | None = None) -> Tensor:
         known = static_value(k) if isinstance(k, Tensor) else k
         if known is not None:
             return turns[int(known) % 4]()
-        return switch_case(floormod(cast(k, dtypes.int32), 4), turns)
+        turned: Tensor = switch_case(floormod(cast(k, dtypes.int32), 4), turns)
+        return turned
 
 
 # ---- cutting and padding -----------------------------------------------------------------

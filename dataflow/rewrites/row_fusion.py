@@ -74,10 +74,13 @@ def _key(op: Operation, search: RegionSearch, changes: Changes, place: Position)
         return _key_of_sum(op, changes, place)
     inputs = [search.keys[search.number[t.op]] for t in op.inputs if t.op in search.number]
     if op.type in _SAME_VALUE:
-        dims, first = op.outputs[0].dims, inputs[0] if inputs else None
-        joins = first is not None and dims in (first.dims, _row_dims(first))
-        apart = op.control_inputs or op.control_outputs
-        return first if joins and not apart and op.device == first.device else None
+        if not inputs or op.control_inputs or op.control_outputs:
+            return None
+        key = inputs[0]
+        same = (
+            key._replace(device=op.device, place=place) == key
+        )  # not in a branch that may be dead
+        return key if same and op.outputs[0].dims in (key.dims, _row_dims(key)) else None
     own = region_key(op, changes, place, True)
     if own is None or op.type == "Select":
         return None

@@ -92,7 +92,7 @@ def make_feed_converter(tensor: Tensor, device: str = "") -> Callable[[Any], Any
     is_string = dtype.kind == "S"
     scalar_type = None if is_string else numpy_dtype.type
 
-    def convert(value: object) -> Any:
+    def convert(value: Any) -> Any:
         if type(value) is np.ndarray and value.dtype is numpy_dtype and not is_string:
             array = value
         elif device and is_device_array(value) and value.ndim and device_of(value) == device:

@@ -36,7 +36,7 @@ def has_pandas() -> bool:
 def make_frame(columns: Mapping[str, Any]) -> pandas.DataFrame:
     """A pandas frame of columns of equal length, by name; a `Frame` where there is no pandas."""
     if not has_pandas():
-        return Frame(columns)  # type: ignore[return-value]
+        return Frame(columns)
     import pandas
 
     return pandas.DataFrame(dict(columns))
@@ -69,7 +69,9 @@ class Column(np.ndarray[Any, Any]):
         _, first = np.unique(self.values, return_index=True)
         return self.values[np.sort(first)]
 
-    def std(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 1) -> Any:
+    def std(  # type: ignore[override]  # pandas' default
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 1
+    ) -> Any:
         """The standard deviation, of a sample (``ddof=1``) unless told, as pandas computes it."""
         return np.asarray(self).std(axis, dtype, out, ddof)
 

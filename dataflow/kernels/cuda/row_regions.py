@@ -147,8 +147,8 @@ def rows_source(region: Region, patterns: str, form: RowForm) -> str:
     by_row = [i for i, value in enumerate(results) if values[value].by_row]
     whole = [i for i in range(len(results)) if i not in by_row]
     if by_row:
-        stores = " ".join(f"out{i}[row] = v{results[i]};" for i in by_row)
-        text += f"    if (there && threadIdx.x == 0) {{ {stores} }}\n"
+        numbers = " ".join(f"out{i}[row] = v{results[i]};" for i in by_row)
+        text += f"    if (there && threadIdx.x == 0) {{ {numbers} }}\n"
     if whole:
         stores = [f"out{i}[start + c] = v{results[i]};" for i in whole]
         text += loop([results[i] for i in whole], stores, "there && ")
