@@ -36,7 +36,7 @@ _LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"
 _BLOCKS = ("if ", "elif ", "else", "while ")
 _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
 #: Names that lines of a plan use themselves, so that no fed value may have them.
-_OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|nonfinite\d+")
+_OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|(nonfinite|block)\d+")
 _RESERVED = frozenset(
     {*keyword.kwlist, *dir(builtins), "DEAD", "feed", "hook", "isfinite", "later", "run"}
     | {"stop"}
@@ -413,16 +413,19 @@ class Generator:
         parameters = ["hook"] if self.trace else []
         parameters += self.parameters
         parameters += [output_allocator.ALLOCATOR] if self._preallocated else []
-        text = [f"def run({', '.join(parameters)}):"]
+        overlap = self._overlap
+        if overlap is not None and not overlap.prepare(self):
+            overlap = None
+        text: list[str] = []
         line_ops: dict[int, Operation] = {}
+        for function in overlap.functions if overlap is not None else ():
+            _write(function, {}, text, line_ops)
+        text.append(f"def run({', '.join(parameters)}):")
         for name in self._checked:
             text.append(f"    if {name}.array is None: raise uninitialized({name}.name)")
         for name in dead_fetches:
             text.append(f"    {name} = DEAD")
         drops = self._last_uses_between_blocks() if self.structured else self._last_uses()
-        overlap = self._overlap
-        if overlap is not None and not overlap.prepare(self):
-            overlap = None
         regions: Sequence[concurrency.ParallelRegion] = ()
         if not self.structured and not self.trace:
             if self._threads > 1:
@@ -458,6 +461,7 @@ class Generator:
             self.reused,
         )
         if overlap is not None:
+            overlap.wrap_blocks(self.globals)
             overlap.generated, overlap.regions = generated, regions
         return generated
 
@@ -475,12 +479,7 @@ class Generator:
             self.globals["future"] = functools.partial(Future, limit=self._limit)
             concurrency.write(self.lines, drops, regions, text, line_ops)
             return
-        for i, line in enumerate(self.lines):
-            drop = drops.get(i)
-            suffix = f"; del {', '.join(drop)}" if drop else ""
-            text.append("    " * line.indent + line.text + suffix)
-            if line.op is not None:
-                line_ops[len(text)] = line.op
+        _write(self.lines, drops, text, line_ops)
 
     def _last_uses_between_blocks(self) -> dict[int, list[str]]:
         """As `_last_uses`, for a plan with loops or branches.
@@ -528,6 +527,20 @@ class Generator:
             if dead and i < len(self.lines) - 1:
                 drops[i] = list(dict.fromkeys(dead))
         return drops
+
+
+def _write(
+    lines: Sequence[Line],
+    drops: dict[int, list[str]],
+    text: list[str],
+    line_ops: dict[int, Operation],
+) -> None:
+    for i, line in enumerate(lines):
+        drop = drops.get(i)
+        suffix = f"; del {', '.join(drop)}" if drop else ""
+        text.append("    " * line.indent + line.text + suffix)
+        if line.op is not None:
+            line_ops[len(text)] = line.op
 
 
 def _unfed(tensors: dict[str, Tensor], name: str) -> None:

@@ -8,7 +8,8 @@ and runs each line as soon as what it needs is done. Only one thread at a time r
 runs in parallel that did not before; waiting threads do not count. When a step never waits that long,
 which is nearly always, none of this is created.
 
-Plans with loops, conditionals or locks run in a single thread.
+A loop or a branch that contains an op that waits is one line for this (see `blocks`), and goes on in the
+thread that waited. Plans with locks run in a single thread.
 
 Where there are no threads, `cooperative_step` does the same in one.
 """
@@ -16,6 +17,8 @@ Where there are no threads, `cooperative_step` does the same in one.
 from __future__ import annotations
 
 import contextlib
+import functools
+import operator
 import sys
 import threading
 import time
@@ -29,6 +32,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.subnormals import Computing
 from dataflow.kernels.would_block import WouldBlock
+from dataflow.runtime import blocks
 from dataflow.runtime.resources import Cancellation, Waiter, here, wait_for
 
 if TYPE_CHECKING:
@@ -67,12 +71,21 @@ class Overlap:
         self._needs: list[frozenset[int]] | None = None
         self._code: list[CodeType | None] = []
         self._fed: frozenset[Tensor] = frozenset()
+        #: The lines of the functions of loops and branches, and the names of those that may wait.
+        self.functions: list[list[Line]] = []
+        self._waiting_blocks: set[str] = set()
+        #: The nodes of such a function, by the one that stands for it.
+        self._members: dict[Operation, tuple[Operation, ...]] = {}
 
     def prepare(self, generator: Generator) -> bool:
         """Wraps the kernels that may have to hand over; returns False if there are none."""
-        if generator.structured or any(op.op_def.takes_lock for op in generator.ops):
+        if any(op.op_def.takes_lock for op in generator.ops):
+            return False
+        if generator.structured and not THREADS:
             return False
         self._fed = frozenset(generator.feeds)
+        found = blocks.find(generator.lines) if generator.structured else []
+        block_of = {op: block for block in found for op in block.ops}
         behind: dict[Operation, int] = {}
         waiting: list[Operation] = []
         for op in generator.ops:
@@ -84,7 +97,13 @@ class Overlap:
                 waiting.append(op)
             behind[op] = bits
         everything = (1 << len(waiting)) - 1
-        free = [behind[line.op] for line in generator.lines if line.op is not None]
+        free = [
+            behind[line.op]
+            for line in generator.lines
+            if line.op is not None and line.op not in block_of
+        ]
+        for block in found:
+            free.append(functools.reduce(operator.or_, (behind[op] for op in block.ops), 0))
         overlapping = False
         for i, op in enumerate(waiting):
             name = f"k{generator.numbers[op]}"
@@ -96,6 +115,11 @@ class Overlap:
                 continue
             if name not in generator.globals or all(bits >> i & 1 for bits in free):
                 continue
+            if op in block_of:
+                if not op.op_def.calls_python:
+                    self._waiting_blocks.add(block_of[op].name)
+                    overlapping = True
+                continue
             if op.op_def.calls_python:
                 others = everything & ~behind[op]
                 others &= ~sum(1 << j for j, o in enumerate(waiting) if behind[o] >> i & 1)
@@ -106,12 +130,20 @@ class Overlap:
             generator.globals[name] = self._interruptible(generator.globals[name])
             overlapping = True
         if overlapping:
+            if found:
+                self.functions, self._members = blocks.fold(generator, found)
             self.lines = list(generator.lines)
         return overlapping
 
+    def wrap_blocks(self, names: dict[str, Any]) -> None:
+        """As `prepare` does with kernels: the functions of loops and branches in which an op may wait."""
+        for name in self._waiting_blocks:
+            self.plain_globals[name] = names[name]
+            names[name] = self._interruptible(names[name])
+
     def _sources(self, op: Operation) -> Iterator[Operation]:
         for tensor in op.inputs:
-            if tensor not in self._fed:
+            if tensor not in self._fed and tensor.op.op_def.control_flow != "next_iteration":
                 yield tensor.op
         yield from op.control_inputs
 
@@ -190,12 +222,9 @@ class Overlap:
 
     def _find_needs(self) -> list[frozenset[int]]:
         lines_of: dict[Operation, list[int]] = {}
-        sets: dict[str, int] = {}
         for i, line in enumerate(self.lines):
-            if line.op is not None:
-                lines_of.setdefault(line.op, []).append(i)
-            for name in line.sets:
-                sets[name] = i
+            for op in self._ops_of(line):
+                lines_of.setdefault(op, []).append(i)
         before: dict[Operation, frozenset[int]] = {}
 
         def ends(op: Operation) -> frozenset[int]:
@@ -203,10 +232,8 @@ class Overlap:
             own = lines_of.get(op)
             return frozenset(own) if own else before.get(op, frozenset())
 
-        for line in self.lines:
-            if line.op is None:
-                continue
-            stack = [line.op]
+        for start in lines_of:
+            stack = [start]
             while stack:
                 op = stack[-1]
                 missing = [s for s in self._sources(op) if s not in before]
@@ -216,14 +243,28 @@ class Overlap:
                 stack.pop()
                 before.setdefault(op, frozenset().union(*map(ends, self._sources(op))))
         result = []
+        sets: dict[str, list[int]] = {}  # more than one line for a variable of a loop
+        reads: dict[str, list[int]] = {}
         for i, line in enumerate(self.lines):
-            needs = set() if line.op is None else set(before[line.op])
-            needs.update(sets[name] for name in line.reads if name in sets)
-            if line.op is not None:  # the lines of one node keep their order
-                needs.update(j for j in lines_of[line.op] if j < i)
+            needs: set[int] = set()
+            for op in self._ops_of(line):
+                needs.update(before[op])
+                needs.update(
+                    j for j in lines_of[op] if j < i
+                )  # the lines of one node keep their order
+            for name in line.reads:
+                needs.update(sets.get(name, ()))
+                reads.setdefault(name, []).append(i)
+            for name in line.sets:
+                needs.update(sets.get(name, ()), reads.get(name, ()))
+                sets.setdefault(name, []).append(i)
             needs.discard(i)
             result.append(frozenset(needs))
         return result
+
+    def _ops_of(self, line: Line) -> tuple[Operation, ...]:
+        """The nodes that a line computes."""
+        return () if line.op is None else self._members.get(line.op, (line.op,))
 
     def code(self, index: int, text: str | None = None) -> CodeType:
         """The compiled line; tracebacks show it as that line of the plan's source."""
