@@ -216,7 +216,7 @@ def test_a_looper_keeps_its_interval_and_may_stop_all() -> None:
 
 
 def test_tasks_have_turns_while_the_main_program_sleeps_and_none_within_a_run() -> None:
-    queue = tf.FIFOQueue(100, tf.int32, shapes=[[]])
+    queue = tf.FIFOQueue(10_000_000, tf.int32, shapes=[[]])
     runner = tf.train.QueueRunner(queue, [queue.enqueue(7)])
     size = queue.size()
 
