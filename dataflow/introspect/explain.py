@@ -189,16 +189,14 @@ def _kernels(plan: Plan) -> dict[str, str]:
     """The source of each fused kernel by its node, for the device that it runs on."""
     sources = {hit.added[0]: hit.source for hit in plan.journal if hit.source}
     for op in plan.kernel_devices:
-        if op.name not in sources:
+        program, full = op.attrs.get("program"), op.attrs.get("full_shape")
+        if op.name not in sources or (program is None and "region" not in op.attrs):
             continue
-        if op.type == "_FusedRows":
-            full = op.attrs["full_shape"]
+        if full is not None:  # of rows
             letters = "".join(_pattern_of_rows(t.dims, full) for t in op.inputs)
             form = row_form(full[-1], op.attrs["region"].dtype, letters.count(FULL))
             sources[op.name] = rows_source(op.attrs["region"], letters, form)
-        if op.type not in ("_Fused", "_FusedRegion"):
             continue
-        program = op.attrs.get("program")
         sums = program is not None and bool(program.reduction) and not program.over_rows
         region = op.attrs["region"] if program is None else program.chain
         shape = None if program is not None and program.reduction else op.outputs[0].dims

@@ -7,7 +7,7 @@ grows along the edges as long as no path leaves the region and comes back: that 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,6 +144,37 @@ class RegionSearch:
             self.after[k] |= 1 << i | self.after[i]
 
 
+def grow(
+    ops: list[Operation], key_of: Callable[[Operation, RegionSearch], RegionKey | None]
+) -> Steps[RegionSearch]:
+    """The regions of nodes of the same key, each with its nodes in order; None: in no region."""
+    search = RegionSearch()
+    for some in in_steps(ops):
+        for op in some:
+            key = key_of(op, search)
+            if key is None:
+                search.pass_by(op)
+            else:
+                search.add(op, key)
+        yield 5 * len(some)
+    place = {op: i for i, op in enumerate(ops)}
+    for members in search.members:
+        members.sort(key=place.__getitem__)
+    return search
+
+
+def fetched_tensors(work: WorkingGraph) -> set[Tensor]:
+    """What has to stay: values that are fetched, or outputs of nodes that are."""
+    return {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
+
+
+def is_read_outside(
+    output: Tensor, inside: Collection[Operation], needed: set[Operation], fetched: set[Tensor]
+) -> bool:
+    """Whether a node other than those ``inside`` needs the value, or it is fetched."""
+    return output in fetched or any(c in needed and c not in inside for c in output.uses)
+
+
 def run(
     work: WorkingGraph,
     journal: list[Hit],
@@ -157,23 +188,15 @@ def run(
     ops = work.needed()
     if len(ops) > MOST_NODES:
         return
-    where = positions(ops, work.feed_tensors)
-    search, changes = RegionSearch(), Changes(ops)
-    for some in in_steps(ops):
-        for op in some:
-            key = region_key(op, changes, where.get(op, OUTSIDE), work.origin[op] in gpu_nodes)
-            if key is None:
-                search.pass_by(op)
-            else:
-                search.add(op, key)
-        yield 5 * len(some)
-    needed = set(ops)
-    fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
-    place = {op: i for i, op in enumerate(ops)}
+    where, changes = positions(ops, work.feed_tensors), Changes(ops)
+    search = yield from grow(
+        ops,
+        lambda op, _: region_key(op, changes, where.get(op, OUTSIDE), work.origin[op] in gpu_nodes),
+    )
+    needed, fetched = set(ops), fetched_tensors(work)
     for members, key in zip(search.members, search.keys, strict=True):
         if len(members) < 2:
             continue
-        members.sort(key=place.__getitem__)
         results = _results(members, needed, fetched, key)
         if results and _worthwhile(members, results, key, batch_size_hint or _GUESSED_SIZE):
             joins = _joins(results, needed, where, key)
@@ -224,7 +247,7 @@ def _results(
     results = []
     for op in reversed(members):
         output = op.outputs[0]
-        if output not in fetched and not any(c in needed and c not in inside for c in output.uses):
+        if not is_read_outside(output, inside, needed, fetched):
             continue
         if output.dtype.name == key.dtype:
             results.append(output)

@@ -19,9 +19,17 @@ from dataflow.ops.fused import fused_rows_op
 from dataflow.rewrites.control_flow_positions import OUTSIDE, Position, positions
 from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.fusion import FUSED_NODES
-from dataflow.rewrites.gradual import Steps, in_steps
+from dataflow.rewrites.gradual import Steps
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.multi_output_fusion import MOST_NODES, RegionKey, RegionSearch, region_key
+from dataflow.rewrites.multi_output_fusion import (
+    MOST_NODES,
+    RegionKey,
+    RegionSearch,
+    fetched_tensors,
+    grow,
+    is_read_outside,
+    region_key,
+)
 from dataflow.rewrites.working_graph import WorkingGraph
 
 _SUMS = {"Sum": ROW_SUM, "Mean": ROW_MEAN}
@@ -37,38 +45,32 @@ def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]
     ops = work.needed()
     if len(ops) > MOST_NODES or not any(op.type in _SUMS for op in ops):
         return
-    where = positions(ops, work.feed_tensors)
-    search, changes = RegionSearch(), Changes(ops)
-    for some in in_steps(ops):
-        for op in some:
-            on_gpu = work.origin[op] in gpu_nodes
-            key = _key(op, search, changes, where.get(op, OUTSIDE)) if on_gpu else None
-            if key is None:
-                search.pass_by(op)
-            else:
-                search.add(op, key)
-        yield 5 * len(some)
-    needed = set(ops)
-    fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
-    place = {op: i for i, op in enumerate(ops)}
-    for members in search.members:
-        members.sort(key=place.__getitem__)
+    where, changes = positions(ops, work.feed_tensors), Changes(ops)
+    search = yield from grow(
+        ops,
+        lambda op, search: (
+            _key(op, search, changes, where.get(op, OUTSIDE))
+            if work.origin[op] in gpu_nodes
+            else None
+        ),
+    )
+    needed, fetched = set(ops), fetched_tensors(work)
+    for members, key in zip(search.members, search.keys, strict=True):
         sums = sum(op.type in _SUMS for op in members)
         if not sums or len(members) - sum(op.type in _SAME_VALUE for op in members) < 2:
             continue
         inside = set(members)
         results = [
-            t
-            for op in members
-            for t in op.outputs
-            if t in fetched or any(c in needed and c not in inside for c in t.uses)
+            t for op in members for t in op.outputs if is_read_outside(t, inside, needed, fetched)
         ]
         if results and all(t.dtype.base_dtype.name != "bool" for t in results):
-            _fuse(work, journal, members, results, search.keys[search.number[members[0]]])
+            _fuse(work, journal, members, results, key)
             yield 10 * len(members)
 
 
-def _key(op: Operation, search: RegionSearch, changes: Changes, place: Position) -> Any:
+def _key(
+    op: Operation, search: RegionSearch, changes: Changes, place: Position
+) -> RegionKey | None:
     """The `RegionKey` of the group that a node may join: the shape of its rows; ``None``: none."""
     if op.type in _SUMS:
         return _key_of_sum(op, changes, place)

@@ -93,7 +93,7 @@ def _annotated(
     if op is None:
         return error
     values = [_value_of(t, generated, local_values) for t in op.inputs]
-    if op.type in ("_Fused", "_FusedRegion", "_FusedRows") and not isinstance(
+    if op.attrs.get("region", op.attrs.get("program")) is not None and not isinstance(
         error, (OpError, MemoryError)
     ):
         from dataflow.rewrites.fusion import failing_step

@@ -248,9 +248,8 @@ BY_TYPE = {
     # How an input's buffer is handed over, for each kernel that can take one.
     "runtime/buffers.py": "AddN Assign BiasAdd ReluGrad _Fused",
     # Nodes that rewrites and the placer make: errors and lifetimes are told of what they stand for.
-    "runtime/run_errors.py": "_Fused _FusedRegion _UpdateAll",
+    "runtime/run_errors.py": "_UpdateAll",
     "runtime/cuda_graph.py": "_CopyToDevice _CopyToHost",
-    "introspect/explain.py": "_Fused _FusedRegion",
     # `tf.get_session_handle` keeps what this op is given.
     "runtime/session.py": "GetSessionHandle",
     # A debugging node's output is its input: what made the NaN is behind it.
@@ -273,6 +272,7 @@ BY_TYPE = {
     # What rewrites make, and what is then added to.
     "rewrites/common_subexpressions.py": "_RoundsSum",
     "rewrites/fusion.py": "Mean Sum",
+    "rewrites/row_fusion.py": "Mean StopGradient Sum",
     "rewrites/loop_shapes.py": "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3",
     "rewrites/loop_accumulator_sinking.py": "Add AddV2",
     # What a picture of a learner's graph shows beside the model: initial values, files, settings.

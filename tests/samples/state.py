@@ -85,6 +85,23 @@ def fused_region(tf: Any, x: Any, y: Any) -> Any:
     return fused_region_op([x, y], region=region, T=tf.float32, N=2, output_shape=(3, 2), name="f")
 
 
+def fused_rows(tf: Any, x: Any, y: Any) -> Any:
+    from dataflow.kernels.jit.expression import Region
+    from dataflow.ops.fused import fused_rows_op
+
+    region = Region(2, (("Mul", (0, 1)), ("RowMean", (2,))), (2, 3), "float32")
+    return fused_rows_op(
+        [x, y],
+        region=region,
+        T=tf.float32,
+        N=2,
+        full_shape=(3, 2),
+        by_row=(False, True),
+        without_axis=(False, True),
+        name="f",
+    )
+
+
 def sum_repeated_rows(tf: Any, values: Any, indices: Any) -> Any:
     """The sums in the order of their indices, without those that a GPU leaves over."""
     from dataflow.ops.fused import sum_repeated_rows_op
@@ -316,6 +333,15 @@ SAMPLES = [
         fused_region,
         (START, START / 10),
         lambda x, y: [x * y, np.tanh(x * y)],
+        gradient=(),
+        oracle=False,
+        note="made by rewrites",
+    ),
+    Sample(
+        "_FusedRows",
+        fused_rows,
+        (START, START / 10),
+        lambda x, y: [x * y, (x * y).mean(1)],
         gradient=(),
         oracle=False,
         note="made by rewrites",
