@@ -17,6 +17,7 @@ from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
 from dataflow.cluster.partition.partitioner import GraphPartition, Segment
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
+from dataflow.errors import CancelledError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
@@ -40,6 +41,7 @@ from dataflow.runtime.plan import (
 )
 from dataflow.runtime.resources import Cancellation, ResourceManager
 from dataflow.runtime.run_errors import annotate_error
+from dataflow.runtime.waiting import LoopEnd
 
 _MOST_INLINE_NODES = 40
 
@@ -92,6 +94,16 @@ class StepCancellation:
             current.unregister(token)
 
 
+class StepLoopEnd(LoopEnd):
+    """Ends the loops of a step that is canceled; ``due`` is 1 from the session's first such step on."""
+
+    def end(self) -> None:
+        """Raise `CancelledError` in a step that was canceled."""
+        current = current_step.cancellation
+        if current is not None and current.cancelled:
+            raise CancelledError(None, None, "A loop was running when its step was canceled.")
+
+
 class TaskSession:
     """The session as kernels see it: the task's resources and the state of stateful ops."""
 
@@ -112,6 +124,7 @@ class TaskSession:
         self.load = load or TaskLoad()
         self.resources = resources
         self.cancellation = StepCancellation()
+        self.loop_end = StepLoopEnd()
         # Functions within a node (those of datasets) are planned here, as in a session of their own.
         # There, nodes without a GPU kernel go to the CPU, regardless of the client's session.
         self.config = ConfigProto(allow_soft_placement=True)
@@ -520,6 +533,7 @@ class _Binder:
             self.bind_kernel,
             self.bind_variable,
             trace=trace,
+            loop_end=self.session.loop_end,
             reuse=final and not placed.kernel_devices,
             # A result on a GPU is copied to the host: no kernel can write it to host memory itself.
             preallocated=[False] * len(preallocated) if placed.kernel_devices else preallocated,

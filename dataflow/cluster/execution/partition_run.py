@@ -148,6 +148,7 @@ class PartitionRun:
         with self._lock:
             self.stopped = True
         if self.cancellation is not None:
+            self.partition.session.loop_end.due = 1
             self.cancellation.cancel()
 
     def _count_down(self, numbers: Sequence[int]) -> list[int]:
@@ -321,6 +322,7 @@ class PartitionRun:
                 return
             self.stopped = True
         if self.cancellation is not None:
+            self.partition.session.loop_end.due = 1
             self.cancellation.cancel()
         self.transport.failed(error)
 

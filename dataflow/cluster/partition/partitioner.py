@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dataflow.capabilities import THREADS
 from dataflow.cluster.partition.control_flow_groups import control_flow_groups
 from dataflow.cluster.partition.pipeline import stages_of
 from dataflow.cluster.partition.task_placement import assign_tasks
@@ -394,6 +395,11 @@ class _Cutter:
         for partition in self.partitions.values():
             for segment in partition.segments:
                 ops = {*segment.ops, *self.copies[id(segment)]}
+                segment.blocking |= THREADS and any(map(_repeats, ops))  # it may never end
                 segment.ops = sorted(ops, key=self.order.__getitem__)
                 segment.input_slots = [partition.slot(t) for t in segment.inputs]
                 segment.output_slots = [partition.slot(t) for t in segment.outputs]
+
+
+def _repeats(op: Operation) -> bool:
+    return op.op_def.control_flow == "next_iteration"
