@@ -127,12 +127,13 @@ book: $(VENV)/.installed-book
 slides: $(VENV)/.installed-book
 	$(BIN)/python -m tools.slides $(ARGS)
 
-# PYODIDE= names a folder of Pyodide's distribution (several joined by ":"), or an address; else the public one.
+# PYODIDE= names a folder of Pyodide's distribution (several joined by ":"), or an address, whose server must let pages of
+# other hosts read it (Access-Control-Allow-Origin); else the public one.
 site: $(VENV)/.installed-site
 	PYODIDE="$(PYODIDE)" $(BIN)/python -m tools.site $(ARGS)
 
 # Many minutes: those that the site promises to run whole, where Python has no pandas, scikit-learn or matplotlib.
-LESSONS ?= 00 01 02 03 04 05 06 07 08 10 12 13 14 15 17 18 19 20
+LESSONS ?= 00 01 02 03 04 05 06 07 08 10 12 13 14 15 16 17 18 19 20
 site-test: $(VENV)/.installed-test
 	DATAFLOW_SITE_LESSONS="$(LESSONS)" $(PYTEST) -rP tests/browser/test_site.py -k whole $(ARGS)
 

@@ -11,6 +11,8 @@ import zipfile
 
 import pytest
 
+from dataflow.course.copies import AUTHORS_FILES
+
 
 @pytest.fixture(scope="module")
 def project(checkout):
@@ -71,7 +73,7 @@ def of_the_course(checkout):
         cwd=checkout, capture_output=True, text=True, check=True, timeout=30,
     ).stdout.splitlines()  # fmt: skip
     paths = {name.removeprefix("lessons/") for name in listed if (checkout / name).is_file()}
-    return paths - {"AUTHORING.md"}
+    return paths - AUTHORS_FILES
 
 
 def test_every_file_of_the_course_is_in_it(checkout, names):
@@ -80,7 +82,7 @@ def test_every_file_of_the_course_is_in_it(checkout, names):
     assert any(name.startswith("images/") for name in course)
     inside = {n.removeprefix("dataflow/_lessons/") for n in names if n.startswith("dataflow/_l")}
     assert course <= inside
-    assert {n for n in inside if n.endswith((".md", ".ipynb"))} <= course
+    assert {n for n in inside if n.endswith((".md", ".toml", ".ipynb"))} <= course
 
 
 def test_an_installed_lab_copies_the_whole_course(checkout, unpacked, tmp_path):

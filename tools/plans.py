@@ -50,7 +50,7 @@ class others. `--seed 7` without a list makes one variant, as for a second group
 - **What it is not**: a seal. Who has the whole package can make the solutions of any seed, as they can read those of the shipped lessons, and questions keep
   their hints in the notebook. Variants make copying visible and talking about the method necessary; for an examination, watch the room.
 - **Your own lessons**: a lesson whose varying text you have changed is refused, with the cell and the text that is missing. What varies stands in
-  `dataflow/course/variants/lesson05.toml`; [AUTHORING.md](AUTHORING.md) says how.
+  `dataflow/course/variants/lesson05.toml`; `lessons/AUTHORING.md` of the source code says how.
 """
 
 

@@ -3,7 +3,8 @@
     python -m tools.site [--pyodide FOLDER_OR_ADDRESS] [--output FOLDER]
 
 JupyterLite is JupyterLab without a server; Pyodide is CPython in WebAssembly. Everything that the page
-loads is in the site, but for Pyodide's own distribution where that is an address. A folder
+loads is in the site, but for Pyodide's own distribution where that is an address: then its server must
+allow pages of other hosts to read it (``Access-Control-Allow-Origin``), as the public one does. A folder
 of it may hold as little as npm's package and a wheel of NumPy for it; several are joined by ":".
 
 The kernel's packages are in one lock file, ours and Pyodide's, so that they are loaded at once and
@@ -21,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.error
 import urllib.request
 import zipfile
 from pathlib import Path
@@ -28,6 +30,7 @@ from typing import Any
 
 from dataflow.cli.lab import LAB_EXTENSIONS_FOLDER
 from dataflow.course.contents import read_lessons
+from dataflow.course.copies import AUTHORS_FILES
 from dataflow.course.page import course_page, with_warning
 from tools import wheels
 
@@ -55,6 +58,17 @@ _LAB_EXTENSIONS = (
 )
 #: What must be of the very release that the kernel is made for.
 _OF_PYODIDE = ("numpy", "micropip", "ipython", "decorator")
+#: What IPython and widgets need, with all that these require.
+_NEEDED = (
+    "stack_data",
+    "prompt_toolkit",
+    "pygments",
+    "matplotlib_inline",
+    "ipywidgets",
+    "anywidget",
+    "comm",
+    "graphviz",
+)
 
 
 class Site:
@@ -88,7 +102,7 @@ class Site:
         settings = json.loads((overrides / "default_setting_overrides.json").read_text())
         (folder / "overrides.json").write_text(json.dumps(settings))
         contents = folder / "lessons"
-        hidden = shutil.ignore_patterns(".*", "__pycache__", "checkpoints", "logs", "AUTHORING.md")
+        hidden = shutil.ignore_patterns(".*", "__pycache__", "checkpoints", "logs", *AUTHORS_FILES)
         shutil.copytree(self.lessons, contents, ignore=hidden)
         for path in contents.glob("*.ipynb"):
             notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -136,7 +150,9 @@ class Site:
         plugin["pyodideUrl"] = (self.pyodide if self.is_remote else local) + "pyodide.js"
         plugin["disablePyPIFallback"] = False
         ours = [name for name, entry in packages.items() if entry["ours"]]
-        names = [*KERNEL, *_OF_PYODIDE, *ours]
+        # Ours name no dependencies, so what they need of Pyodide's own is named here.
+        theirs = [name for name in wheels.closure(_NEEDED, without=_LEFT_OUT) if name in packages]
+        names = [*KERNEL, *_OF_PYODIDE, *ours, *theirs]
         plugin["loadPyodideOptions"] = {
             "lockFileURL": local + "dataflow-lock.json",
             "packages": sorted(set(names)),
@@ -154,7 +170,13 @@ class Site:
 
     def _distribution_lock(self) -> dict[str, Any]:
         if self.is_remote:
-            with urllib.request.urlopen(self.pyodide + "pyodide-lock.json", timeout=60) as answer:
+            with _opened(self.pyodide + "pyodide-lock.json") as answer:
+                if answer.headers["Access-Control-Allow-Origin"] is None:
+                    print(
+                        f"make site: {self.pyodide} sends no Access-Control-Allow-Origin: only pages of that very host "
+                        "can load Pyodide from there",
+                        file=sys.stderr,
+                    )
                 return dict(json.load(answer))
         for folder in self._folders():
             if (folder / "pyodide-lock.json").is_file() and (folder / "pyodide.js").is_file():
@@ -173,12 +195,14 @@ class Site:
     def _packages(self, lock: dict[str, Any]) -> dict[str, Any]:
         """The lock's packages that can be had, and ours."""
         found: dict[str, Any] = {}
+        first = _loaded_first(lock["packages"]) if self.is_remote else set()
         for name, entry in lock["packages"].items():
             if self.is_remote:
-                found[name] = entry | {
-                    "file_name": self.pyodide + entry["file_name"],
-                    "ours": False,
-                }
+                address = self.pyodide + entry["file_name"]
+                digest = self._digest_at(address) if name in first else entry["sha256"]
+                if digest is not None:
+                    known = {"file_name": address, "sha256": digest, "ours": False}
+                    found[name] = entry | known
             elif (self.static / entry["file_name"]).is_file():
                 # The same release from another place (a package index) may have other bytes.
                 digest = hashlib.sha256((self.static / entry["file_name"]).read_bytes()).hexdigest()
@@ -211,23 +235,27 @@ class Site:
             )
         return found
 
+    def _digest_at(self, address: str) -> str | None:
+        """The SHA-256 of what is there; None where nothing is.
+
+        A browser refuses other bytes than the lock names, with "Failed to fetch", and a mirror made of a package
+        index has others. Lock and wheels come from one server, so asking it for both trusts it no more.
+        """
+        try:
+            with _opened(address) as answer:
+                return hashlib.sha256(answer.read()).hexdigest()
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise
+
     def _made_wheels(self, had: dict[str, Any]) -> list[Path]:
         made = wheels.for_the_engine(self.static)
         extension = self.output / "extensions" / "@jupyterlite" / "pyodide-kernel-extension"
         for path in sorted((extension / "static" / "pypi").glob("*.whl")):
             if path.name.startswith(("piplite", "pyodide_kernel", "ipykernel")):
                 made.append(Path(shutil.copy(path, self.static)))
-        needed = (
-            "stack_data",
-            "prompt_toolkit",
-            "pygments",
-            "matplotlib_inline",
-            "ipywidgets",
-            "anywidget",
-            "comm",
-            "graphviz",
-        )
-        for name in wheels.closure(needed, without=[*_LEFT_OUT, *had]):
+        for name in wheels.closure(_NEEDED, without=[*_LEFT_OUT, *had]):
             made.append(wheels.repacked(name, self.static))
         for name in ("sqlite3", "jedi"):
             if name not in had:
@@ -242,6 +270,25 @@ class Site:
         # Who follows a link to a lesson does not see the course page.
         lab = self.output / "lab" / "index.html"
         lab.write_text(with_warning(lab.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _opened(address: str) -> Any:
+    """The answer to a request such as a page of another host makes."""
+    request = urllib.request.Request(address, headers={"Origin": "https://lessons.example"})
+    return urllib.request.urlopen(request, timeout=60)
+
+
+def _loaded_first(packages: dict[str, Any]) -> set[str]:
+    """The names of those packages of a lock that are loaded before the first cell runs."""
+    found: set[str] = set()
+    named = (*KERNEL, *_OF_PYODIDE, *wheels.closure(_NEEDED, without=_LEFT_OUT))
+    waiting = [wheels.canonical(name) for name in named]
+    while waiting:
+        name = waiting.pop()
+        if name in packages and name not in found:
+            found.add(name)
+            waiting += [wheels.canonical(other) for other in packages[name]["depends"]]
+    return found
 
 
 def size_of(folder: Path) -> float:

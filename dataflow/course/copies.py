@@ -20,6 +20,9 @@ from dataflow.formats.atomic_files import write_atomically
 #: The folder in a copy that has the files as the course gave them.
 BASE = ".course"
 
+#: What those who write the course need, and learners do not; ``pyproject.toml`` leaves them out of the package, too.
+AUTHORS_FILES = frozenset({"AUTHORING.md", "coverage.md", "glossary.toml", "plans.toml"})
+
 Cell = dict[str, Any]
 
 
@@ -41,14 +44,15 @@ class Refreshed:
 def refresh(source: Path, folder: Path) -> Refreshed:
     """Brings the copy of ``source`` in ``folder`` up to date; nothing that a learner wrote is lost.
 
-    A file that is not there is copied (one that the learner deletes begins again); one that is there gets the
+    `AUTHORS_FILES` are not copied. A file that is not there is copied (one that the learner deletes begins again); one that is there gets the
     course's corrections. A file that cannot be merged (a damaged notebook, a picture that was changed) stays as
     it is. Raises `OSError` where ``folder`` cannot be written.
     """
     done = Refreshed()
     for path in sorted(source.rglob("*")):
         relative = path.relative_to(source)
-        if path.is_file() and not any(part.startswith((".", "__")) for part in relative.parts):
+        hidden = any(part.startswith((".", "__")) for part in relative.parts)
+        if path.is_file() and not hidden and str(relative) not in AUTHORS_FILES:
             _refresh_file(path, relative, folder, done)
     return done
 

@@ -162,6 +162,8 @@ def test_the_environment_layers_our_settings_above_what_was_there():
     assert overrides["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
     viewers = overrides["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"]
     assert viewers == {"markdown": "Markdown Preview"}
+    columns = overrides["@jupyterlab/filebrowser-extension:browser"]
+    assert columns == {"showFileSizeColumn": False, "showLastModifiedColumn": False}
 
 
 def test_a_cluster_reaches_the_kernels():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dataflow.course.attempts import MIME, of_notebook
-from dataflow.course.copies import BASE, merge, refresh
+from dataflow.course.copies import AUTHORS_FILES, BASE, merge, refresh
 
 
 def cell(name: str, source: str | None = None, **more: Any) -> dict[str, Any]:
@@ -135,3 +135,14 @@ def test_a_copy_of_before_is_kept_and_corrected_from_now_on(tmp_path: Path) -> N
     assert (copy / BASE / "01.ipynb").is_file()
     _write(course / "01.ipynb", book(cell("a", "A"), cell("b")))
     assert refresh(course, copy).corrected == [Path("01.ipynb")]
+
+
+def test_what_authors_need_is_not_copied(tmp_path: Path) -> None:
+    course = Path(__file__).resolve().parents[2] / "lessons"
+    assert all((course / name).is_file() for name in AUTHORS_FILES)
+    source = tmp_path / "source"
+    for name in [*AUTHORS_FILES, "README.md", "cluster/plans.toml"]:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(name)
+    done = refresh(source, tmp_path / "mine")
+    assert done.copied == [Path("README.md"), Path("cluster/plans.toml")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import types
 from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
@@ -81,6 +83,22 @@ def test_a_turned_picture_is_turned_back() -> None:
     np.testing.assert_allclose(projection.align(turned, before), before, atol=1e-5)
     assert projection.align(turned, None) is turned
     assert projection.align(turned, before[:5]) is turned
+
+
+@pytest.mark.parametrize(
+    ("platform", "said"),
+    [
+        ("linux", r"needs scikit-learn: pip install 'dataflow-learn\[data\]'$"),
+        ("emscripten", "%pip install scikit-learn` in a cell .* on a computer of yours"),
+    ],
+)
+def test_tsne_without_scikit_learn_says_where_it_can_be_had(
+    platform: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
+    monkeypatch.setattr(projection, "sys", types.SimpleNamespace(platform=platform))
+    with pytest.raises(ImportError, match=said):
+        projection.tsne(np.zeros([5, 3]))
 
 
 def test_tsne_keeps_clusters_apart() -> None:

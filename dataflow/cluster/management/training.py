@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dataflow.capabilities import ELSEWHERE, THREADS, refused
 from dataflow.cluster.execution.client import reset
 from dataflow.cluster.management.model_parallel import ModelParallelGraph
 from dataflow.cluster.management.ring_training import RingGraph
@@ -77,6 +78,8 @@ class Training:
     A worker that dies is joined again when the cluster has restarted it; after `Cluster.resize` the
     data is divided again among the workers. When a parameter server
     dies its variables are put back to what this process last saw of them (twice a second).
+
+    Raises `UnimplementedError` where no thread can be started, as in a web page.
     """
 
     modes = MODES
@@ -94,6 +97,8 @@ class Training:
         batch_size: int | None = None,
         name: str = "training",
     ) -> None:
+        if not THREADS:
+            raise refused("tf.cluster.Training", "a thread of its own", ELSEWHERE)
         missing = [job for job in ("ps", "worker") if not _count(cluster, job)]
         if missing:
             raise ValueError(f"Training needs a cluster with a job {missing[0]!r}: {cluster!r}.")

@@ -196,3 +196,9 @@ def test_a_function_without_a_source_is_one_step():
     exec("def typed(a): return a.run(1)", names)
     found, value = calls_of(names["typed"], Doubles())
     assert len(found) == 1 and value == 2
+
+
+@ALONE
+def test_a_training_says_that_it_needs_a_thread(launched):
+    with pytest.raises(tf.errors.UnimplementedError, match="Training needs a thread of its own"):
+        tf.cluster.Training(launched, lambda part, num_parts: tf.constant(0.0))

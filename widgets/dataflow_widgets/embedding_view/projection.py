@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from dataflow.extras import install
 
 MAX_POINTS = 20_000
 _TSNE_DIMENSIONS = 50
@@ -40,16 +43,25 @@ def pca(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return places.astype(np.float32), share
 
 
+def _where_to_get_it() -> str:
+    if sys.platform != "emscripten":
+        return install("data")
+    return (
+        "`%pip install scikit-learn` in a cell gets it if this site's Pyodide has it, as the public one does; "
+        f"else install dataflow on a computer of yours ({install('data')}), and run it there."
+    )
+
+
 def tsne(vectors: np.ndarray, perplexity: float = 30.0, seed: int = 0) -> np.ndarray:
     """scikit-learn's t-SNE after a PCA to 50 dimensions: places (n, 2), float32.
 
-    Raises `ImportError` without scikit-learn.
+    Raises `ImportError` without scikit-learn, which says where it can be had.
     """
     try:
         from sklearn.manifold import TSNE
         from threadpoolctl import threadpool_limits
     except ImportError as e:
-        raise ImportError("t-SNE needs scikit-learn: pip install scikit-learn") from e
+        raise ImportError(f"t-SNE needs scikit-learn: {_where_to_get_it()}") from e
     n, d = vectors.shape
     if n < 4:
         raise ValueError(f"t-SNE needs at least 4 points, got {n}")
