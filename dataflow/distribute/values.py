@@ -6,10 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
-from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops.array import identity
 from dataflow.ops.control_flow import group
@@ -203,8 +201,3 @@ def reduce_by(how: Any, value: Any) -> Any:
         return values[0]
     total = add_n(list(values)) if len(values) > 1 else identity(values[0])
     return total if name == "SUM" else total / len(values)
-
-
-def flat_tensors(structure: Any) -> list[Tensor]:
-    """The tensors of a structure, in order."""
-    return [leaf for leaf in nest.flatten(structure) if isinstance(leaf, Tensor)]
