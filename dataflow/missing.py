@@ -20,11 +20,6 @@ _ADVICE = {
     ),
     "contrib.training.batch_sequences_with_states": "cut sequences in Python, and feed the state of the "
     "last part: tf.nn.dynamic_rnn(..., initial_state=state).",
-    "contrib.training.rejection_sample": "use dataset.filter, or tf.boolean_mask of a batch.",
-    "contrib.training.resample_at_rate": "use tf.gather with indices drawn by tf.multinomial.",
-    "contrib.training.stratified_sample": "make a Dataset for each class, and join them with "
-    "tf.data.Dataset.zip.",
-    "contrib.training.weighted_resample": "use tf.gather with indices drawn by tf.multinomial.",
     "enable_v2_behavior": "dataflow is TensorFlow 1's graph mode; leave the line out.",
     "profiler.advise": "look at the times of tf.profiler.profile(run_meta=...).",
     "profiler.write_op_log": "types of nodes are their op types, devices and '_trainable_variables'.",
