@@ -13,6 +13,7 @@ from dataflow.errors import DTypeError
 from dataflow.graph.conversion import CompositeOperand
 from dataflow.graph.default_stacks import default_graph, use_graph
 from dataflow.graph.op_signature import (
+    ATTRS_WITHOUT_NONE,
     REQUIRED,
     ArgSpec,
     AttrSpec,
@@ -244,7 +245,9 @@ class OpDef(OpTraits):
         """Attributes from what the caller gave and the defaults; raises for unknown ones."""
         attrs: dict[str, Any] = {}
         for spec in self.attrs:
-            if spec.name in given:
+            # None stands for the default, but in attributes that may be None themselves.
+            unset = given.get(spec.name) is None and spec.kind in ATTRS_WITHOUT_NONE
+            if spec.name in given and (spec.required or not unset or spec.default is None):
                 attrs[spec.name] = normalize_attr(spec.kind, given[spec.name])
             elif spec.required:
                 raise TypeError(f"{self.__name__}() misses the argument {spec.name!r}")

@@ -87,6 +87,12 @@ class AttrSpec(NamedTuple):
         return self.default is REQUIRED
 
 
+#: The kinds of attributes whose value cannot be None.
+ATTRS_WITHOUT_NONE = frozenset(
+    {"DType", "bool", "int", "float", "str", "list[int]", "list[float]", "list[DType]", "list[str]"}
+)
+
+
 def normalize_attr(kind: str, value: Any) -> Any:
     """An attribute's value in the one form in which nodes of its kind keep it."""
     if kind == "DType":

@@ -321,7 +321,7 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
             features = cast(features, dtypes.float32)
         if isinstance(alpha, Tensor):
             return maximum_op(alpha * features, features, name=scope)  # type: ignore[no-any-return]
-        return leaky_relu_op(features, alpha=float(alpha), name=scope)  # type: ignore[no-any-return]
+        return leaky_relu_op(features, alpha=alpha, name=scope)  # type: ignore[no-any-return]
 
 
 def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tensor:

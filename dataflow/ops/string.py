@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes, shapes
-from dataflow.dtypes import DType, as_dtype
+from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import INDEX
@@ -365,7 +365,7 @@ def string_to_number(
     Raises `InvalidArgumentError` at run time for text that is no number.
     """
     source = renamed("input", string_tensor, "string_tensor", input)
-    return string_to_number_op(source, out_type=as_dtype(out_type), name=name)  # type: ignore[no-any-return]
+    return string_to_number_op(source, out_type=out_type, name=name)  # type: ignore[no-any-return]
 
 
 def string_format(

@@ -140,6 +140,9 @@ def _to_array(
             "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
         )
     try:
+        if numpy_dtype.kind == "b" and isinstance(value, (np.ndarray, np.generic)):
+            if value.dtype.kind in "SU":  # as numbers: NumPy 2 would ask which are empty
+                value = value.astype(np.int64)
         # Other nodes than copies to its device want a CuPy array on the host.
         return np.asarray(to_host(value), dtype=numpy_dtype)
     except (ValueError, TypeError, OverflowError) as e:

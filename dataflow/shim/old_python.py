@@ -70,6 +70,21 @@ _NUMPY_NAMES: dict[str, Any] = {
 }
 
 
+_OURS = frozenset({"dataflow", "dataflow_datasets", "dataflow_widgets"})
+#: Packages that are written for the NumPy of today.
+_OF_TODAY = _OURS | {
+    "IPython",
+    "PIL",
+    "gymnasium",
+    "h5py",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "scipy",
+}
+_OF_TODAY |= {"seaborn", "skimage", "sklearn", "statsmodels", "torch"}
+
+
 def _asfarray(a: Any, dtype: Any = np.float64) -> Any:
     return np.asarray(a, dtype=dtype if np.issubdtype(dtype, np.inexact) else np.float64)
 
@@ -91,12 +106,30 @@ def _ragged(function: Callable[..., Any]) -> Callable[..., Any]:
                 return function(a, *args, **{**kwargs, "copy": None})
             if "inhomogeneous" not in str(error) or args or kwargs.get("dtype") is not None:
                 raise
-            if caller.partition(".")[0] in ("dataflow", "dataflow_datasets", "dataflow_widgets"):
+            if caller.partition(".")[0] in _OURS:
                 raise  # the engine tells the user of such rows by this error
             return function(a, **{**kwargs, "dtype": object})
 
     make.__name__, make.__doc__ = function.__name__, function.__doc__
     return make
+
+
+def _issubdtype(function: Any) -> Any:
+    """NumPy's ``issubdtype``, in which ``float`` means every floating-point type again (int, complex alike).
+
+    Packages of today, to which it means float64, keep that.
+    """
+    kinds = {float: np.floating, int: np.signedinteger, complex: np.complexfloating}
+
+    def issubdtype(arg1: Any, arg2: Any) -> bool:
+        if isinstance(arg2, type) and arg2 in kinds:
+            caller = sys._getframe(1).f_globals.get("__name__", "")
+            if caller.partition(".")[0] not in _OF_TODAY:
+                arg2 = kinds[arg2]
+        return bool(function(arg1, arg2))
+
+    issubdtype.__doc__ = function.__doc__
+    return issubdtype
 
 
 def _fromstring(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -134,6 +167,7 @@ def _mend_numpy() -> None:
         np.set_printoptions(
             legacy="1.25"
         )  # a list of losses prints as numbers, not np.float32(...)
+    np.issubdtype = _issubdtype(np.issubdtype)
     np.array = _ragged(np.array)
     np.asarray = _ragged(np.asarray)
     np.fromstring = _fromstring(np.fromstring)

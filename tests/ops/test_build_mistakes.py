@@ -9,6 +9,8 @@ import pytest
 
 import dataflow as tf
 
+loose: Any = tf  # takes what the signatures do not say
+
 
 def of(*shape: int | None, dtype: Any = tf.float32) -> Any:
     return tf.placeholder(dtype, list(shape))
@@ -127,3 +129,18 @@ def test_a_refused_node_is_not_in_the_graph(table: dict[str, Callable[[], Any]])
                 build()
             op_type = name.partition(" ")[0]
             assert op_type not in {op.type for op in graph.get_operations()} or op_type == "Assign"
+
+
+@pytest.mark.parametrize(
+    ("build", "attribute", "default"),
+    [
+        (lambda: loose.nn.lrn(of(1, 2, 2, 4), depth_radius=None), "depth_radius", 5),
+        (lambda: loose.nn.lrn(of(1, 2, 2, 4), beta=None), "beta", 0.5),
+        (lambda: loose.nn.top_k(of(3), 1, sorted=None).values, "sorted", True),
+        (lambda: loose.argmax(of(3), output_type=None), "output_type", tf.int64),
+        (lambda: loose.string_to_number(["1"], out_type=None), "out_type", tf.float32),
+        (lambda: loose.raw_ops.LeakyRelu(features=of(3), alpha=None), "alpha", 0.20000000298023224),
+    ],
+)
+def test_none_stands_for_an_attributes_default(build: Any, attribute: str, default: Any) -> None:
+    assert build().op.get_attr(attribute) == default

@@ -154,6 +154,19 @@ def test_values_that_are_no_numbers_name_the_tensor(value: Any, kind: Any) -> No
         run(tf.identity(x), {x: value})
 
 
+@pytest.mark.parametrize("kind", ["U", "S"])
+def test_an_array_of_text_is_read_as_numbers_for_a_bool(kind: str) -> None:
+    x = tf.placeholder(tf.bool, name="x")
+    texts = np.array(["0", "2"]).astype(kind)
+    assert run(tf.identity(x), {x: texts}).tolist() == [False, True]
+    assert not run(tf.identity(x), {x: texts[0]})
+    for refused in (np.array(["x"]), np.array(["1", ""])):
+        with pytest.raises(ValueError, match="Cannot feed value for Tensor 'x:0', bool.*invalid"):
+            run(tf.identity(x), {x: refused.astype(kind)})
+    # A list is an array of objects, whose truth counts.
+    assert run(tf.identity(x), {x: ["0", ""]}).tolist() == [True, False]
+
+
 def test_shapes_are_checked_where_they_are_known() -> None:
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     exact = tf.placeholder(tf.float32, [2], name="exact")

@@ -111,7 +111,7 @@ result = [error_of(s) for s in (
     "from tensorflow.python.ops import no_such_ops",
     "from tensorflow.python.ops.math_ops import no_such_op",
     "import keras.no_such_module",
-    "from tensorflow.contrib.training import stratified_sample",
+    "from tensorflow.contrib.training import batch_sequences_with_states",
     "import tensorflow as tf; tf.contrib.rnn.NoSuchCell",
 )]
 import tensorflow as tf
@@ -130,7 +130,7 @@ result.append([hasattr(tf.contrib, "tensor_forest"), hasattr(tf, "no_such"), tf.
     assert "tf.python.ops.math_ops.no_such_op is not part of dataflow." in found[6]
     assert "tf.keras.no_such_module is not part of dataflow." in found[7]
     assert found[8].startswith(
-        "ImportError: tf.contrib.training.stratified_sample is not part of dataflow. make a Dataset"
+        "ImportError: tf.contrib.training.batch_sequences_with_states is not part of dataflow. cut seq"
     )
     assert found[9].startswith("AttributeError: tf.contrib.rnn.NoSuchCell is not part of dataflow.")
     assert found[10] == [False, False, "dataflow.contrib.layers"]
@@ -176,6 +176,26 @@ result = [
         *([1, 2], [1.0, 2.0], ["object", [2]], 6, [1, 1], True, True),
     ]
     assert python == [True, True, ["a", "b"], True, 2, True, True, True, True]
+
+
+def test_a_kind_of_numbers_is_asked_for_by_the_name_of_pythons_type() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+today = {"__name__": "pandas.core", "np": np}
+exec("found = np.issubdtype(np.float32, float)", today)
+result = [
+    [np.issubdtype(np.float32, float), np.issubdtype(np.dtype("int8"), np.int),
+     np.issubdtype(np.complex64, complex)],
+    [np.issubdtype(np.int32, float), np.issubdtype(np.uint8, int), np.issubdtype(np.float32, np.float64),
+     np.issubdtype(np.float32, np.dtype(float)), today["found"]],
+    [np.issubdtype(np.float32, np.floating), np.issubdtype(bool, bool)],
+]
+"""
+    )
+    assert found == [[True] * 3, [False] * 5, [True] * 2]
 
 
 def test_other_packages_have_what_they_had() -> None:

@@ -6,9 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dataflow import dtypes
 from dataflow.contrib.arg_scopes import add_arg_scope
-from dataflow.contrib.layers.building import collect_named_outputs
+from dataflow.contrib.layers.building import collect_named_outputs, last_dimension
 from dataflow.contrib.layers.initializers import xavier_initializer
 from dataflow.contrib.layers.parts import collect_variables, finish, model_weights, renamed
 from dataflow.graph.conversion import convert_to_tensor
@@ -44,7 +46,14 @@ def fully_connected(
     trainable: bool = True,
     scope: str | VariableScope | None = None,
 ) -> Any:
-    """A dense layer, ReLU by default. Variables ``weights`` and ``biases``."""
+    """A dense layer, ReLU by default. Variables ``weights`` and ``biases``.
+
+    Raises `ValueError` where ``num_outputs`` is no integer.
+    """
+    if not isinstance(num_outputs, (int, np.integer)):
+        raise ValueError(
+            f"num_outputs must be an integer, got {num_outputs!r}: a {type(num_outputs).__name__}."
+        )
     with variable_scope(
         scope, "fully_connected", [inputs], reuse=reuse, custom_getter=renamed
     ) as captured:
@@ -149,9 +158,10 @@ def repeat(inputs: Any, repetitions: int, layer: Any, *args: Any, **kwargs: Any)
 
 
 def softmax(logits: TensorLike, scope: str | VariableScope | None = None) -> Any:
-    """Softmax along the last axis, for logits of any rank."""
+    """Softmax along the last axis; raises `ValueError` for logits of unknown rank or below rank 2."""
     with variable_scope(scope, "softmax", [logits]):
         logits = convert_to_tensor(logits)
+        last_dimension(logits.shape, min_rank=2)
         rows = array.reshape(logits, [-1, array.shape(logits)[-1]])
         predictions = array.reshape(activations.softmax(rows), array.shape(logits))
         predictions.set_shape(logits.shape)

@@ -60,3 +60,18 @@ def test_layers_of_tensorflow_0_have_the_variable_bias() -> None:
     assert y.shape.as_list() == [2, 3, 5] and tf.get_collection("activations") == [y]
     with pytest.raises(ValueError, match="rank of x must be at least 2"):
         layers.legacy_relu(tf.ones([3]), 2)
+
+
+@pytest.mark.parametrize("number", ["32", 3.0, None, tf.Dimension(3)])
+def test_the_number_of_outputs_is_an_integer(number) -> None:
+    with pytest.raises(ValueError, match="num_outputs must be an integer"):
+        layers.fully_connected(tf.ones([2, 3]), number)
+
+
+def test_softmax_needs_to_know_the_rank() -> None:
+    rows = layers.softmax(tf.placeholder(tf.float32, [None, None, 2]))
+    assert rows.shape.as_list() == [None, None, 2]
+    with pytest.raises(ValueError, match="must be known"):
+        layers.softmax(tf.placeholder(tf.float32))
+    with pytest.raises(ValueError, match="at least 2"):
+        layers.softmax(tf.ones([3]))
