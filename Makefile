@@ -133,7 +133,7 @@ site: $(VENV)/.installed-site
 	PYODIDE="$(PYODIDE)" $(BIN)/python -m tools.site $(ARGS)
 
 # Many minutes: those that the site promises to run whole, where Python has no pandas, scikit-learn or matplotlib.
-LESSONS ?= 00 01 02 03 04 05 06 07 08 10 12 13 14 15 16 17 18 19 20
+LESSONS ?= 00 01 02 03 04 05 06 07 08 10 11 12 13 14 15 16 17 18 19 20 21 22
 site-test: $(VENV)/.installed-test
 	DATAFLOW_SITE_LESSONS="$(LESSONS)" $(PYTEST) -rP tests/browser/test_site.py -k whole $(ARGS)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dataflow.extras import install
+from dataflow.extras import where_to_get
 from dataflow.namespaces import absent
 from dataflow.providers import provided
 
@@ -227,7 +227,7 @@ def _load_bfloat16() -> None:
     except ImportError as error:
         raise ImportError(
             "tf.bfloat16 needs the package ml_dtypes, which holds its NumPy type and is not "
-            f"installed: {install('bfloat16')}."
+            f"installed: {where_to_get('ml_dtypes', 'bfloat16')}."
         ) from error
     assert bfloat16._ref is not None
     bfloat16.numpy_dtype = bfloat16._ref.numpy_dtype = np.dtype(scalar)

@@ -58,6 +58,8 @@ _LAB_EXTENSIONS = (
 )
 #: What must be of the very release that the kernel is made for.
 _OF_PYODIDE = ("numpy", "micropip", "ipython", "decorator")
+#: What some ops need, loaded where the distribution has it: bfloat16, and files of images.
+_IF_THERE = ("ml-dtypes", "pillow")
 #: What IPython and widgets need, with all that these require.
 _NEEDED = (
     "stack_data",
@@ -151,7 +153,8 @@ class Site:
         plugin["disablePyPIFallback"] = False
         ours = [name for name, entry in packages.items() if entry["ours"]]
         # Ours name no dependencies, so what they need of Pyodide's own is named here.
-        theirs = [name for name in wheels.closure(_NEEDED, without=_LEFT_OUT) if name in packages]
+        wanted = [*wheels.closure(_NEEDED, without=_LEFT_OUT), *_IF_THERE]
+        theirs = [name for name in wanted if name in packages]
         names = [*KERNEL, *_OF_PYODIDE, *ours, *theirs]
         plugin["loadPyodideOptions"] = {
             "lockFileURL": local + "dataflow-lock.json",
@@ -281,7 +284,7 @@ def _opened(address: str) -> Any:
 def _loaded_first(packages: dict[str, Any]) -> set[str]:
     """The names of those packages of a lock that are loaded before the first cell runs."""
     found: set[str] = set()
-    named = (*KERNEL, *_OF_PYODIDE, *wheels.closure(_NEEDED, without=_LEFT_OUT))
+    named = (*KERNEL, *_OF_PYODIDE, *_IF_THERE, *wheels.closure(_NEEDED, without=_LEFT_OUT))
     waiting = [wheels.canonical(name) for name in named]
     while waiting:
         name = waiting.pop()

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.extras import where_to_get
 from dataflow.formats import png16
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
@@ -36,7 +37,7 @@ def _pillow() -> Any:
     except ImportError as e:
         raise NotImplementedError(
             "Image files are read and written by the package pillow, which is not installed: "
-            "pip install pillow"
+            + where_to_get("pillow", "train")
         ) from e
     return Image
 

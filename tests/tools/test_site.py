@@ -44,22 +44,15 @@ def mirror(tmp_path: Path) -> Iterator[str]:
     folder = tmp_path / "mirror"
     folder.mkdir()
     packages = {}
-    for name in (
-        "numpy",
-        "micropip",
-        "ipython",
-        "decorator",
-        "typing-extensions",
-        "jedi",
-        "pandas",
-    ):
+    here = ("numpy", "micropip", "ipython", "decorator", "typing-extensions", "ml-dtypes")
+    for name in (*here, "jedi", "pandas", "pillow"):
         packages[name] = {
             "name": name,
             "file_name": f"{name}.whl",
             "sha256": "0" * 64,
             "depends": [],
         }
-        if name not in ("jedi", "pandas"):
+        if name in here:
             (folder / f"{name}.whl").write_text(name)
     packages["ipython"]["depends"] = ["decorator", "jedi"]
     (folder / "pyodide-lock.json").write_text(json.dumps({"info": {}, "packages": packages}))
@@ -105,6 +98,8 @@ def test_pyodide_from_an_address(mirror: str, tmp_path: Path, monkeypatch: Any) 
     assert {"typing-extensions", "numpy", "dataflow-learn", "ipywidgets"} <= set(
         options["packages"]
     )
+    assert "ml-dtypes" in options["packages"]
+    assert "pillow" not in options["packages"]
     packages = json.loads((output / options["lockFileURL"]).read_text())["packages"]
     for name in ("numpy", "ipython", "typing-extensions"):
         assert packages[name]["file_name"] == f"{mirror}/{name}.whl"

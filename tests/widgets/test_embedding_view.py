@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow import extras
 from dataflow.runtime import events
 from dataflow_widgets import EmbeddingView
 from dataflow_widgets.base import Delivery
@@ -96,7 +97,7 @@ def test_tsne_without_scikit_learn_says_where_it_can_be_had(
     platform: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    monkeypatch.setattr(projection, "sys", types.SimpleNamespace(platform=platform))
+    monkeypatch.setattr(extras, "sys", types.SimpleNamespace(platform=platform))
     with pytest.raises(ImportError, match=said):
         projection.tsne(np.zeros([5, 3]))
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dataflow.extras import install
+from dataflow.extras import where_to_get
 
 MAX_POINTS = 20_000
 _TSNE_DIMENSIONS = 50
@@ -43,15 +42,6 @@ def pca(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return places.astype(np.float32), share
 
 
-def _where_to_get_it() -> str:
-    if sys.platform != "emscripten":
-        return install("data")
-    return (
-        "`%pip install scikit-learn` in a cell gets it if this site's Pyodide has it, as the public one does; "
-        f"else install dataflow on a computer of yours ({install('data')}), and run it there."
-    )
-
-
 def tsne(vectors: np.ndarray, perplexity: float = 30.0, seed: int = 0) -> np.ndarray:
     """scikit-learn's t-SNE after a PCA to 50 dimensions: places (n, 2), float32.
 
@@ -61,7 +51,9 @@ def tsne(vectors: np.ndarray, perplexity: float = 30.0, seed: int = 0) -> np.nda
         from sklearn.manifold import TSNE
         from threadpoolctl import threadpool_limits
     except ImportError as e:
-        raise ImportError(f"t-SNE needs scikit-learn: {_where_to_get_it()}") from e
+        raise ImportError(
+            f"t-SNE needs scikit-learn: {where_to_get('scikit-learn', 'data')}"
+        ) from e
     n, d = vectors.shape
     if n < 4:
         raise ValueError(f"t-SNE needs at least 4 points, got {n}")
