@@ -18,7 +18,7 @@ from dataflow.cluster.management.task_process import TaskLog
 from dataflow.cluster.transport.method_table import MethodTable, answers
 
 #: The functions that make a call.
-CALLERS = ("call", "self._ask", "self._ask_about", "self._tell", "self._cluster.ask")
+CALLERS = ("call", "self._ask", "self._ask_about", "self._tell", "self._cluster.ask_all")
 SERVICES = (WorkerService, Collectives, MasterService, Server, TaskLog)
 
 
