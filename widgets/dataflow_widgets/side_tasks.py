@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dataflow.runtime.cooperative import Task, Wait
 
-Steps = Callable[[], "Iterator[Wait | None]"]
+    Steps = Callable[[], Iterator[Wait | None]]
 
 
 def begin(steps: Steps, name: str) -> Task:
