@@ -16,7 +16,7 @@ import numpy as np
 from dataflow.kernels.cuda.compiler import compile_kernel
 from dataflow.kernels.cuda.instructions import expression, truths_of
 from dataflow.kernels.cuda.row_threads import RowForm, fold_sums, row_form
-from dataflow.kernels.cuda.source import C_TYPES, kept
+from dataflow.kernels.cuda.source import header, kept
 from dataflow.kernels.jit.expression import ROW_MEAN, ROW_SUMS, Region, elementary_steps
 
 #: How an input lies beside rows [rows, length]: an array of them, a number for each row, for each
@@ -52,7 +52,7 @@ def rows_source(region: Region, patterns: str, form: RowForm) -> str:
     n = region.num_inputs
     steps, results = elementary_steps(region)
     values = _values(n, steps, patterns)
-    element, truths = C_TYPES[region.dtype], truths_of(n, steps)
+    truths = truths_of(n, steps)
     kinds = ["bool" if i in truths else "T" for i in range(len(values))]
     held = [i for i, pattern in enumerate(patterns) if pattern == FULL] if form.items else []
     sums = [n + i for i, (op, _) in enumerate(steps) if op in ROW_SUMS]
@@ -109,8 +109,7 @@ def rows_source(region: Region, patterns: str, form: RowForm) -> str:
 
     parameters = [f"const {kinds[i]}* x{i}" for i in range(n)]
     parameters += [f"{kinds[value]}* out{i}" for i, value in enumerate(results)]
-    text = "".join(f"#define {key} {value}\n" for key, value in form.constants.items())
-    text += f"typedef {element} T;\ntypedef long long I;\n"
+    text = header(region.dtype, "long long", form.constants)
     text += f'extern "C" __global__ void {form.bounds} fused_rows({", ".join(parameters)}, I rows, int length) {{\n'
     most = max((len(found) for found in by_level), default=0)
     if most:
