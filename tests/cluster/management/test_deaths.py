@@ -245,7 +245,7 @@ def test_a_worker_killed_in_the_middle_of_a_message(processes, eventually, targe
     before = watched.status()[1]["sent_bytes"]
     thread = threading.Thread(target=lambda: outcome.append(result_of(lambda: session.run(send))))
     thread.start()
-    eventually(lambda: watched.status()[1]["sent_bytes"] > before + 5_000_000)
+    eventually(lambda: (watched.status()[1]["sent_bytes"] or 0) > before + 5_000_000)
     processes.kill("worker:0")
     thread.join(20)
     assert isinstance(outcome[0], tf.errors.UnavailableError)
