@@ -6,6 +6,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.cluster.execution import prefetch
+from dataflow.cluster.partition.partitioner import GraphPartition, RecvSlots, Segment, Transfer
 
 
 @pytest.fixture
@@ -58,3 +59,68 @@ def test_what_is_fed_there_keeps_the_reads_from_being_done_ahead(cluster):
         assert remote.prefetch_channels is not None
         (remote,) = master.prepare([], [steps[1]], [rate]).remotes
         assert remote.prefetch_channels is None
+
+
+# --- which reads, and which messages go together ---------------------------------------------------
+
+HOME, PS = "/job:worker/task:0", "/job:ps/task:0"
+
+
+@pytest.fixture
+def reads():
+    """A variable's node, a read of its rows, and a node that computes."""
+    with tf.Graph().as_default():
+        table = tf.get_variable("table", initializer=[[1.0], [2.0]], use_resource=False)
+        rows = tf.gather(table, [1])
+        return [table.op, rows.op], tf.exp(rows).op
+
+
+def segments(*shapes):
+    """Segments from (num_pending, channels that they send home, nodes)."""
+    return [
+        Segment(n, ops, num_pending=pending, transfers=[Transfer(HOME, c, [c]) for c in channels])
+        for n, (pending, channels, ops) in enumerate(shapes)
+    ]
+
+
+def test_first_reads_are_done_ahead(reads):
+    nodes, _ = reads
+    made = GraphPartition(PS, segments((0, [3], nodes), (0, [4], nodes[:1]), (1, [5], [])))
+    made.segments[0].transfers[0] = Transfer(HOME, 3, [0, 1])
+    assert prefetch.prefetch_channels(made, HOME) == [(3, 2), (4, 1)]
+
+
+@pytest.mark.parametrize("why", ["computes", "sends nothing", "ends", "elsewhere", "fed", "off"])
+def test_reads_that_are_not_done_ahead(reads, monkeypatch, why):
+    nodes, computing = reads
+    first = (0, [] if why == "sends nothing" else [3], nodes + [computing] * (why == "computes"))
+    made = GraphPartition(PS, segments(first, *[] if why == "ends" else [(1, [5], [])]))
+    if why == "fed":
+        made.feeds.append(computing.outputs[0])
+    if why == "off":
+        monkeypatch.setattr(prefetch, "_PREFETCH", False)
+    home = PS if why == "elsewhere" else HOME
+    assert prefetch.prefetch_channels(made, home) is None
+
+
+def test_a_message_whose_reader_waits_for_a_later_one_goes_with_that():
+    own = GraphPartition(PS, segments((0, [0], []), (0, [1], []), (1, [2], [])))
+    there = GraphPartition(HOME, channels=[RecvSlots([0], w) for w in ([0], [1], [0, 2])])
+    assert prefetch.coalesced(own, HOME, there) == {0}
+    # The reader of another task's message may be the same segment.
+    there.channels.append(RecvSlots([3], [3]))
+    assert prefetch.coalesced(own, HOME, there) == frozenset()
+    assert prefetch.coalesced(own, PS, there) == frozenset()
+
+
+def test_a_blocking_segment_may_be_too_late_for_a_message_to_wait_for_it():
+    own = GraphPartition(PS, segments((0, [0], []), (1, [1], [])))
+    there = GraphPartition(HOME, channels=[RecvSlots([0], [0]), RecvSlots([1], [0])])
+    assert prefetch.coalesced(own, HOME, there) == {0}
+    own.segments[1].blocking = True
+    assert prefetch.coalesced(own, HOME, there) == frozenset()
+
+
+def test_runs_are_counted_one_by_one():
+    first = prefetch.note_run()
+    assert prefetch.note_run() == first + 1
