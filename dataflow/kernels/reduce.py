@@ -18,6 +18,7 @@ from dataflow.kernels.jit.native_ufunc import (
     add_inner,
     rows_joined,
 )
+from dataflow.kernels.jit.row_mapping import summed_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -103,16 +104,18 @@ def _total_by_blas(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:
         or not x.flags.c_contiguous
     ):
         return None
-    ones = np.ones(length, x.dtype)
     if at == x.ndim - 1:
+        total = summed_rows(x)
+        if total is not None:
+            return total if keep_dims else total[..., 0]
         rows = x.reshape(-1, length)
         if len(rows) < _SHORTEST_ROW:
             return None
-        total = rows.dot(ones)
+        total = rows.dot(np.ones(length, x.dtype))
         return total.reshape((*x.shape[:-1], 1) if keep_dims else x.shape[:-1])
     if x.ndim < 3 or not _LEAST_AT_ONCE <= length * x.shape[-1] <= _MOST_AT_ONCE:
         return None
-    total = np.matmul(ones, x)
+    total = np.matmul(np.ones(length, x.dtype), x)
     return total[..., None, :] if keep_dims else total
 
 

@@ -137,7 +137,6 @@ FUSION = (
         "row_fusion",
         ("regions",),
         lambda p: row_fusion.run(p.work, p.journal, p.gpu_nodes),
-        condition=lambda p: bool(p.gpu_nodes),
     ),
     Pass(
         "fusion",

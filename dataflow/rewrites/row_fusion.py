@@ -1,7 +1,7 @@
-"""Rows: on a GPU, element-wise nodes and sums along the last axis between them become one kernel.
+"""Rows: element-wise nodes and sums along the last axis between them become one kernel.
 
 A layer norm is a mean, a variance and a normalization, each of which reads the rows from memory; its
-gradient reads them eight times. Here the rows stay in registers until all is computed. Groups grow
+gradient reads them eight times. Here the rows stay in a GPU's registers, or in the cache, until all is computed. Groups grow
 as those of `multi_output_fusion` do, along values of a row's length and values of one number a row.
 """
 
@@ -14,7 +14,9 @@ from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.jit.expression import ROW_MEAN, ROW_SUM, Region
+from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS
 from dataflow.kernels.jit.regions import small_source
+from dataflow.kernels.jit.row_mapping import are_summed
 from dataflow.ops.fused import fused_rows_op
 from dataflow.rewrites.control_flow_positions import OUTSIDE, Position, positions
 from dataflow.rewrites.effects import Changes
@@ -48,10 +50,8 @@ def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]
     where, changes = positions(ops, work.feed_tensors), Changes(ops)
     search = yield from grow(
         ops,
-        lambda op, search: (
-            _key(op, search, changes, where.get(op, OUTSIDE))
-            if work.origin[op] in gpu_nodes
-            else None
+        lambda op, search: _key(
+            op, search, changes, where.get(op, OUTSIDE), work.origin[op] in gpu_nodes
         ),
     )
     needed, fetched = set(ops), fetched_tensors(work)
@@ -69,11 +69,11 @@ def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]
 
 
 def _key(
-    op: Operation, search: RegionSearch, changes: Changes, place: Position
+    op: Operation, search: RegionSearch, changes: Changes, place: Position, on_gpu: bool
 ) -> RegionKey | None:
     """The `RegionKey` of the group that a node may join: the shape of its rows; ``None``: none."""
     if op.type in _SUMS:
-        return _key_of_sum(op, changes, place)
+        return _key_of_sum(op, changes, place, on_gpu)
     inputs = [search.keys[search.number[t.op]] for t in op.inputs if t.op in search.number]
     if op.type in _SAME_VALUE:
         if not inputs or op.control_inputs or op.control_outputs:
@@ -83,32 +83,35 @@ def _key(
             key._replace(device=op.device, place=place) == key
         )  # not in a branch that may be dead
         return key if same and op.outputs[0].dims in (key.dims, _row_dims(key)) else None
-    own = region_key(op, changes, place, True)
+    own = region_key(op, changes, place, on_gpu)
     if own is None or op.type == "Select":
         return None
     for key in inputs:  # one number for each row
         if own.dims == _row_dims(key) and own == key._replace(dims=own.dims):
             return key
-    return own if _has_rows(own.dims) else None
+    return own if _has_rows(own.dims, on_gpu) else None
 
 
-def _key_of_sum(op: Operation, changes: Changes, place: Position) -> RegionKey | None:
+def _key_of_sum(op: Operation, changes: Changes, place: Position, on_gpu: bool) -> RegionKey | None:
     x, axes = op.inputs
     dtype = x.dtype.base_dtype.name
     if place.is_dead or op.control_inputs or op.control_outputs or axes.op.type != "Const":
         return None
-    if x.dims is None or not _has_rows(x.dims) or dtype not in ("float32", "float64"):
+    if x.dims is None or not _has_rows(x.dims, on_gpu) or dtype not in ("float32", "float64"):
         return None
     if x.dtype.is_ref and not changes.are_over(x):
         return None
     named = axes.op.attrs["value"].reshape(-1).tolist()
     if named not in ([-1], [len(x.dims) - 1]):
         return None
-    return RegionKey(tuple(x.dims), dtype, op.device, place, True)
+    return RegionKey(tuple(x.dims), dtype, op.device, place, on_gpu)
 
 
-def _has_rows(dims: tuple[Any, ...]) -> bool:
-    return len(dims) > 1 and dims[-1] is not None and dims[-1] > 1
+def _has_rows(dims: tuple[Any, ...], on_gpu: bool) -> bool:
+    """Whether rows are of a length that the kernel takes; without a GPU, neither short nor long."""
+    if len(dims) < 2 or dims[-1] is None:
+        return False
+    return dims[-1] > 1 if on_gpu else are_summed((SMALL_ELEMENTS, dims[-1]))
 
 
 def _row_dims(key: RegionKey) -> tuple[Any, ...]:

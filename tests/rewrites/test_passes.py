@@ -67,7 +67,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, options: RewriteOptions, **settings: An
 
 
 #: Passes that wait for nodes on a GPU.
-GPU_ONLY = ("repeated_rows", "row_fusion")
+GPU_ONLY = ("repeated_rows",)
 
 
 def rows(options: RewriteOptions, leave_out: tuple[str, ...] = ()) -> list[str]:

@@ -35,7 +35,7 @@ from dataflow.kernels.jit.isa import (
 )
 from dataflow.kernels.jit.llvm_builder import Writer, module
 from dataflow.kernels.jit.microkernel import all_tiles, tile_name
-from dataflow.kernels.jit.packing import pack_rows, pack_transposed
+from dataflow.kernels.jit.packing import copy_steps, pack_rows, pack_transposed
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: With fewer multiplications, packing and the call cost more than they save.
@@ -45,10 +45,10 @@ _LEAST_ROWS, _LEAST_COLUMNS = 4, BLOCK
 #: Rows of the right matrix in a panel; rows of the left one that are multiplied by it before the next
 #: panel, so that they stay in an L2 cache of 512 KB.
 _MOST_STEPS, _ROWS_TOGETHER = 256, 256
-#: From how many bytes on the steps of a left matrix (a transposed one) are far apart, and how many of
-#: them a panel then has: their lines fall on the same few sets of the L1 cache, and only so many stay for
-#: the next tile. 1000 x 2048 x 128: 8505 us with 256 steps, 4505 with 64; 512 x 2048 x 128: 2760, 2148.
-_FAR, _FAR_STEPS = 1024, 64
+#: From how many bytes on the steps of a left matrix (a transposed one) are far apart. Their lines fall on the
+#: same few sets of the L1 cache, and none stays for the next tile: rows and steps that are multiplied by a
+#: panel are copied first, to where a step is so many bytes, which are no power of two, from the one before.
+_FAR, _LEFT_STEP_BYTES = 1024, (_ROWS_TOGETHER + BLOCK) * NUMBER_BYTES
 #: A packed matrix is for products with at most so many rows.
 _MOST_ROWS = 512
 #: The fewest multiplications for which the steps of the sum are divided among threads, and the number
@@ -57,12 +57,13 @@ _LEAST_DIVIDED, _STEP_SHARES = 3 << 20, 4
 _ADDRESSES = ("left", "right", "out", "panel")
 _FIELDS = (
     *(*_ADDRESSES, "rows", "columns", "steps", "left_row", "left_step"),
-    *("right_row", "right_column", "out_row", "most_rows", "most_steps", "kept"),
+    *("right_row", "right_column", "out_row", "most_rows", "most_steps", "kept", "packs_left"),
 )
 #: Packing of panels: into one buffer that is reused; each into a place of its own, to be kept; already
 #: packed.
 _IN_PASSING, _TO_STAY, _THERE = range(3)
 _PANEL_BYTES = MOST_COLUMNS * NUMBER_BYTES * _MOST_STEPS
+_LEFT_BYTES = _MOST_STEPS * _LEFT_STEP_BYTES
 _pack_addresses = struct.Struct("q" * len(_ADDRESSES)).pack
 _pack_fields = struct.Struct("q" * (len(_FIELDS) - len(_ADDRESSES))).pack
 _local = threading.local()
@@ -176,7 +177,7 @@ def _lay_out_columns(
             part.start * NUMBER_BYTES,
             _pack_fields(
                 *(rows, part.stop - part.start, steps, *left_strides, *right_strides, out_row),
-                *(rows, most_steps, kept),
+                *(rows, most_steps, kept, False),
             ),
         )
         for part in _shares(columns, parts)
@@ -276,12 +277,12 @@ def lay_out(
             here = start * left_row, 0, start * out_row, 0
             lengths = length, columns, steps
         most_rows = -(-lengths[0] // -(-lengths[0] // _ROWS_TOGETHER))
-        blocks = -(-lengths[2] // (_FAR_STEPS if left_step >= _FAR else _MOST_STEPS))
+        blocks = -(-lengths[2] // _MOST_STEPS)
         most_steps = -(-lengths[2] // (blocks * BLOCK)) * BLOCK
         fields = _pack_fields(
             *(*lengths, left_row, left_step, right_row, right_column),
             columns * NUMBER_BYTES if here[3] else out_row,
-            *(most_rows, most_steps, _IN_PASSING),
+            *(most_rows, most_steps, _IN_PASSING, left_step >= _FAR and left_row == NUMBER_BYTES),
         )
         found.append((*here, fields))
     return _Layout(function, len(found) if by_steps else 1, tuple(found))
@@ -296,10 +297,10 @@ def _shares(length: int, parts: int) -> Iterator[slice]:
 
 
 def panel_address(number: int) -> int:
-    """The address of one of this thread's buffers."""
+    """The address of one of this thread's buffers: for a panel, and after it for rows of the left matrix."""
     panels = _local.__dict__.setdefault("panels", [])
     while len(panels) <= number:
-        buffer = np.empty(_PANEL_BYTES + ALIGNMENT, np.uint8)
+        buffer = np.empty(_PANEL_BYTES + _LEFT_BYTES + ALIGNMENT, np.uint8)
         panels.append((-(-address_of(buffer) // ALIGNMENT) * ALIGNMENT, buffer))
     return panels[number][0]  # type: ignore[no-any-return]
 
@@ -326,8 +327,11 @@ def source(isa: Isa, transposed: bool) -> str:
     w.store("[2 x i64]", "zeroinitializer", distances)
     set_tile("segments", w.put(f"ptrtoint ptr {distances} to i64"))
     set_tile("num_segments", 1)
-    for name, of in (("row", "left_row"), ("step", "left_step"), ("out_row", "out_row")):
+    for name, of in (("row", "left_row"), ("out_row", "out_row")):
         set_tile(name, field[of])
+    packs_left = w.compare("ne", field["packs_left"], 0)
+    left_copy = w.op("add", field["panel"], _PANEL_BYTES)
+    set_tile("step", w.select(packs_left, _LEFT_STEP_BYTES, field["left_step"]))
 
     def row_block(first_row: str) -> str:
         rows = w.least(w.op("sub", field["rows"], first_row), field["most_rows"])
@@ -336,7 +340,14 @@ def source(isa: Isa, transposed: bool) -> str:
 
         def step_block(first_step: str) -> str:
             steps = w.least(w.op("sub", field["steps"], first_step), field["most_steps"])
-            first_left = w.at(left, (first_step, field["left_step"]))
+            there = w.at(left, (first_step, field["left_step"]))
+            first_left = w.select(packs_left, left_copy, there)
+
+            def pack_left() -> None:
+                numbers = (there, left_copy, steps, rows, field["left_step"])
+                w.call("@pack_left", *[("i64", x) for x in numbers])
+
+            w.when(packs_left, pack_left)
             # Where each panel has its own place, it comes right after the panels before it.
             all_vectors = w.op("mul", w.quotient_up(field["columns"], lanes), vector_bytes)
             before = w.op("mul", first_step, all_vectors)
@@ -413,4 +424,4 @@ def source(isa: Isa, transposed: bool) -> str:
     w.loop(field["rows"], row_block)
     w.leave()
     pack = pack_transposed(isa, "pack") if transposed else pack_rows(isa, "pack")
-    return module(w, *all_tiles(isa), pack)
+    return module(w, *all_tiles(isa), pack, copy_steps(isa, "pack_left", _LEFT_STEP_BYTES))

@@ -5,156 +5,38 @@ rather than a vector. A loop with such steps processes the innermost axis in til
 cache, and each tile in stages: a stage computes, vector by vector, everything that needs no further
 call, and saves in scratch memory what later stages and the calls after it need. The last stage
 stores all results, as they may overwrite the inputs.
+
+Sums along the innermost axis are such calls, too. Then a tile is a whole row, of at most `MOST_SUMMED`
+elements, and what is one number for the row is computed once, between the stages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from dataflow.kernels.jit import ufunc_loops
+from dataflow.kernels.jit.expression import ROW_MEAN
 from dataflow.kernels.jit.llvm_builder import Writer, module, vector_of, vector_type
-from dataflow.kernels.jit.op_table import TABLE, TRUTHS
-from dataflow.kernels.jit.step_codegen import CALLED, Loop, Places, StepWriter
+from dataflow.kernels.jit.loop_stages import Call, Stages, needs
+from dataflow.kernels.jit.row_sum_codegen import write_row_sum
+from dataflow.kernels.jit.step_codegen import Loop, Places, StepWriter
 
 _VECTOR_BYTES = 64
 #: Bytes of scratch memory, and the fewest and most elements of a tile.
 _SCRATCH_BYTES, _LEAST_TILE, _MOST_TILE = 1 << 15, 64, 1024
+#: The longest row that is summed; and the elements of scratch memory for each value of it, not a power of
+#: two, which would have all values fall on the same sets of the cache.
+MOST_SUMMED = 1024
+_ROW_TILE = MOST_SUMMED + 16
 #: The offset of the data's address in a NumPy array object: the first field after the object header
 #: (NumPy's C interface, `PyArrayObject`, unchanged since 1.0).
 DATA_OFFSET = object.__basicsize__
-
-_Steps = tuple[tuple[str, tuple[Any, ...]], ...]
-
-
-class _Call(NamedTuple):
-    """A call of a NumPy function: the value that it computes, and its operands."""
-
-    value: int
-    op: str
-    operands: tuple[int, ...]
-
-
-class _Plan:
-    """The values that each stage of a loop computes, and where later stages find them.
-
-    ``stage``: for each value, the first stage in which it is available. ``calls``: the calls after each
-    stage. ``slots``: positions in scratch memory, by value. ``kept``: the values each stage saves there.
-    """
-
-    def __init__(self, loop: Loop, inlined: frozenset[str]) -> None:
-        self.called = frozenset(ufunc_loops.NAMES) - inlined
-        self.inputs = len(loop.inputs)
-        self.steps, numbers = _with_calls_written_out(loop)
-        self.results = tuple((numbers[value], letter) for value, letter in loop.results)
-        self.stage = [0] * self.inputs
-        found: list[_Call] = []
-        for number, (op, operands) in enumerate(self.steps, self.inputs):
-            at = max((self.stage[o] for o in _needs(op, operands, number)), default=0)
-            if op in self.called:
-                found.append(_Call(number, op, operands))
-                at += 1
-            self.stage.append(at)
-        self.last = max(self.stage, default=0)
-        self.calls: list[list[_Call]] = [[] for _ in range(self.last)]
-        for call in found:
-            self.calls[self.stage[call.value] - 1].append(call)
-        self.slots: dict[int, int] = {}
-        self.kept: list[list[int]] = [[] for _ in range(self.last + 1)]
-        called = {call.value for call in found}
-        for value in called:
-            self._slot(value)
-        for number, (op, operands) in enumerate(self.steps, self.inputs):
-            if number not in called:
-                self._keep(_needs(op, operands, number), self.stage[number])
-        self._keep((value for value, _ in self.results), self.last)
-        for stage, calls in enumerate(self.calls):
-            for o in {o for call in calls for o in call.operands}:
-                # NumPy reads an input in place; everything else must be in scratch memory.
-                if not (o < self.inputs and loop.inputs[o] in "vr") and o not in called:
-                    self._slot(o)
-                    at = stage if self._is_everywhere(o) else self.stage[o]
-                    if o not in self.kept[at]:
-                        self.kept[at].append(o)
-
-    def _slot(self, value: int) -> None:
-        self.slots.setdefault(value, len(self.slots))
-
-    def _is_everywhere(self, value: int) -> bool:
-        """True for inputs and constants, which every stage can get without scratch memory."""
-        return value < self.inputs or self.steps[value - self.inputs][0] == "Const"
-
-    def _keep(self, values: Iterable[int], stage: int) -> None:
-        """Notes that ``stage`` needs the values."""
-        for value in values:
-            own = self.stage[value]
-            if own < stage and not self._is_everywhere(value) and value not in self.slots:
-                self._slot(value)
-                self.kept[own].append(value)
-
-    def truths(self, loop: Loop) -> set[int]:
-        """The values of type bool."""
-        found = {i for i, letter in enumerate(loop.inputs) if letter in "bt"}
-        for number, (op, operands) in enumerate(self.steps, self.inputs):
-            if op in TRUTHS or (op in ("Select", "SelectV2") and operands[1] in found):
-                found.add(number)
-        return found
-
-
-def _with_calls_written_out(loop: Loop) -> tuple[_Steps, list[int]]:
-    """The steps, with composed ops that call NumPy expanded into theirs, and the values' new indices."""
-    ops = {op for op, _ in loop.steps}
-    if not ops & (CALLED - ufunc_loops.UFUNCS.keys()):
-        return loop.steps, list(range(len(loop.inputs) + len(loop.steps)))
-    if "Repeat" in ops:
-        raise ValueError(
-            "a loop with a repetition calls no function: steps within have fixed numbers"
-        )
-    steps: list[tuple[str, tuple[Any, ...]]] = []
-    numbers = list(range(len(loop.inputs)))
-    constants: dict[float, int] = {}
-
-    def put(op: str, *operands: Any) -> int:
-        steps.append((op, operands))
-        return len(loop.inputs) + len(steps) - 1
-
-    def step(op: str, *operands: Any) -> int:
-        for o in operands:
-            if type(o) is float and o not in constants:
-                constants[o] = put("Const", o)
-        return put(op, *[constants[o] if type(o) is float else o for o in operands])
-
-    for op, operands in loop.steps:
-        items = operands if op == "Const" else [numbers[o] for o in operands]
-        row = TABLE.get(op)
-        if op in CALLED and row is not None and row.composed is not None:
-            numbers.append(row.composed.evaluate(list(items), step))
-        else:
-            numbers.append(put(op, *items))
-    return tuple(steps), numbers
-
-
-def _needs(op: str, operands: tuple[Any, ...], number: int) -> set[int]:
-    """The values that a step uses; ``number`` is the index of its own value."""
-    if op == "Const":
-        return set()
-    if op == "Part":
-        return {operands[0]}
-    if op != "Repeat":
-        return set(operands)
-    start, steps, following, done, _ = operands
-    if any(inner in ufunc_loops.NAMES or inner in CALLED for inner, _ in steps):
-        raise ValueError("a repetition cannot call NumPy's functions")
-    within = {o for inner, items in steps if inner != "Const" for o in items}
-    return {*start, *(o for o in (*within, *following, done) if o < number)}
 
 
 class _Axis:
     """Writes the loop along the innermost axis."""
 
-    def __init__(self, w: Writer, loop: Loop, plan: _Plan) -> None:
+    def __init__(self, w: Writer, loop: Loop, plan: Stages) -> None:
         self.w, self.loop, self.plan = w, loop, plan
         self.truths = plan.truths(loop)
         size = np.dtype(loop.dtype).itemsize
@@ -162,8 +44,13 @@ class _Axis:
         self.element = element_type(loop)
         if not plan.last:
             return
-        tile = _SCRATCH_BYTES // (size * len(plan.slots))
-        self.tile = min(max(tile, _LEAST_TILE), _MOST_TILE) // _LEAST_TILE * _LEAST_TILE
+        #: The names of the values that are one number for the row.
+        self.row_values: dict[int, str] = {}
+        if plan.by_row:
+            self.tile = _ROW_TILE
+        else:
+            tile = _SCRATCH_BYTES // (size * len(plan.slots))
+            self.tile = min(max(tile, _LEAST_TILE), _MOST_TILE) // _LEAST_TILE * _LEAST_TILE
         scratch = f"[{self.tile * len(plan.slots)} x {self.element}]"
         self.scratch = w.room(scratch, _VECTOR_BYTES)
         # The arguments of NumPy's functions: the arrays, their length, and the strides.
@@ -183,10 +70,15 @@ class _Axis:
             here = w.least(w.op("sub", length, begin), self.tile)
             w.store("i64", here, self.length)
             for stage in range(plan.last + 1):
+                self._write_by_row(stage, places)
                 self._stage(stage, here, begin, places)
                 if stage < plan.last:
                     for call in plan.calls[stage]:
-                        self._call(call, begin, places)
+                        if call.value in plan.by_row:
+                            self._sum(call, here, places)
+                        else:
+                            self._call(call, begin, places)
+            self._store_by_row(places)
             return self.tile
 
         w.loop(length, tile)
@@ -194,6 +86,8 @@ class _Axis:
     def _stage(self, stage: int, length: str, begin: str, places: Places) -> None:
         """The loop over vectors, and then the remainder, with a mask for its elements."""
         w, lanes = self.w, self.lanes
+        if not self.plan.has_work(stage):
+            return
         whole = w.op("and", length, -lanes)
 
         def vector(place: str) -> int:
@@ -210,6 +104,45 @@ class _Axis:
 
         w.when(w.compare("sgt", left, 0), rest)
 
+    def _write_by_row(self, stage: int, places: Places) -> None:
+        """Writes the values of a stage that are one number for the row, as vectors of it."""
+        plan = self.plan
+        if not plan.by_row:
+            return
+        x = StepWriter(self.w, self.loop, self.lanes, places)
+        for number in sorted(plan.by_row):
+            if plan.stage[number] != stage or number in self.row_values:
+                continue
+            if number < plan.inputs:
+                self.row_values[number] = x.input(number, "0")
+                continue
+            op, operands = plan.steps[number - plan.inputs]
+            values = [self.row_values.get(i, "") for i in range(number)]
+            self.row_values[number] = x.value_of(op, operands, values, {})
+
+    def _sum(self, call: Call, length: str, places: Places) -> None:
+        """Sums a value along the row."""
+        w, (value,) = self.w, call.operands
+        x = StepWriter(w, self.loop, self.lanes, places)
+        if value in self.plan.slots:
+            row = self._slot(value, "0")
+        else:
+            row = places.rows[value]
+        total = write_row_sum(w, self.element, self.lanes, x.align, row, length)
+        if call.op == ROW_MEAN:
+            count = w.put(f"uitofp i64 {length} to {self.element}")
+            total = w.put(f"fdiv {self.element} {total}, {count}")
+        self.row_values[call.value] = x.spread(total)
+
+    def _store_by_row(self, places: Places) -> None:
+        """Stores the results that are one number for the row."""
+        w = self.w
+        kind = vector_type(self.lanes, self.element)
+        for i, (value, letter) in enumerate(self.plan.results, self.plan.inputs):
+            if letter == "s":
+                first = w.put(f"extractelement {kind} {self.row_values[value]}, i64 0")
+                w.store(self.element, first, places.rows[i])
+
     def _body(self, x: StepWriter, stage: int, place: str, begin: str) -> None:
         """Writes one vector, at position ``place`` of the tile that begins at ``begin``."""
         plan = self.plan
@@ -221,7 +154,9 @@ class _Axis:
         def need(number: int) -> str:
             """The name of a value; values of earlier stages are loaded from scratch memory."""
             if not values[number]:
-                if number < plan.inputs:
+                if number in plan.by_row:
+                    values[number] = self.row_values[number]
+                elif number < plan.inputs:
                     values[number] = x.input(number, index)
                 elif plan.steps[number - plan.inputs][0] == "Const":
                     values[number] = x.constant(plan.steps[number - plan.inputs][1][0])
@@ -230,15 +165,17 @@ class _Axis:
             return values[number]
 
         for number, (op, operands) in enumerate(plan.steps, plan.inputs):
-            if plan.stage[number] == stage and op not in plan.called and op != "Const":
-                for o in sorted(_needs(op, operands, number)):
+            at_hand = op == "Const" or op in plan.called or number in plan.by_row
+            if plan.stage[number] == stage and not at_hand:
+                for o in sorted(needs(op, operands, number)):
                     need(o)
                 values[number] = x.value_of(op, operands, values[:number], parts)
         for number in plan.kept[stage]:
             self._to_scratch(x, number, need(number), place)
         if stage == plan.last:
             for i, (value, letter) in enumerate(plan.results, plan.inputs):
-                x.store_result(i, letter, need(value), index)
+                if letter != "s":
+                    x.store_result(i, letter, need(value), index)
 
     def _slot(self, value: int, place: str) -> str:
         at = self.w.op("add", place, self.plan.slots[value] * self.tile)
@@ -258,7 +195,7 @@ class _Axis:
             return x.truth_of(self.w.load(x.bytes, slot, 1))
         return self.w.load(x.type, slot, x.align)
 
-    def _call(self, call: _Call, begin: str, places: Places) -> None:
+    def _call(self, call: Call, begin: str, places: Places) -> None:
         """Calls NumPy's function on a tile."""
         w = self.w
         for i, value in enumerate((*call.operands, call.value)):
@@ -309,7 +246,7 @@ def _on_data(loop: Loop, inlined: frozenset[str]) -> Writer:
         strides[number] = [field(place + r) for r in range(rank)]
         place += rank
     rows, limit = (field(place, "ptr"), field(place + 1)) if "r" in letters else ("", "")
-    axis = _Axis(w, loop, _Plan(loop, inlined))
+    axis = _Axis(w, loop, Stages(loop, inlined))
 
     def row_number(position: str) -> str:
         """Loads the row index at a position of the index array."""

@@ -19,7 +19,7 @@ SMALL_ELEMENTS = 4096
 #: With more bytes than this to move, the pool's threads share the work.
 _SHARED_BYTES = 1 << 20
 _PIECE_BYTES = 2 << 20
-_MAX_RANK = 3
+MAX_RANK = 3
 #: How many layouts are cached; beyond that, all are dropped.
 _MOST_LAYOUTS = 64
 
@@ -115,7 +115,7 @@ class Mapping:
             axes = [
                 (1, tuple(x.itemsize for x, a in zip(arrays, letters, strict=True) if a != "n"))
             ]
-        if not axes or len(axes) - 1 > _MAX_RANK or "b" in letters[num_inputs:]:
+        if not axes or len(axes) - 1 > MAX_RANK or "b" in letters[num_inputs:]:
             return None
         innermost = iter(axes[-1][1])
         for i, letter in enumerate(letters):
@@ -126,16 +126,13 @@ class Mapping:
                 letters[i] = "u" if letter == "v" else "t"
             elif step != arrays[i].itemsize:
                 return None
-        size_bytes = math.prod(shape) * self.dtype.itemsize * len(arrays)
         # Sums along the first axis are computed by one thread.
         apart = len(axes) > 1 and all(axes[0][1][num_inputs - letters.count("n") :])
         return Layout(
             self._loop("".join(letters), num_inputs, len(axes) - 1),
             axes,
             tuple(letter == "n" for letter in letters) if "n" in letters else None,
-            1
-            if size_bytes < _SHARED_BYTES or (self.adds and not apart)
-            else max(2, size_bytes // _PIECE_BYTES),
+            1 if self.adds and not apart else num_pieces(shape, self.dtype, len(arrays)),
         )
 
     def _loop(self, letters: str, num_inputs: int, rank: int) -> JitEntry[Function]:
@@ -146,6 +143,12 @@ class Mapping:
             loop = Loop(self.dtype.name, letters[:num_inputs], self.steps, results, rank)
             found = self._loops[letters, rank] = jit_entry(loop, self.at_once)
         return found
+
+
+def num_pieces(shape: tuple[int, ...], dtype: Any, num_arrays: int) -> int:
+    """Into how many pieces the work on so many arrays of a shape is divided for the pool's threads."""
+    size_bytes = math.prod(shape) * np.dtype(dtype).itemsize * num_arrays
+    return 1 if size_bytes < _SHARED_BYTES else max(2, size_bytes // _PIECE_BYTES)
 
 
 #: Length of an axis, and its stride in each array.

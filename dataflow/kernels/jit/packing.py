@@ -49,6 +49,35 @@ def pack_rows(isa: Isa, name: str) -> Writer:
     return w
 
 
+def copy_steps(isa: Isa, name: str, step_bytes: int) -> Writer:
+    """Copies ``steps`` lines of ``rows`` numbers each, ``stride`` bytes apart, to lines ``step_bytes`` apart."""
+    numbers = ", ".join(f"i64 %{x}" for x in ("from", "to", "steps", "rows", "stride"))
+    w = Writer(f"internal void @{name}({numbers}) noinline")
+    whole = w.op("and", "%rows", -isa.lanes)
+    left = w.op("sub", "%rows", whole)
+    mask = mask_of(w, isa.lanes, w.op("lshr", isa.all_lanes, w.op("sub", isa.lanes, left)))
+
+    def line(step: str) -> int:
+        start, target = w.at("%from", (step, "%stride")), w.at("%to", (step, step_bytes))
+
+        def copy(row: str, chosen: str = "") -> int:
+            here, to = (w.pointer(w.at(x, (row, NUMBER_BYTES))) for x in (start, target))
+            w.store(isa.vector, w.load(isa.vector, here, NUMBER_BYTES, chosen), to, NUMBER_BYTES)
+            return isa.lanes
+
+        w.loop(whole, copy)
+
+        def rest() -> None:
+            copy(whole, mask)
+
+        w.when(w.compare("ne", left, 0), rest)
+        return 1
+
+    w.loop("%steps", line)
+    w.leave()
+    return w
+
+
 def pack_transposed(isa: Isa, name: str) -> Writer:
     """Packs a transposed matrix: transposes blocks of as many rows and columns as a vector has numbers.
 

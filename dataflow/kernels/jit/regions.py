@@ -32,6 +32,7 @@ from dataflow.kernels.jit.native_ufunc import Layout, Mapping
 from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
 from dataflow.kernels.jit.step_codegen import can_write
 from dataflow.kernels.loader import get_kernel
+from dataflow.kernels.reduce import row_sums
 from dataflow.kernels.registry import bind, kernel
 
 #: Ops that a region may contain in addition to `INSTRUCTIONS`.
@@ -44,7 +45,7 @@ _OTHERS = {
 #: Ops that do not broadcast: all operands have the same shape.
 EQUAL_SHAPES = frozenset({"AddN", "Select", "ReluGrad", "SigmoidGrad", "TanhGrad"})
 #: How many combinations of shapes and strides are cached.
-_MOST_LAYOUTS = 64
+MOST_LAYOUTS = 64
 
 
 def fits(op_type: str, dtype: str) -> bool:
@@ -66,7 +67,7 @@ def small_source(region: Region) -> str:
             lines.append(f"    t{i} = add_n([{', '.join(items)}])")
         elif op_type in ROW_SUMS:
             share = "" if op_type == ROW_SUM else f" / dtype.type({items[0]}.shape[-1])"
-            lines.append(f"    t{i} = {items[0]}.sum(-1, keepdims=True){share}")
+            lines.append(f"    t{i} = row_sums(xp, {items[0]}){share}")
         elif op_type == SELECT_ROWS:
             lines.append(f"    t{i} = Select({', '.join(items)})")
         elif op_type in _OTHERS:
@@ -86,7 +87,7 @@ def small(region: Region, xp: Module = np) -> Callable[..., tuple[Any, ...]]:
     """The results, computed by one call for each step."""
     element = np.dtype(region.dtype)
     scope: dict[str, Any] = {"xp": xp, "dtype": element, "add_n": _kernel("AddN", xp)}
-    scope |= names_of(element)
+    scope |= names_of(element) | {"row_sums": row_sums}
     scope |= {op_type: _kernel(op_type, xp) for op_type in _OTHERS}
     exec(compile(small_source(region), "<fused region>", "exec"), scope)
     return scope["small"]  # type: ignore[no-any-return]
@@ -149,7 +150,7 @@ def fused_region_kernel(
         try:
             shape, layout = layouts[key]
         except KeyError:
-            if len(layouts) >= _MOST_LAYOUTS:
+            if len(layouts) >= MOST_LAYOUTS:
                 layouts.clear()
             shape, layout = layouts[key] = lay_out(inputs)
         function = None if layout is None else layout.loop.get()

@@ -26,8 +26,10 @@ class Loop(NamedTuple):
     - ``u``: one element for the whole innermost axis; ``n``: one number for all elements;
     - ``b``: bool, contiguous; ``t``: one bool for the whole innermost axis.
 
-    A result may be ``+``: as ``v``, but added to the array. Value i is input i or the result of a step;
-    ``steps`` are (op type, operand indices), ``("Const", (number,))``, or those of a `masked_while`;
+    A result may be ``+``: as ``v``, but added to the array; or ``s``: one number for the whole innermost
+    axis. Value i is input i or the result of a step;
+    ``steps`` are (op type, operand indices), ``("Const", (number,))``, those of a `masked_while`, or sums along
+    the innermost axis (`expression.ROW_SUMS`), whose results are one number for all of it;
     ``results`` are (value, letter) of what is stored; ``rank`` is the number of axes around the innermost
     one; ``index_type`` is LLVM's type of row indices.
     """

@@ -1,0 +1,91 @@
+"""Loops in machine code with sums along the last axis: `native_ufunc`'s mappings, by rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.array_types import Array
+from dataflow.kernels.jit.expression import ROW_SUM, ROW_SUMS
+from dataflow.kernels.jit.loop_codegen import MOST_SUMMED
+from dataflow.kernels.jit.native_ufunc import (
+    MAX_RANK,
+    SMALL_ELEMENTS,
+    Layout,
+    Mapping,
+    Steps,
+    merged_axes,
+    num_pieces,
+)
+from dataflow.kernels.jit.step_codegen import can_write
+
+#: The shortest row for which this pays off.
+LEAST_SUMMED = 16
+
+
+def are_summed(shape: tuple[int, ...]) -> bool:
+    """Whether rows of an array of this shape are summed by machine code, where there is some."""
+    return (
+        len(shape) > 1
+        and LEAST_SUMMED <= shape[-1] <= MOST_SUMMED
+        and math.prod(shape) >= SMALL_ELEMENTS
+    )
+
+
+class RowMapping(Mapping):
+    """A `Mapping` whose steps may be sums along the last axis (`expression.ROW_SUMS`).
+
+    Arrays have the shape [..., length] or one that is broadcast to it; an output with a last axis of
+    size 1 takes one number for each row.
+    """
+
+    @classmethod
+    def of_rows(
+        cls, dtype: Any, steps: Steps, results: tuple[int, ...], at_once: bool = False
+    ) -> RowMapping | None:
+        """The mapping; ``None`` where machine code has no such op or type."""
+        known = all(op in ROW_SUMS or can_write(op, dtype) for op, _ in steps)
+        if np.dtype(dtype).char not in "fd" or not known:
+            return None
+        return cls(dtype, steps, results, at_once=at_once)
+
+    def layout(self, shape: tuple[int, ...], arrays: list[Any], num_inputs: int) -> Layout | None:
+        """As `Mapping.layout`. ``None`` also for inputs that NumPy would sum in another order."""
+        if not are_summed(shape):
+            return None
+        letters: list[str] = []
+        strides: list[tuple[int, ...]] = []
+        for x in arrays:
+            is_input = len(letters) < num_inputs
+            if x.dtype != self.dtype or not (x.flags.c_contiguous or x.size == 1):
+                return None
+            if x.size == 1 and is_input:
+                letters.append("n")
+                continue
+            wide = x.shape[-1] != 1
+            letters.append("v" if wide else "u" if is_input else "s")
+            strides.append(np.broadcast_to(x, shape).strides)
+        outer = merged_axes(shape[:-1], [s[:-1] for s in strides]) if shape[:-1] else []
+        if len(outer) > MAX_RANK or (not outer and math.prod(shape[:-1]) != 1):
+            return None
+        axes = [*outer, (shape[-1], tuple(s[-1] for s in strides))]
+        return Layout(
+            self._loop("".join(letters), num_inputs, len(outer)),
+            axes,
+            tuple(letter == "n" for letter in letters) if "n" in letters else None,
+            num_pieces(shape, self.dtype, len(arrays)) if outer else 1,
+        )
+
+
+_SUMS = {char: RowMapping.of_rows(char, ((ROW_SUM, (0,)),), (1,), at_once=True) for char in "fd"}
+
+
+def summed_rows(x: Array) -> Any:
+    """The sum along the last axis, which stays with size 1; ``None`` where machine code does not do it."""
+    mapping = _SUMS.get(x.dtype.char)
+    if mapping is None or not x.flags.c_contiguous or not are_summed(x.shape):
+        return None
+    total = np.empty((*x.shape[:-1], 1), x.dtype)
+    return total if mapping.run(x.shape, [x], [total]) else None

@@ -1,0 +1,136 @@
+"""Regions with sums along rows, in machine code: the bits of one call after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dataflow.kernels import reduce
+from dataflow.kernels.jit import native_ufunc, row_mapping
+from dataflow.kernels.jit.expression import ROW_MEAN, ROW_SUM, Region
+from dataflow.kernels.jit.regions import small
+from dataflow.kernels.jit.row_mapping import RowMapping, are_summed, summed_rows
+from dataflow.kernels.jit.row_regions import fused_rows_kernel
+from tests.results_of import results_of
+
+pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+
+#: x, a number for each row, one for each column, and one for all: a layer norm, a sum of what it gives, and
+#: a function that NumPy computes, of the result and of nothing that is one number for a row.
+NORM = Region(
+    4,
+    (
+        (ROW_MEAN, (0,)),
+        ("SquaredDifference", (0, 4)),
+        (ROW_MEAN, (5,)),
+        ("AddV2", (6, 3)),
+        ("Rsqrt", (7,)),
+        ("Sub", (0, 4)),
+        ("Mul", (9, 8)),
+        ("Mul", (10, 2)),
+        ("AddV2", (11, 1)),
+        (ROW_SUM, (12,)),
+        ("Mul", (13, 1)),
+        ("Tanh", (12,)),
+        ("Exp", (14,)),
+    ),
+    (12, 13, 14, 8, 15, 16),
+    "float32",
+)
+BY_ROW = (False, True, True, True, False, True)
+#: One row, rows with and without a rest, of less than a vector more, of several axes, and the longest.
+SHAPES = [(1, 1000), (700, 16), (300, 17), (64, 100), (4, 9, 128), (3, 2, 1023), (2, 3, 4, 256)]
+SHAPES += [(5, 1024), (64, 64), (500, 33)]
+
+
+@pytest.fixture(autouse=True)
+def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (native_ufunc, row_mapping, reduce):
+        monkeypatch.setattr(module, "SMALL_ELEMENTS", 0)
+
+
+def _numbers(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def _inputs(shape: tuple[int, ...], dtype: str) -> list[Any]:
+    shapes = (shape, (*shape[:-1], 1), shape[-1:], ())
+    inputs = [_numbers(s, dtype, i) for i, s in enumerate(shapes)]
+    return [*inputs[:3], np.asarray(np.abs(inputs[3]), dtype)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_bits_of_one_call_after_the_other(
+    shape: tuple[int, ...], dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    region = NORM._replace(dtype=dtype)
+    if dtype == "float64":  # whose exponential is NumPy's: no number of a row can be one
+        region = region._replace(steps=region.steps[:-1], results=region.results[:-1])
+    by_row = BY_ROW[: len(region.results)]
+    run = fused_rows_kernel(np, region=region, by_row=by_row, without_axis=(False,) * len(by_row))
+    inputs = _inputs(shape, dtype)
+    laid_out = results_of(monkeypatch, RowMapping, "layout")
+    got = run(inputs)
+    assert laid_out[0] is not None
+    wanted = small(region)(*inputs)
+    for one, other, is_row in zip(got, wanted, by_row, strict=True):
+        assert one.shape == (*shape[:-1], 1 if is_row else shape[-1])
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_sums(shape: tuple[int, ...], dtype: str) -> None:
+    x = _numbers(shape, dtype)
+    total = summed_rows(x)
+    exact = x.astype(np.longdouble).sum(-1, keepdims=True)
+    assert np.abs(total - exact).max() < shape[-1] * np.finfo(dtype).eps * 4
+    x[..., -1] = np.inf
+    x[..., 0] = np.nan
+    assert np.isnan(summed_rows(x)).all()
+
+
+def test_a_sum_ends_with_its_row() -> None:
+    x = np.full((7, 37), np.float32(1e30))
+    x[3] = 1
+    assert summed_rows(x)[3, 0] == 37
+
+
+def test_without_an_axis(monkeypatch: pytest.MonkeyPatch) -> None:
+    region = Region(1, (("Square", (0,)), (ROW_SUM, (1,))), (2,), "float32")
+    run = fused_rows_kernel(np, region=region, by_row=(True,), without_axis=(True,))
+    x = _numbers((40, 50), "float32")
+    (total,) = run([x])
+    assert total.shape == (40,)
+    np.testing.assert_allclose(total, (x * x).sum(-1), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        [np.ones((40, 50), np.float32).T],  # summed by NumPy in another order
+        [np.broadcast_to(np.float32(2), (40, 50))],
+        [np.ones((0, 50), np.float32)],
+        [np.ones((40, 1025), np.float32)],
+        [np.ones((40, 8), np.float32)],
+    ],
+    ids=["columns", "one number", "no rows", "long", "short"],
+)
+def test_what_is_left_to_one_call_after_the_other(
+    inputs: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    region = Region(1, (("Square", (0,)), (ROW_MEAN, (1,)), ("Sub", (0, 2))), (2, 3), "float32")
+    run = fused_rows_kernel(np, region=region, by_row=(True, False), without_axis=(False, False))
+    laid_out = results_of(monkeypatch, RowMapping, "layout")
+    mean, rest = run(inputs)
+    assert laid_out[:1] == [None]
+    np.testing.assert_allclose(mean, np.square(inputs[0]).mean(-1, keepdims=True))
+    assert rest.shape == inputs[0].shape
+
+
+def test_which_rows_are_summed_here() -> None:
+    assert are_summed((2, 16)) and are_summed((3, 1, 1024))
+    assert not are_summed((16,)) and not are_summed((2, 15)) and not are_summed((2, 1025))

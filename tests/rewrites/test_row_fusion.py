@@ -1,0 +1,69 @@
+"""Sums along rows and what is around them become one kernel on the CPU, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from tests.benchmarks.gpu import layer_norm
+from tests.rewrites.rewritten import rewritten, types
+
+OFF = tf.ConfigProto(
+    graph_options=tf.GraphOptions(
+        optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0)
+    )
+)
+WIDTH = 100
+
+
+def fetches_of(name: str, x: Any) -> tuple[list[Any], dict[str, int]]:
+    """Fetches, and how many nodes of a type are left."""
+    if name == "layer norm":
+        return [layer_norm(x)], {"_FusedRows": 1, "Mean": 0}
+    if name == "its gradient":
+        y = layer_norm(x)
+        return tf.gradients(y * y, [x]), {"_FusedRows": 1, "Mean": 0, "RsqrtGrad": 0}
+    if name == "softmax by hand":
+        e = tf.exp(x)
+        return [e / tf.reduce_sum(e, -1, keep_dims=True)], {"_FusedRows": 1, "Sum": 0}
+    if name == "gradient of softmax":
+        return tf.gradients(tf.square(tf.nn.softmax(x)), [x]), {"_FusedRows": 1, "Sum": 0}
+    if name == "squares":
+        return [tf.reduce_sum(tf.square(x), -1)], {"_FusedRows": 1, "Sum": 0}
+    if name == "a sum alone":
+        return [tf.reduce_sum(x, -1)], {"_FusedRows": 0, "Sum": 1}
+    if name == "short rows":
+        return [tf.reduce_sum(tf.square(x[..., :5]), -1)], {"_FusedRows": 0, "Sum": 1}
+    raise ValueError(name)
+
+
+NAMES = ["layer norm", "its gradient", "softmax by hand", "gradient of softmax", "squares"]
+NAMES += ["a sum alone", "short rows"]
+
+
+@pytest.mark.parametrize("dims", [[None, WIDTH], [2, 45, WIDTH]], ids=["batch", "static"])
+@pytest.mark.parametrize("name", NAMES)
+def test_graphs(name: str, dims: list[int | None]) -> None:
+    """Each is left with the nodes that it should have, and gives the bits of the plan without rewrites."""
+    x = tf.placeholder(tf.float32, dims)
+    fetches, nodes = fetches_of(name, x)
+    shape = [90 if d is None else d for d in dims]
+    values = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+    def run(config: Any, times: int) -> list[Any]:
+        with tf.Session(config=config) as session:
+            session.run(tf.global_variables_initializer())
+            for _ in range(times):
+                found = session.run(fetches, {x: values})
+            if dims[0] is None:
+                found = [*found, *session.run(fetches, {x: values[:3]})]
+            return list(found)
+
+    with tf.Session() as session:
+        found = types(rewritten(session, fetches, [x]))
+    assert {t: found.count(t) for t in nodes} == nodes, found
+    for got, want in zip(run(None, 45), run(OFF, 1), strict=True):
+        assert got.tobytes() == want.tobytes()
