@@ -144,6 +144,17 @@ def embedding(cupy: Any) -> None:
             ms = _run_ms(cupy, step.op)
         floor = copy_ms(cupy, 128 * 4 * moved)
         report(f"{name}, {count:,} rows", ms, "copy of the same bytes", floor, 1 / 0.8)
+    padded = rows.copy()
+    padded[::2] = 0  # sentences that are padded: half of their words are one
+    different = np.unique(padded).size
+    with tf.Graph().as_default():
+        table = tf.get_variable("table", [words, 128])
+        which = tf.get_variable("which", initializer=padded, trainable=False)
+        values = tf.get_variable("values", [count, 128])
+        ms = _run_ms(cupy, tf.scatter_sub(table, which, values).op)
+    floor = copy_ms(cupy, 128 * 4 * (count + 2 * different))
+    report("scatter, half of them one row", ms, "copy of the same bytes", floor, 1 / 0.8)
+    different = np.unique(rows).size
     for name, optimizer in (("SGD", tf.train.GradientDescentOptimizer), ("Adagrad", _adagrad)):
         with tf.Graph().as_default():
             table = tf.get_variable("table", [words, 128])

@@ -37,6 +37,9 @@ static Position blockDim, gridDim;
 #define __restrict__
 #define __launch_bounds__(...)
 #define __shared__ static
+static float rsqrt(float x) { return 1 / sqrt(x); }
+static double rsqrt(double x) { return 1 / sqrt(x); }
+static int __popc(unsigned x) { return __builtin_popcount(x); }
 static unsigned __umulhi(unsigned a, unsigned b) { return (uint64_t)a * b >> 32; }
 static unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return (unsigned __int128)a * b >> 64;
@@ -67,6 +70,19 @@ static void __syncthreads() {
   swapcontext(&waiting[running], &scheduler);
   threadIdx = mine;
 }
+// What a warp votes on: each thread leaves its own, and reads what the others left.
+static int votes[1024];
+static unsigned __ballot_sync(unsigned, int mine) {
+  unsigned at = running;
+  votes[at] = mine;
+  __syncthreads();
+  unsigned lanes = 0;
+  for (unsigned k = 0; k < 32 && at / 32 * 32 + k < waiting.size(); ++k)
+    lanes |= (votes[at / 32 * 32 + k] != 0u) << k;
+  __syncthreads();
+  return lanes;
+}
+static void __syncwarp() { __syncthreads(); }
 static void enter() {
   body(running);
   done[running] = true;

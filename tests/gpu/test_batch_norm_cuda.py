@@ -16,6 +16,9 @@ TOLERANCE = {"float16": 2e-3, "float32": 3e-6, "float64": 1e-13}
 CASES = [
     ((2, 3, 4, 5), "NHWC", "float32"),
     ((2, 5, 3, 4), "NCHW", "float32"),
+    ((2, 3, 4, 8), "NHWC", "float32"),  # four numbers at a time
+    ((2, 3, 4, 8), "NHWC", "float16"),
+    ((2, 5, 3, 5), "NCHW", "float32"),
     ((5, 9, 9, 40), "NHWC", "float64"),
     ((3, 9, 11, 13), "NCHW", "float16"),
 ]

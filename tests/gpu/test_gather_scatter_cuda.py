@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.cuda import gather_scatter
+from dataflow.kernels.cuda import gather_scatter, radix_sort
+from dataflow.kernels.cuda.gather_scatter import CHUNK
 from dataflow.kernels.fake_gpu import PretendArray
 from dataflow.kernels.xp import pretend_module
 from tests.gpu.test_cuda_graphs import num_captured
@@ -80,26 +81,66 @@ def check_change(xp: Any, op: str, shape: Any, count: int, dtype: str, indices: 
     np.testing.assert_array_equal(on_device.get(), added_one_by_one(x, op, numbers, updates))
 
 
-def test_equal_numbers_stay_in_their_order(cuda_on_host: Any) -> None:
+@pytest.mark.parametrize("count", [700, 20, 40_000])  # the last: blocks that take more rounds
+def test_equal_numbers_stay_in_their_order(cuda_on_host: Any, count: int) -> None:
     xp = pretend_module(0)
-    numbers = RNG.randint(0, 600, 700)
-    keys, order = gather_scatter.in_order(xp, xp.asarray(numbers), 600)
+    numbers = RNG.randint(0, 600, count)
+    keys, order = radix_sort.in_order(xp, xp.asarray(numbers), 600)
     want = np.argsort(numbers, kind="stable")
     np.testing.assert_array_equal(order.get(), want)
     np.testing.assert_array_equal(keys.get(), numbers[want])
-    assert cuda_on_host.launches == ["radix_count", "radix_scan", "radix_place"] * 2
+    assert cuda_on_host.launches == ["radix_count", "radix_place"] * 2
 
 
 def test_sums_have_the_order_of_what_was_given(cuda_on_host: Any) -> None:
-    """In single precision another order gives another number; it is the CPU's to the last bit."""
+    """In single precision another order gives another number: chunks in their order, and in each
+    what was given in its order.
+    """
     xp = pretend_module(0)
-    updates = (RNG.randn(300, 2) * 10.0 ** RNG.randint(-4, 4, (300, 1))).astype(np.float32)
+    updates = (RNG.randn(900, 2) * 10.0 ** RNG.randint(-4, 4, (900, 1))).astype(np.float32)
     x = xp.zeros((1, 2), np.float32)
-    gather_scatter.change_rows(xp, "Add", x, xp.zeros(300, np.int64), xp.asarray(updates))
-    want = np.zeros(2, np.float32)
-    for row in updates:
-        want += row
+    gather_scatter.change_rows(xp, "Add", x, xp.zeros(900, np.int64), xp.asarray(updates))
+    chunks = [updates[k : k + CHUNK] for k in range(0, 900, CHUNK)]
+    want = np.array([chunk.cumsum(0)[-1] for chunk in chunks]).cumsum(0)[-1]
     assert x.get()[0].tolist() == want.tolist() != updates[::-1].cumsum(0)[-1].tolist()
+
+
+#: Numbers whose runs begin, end and go on at borders of chunks.
+RUNS = {
+    "one that is everything": [3 * CHUNK + 4],
+    "to a border": [CHUNK, CHUNK, 5],
+    "over a border": [CHUNK - 1, 2, CHUNK - 1, 1, 2 * CHUNK],
+    "over many": [5, 6 * CHUNK + 8, 3, CHUNK + 1, 1],
+    "one of each": [1] * (2 * CHUNK + 6),
+}
+
+
+@pytest.mark.parametrize("op", ["Add", "Sub", "Update", "Sum"])
+@pytest.mark.parametrize("length", [1, 8])
+@pytest.mark.parametrize("runs", RUNS.values(), ids=list(RUNS))
+def test_runs_of_a_number(cuda_on_host: Any, runs: list[int], length: int, op: str) -> None:
+    check_runs(pretend_module(0), runs, length, op)
+
+
+def check_runs(xp: Any, runs: list[int], length: int, op: str) -> None:
+    """Rows of numbers that are named so often; of every third number there is no row."""
+    rng = np.random.RandomState(0)
+    numbers = np.repeat(rng.permutation(len(runs)), runs)
+    numbers = numbers[rng.permutation(numbers.size)]
+    rows = len(runs) - len(runs) // 3
+    updates = rng.randint(-9, 9, (numbers.size, length)).astype(np.float32)
+    x = rng.randint(-9, 9, (rows, length)).astype(np.float32)
+    on_device = xp.array(x), xp.asarray(numbers), xp.asarray(updates)
+    if op == "Sum":
+        sums, which = gather_scatter.sum_repeated(xp, on_device[2], on_device[1], rows)
+        sums, which = sums.get(), which.get()
+        assert sorted(which[which >= 0].tolist()) == list(range(rows))
+        np.testing.assert_array_equal(sums[which < 0], 0)
+        want = added_one_by_one(np.zeros_like(x), "Add", numbers, updates)
+        np.testing.assert_array_equal(sums[which >= 0], want[which[which >= 0]])
+        return
+    gather_scatter.change_rows(xp, op, *on_device)
+    np.testing.assert_array_equal(on_device[0].get(), added_one_by_one(x, op, numbers, updates))
 
 
 def run_ops(config: Any) -> list[np.ndarray]:

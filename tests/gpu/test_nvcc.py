@@ -21,17 +21,12 @@ from dataflow.kernels.cuda.conv import conv_source
 from dataflow.kernels.cuda.depthwise import depthwise_source
 from dataflow.kernels.cuda.dilation import dilation_source
 from dataflow.kernels.cuda.elementwise import fused_source
-from dataflow.kernels.cuda.gather_scatter import (
-    RADIX_SCAN,
-    change_source,
-    gather_source,
-    sort_source,
-    sum_source,
-)
+from dataflow.kernels.cuda.gather_scatter import change_source, gather_source
 from dataflow.kernels.cuda.local_response import lrn_source
 from dataflow.kernels.cuda.optimizer_updates import update_source
 from dataflow.kernels.cuda.philox import normal_source, philox_source
 from dataflow.kernels.cuda.pooling import pooling_source
+from dataflow.kernels.cuda.radix_sort import sort_source
 from dataflow.kernels.cuda.row_regions import rows_source as fused_rows_source
 from dataflow.kernels.cuda.row_threads import row_form
 from dataflow.kernels.cuda.softmax import rows_source
@@ -102,15 +97,16 @@ def rows() -> dict[str, str]:
         for kernel in ("channel_sums", "moments", "gradient_sums"):
             found[kernel + dtype] = sums_source(kernel, dtype, layout, "int")
         for kernel in ("normalize", "normalize_gradient"):
-            found[kernel + dtype] = each_source(kernel, dtype, layout, "int")
-        for op in ("Add", "Sub", "Update"):
-            found[op + dtype] = change_source(op, dtype, 128, "int")
-        found["sum_repeated" + dtype] = sum_source(dtype, 128, "int32", "int")
+            for vector in (1, 4 if dtype == "float32" else 1):
+                text = each_source(kernel, dtype, layout, vector, "int")
+                found[f"{kernel}{vector}{dtype}"] = text
+        for op, vector in itertools.product(("Add", "Sub", "Update", "Sum"), (1, 2)):
+            text = change_source(op, dtype, 128, vector, "int32", "int")
+            found[f"{op}{vector}{dtype}"] = text
         for kernel in ("lrn", "lrn_norm", "lrn_gradient"):
             found[kernel + dtype] = lrn_source(kernel, dtype, 64, 5, 0.75, "int")
     for unit in (16, 8, 4, 2, 1):
         found[f"gather{unit}"] = gather_source(unit, 32, "int64", "long long")
-    found["scan"] = RADIX_SCAN
     return {**found, "first": sort_source("int64", True), "next": sort_source("int32", False)}
 
 
@@ -125,14 +121,14 @@ def windows() -> dict[str, str]:
             found[kernel + dtype] = depthwise_source(kernel, dtype, (rows, columns), 8, 2)
         axes = (1, rows, columns, 8)
         for kernel in ("max_pool", "first_tap", "max_pool_gradient", "first_maximum"):
-            found[kernel + dtype] = pooling_source(kernel, dtype, axes, "int")
+            found[kernel + dtype] = pooling_source(kernel, dtype, axes, vector, "int")
         for kernel in ("avg_pool", "avg_pool_gradient"):
-            found[kernel + dtype] = pooling_source(kernel, dtype, axes, "int")
+            found[kernel + dtype] = pooling_source(kernel, dtype, axes, vector, "int")
         for kernel in ("dilation", "dilation_taken", "dilation_image", "dilation_filter"):
             text = dilation_source(kernel, dtype, (rows, columns), 40, "long long")
             found[kernel + dtype] = text
     found["dilation_int8"] = dilation_source("dilation", "int8", (rows, columns), 3, "int")
-    found["max_pool_int"] = pooling_source("max_pool", "int64", (rows, columns), "long long")
+    found["max_pool_int"] = pooling_source("max_pool", "int64", (rows, columns), 1, "long long")
     return found
 
 

@@ -336,6 +336,23 @@ def test_random_numbers(cupy: Any, dtype: str) -> None:
     test_philox_cuda.check_numbers(cupy, dtype)
 
 
+@pytest.mark.parametrize("op", ["Add", "Sub", "Update", "Sum"])
+@pytest.mark.parametrize("length", [1, 6, 128])
+def test_runs_of_a_number(cupy: Any, length: int, op: str) -> None:
+    runs = test_gather_scatter_cuda.RUNS.values()
+    for lengths in (*runs, [20_000, 7, 33_000, 1, 1, 64] + [2] * 500):
+        test_gather_scatter_cuda.check_runs(cupy, lengths, length, op)
+
+
+@pytest.mark.parametrize("count", [1, 700, 1_000_003])
+def test_numbers_in_order(cupy: Any, count: int) -> None:
+    numbers = np.random.RandomState(0).randint(0, 90_000, count)
+    keys, order = test_gather_scatter_cuda.radix_sort.in_order(cupy, cupy.asarray(numbers), 90_000)
+    want = np.argsort(numbers, kind="stable")
+    np.testing.assert_array_equal(order.get(), want)
+    np.testing.assert_array_equal(keys.get(), numbers[want])
+
+
 def test_sums_of_rows_are_the_same_in_every_run(cupy: Any) -> None:
     rng = np.random.RandomState(0)
     numbers = cupy.asarray((rng.zipf(1.2, 65_536) - 1) % 50_000)

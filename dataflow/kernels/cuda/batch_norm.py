@@ -22,6 +22,8 @@ from dataflow.kernels.cuda.source import (
     launch_elements,
     number_type,
     sum_type,
+    vector_header,
+    vector_length,
 )
 
 #: A block: neighbors in memory side by side, and other places below each other.
@@ -87,22 +89,23 @@ _SUMS = {
     ),
 }
 
-_CHANNEL = "    I c = i / STRIDE % CHANNELS;\n"
 _EACH = {
     "normalize": (
-        "const T* x, const A* mean, const A* variance, const A* scale, const A* offset, A epsilon,"
-        " T* y",
-        _CHANNEL
-        + """    A factor = scale[c] / sqrt(variance[c] + epsilon);
-    y[i] = (T)(((A)x[i] - mean[c]) * factor + offset[c]);""",
+        "const Row* x, const A* mean, const A* variance, const A* scale, const A* offset, A epsilon,"
+        " Row* y",
+        "Row value = x[i];",
+        """A factor = scale[c] * rsqrt(variance[c] + epsilon);
+      value.v[n] = (T)(((A)value.v[n] - mean[c]) * factor + offset[c]);""",
+        "y[i] = value;",
     ),
     "normalize_gradient": (
-        "const T* x, const T* grad, const A* mean, const A* variance, const A* scale,"
-        " const A* scale_grad, const A* offset_grad, A epsilon, A per_row, T* out",
-        _CHANNEL
-        + """    A inverse = 1 / sqrt(variance[c] + epsilon);
-    A own = ((A)x[i] - mean[c]) * inverse * scale_grad[c] + offset_grad[c];
-    out[i] = (T)(((A)grad[i] - own * per_row) * inverse * scale[c]);""",
+        "const Row* x, const Row* grad, const A* mean, const A* variance, const A* scale,"
+        " const A* scale_grad, const A* offset_grad, A epsilon, A per_row, Row* out",
+        "Row value = x[i], passed = grad[i];",
+        """A inverse = rsqrt(variance[c] + epsilon);
+      A own = ((A)value.v[n] - mean[c]) * inverse * scale_grad[c] + offset_grad[c];
+      value.v[n] = (T)(((A)passed.v[n] - own * per_row) * inverse * scale[c]);""",
+        "out[i] = value;",
     ),
 }
 
@@ -146,6 +149,7 @@ extern "C" __global__ void {kernel}({one.parameters}, double* parts, I rows, I l
   A {" = 0, ".join(names)} = 0;
   if (c < CHANNELS) {{
     {one.before}
+    #pragma unroll 8
     for (I r = first + row; r < last; r += {height}) {{
       I at = r / STRIDE * ((I)CHANNELS * STRIDE) + c * STRIDE + r % STRIDE;
       {one.place}
@@ -165,6 +169,7 @@ extern "C" __global__ void {kernel}_total({one.parameters}, const double* parts,
   I c = (I)blockIdx.x * {_SIDE} + threadIdx.x;
   double {" = 0, ".join(names)} = 0;
   if (c < CHANNELS)
+    #pragma unroll 8
     for (I k = threadIdx.y; k < chunks; k += BELOW) {{ {loads} }}
   {lanes}
   __syncthreads();
@@ -181,11 +186,19 @@ extern "C" __global__ void {kernel}_total({one.parameters}, const double* parts,
 
 
 @kept
-def each_source(kernel: str, dtype: Any, layout: Channels, index: str) -> str:
-    """The CUDA C of what is done to every element once the sums are known."""
-    parameters, body = _EACH[kernel]
+def each_source(kernel: str, dtype: Any, layout: Channels, vector: int, index: str) -> str:
+    """The CUDA C of what is done to every element, ``vector`` at a time, once the sums are known."""
+    parameters, loads, body, stores = _EACH[kernel]
     constants = {"CHANNELS": layout.channels, "STRIDE": layout.stride}
-    return header(dtype, index, constants) + element_kernel(kernel, parameters, body)
+    lines = f"""    {loads}
+    I first = i * N / STRIDE % CHANNELS;
+    EACH(n) {{
+      I c = STRIDE == 1 ? first + n : first;
+      {body}
+    }}
+    {stores}"""
+    head = vector_header(dtype, index, vector, constants)
+    return head + element_kernel(kernel, parameters, lines)
 
 
 def _add_up(
@@ -272,5 +285,10 @@ def normalize_gradient(
 
 def _for_each(xp: Module, kernel: str, x: Array, axis: int, arguments: tuple[Any, ...]) -> None:
     index = index_type(x.size)
-    source = each_source(kernel, x.dtype, Channels.of(x, axis), index)
-    launch_elements(xp, source, kernel, arguments, x.size, index)
+    layout = Channels.of(x, axis)
+    # Neighbors are of one channel, or of as many as there are numbers at a time.
+    together = layout.channels if layout.stride == 1 else layout.stride
+    large = [a for a in arguments if getattr(a, "shape", ()) == x.shape]
+    vector = vector_length(x.dtype, together, *large)
+    source = each_source(kernel, x.dtype, layout, vector, index)
+    launch_elements(xp, source, kernel, arguments, x.size // vector, index)

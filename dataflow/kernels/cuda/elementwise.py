@@ -58,17 +58,19 @@ def fused_source(
     if "p" in places:
         parameters.append("I columns")
         parameters += [f"I pitch{i}" for i, place in enumerate(places) if place == "p"]
-    body: list[str] = []
+    types = ["bool" if i in truths else "T" for i in range(n)]
+    scalars = [f"{types[i]} v{i} = x{i}[0];" for i in range(n) if patterns[i] == "s"]
+    loads: list[str] = []
     if "b" in patterns:
-        body.append("I rest = i;")
+        loads.append("I rest = i;")
         for axis in range(rank - 1, 0, -1):
-            body.append(f"I i{axis} = rest % d{axis}; rest /= d{axis};")
-        body.append("I i0 = rest;")
-    for i, pattern in enumerate(patterns):
-        where = {"f": "i", "s": "0"}.get(pattern) or " + ".join(
-            f"i{axis} * s{i}_{axis}" for axis in range(rank)
-        )
-        body.append(f"{'bool' if i in truths else 'T'} v{i} = x{i}[{where}];")
+            loads.append(f"I i{axis} = rest % d{axis}; rest /= d{axis};")
+        loads.append("I i0 = rest;")
+    arrays = [i for i in range(n) if patterns[i] != "s"]
+    for i in arrays:
+        strided = " + ".join(f"i{axis} * s{i}_{axis}" for axis in range(rank))
+        loads.append(f"loaded{i}[item] = x{i}[{'i' if patterns[i] == 'f' else strided}];")
+    body = [f"{types[i]} v{i} = loaded{i}[item];" for i in arrays]
     body += statements(n, steps)
     if sums:
         body.append(f"sum += (double)v{results[0]};")
@@ -76,19 +78,31 @@ def fused_source(
         for i, (value, place) in enumerate(zip(results, places, strict=True)):
             where = "i" if place == "d" else f"i / columns * pitch{i} + i % columns"
             body.append(f"out{i}[{where}] = v{value};")
-    loop = "\n".join(f"      {line}" for line in body)
+    kept_of_items = " ".join(f"{types[i]} loaded{i}[{_ITEMS}];" for i in arrays)
     head = f"""typedef {element} T;
 typedef {index} I;
 extern "C" __global__ void fused({", ".join(parameters)}) {{
 """
+    # All loads come before the first store, which might be of the same memory for all that the
+    # compiler knows: it would wait for one element after the other.
     walk = f"""  I step = (I)gridDim.x * blockDim.x * {_ITEMS};
   I start = (I)blockIdx.x * blockDim.x * {_ITEMS} + threadIdx.x;
+  {" ".join(scalars)}
   for (; start < size; start += step) {{
+    {kept_of_items}
     #pragma unroll
     for (int item = 0; item < {_ITEMS}; ++item) {{
       I i = start + item * blockDim.x;
-      if (i >= size) break;
-{loop}
+      if (i < size) {{
+{_lines(loads, 8)}
+      }}
+    }}
+    #pragma unroll
+    for (int item = 0; item < {_ITEMS}; ++item) {{
+      I i = start + item * blockDim.x;
+      if (i < size) {{
+{_lines(body, 8)}
+      }}
     }}
   }}
 """
@@ -108,6 +122,10 @@ extern "C" __global__ void fused({", ".join(parameters)}) {{
 }}
 """
     )
+
+
+def _lines(statements: Sequence[str], indent: int) -> str:
+    return "\n".join(" " * indent + one for one in statements)
 
 
 def _launch(

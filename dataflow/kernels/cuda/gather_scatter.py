@@ -1,8 +1,9 @@
 """Rows by number on a GPU: gathered by one kernel, added up in a fixed order by a few.
 
 Sums that repeat a row are not left to atomics, whose order is another one in every run: the numbers
-are sorted, stably, by a radix sort of eight bits at a time, and then one thread for each column of
-a row adds up what belongs there, in the order in which it was given. The host waits for nothing, so
+are sorted, and then one thread for each few columns of a row adds up what belongs there, in the order
+in which it was given. A number that is repeated often (the padding of sentences, a position) is added
+up in chunks by many threads, and then the chunks, again in order. The host waits for nothing, so
 that a CUDA graph can hold all of it: numbers of no row are not refused as on the CPU, but give zeros
 (gathered) or are left out (added), as with TensorFlow's GPU kernels.
 """
@@ -15,25 +16,24 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
-from dataflow.kernels.cuda.compiler import compile_kernel
+from dataflow.kernels.cuda.radix_sort import in_order
 from dataflow.kernels.cuda.source import (
     C_TYPES,
     can_run,
     element_kernel,
-    header,
     index_type,
     kept,
     launch_elements,
     number_type,
+    sum_type,
+    vector_header,
+    vector_length,
 )
 from dataflow.kernels.xp import address_of
 
 #: What may be added up.
 _DTYPES = ("float16", "float32", "float64", "int32", "int64")
 _INDICES = ("int32", "int64")
-#: Keys of a block, and values of a digit: each thread has one of both.
-_DIGITS = 256
-_DIGIT_BITS = 8
 
 #: What a thread of `gather` moves: as many bytes as the rows' alignment allows.
 _UNITS = {16: "int4", 8: "int2", 4: "int", 2: "short", 1: "char"}
@@ -93,156 +93,98 @@ def gather(xp: Any, x: Any, indices: Any, axis: int) -> Any:
     return out
 
 
-#: Keys are numbers of rows; those outside become the number of rows, and sort last. ``FIRST``: the
-#: first pass reads what was given, the next ones what the last one wrote.
-_SORT = """typedef INDEX L;
-#define KEY(i) (FIRST ? given[i] >= 0 && given[i] < (L)rows ? (unsigned)given[i] : rows : keys[i])
-#define DIGIT(key) ((key) >> shift & 255)
-#define READ_KEYS \\
-  __shared__ int digits[256]; \\
-  long long i = (long long)blockIdx.x * 256 + threadIdx.x; \\
-  unsigned key = i < size ? KEY(i) : 0; \\
-  digits[threadIdx.x] = i < size ? (int)DIGIT(key) : 256; \\
-  __syncthreads();
-extern "C" __global__ void radix_count(const L* given, const unsigned* keys, int* counts,
-                                       unsigned rows, int shift, long long size) {
-  READ_KEYS
-  int found = 0;
-  for (int k = 0; k < 256; ++k) found += digits[k] == (int)threadIdx.x;
-  counts[(long long)threadIdx.x * (gridDim.x + 1) + blockIdx.x] = found;
-}
-extern "C" __global__ void radix_place(const L* given, const unsigned* keys, const int* order,
-                                       const int* starts, unsigned* next_keys, int* next_order,
-                                       unsigned rows, int shift, long long size) {
-  READ_KEYS
-  __shared__ int lower[256];
-  int t = threadIdx.x, total = starts[(long long)t * (gridDim.x + 1) + gridDim.x];
-  lower[t] = total;
-  __syncthreads();
-  for (int far = 1; far < 256; far *= 2) {
-    int other = t >= far ? lower[t - far] : 0;
-    __syncthreads();
-    lower[t] += other;
-    __syncthreads();
-  }
-  lower[t] -= total;
-  __syncthreads();
-  if (i < size) {
-    int mine = digits[threadIdx.x], before = 0;
-    for (int k = 0; k < (int)threadIdx.x; ++k) before += digits[k] == mine;
-    int to = lower[mine] + starts[(long long)mine * (gridDim.x + 1) + blockIdx.x] + before;
-    next_keys[to] = key;
-    next_order[to] = FIRST ? (int)i : order[i];
-  }
-}
-"""
+#: Sorted positions of which one thread adds up a column; longer runs of a number are joined after.
+CHUNK = 128
 
-#: Counts [digits, blocks] -> how many keys of the same digit the blocks before have, and, in the place
-#: behind, how many all have. One block for each digit; its threads take blocks side by side.
-RADIX_SCAN = """extern "C" __global__ void radix_scan(int* counts, int blocks) {
-  __shared__ int sums[256];
-  int t = threadIdx.x, before = 0;
-  int* count = counts + (long long)blockIdx.x * (blocks + 1);
-  for (int first = 0; first < blocks; first += 256) {
-    int b = first + t, mine = b < blocks ? count[b] : 0;
-    sums[t] = mine;
-    __syncthreads();
-    for (int far = 1; far < 256; far *= 2) {
-      int other = t >= far ? sums[t - far] : 0;
-      __syncthreads();
-      sums[t] += other;
-      __syncthreads();
-    }
-    if (b < blocks) count[b] = before + sums[t] - mine;
-    before += sums[255];
-    __syncthreads();
-  }
-  if (t == 0) count[blocks] = before;
-}
-"""
-
-#: One thread for a column of each sorted row; the first of its number works for all of them.
-_CHANGE = """    I c = i % LENGTH, k = i / LENGTH;
+#: A thread has ``N`` columns of a sorted position. The first position of a number adds up all of its
+#: rows that are in the chunk; where they go on into the next chunk the sum is kept as the chunk's tail,
+#: and what a chunk has of a number that began before it as its head.
+_ADD = """    I c = i % UNITS, k = i / UNITS;
     unsigned key = keys[k];
-    if (key >= rows || (k > 0 && keys[k - 1] == key)) continue;
-    A sum = 0;
-    T last;
-    for (; k < count && keys[k] == key; ++k) {
-      last = updates[(I)order[k] * LENGTH + c];
-      sum += (A)last;
+    bool first = k == 0 || keys[k - 1] != key;
+    BEGIN
+    if (key >= rows || !(first || k % CHUNK == 0)) continue;
+    I limit = k - k % CHUNK + CHUNK, end = k + 1;
+    if (limit > count) limit = count;
+    while (end < limit && keys[end] == key) ++end;
+    Sums sums = {};
+    #pragma unroll 8
+    for (I j = k; j < end; ++j) {
+      Row row = values[(I)order[j] * UNITS + c];
+      EACH(n) sums.v[n] += (A)row.v[n];
     }
-    T* to = x + (I)key * LENGTH + c;
-    *to = RESULT;"""
+    if (!first) {
+      heads[k / CHUNK * UNITS + c] = sums;
+    } else if (end == limit && end < count && keys[end] == key) {
+      tails[k / CHUNK * UNITS + c] = sums;
+    } else {
+      END
+    }"""
 
-_RESULTS = {"Add": "(T)((A)*to + sum)", "Sub": "(T)((A)*to - sum)", "Update": "last"}
-
-
-@kept
-def sort_source(indices: str, first: bool) -> str:
-    """The CUDA C of ``radix_count`` and ``radix_place`` for one pass."""
-    return _SORT.replace("INDEX", C_TYPES[indices]).replace("FIRST", str(int(first)))
-
-
-@kept
-def change_source(op: str, dtype: Any, length: int, index: str) -> str:
-    """The CUDA C that adds, subtracts or puts rows of ``length`` numbers."""
-    parameters = (
-        "T* x, const T* updates, const unsigned* keys, const int* order, unsigned rows, I count"
-    )
-    body = _CHANGE.replace("RESULT", _RESULTS[op])
-    return header(dtype, index, {"LENGTH": length}) + element_kernel(
-        "change_rows", parameters, body
-    )
-
-
-def in_order(xp: Module, numbers: Any, rows: int) -> tuple[Any, Any]:
-    """The numbers in order, and where each of them stood; equal ones stay in their order.
-
-    Both have 32 bits. Numbers that are not below ``rows`` become ``rows``, without a sign.
-    """
-    numbers = xp.ascontiguousarray(numbers).reshape(-1)
-    size = numbers.size
-    blocks = -(-size // _DIGITS)
-    counts = xp.empty((blocks + 1) * _DIGITS, np.int32)
-    keys = order = xp.empty(0, np.int32)
-    for shift in range(0, max(1, rows.bit_length()), _DIGIT_BITS):
-        source = sort_source(numbers.dtype.name, shift == 0)
-        rest = np.uint32(rows), np.int32(shift), np.int64(size)
-        grid, block = (blocks,), (_DIGITS,)
-        compile_kernel(xp, source, "radix_count")(grid, block, (numbers, keys, counts, *rest))
-        compile_kernel(xp, RADIX_SCAN, "radix_scan")((_DIGITS,), block, (counts, np.int32(blocks)))
-        placed = xp.empty(size, np.int32), xp.empty(size, np.int32)
-        arguments = (numbers, keys, order, counts, *placed, *rest)
-        compile_kernel(xp, source, "radix_place")(grid, block, arguments)
-        keys, order = placed
-    return keys, order
-
-
-#: One thread for a column of each number in order: the first of equal ones adds up for all of them.
-_SUM = """    I c = i % LENGTH, k = i / LENGTH;
+#: A thread has ``N`` columns of a chunk: those whose tail goes on add up the heads behind it.
+_JOIN = """    I c = i % UNITS, j = i / UNITS, next = (j + 1) * CHUNK, k = next - 1;
+    if (next >= count) continue;
     unsigned key = keys[k];
-    bool first = key < rows && (k == 0 || keys[k - 1] != key);
-    if (c == 0) which[k] = first ? (L)key : (L)-1;
-    A sum = 0;
-    if (first)
-      for (I j = k; j < count && keys[j] == key; ++j) sum += (A)values[(I)order[j] * LENGTH + c];
-    sums[i] = (T)sum;"""
+    if (key >= rows || keys[next] != key || (j > 0 && keys[j * CHUNK - 1] == key)) continue;
+    while (k > j * CHUNK && keys[k - 1] == key) --k;
+    // How many chunks begin with this number: they lie side by side.
+    I last = j + 1, beyond = (count + CHUNK - 1) / CHUNK;
+    while (beyond - last > 1) {
+      I middle = last + (beyond - last) / 2;
+      if (keys[middle * CHUNK] == key) last = middle; else beyond = middle;
+    }
+    Sums sums = tails[i];
+    #pragma unroll 8
+    for (I m = j + 1; m <= last; ++m) {
+      Sums more = heads[m * UNITS + c];
+      EACH(n) sums.v[n] += more.v[n];
+    }
+    END"""
+
+#: What is done with the sums of a row, here ``k`` is the first position of its number.
+_ENDS = {
+    "Add": "(T)((A)old.v[n] + sums.v[n])",
+    "Sub": "(T)((A)old.v[n] - sums.v[n])",
+    "Sum": "(T)sums.v[n]",
+}
+
+#: One thread for ``N`` columns of each sorted row; the last one of its number is put.
+_UPDATE = """    I c = i % UNITS, k = i / UNITS;
+    unsigned key = keys[k];
+    if (key < rows && (k + 1 == count || keys[k + 1] != key))
+      x[(I)key * UNITS + c] = values[(I)order[k] * UNITS + c];"""
 
 
 @kept
-def sum_source(dtype: Any, length: int, indices: str, index: str) -> str:
-    """The CUDA C of `sum_repeated` for rows of ``length`` numbers."""
-    parameters = (
-        "const T* values, const unsigned* keys, const int* order, T* sums, L* which, "
-        "unsigned rows, I count"
+def change_source(op: str, dtype: Any, length: int, vector: int, indices: str, index: str) -> str:
+    """The CUDA C that adds, subtracts or puts rows of ``length`` numbers, or only adds them up."""
+    constants = {"UNITS": length // vector, "CHUNK": CHUNK}
+    head = vector_header(dtype, index, vector, constants) + f"typedef {C_TYPES[indices]} L;\n"
+    begin, target = "", "x[(I)key * UNITS + c]"
+    if op == "Sum":
+        # Of equal numbers, all but the first have zeros, and the number of no row.
+        begin = """bool none = key >= rows || !first;
+    if (c == 0) which[k] = none ? (L)-1 : (L)key;
+    if (none) x[i] = Row{};"""
+        target = "x[k * UNITS + c]"
+    arrays = "Row* x, const unsigned* keys"
+    if op == "Update":
+        arrays += ", const Row* values, const int* order, unsigned rows, I count"
+        return head + element_kernel("change_rows", arrays, _UPDATE)
+    old = f"Row old = {target}; " if op != "Sum" else "Row old; "
+    end = f"{old}EACH(n) old.v[n] = {_ENDS[op]}; {target} = old;"
+    add = _ADD.replace("BEGIN", begin).replace("END", end)
+    more = "const Row* values, const int* order, L* which"
+    rest = "Sums* heads, Sums* tails, unsigned rows, I count"
+    return (
+        head
+        + element_kernel("change_rows", f"{arrays}, {more}, {rest}", add)
+        + element_kernel("join_rows", f"{arrays}, {rest}", _JOIN.replace("END", end))
     )
-    types = f"typedef {C_TYPES[indices]} L;\n"
-    body = element_kernel("sum_repeated", parameters, _SUM)
-    return header(dtype, index, {"LENGTH": length}) + types + body
 
 
 def sum_repeated(xp: Module, values: Any, numbers: Any, rows: int) -> tuple[Any, Any]:
-    """(sums, which): the rows of ``values`` that have the same number, added up in their order.
+    """(sums, which): the rows of ``values`` that have the same number, added up in a fixed order.
 
     As many rows as there were: of equal numbers, all but one have zeros in ``sums`` and -1, the
     number of no row, in ``which``; so have those that are not below ``rows``. How many numbers are
@@ -252,14 +194,7 @@ def sum_repeated(xp: Module, values: Any, numbers: Any, rows: int) -> tuple[Any,
     if not values.size:
         which[...] = -1
         return sums, which
-    keys, order = in_order(xp, numbers, rows)
-    length = values.size // numbers.size
-    index = index_type(values.size)
-    number = number_type(index)
-    source = sum_source(values.dtype, length, numbers.dtype.name, index)
-    arguments = (xp.ascontiguousarray(values), keys, order, sums, which)
-    counts = np.uint32(rows), number(numbers.size)
-    launch_elements(xp, source, "sum_repeated", (*arguments, *counts), values.size, index)
+    _change(xp, "Sum", sums, numbers, values, rows, which)
     return sums, which
 
 
@@ -269,14 +204,29 @@ def change_rows(xp: Module, op: str, x: Array, numbers: Any, updates: Any) -> No
     ``x`` is contiguous, and ``updates`` has a row for each number. Of rows that are put ("Update")
     the last one stays.
     """
-    if not updates.size or not x.size:
-        return
-    rows = x.shape[0]
-    length = x.size // rows
+    if updates.size and x.size:
+        _change(xp, op, x, numbers, updates, x.shape[0], numbers)
+
+
+def _change(xp: Any, op: str, x: Any, numbers: Any, values: Any, rows: int, which: Any) -> None:
+    """Sorts the numbers, and changes ``x`` by the rows that each of them has."""
     keys, order = in_order(xp, numbers, rows)
-    index = index_type(max(x.size, updates.size))
+    values, count = xp.ascontiguousarray(values), numbers.size
+    length = values.size // count
+    vector = vector_length(x.dtype, length, x, values)
+    units = length // vector
+    index = index_type(max(x.size, values.size))
     number = number_type(index)
-    source = change_source(op, x.dtype, length, index)
-    updates = xp.ascontiguousarray(updates)
-    arguments = (x, updates, keys, order, np.uint32(rows), number(numbers.size))
-    launch_elements(xp, source, "change_rows", arguments, updates.size, index)
+    source = change_source(op, x.dtype, length, vector, numbers.dtype.name, index)
+    counts = np.uint32(rows), number(count)
+    if op == "Update":
+        put = (x, keys, values, order, *counts)
+        launch_elements(xp, source, "change_rows", put, count * units, index)
+        return
+    chunks = -(-count // CHUNK)
+    kind = sum_type(x.dtype)
+    rest = (xp.empty(chunks * length, kind), xp.empty(chunks * length, kind), *counts)
+    arguments = (x, keys, values, order, which, *rest)
+    launch_elements(xp, source, "change_rows", arguments, count * units, index)
+    if chunks > 1:
+        launch_elements(xp, source, "join_rows", (x, keys, *rest), chunks * units, index)

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.cuda.gather_scatter import can_change, in_order
+from dataflow.kernels.cuda.gather_scatter import can_change
 from dataflow.kernels.cuda.instructions import expression
+from dataflow.kernels.cuda.radix_sort import in_order
 from dataflow.kernels.cuda.source import (
     can_run,
     element_kernel,

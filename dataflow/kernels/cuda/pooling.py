@@ -1,4 +1,4 @@
-"""Pooling on a GPU: one kernel each, a thread for every element that is written.
+"""Pooling on a GPU: one kernel each, a thread for every few neighbors that are written.
 
 A gradient is gathered: every element of the input looks at the windows that it lies in, so that
 there are no atomics, and sums have one order. The geometry is compiled in, all but the size of the
@@ -16,10 +16,11 @@ from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.source import (
     C_TYPES,
     element_kernel,
-    header,
     index_type,
     kept,
     launch_elements,
+    vector_header,
+    vector_length,
 )
 from dataflow.windows import Window
 
@@ -121,63 +122,100 @@ def _count(axes: Axes, place: str) -> list[str]:
     return lines
 
 
+#: Which element of a window: a byte wherever that is enough. The last value is none of them.
+_FEW_TAPS = 255
+
+
+def _tap_type(axes: Axes) -> Any:
+    """NumPy's type of the numbers of a window's elements, with one more for none."""
+    taps = math.prod(axis.taps for axis in axes if not isinstance(axis, int))
+    return np.dtype(np.uint8 if taps <= _FEW_TAPS else np.int32)
+
+
 @kept
-def pooling_source(kernel: str, dtype: Any, axes: Axes, index: str) -> str:
-    """The CUDA C of one of the kernels below."""
+def pooling_source(kernel: str, dtype: Any, axes: Axes, vector: int, index: str) -> str:
+    """The CUDA C of one of the kernels below; a thread takes ``vector`` numbers of the last axis."""
+    if vector > 1:
+        assert isinstance(axes[-1], int)
+        axes = (*axes[:-1], axes[-1] // vector)
     of_output = not kernel.endswith("_gradient")
     inputs, outputs = _strides(axes, False), _strides(axes, True)
     pooled = [k for k, axis in enumerate(axes) if not isinstance(axis, int)]
     under = _sum([(f"{'a' if k in pooled else 'p'}{k}", s) for k, s in enumerate(inputs)])
     around = _sum([(f"{'o' if k in pooled else 'p'}{k}", s) for k, s in enumerate(outputs)])
-    parameters = "const T* x, T* out"
+    parameters = "const Row* x, Row* out"
     if kernel == "max_pool":
+        larger = "!(best.v[n] != best.v[n]) && !(v.v[n] <= best.v[n])"
         body = [
-            "T best = (T)lowest;",
-            *_taps(axes, [f"T v = x[{under}];", "if (!(best != best) && !(v <= best)) best = v;"]),
+            "Row best; EACH(n) best.v[n] = (T)lowest;",
+            *_taps(axes, [f"Row v = x[{under}];", f"EACH(n) if ({larger}) best.v[n] = v.v[n];"]),
             "out[i] = best;",
         ]
         parameters += ", A lowest"
     elif kernel == "first_maximum":
+        found = "if (found.v[n] < 0 && v.v[n] == best.v[n]) found.v[n] = at * N + n;"
         body = [
-            "T best = y[i];",
-            "long long found = -1;",
-            *_taps(axes, [f"I at = {under};", "if (found < 0 && x[at] == best) found = at;"]),
+            "Row best = y[i];",
+            "Places found; EACH(n) found.v[n] = -1;",
+            *_taps(axes, [f"I at = {under}; Row v = x[at];", f"EACH(n) {found}"]),
             "out[i] = found;",
         ]
-        parameters = "const T* x, const T* y, long long* out"
+        parameters = "const Row* x, const Row* y, Places* out"
     elif kernel == "first_tap":
-        same = f"if (found < 0 && x[{under}] == best) found = {_tap(axes, 't')};"
-        body = ["T best = y[i];", "int found = -1;", *_taps(axes, [same]), "out[i] = found;"]
-        parameters = "const T* x, const T* y, int* out"
+        found = f"found.v[n] == (Tap)-1 && v.v[n] == best.v[n]) found.v[n] = {_tap(axes, 't')};"
+        body = [
+            "Row best = y[i];",
+            "Taps found; EACH(n) found.v[n] = (Tap)-1;",
+            *_taps(axes, [f"Row v = x[{under}];", f"EACH(n) if ({found}"]),
+            "out[i] = found;",
+        ]
+        parameters = "const Row* x, const Row* y, Taps* out"
     elif kernel == "max_pool_gradient":
-        own = [f"I o = {around};", f"if (taps[o] == {_tap(axes, 'own')}) sum += (A)grad[o];"]
-        body = ["A sum = 0;", *_windows_around(axes, own), "out[i] = (T)sum;"]
-        parameters = "const int* taps, const T* grad, T* out"
+        own = [
+            f"I o = {around};",
+            "Taps first = taps[o]; Row g = grad[o];",
+            f"EACH(n) if (first.v[n] == {_tap(axes, 'own')}) sum.v[n] += (A)g.v[n];",
+        ]
+        body = ["Sums sum = {};", *_windows_around(axes, own), *_STORE]
+        parameters = "const Taps* taps, const Row* grad, Row* out"
     elif kernel == "avg_pool":
         body = [
-            "A sum = 0;",
-            *_taps(axes, [f"sum += (A)x[{under}];"]),
+            "Sums sum = {};",
+            *_taps(axes, [f"Row v = x[{under}];", "EACH(n) sum.v[n] += (A)v.v[n];"]),
             *_count(axes, "p"),
-            "out[i] = (T)(sum / (A)count);",
+            "EACH(n) sum.v[n] /= (A)count;",
+            *_STORE,
         ]
     else:
         assert kernel == "avg_pool_gradient"
-        body = [
-            "A sum = 0;",
-            *_windows_around(axes, [*_count(axes, "o"), f"sum += (A)x[{around}] / (A)count;"]),
-            "out[i] = (T)sum;",
+        own = [
+            *_count(axes, "o"),
+            f"Row v = x[{around}];",
+            "EACH(n) sum.v[n] += (A)v.v[n] / (A)count;",
         ]
+        body = ["Sums sum = {};", *_windows_around(axes, own), *_STORE]
     lines = "\n".join(f"    {line}" for line in [*_place(axes, of_output), *body])
-    return header(dtype, index) + element_kernel(kernel, parameters, lines)
+    types = (
+        f"typedef {C_TYPES[_tap_type(axes).name]} Tap;\nstruct alignas(N * sizeof(Tap)) Taps {{ Tap v[N]; }};\n"
+        "struct Places { long long v[N]; };\n"
+    )
+    head = vector_header(dtype, index, vector, {}) + types
+    return head + element_kernel(kernel, parameters, lines)
+
+
+#: The sums as what is stored.
+_STORE = ["Row rounded; EACH(n) rounded.v[n] = (T)sum.v[n];", "out[i] = rounded;"]
 
 
 def _run(
     xp: Module, kernel: str, dtype: Any, axes: Axes, arguments: list[Any], out: Any, *numbers: Any
 ) -> Any:
     index = index_type(max(a.size for a in (*arguments, out)))
-    source = pooling_source(kernel, dtype, _without_size(axes), index)
-    arrays = [xp.ascontiguousarray(a) for a in arguments]
-    launch_elements(xp, source, kernel, (*arrays, out, *numbers), out.size, index)
+    arrays = [*(xp.ascontiguousarray(a) for a in arguments), out]
+    together = axes[-1] if isinstance(axes[-1], int) and len(axes) > 1 else 1
+    vector = vector_length(dtype, together, *(a for a in arrays if a.dtype == dtype))
+    source = pooling_source(kernel, dtype, _without_size(axes), vector, index)
+    launch_elements(xp, source, kernel, (*arrays, *numbers), out.size // vector, index)
     return out
 
 
@@ -199,7 +237,7 @@ def max_pool_gradient(xp: Module, x: Array, y: Array, grad: Array, axes: Axes) -
 
     Which element of each window was its first maximum is found once, not by each element again.
     """
-    taps = _run(xp, "first_tap", x.dtype, axes, [x, y], xp.empty(y.shape, np.int32))
+    taps = _run(xp, "first_tap", x.dtype, axes, [x, y], xp.empty(y.shape, _tap_type(axes)))
     out = xp.empty(x.shape, grad.dtype)
     return _run(xp, "max_pool_gradient", x.dtype, axes, [taps, grad], out)
 

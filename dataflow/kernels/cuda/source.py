@@ -15,6 +15,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.compiler import can_compile, compile_kernel
+from dataflow.kernels.xp import address_of
 
 THREADS = 256
 #: Blocks beyond this many take turns: every kernel walks over its elements in steps of the grid.
@@ -53,6 +54,30 @@ def header(dtype: Any, index: str, constants: Mapping[str, int] | None = None) -
     sums = "float" if name == "__half" else name
     defined = "".join(f"#define {key} {value}\n" for key, value in (constants or {}).items())
     return f"{include}typedef {name} T;\ntypedef {sums} A;\ntypedef {index} I;\n{defined}"
+
+
+#: Bytes that a thread moves at a time.
+_VECTOR_BYTES = 16
+
+
+def vector_length(dtype: Any, length: int, *arrays: Any) -> int:
+    """Numbers that a thread takes at a time: a power of two that divides ``length``.
+
+    At most 16 bytes, and as the addresses of the contiguous ``arrays`` allow.
+    """
+    size: int = np.dtype(dtype).itemsize
+    addresses = [address_of(a) for a in arrays]
+    return max(1, math.gcd(_VECTOR_BYTES, length * size, *addresses) // size)
+
+
+def vector_header(dtype: Any, index: str, vector: int, constants: Mapping[str, int]) -> str:
+    """As `header` with ``N`` numbers that are moved at a time, ``Row``, and their sums, ``Sums``."""
+    sizes = np.dtype(dtype).itemsize * vector, sum_type(dtype).itemsize * vector
+    return header(dtype, index, {**constants, "N": vector}) + (
+        f"struct alignas({sizes[0]}) Row {{ T v[N]; }};\n"
+        f"struct alignas({sizes[1]}) Sums {{ A v[N]; }};\n"
+        '#define EACH(n) _Pragma("unroll") for (int n = 0; n < N; ++n)\n'
+    )
 
 
 def working_header(dtype: Any, index: str) -> str:
