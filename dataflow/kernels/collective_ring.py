@@ -27,8 +27,10 @@ class Link(Protocol):
         """Send to the next member; the array may be changed when this returns, a part of a `vector` when
         something that was computed from it has come back around the ring."""
 
-    def receive(self) -> np.ndarray:
-        """The next array of the member before."""
+    def receive(self, start: int = 0, stop: int = 0) -> np.ndarray:
+        """The next array of the member before; a part of a `vector` lies from ``start`` to ``stop`` there.
+
+        If all members share one vector, it is that part of this member's own."""
 
     def vector(self, dtype: np.dtype, length: int) -> np.ndarray:
         """A vector whose content is undefined, and whose parts are sent without a copy where that is possible.
@@ -67,7 +69,7 @@ def reduce_scatter(
         if step == 1:
             merged[...] = own
         else:
-            got = link.receive()
+            got = link.receive(bounds[chunk], bounds[chunk + 1])
             combine(got, own, out=merged)
             del got  # its memory is the sender's, who waits for it
         if step < size:
@@ -83,11 +85,20 @@ def gather_chunks(link: Link, result: np.ndarray) -> None:
     for step in range(1, size):
         chunk = (rank - step) % size
         part = result[bounds[chunk] : bounds[chunk + 1]]
-        part[...] = link.receive()
+        got = link.receive(bounds[chunk], bounds[chunk + 1])
+        if not _is_same(got, part):
+            part[...] = got
+        del got
         if step < size - 1:
             link.send(part)
     if result.base is not None:  # the next member reads it yet
         result.flags.writeable = False
+
+
+def _is_same(got: np.ndarray, part: np.ndarray) -> bool:
+    """Whether a chunk came by staying where it is, in a vector that all members share."""
+    there, here = got.__array_interface__["data"][0], part.__array_interface__["data"][0]
+    return bool(there == here)
 
 
 def all_reduce(link: Link, value: np.ndarray, merge: str, final: str) -> np.ndarray:

@@ -22,14 +22,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dataflow.cluster.execution.common_vectors import Chosen, CommonVectors, as_told
 from dataflow.cluster.execution.compiled_partition import current_step
 from dataflow.cluster.execution.partition_run import run_in_thread
 from dataflow.cluster.execution.ring_link import RANK_SHIFT, Joined, Mailbox, TaskLink, Told
 from dataflow.cluster.transport.connection import Connection, wait_readable
 from dataflow.cluster.transport.connection_pool import ConnectionPool
+from dataflow.cluster.transport.doorbell import has_doorbells
 from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.cluster.transport.method_table import LATER, answers
 from dataflow.cluster.transport.remote_errors import describe_error, restore_error
+from dataflow.cluster.transport.shm_common import CommonMemory
 from dataflow.errors import CancelledError, DeadlineExceededError, OpError, UnavailableError
 from dataflow.kernels import collective_ring as ring
 from dataflow.kernels.collective import late
@@ -71,6 +74,11 @@ class Collectives:
         #: Cancels the exchanges that members of this task take part in, by number; `None`: closed.
         self._ends: dict[int, Callable[[], object]] | None = {}
         self._numbers = itertools.count()
+        self._vectors = CommonVectors()
+        #: Whether it failed once to open a leader's memory.
+        self._shares_no_memory = False
+        #: What a leader has chosen, by exchange, until all members are told.
+        self._chosen: dict[int, Chosen | None] = {}
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
@@ -94,6 +102,11 @@ class Collectives:
             ends, self._ends = self._ends or {}, None
         for end in ends.values():
             end()
+        self._vectors.close()
+
+    def end_session(self, session: str) -> None:
+        """A session is over: give up the memory of its exchanges."""
+        self._vectors.forget(session)
 
     # A member
 
@@ -118,7 +131,10 @@ class Collectives:
         gone = UnavailableError(None, None, f"{self.task} has been stopped")
         try:
             with self._until_close(lambda: mailbox.end(gone)):
-                link = TaskLink(self, joined, request, mailbox, deadline, session.load.traffic)
+                traffic, common = session.load.traffic, joined.common
+                if isinstance(common, OpError):
+                    raise common
+                link = TaskLink(self, joined, request, mailbox, deadline, traffic, common)
                 link.tracer = current_step.tracer
                 return _exchange(link, request, value, joined.source)
         except BaseException as error:
@@ -129,9 +145,9 @@ class Collectives:
             if link is not None:
                 link.close()
 
-    def connect(self, task: str) -> Connection:
+    def connect(self, task: str, deadline: float | None = None) -> Connection:
         """A connection to another task; give it back to the pool."""
-        return self.pool.take(self._address(task), task)
+        return self.pool.take(self._address(task), task, deadline=deadline)
 
     def _address(self, task: str) -> str:
         address = self._addresses().get(task)
@@ -152,7 +168,10 @@ class Collectives:
         """Wait until all members have come; returns who they are."""
         outcome: SimpleQueue[Any] = SimpleQueue()
         if leader == self.task:
-            ticket = self._rendezvous.join(member, outcome.put)
+            # What others are told is chosen by the thread that answers them, in their order.
+            ticket = self._rendezvous.join(
+                member, lambda told: outcome.put(self._answer(told)), self._held("")
+            )
             token = cancellation.register(
                 lambda: self._rendezvous.leave(ticket, "was canceled, or another op of it failed")
             )
@@ -174,16 +193,22 @@ class Collectives:
                     None, None, f"{member.request.name!r} was waiting when its step was canceled."
                 )
             raise answer
-        return answer if isinstance(answer, Joined) else _joined(answer)
+        assert isinstance(answer, Joined)
+        if leader == self.task and answer.common is not None:
+            answer.common = self._vectors.of_leader(answer.common)
+            if answer.common is None:
+                answer.common = UnavailableError(None, None, f"{self.task} has been stopped")
+        return answer
 
     def _join_remotely(
         self, member: Member, leader: str, cancellation: Cancellation, seconds: float
     ) -> Joined | OpError:
         request = member.request
-        head = {
+        head: dict[str, Any] = {
             "method": "collective_join",
             "member": [*member[:3], [*request]],
             "incarnation": self.incarnation,
+            "held": None,
         }
 
         def leave(why: str, connection: Connection) -> None:
@@ -194,6 +219,8 @@ class Collectives:
 
         try:
             connection = self.connect(leader)
+            if connection.may_share:
+                head["held"] = self._held(str(connection.greeting.get("incarnation")))
             if self._is_led_anew(member, connection):
                 self.pool.give(connection)
                 return UnavailableError(
@@ -223,6 +250,13 @@ class Collectives:
             finally:
                 cancellation.unregister(token)
             self.pool.give(connection)
+            if reply.kind == Kind.ERROR:
+                return restore_error(reply.head)
+            told = reply.head or {}
+            common = self._open(connection, as_told(told["common"]))
+            return Joined(
+                int(told["id"]), told["members"], int(told["rank"]), int(told["source"]), common
+            )
         except (UnavailableError, DeadlineExceededError) as error:
             return UnavailableError(
                 None,
@@ -230,10 +264,24 @@ class Collectives:
                 f"It cannot take part in {request.what}: the group meets at {leader}, "
                 f"and that is lost: {error.message}",
             )
-        if reply.kind == Kind.ERROR:
-            return restore_error(reply.head)
-        told = reply.head or {}
-        return Joined(int(told["id"]), told["members"], int(told["rank"]), int(told["source"]))
+
+    def _held(self, leader: str) -> list[int] | None:
+        """Which memory of a leader's holds arrays here; ``None``: this task can share none now."""
+        shares = has_doorbells() and not self._shares_no_memory and self.pool.faults.are_whole
+        return self._vectors.held(leader) if shares else None
+
+    def _open(self, connection: Connection, chosen: Chosen | None) -> CommonMemory | OpError | None:
+        """The memory that a leader has chosen, or why it cannot be had."""
+        if chosen is None:
+            return None
+        try:
+            leader = str(connection.greeting.get("incarnation"))
+            return self._vectors.open(leader, connection.peer_process, chosen)
+        except (OSError, ValueError) as error:
+            self._shares_no_memory = True  # the next exchange does without
+            return UnavailableError(
+                None, None, f"it cannot open the memory of {connection.peer}: {error}"
+            )
 
     def _is_led_anew(self, member: Member, connection: Connection) -> bool:
         """Whether another leader than this one has seen earlier exchanges of the member's session.
@@ -340,16 +388,30 @@ class Collectives:
                 if isinstance(outcome, OpError):
                     connection.send(Kind.ERROR, head=describe_error(outcome, self.task))
                 else:
-                    connection.send(Kind.REPLY, head=vars(_joined(outcome)))
+                    connection.send(Kind.REPLY, head=vars(self._answer(outcome)))
 
         with self._lock:
             new = (member.task, str(head["incarnation"]), set[str]())
             self._joined_on.setdefault(connection, new)[2].add(member.session)
-        ticket = self._rendezvous.join(member, answer)
+        held = head["held"] if head["held"] is None else [*map(int, head["held"])]
+        ticket = self._rendezvous.join(member, answer, held)
         with self._lock:
             if ticket.is_open:
                 self._tickets[connection] = ticket
         return LATER
+
+    def _answer(self, outcome: Complete | OpError) -> Any:
+        """What a member is told when all have come; they are answered by rank, on one thread."""
+        if isinstance(outcome, OpError):
+            return outcome
+        members, id, rank = outcome.members, outcome.id, outcome.rank
+        if rank == 0:
+            who = [(member.task, member.session) for member in members]
+            held = [ticket.value for ticket in outcome.tickets]
+            self._chosen[id] = self._vectors.choose(members[0].request, who, held)
+        chosen = self._chosen[id] if rank + 1 < len(members) else self._chosen.pop(id)
+        source = next((n for n, m in enumerate(members) if m.request.sends), 0)
+        return Joined(id, [[*m.who] for m in members], rank, source, chosen)
 
     @answers("collective_leave")
     def _answer_leave(
@@ -421,12 +483,6 @@ def _exchange(link: TaskLink, request: Request, value: np.ndarray, source: int) 
         # The vector's memory goes back to the link; and the bounds of equal parts are whole rows.
         return np.array(own).reshape(request.shape[0] // link.size, *request.shape[1:])
     return ring.broadcast(link, value, source, request.dtype, request.shape)
-
-
-def _joined(complete: Complete) -> Joined:
-    members = complete.members
-    source = next((n for n, m in enumerate(members) if m.request.sends), 0)
-    return Joined(complete.id, [[*m.who] for m in members], complete.rank, source)
 
 
 def _request(fields: Sequence[Any]) -> Request:

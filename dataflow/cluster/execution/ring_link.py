@@ -2,7 +2,8 @@
 
 The first array of the member before is taken in by the thread of the connection that it came on; that
 thread then hands the connection to the member, which reads the others by itself: handing each
-over from thread to thread cost as much as the array of 50 KB that it carried.
+over from thread to thread cost as much as the array of 50 KB that it carried. Where all members share the
+vector (`common_vectors`), nothing comes: a chunk is added to where it lies, and a doorbell passes it on.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from dataflow.capabilities import SOCKETS
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.traffic import Traffic
 from dataflow.cluster.transport.connection import Connection, TooLong
+from dataflow.cluster.transport.doorbell import Doorbell
 from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
+from dataflow.cluster.transport.shm_common import CommonMemory
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
 from dataflow.cluster.transport.shm_vector import MOST_PARTS, vector_of
 from dataflow.errors import DeadlineExceededError, OpError, UnavailableError
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 
 #: A member that waits for its neighbor looks so often whether the next one is still there.
 _LOOK_SECONDS = 0.5
+#: A member that waits for a doorbell looks so often; who ends the exchange wakes it, too.
+_BELL_SECONDS = 0.05
 #: The bits of a message's tag that count; the others are the receiver's rank.
 RANK_SHIFT = 16
 _COUNTS = (1 << RANK_SHIFT) - 1
@@ -39,10 +44,15 @@ _FIRST_CHANNEL = -16
 
 
 class Joined:
-    """The leader's answer: the number of the exchange, (task, node) of each rank, and one's own rank."""
+    """The leader's answer: the number of the exchange, (task, node) of each rank, one's own rank, the
+    rank that sends in a broadcast, and the memory that all share: as the leader names it (`Chosen`) or
+    opened, an error where that failed, or ``None``."""
 
-    def __init__(self, id: int, members: list[Any], rank: int, source: int) -> None:
+    def __init__(
+        self, id: int, members: list[Any], rank: int, source: int, common: Any = None
+    ) -> None:
         self.id, self.members, self.rank, self.source = id, members, rank, source
+        self.common = common
 
 
 class Told(Exception):
@@ -64,6 +74,8 @@ class Mailbox:
         self.items: SimpleQueue[np.ndarray | Connection | Exception] = SimpleQueue()
         self.since = time.monotonic()
         self.connection: Connection | None = None
+        #: The doorbell that the member waits for.
+        self.bell: Doorbell | None = None
         #: The error that ends the exchange.
         self.error: Exception | None = None
         self._is_read = False
@@ -96,11 +108,13 @@ class Mailbox:
             self.items.put(error)
             if self._handed is not None:
                 self._handed.wake()  # its reader may wait
+            if self.bell is not None:
+                self.bell.wake()
 
     def close(self) -> None:
         """Give the connection back to its thread."""
         with self._lock:
-            self._is_read, self._handed = False, None
+            self._is_read, self._handed, self.bell = False, None, None
         self._over.set()
 
 
@@ -115,7 +129,9 @@ class TaskLink:
         mailbox: Mailbox,
         deadline: float,
         traffic: Traffic,
+        common: CommonMemory | None = None,
     ) -> None:
+        """``common`` is the memory that all members share, if they do."""
         self.rank, self.size = joined.rank, len(joined.members)
         self.deadline = deadline
         self._joined, self._request, self._mailbox = joined, request, mailbox
@@ -132,10 +148,21 @@ class TaskLink:
         self._connection: Connection | None = None
         if self._right != owner.task:
             self._connection = owner.connect(self._right)
-        mailbox.open()
+        self._common = common
+        self._vector: np.ndarray | None = None
+        #: To the member before, where nothing comes from it: it may end.
+        self._connection_left: Connection | None = None
+        if common is None:
+            mailbox.open()
+        else:
+            self._own_bell = common.bell(self.rank)
+            mailbox.bell = self._bell = common.bell((self.rank - 1) % self.size)
 
     def vector(self, dtype: np.dtype, length: int) -> np.ndarray:
         """A vector in memory that the next member can read, where there is such and it gains something."""
+        if self._common is not None:
+            self._vector = self._common.vector(dtype, length)
+            return self._vector
         found = None
         if (
             self._connection is not None
@@ -150,17 +177,25 @@ class TaskLink:
         """Send to the next member."""
         count = self._num_sent
         self._num_sent += 1
-        if self._connection is None:  # it may look at the array when this member's node has run
+        if (
+            self._connection is None and self._common is None
+        ):  # it may look at the array when this member's node has run
             self._owner.deliver(self._joined.id, self._next_rank, array.copy())
             return
         id, tag = self._joined.id, self._next_rank << RANK_SHIFT | count & _COUNTS
-        if not id & self._traffic.mask:
+        if self._connection is not None and not id & self._traffic.mask:
             self._traffic.sent(
                 id, self._right, _FIRST_CHANNEL - count, lambda: [self._name(count)], [array]
             )
-        if self.tracer is not None:
+        if self._connection is not None and self.tracer is not None:
             ends = self._owner.task, self._right, self._name(count)
             self.tracer.hops.append(Hop(id, count, *ends, array.nbytes, time.time(), True))
+        if self._common is not None:
+            self._own_bell.ring(count + 1)
+            if self._connection is not None:
+                self._connection.shared_bytes_sent += array.nbytes
+            return
+        assert self._connection is not None
         if vector_of(array) is None:
             self._connection.send(Kind.COLLECTIVE, tag, id, (array,))
         else:
@@ -179,9 +214,12 @@ class TaskLink:
         chunk = (rank - (count - size + 1)) % size
         return f"chunk {chunk + 1} of {size}, reduced ({request.name})"
 
-    def receive(self) -> np.ndarray:
+    def receive(self, start: int = 0, stop: int = 0) -> np.ndarray:
         """The next array of the member before; raises what ends the exchange."""
-        array = self._read() if self._source is not None else self._take()
+        if self._common is not None:
+            array = self._wait_for_part(start, stop)
+        else:
+            array = self._read() if self._source is not None else self._take()
         count = self._num_received
         self._num_received += 1
         if not self._joined.id & self._traffic.mask and self._left != self._owner.task:
@@ -210,6 +248,34 @@ class TaskLink:
                 self._source = item
                 return self._read()
             return item
+
+    def _wait_for_part(self, start: int, stop: int) -> np.ndarray:
+        """A part of the vector that all share, when the member before has passed it on."""
+        count = self._num_received + 1
+        while not self._bell.has_rung(count):
+            if self._mailbox.error is not None:
+                raise self._mailbox.error
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                raise self._late()
+            if not self._bell.wait(count, min(_BELL_SECONDS, left)):
+                self._look_around()
+        assert self._vector is not None
+        array = self._vector[start:stop]
+        if self._connection is not None and self._left != self._owner.task:
+            self._connection.shared_bytes_received += array.nbytes
+        return array
+
+    def _look_around(self) -> None:
+        """Raises UnavailableError if one of the neighbors is gone."""
+        if self._has_lost_right():
+            raise _gone(self._right)
+        if self._left == self._owner.task:
+            return
+        if self._connection_left is None:
+            self._connection_left = self._owner.connect(self._left, self.deadline)
+        elif not self._connection_left.is_quiet():
+            raise _gone(self._left)
 
     def _read(self) -> np.ndarray:
         """The next array from the connection that was handed over."""
@@ -273,8 +339,11 @@ class TaskLink:
         self._source = None
         self._mailbox.close()
         connection, self._connection = self._connection, None
-        if connection is not None:
-            self._owner.pool.give(connection)
+        left, self._connection_left = self._connection_left, None
+        self._vector = None
+        for one in (connection, left):
+            if one is not None:
+                self._owner.pool.give(one)
 
 
 def _gone(task: str) -> UnavailableError:

@@ -392,6 +392,8 @@ class WorkerService:
             self._sessions.pop(session, None)
             for handle in [h for h, r in self._partitions.items() if r.session == session]:
                 del self._partitions[handle]
+        if self.collectives is not None:
+            self.collectives.end_session(session)
 
     @answers("reset")
     def _reset(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:

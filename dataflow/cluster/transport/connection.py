@@ -168,6 +168,11 @@ class Connection:
         self._incoming.pid = pid
         self.may_share = True
 
+    @property
+    def peer_process(self) -> int:
+        """The process at the other end, if memory is shared with it; otherwise 0."""
+        return self._incoming.pid
+
     # Sending
 
     def send(

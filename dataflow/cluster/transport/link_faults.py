@@ -49,6 +49,11 @@ class LinkFaults:
         own, other = self._faults.get("", WHOLE), self._faults.get(peer, WHOLE)
         return Fault(own.is_cut or other.is_cut, own.delay_seconds + other.delay_seconds)
 
+    @property
+    def are_whole(self) -> bool:
+        """Whether no link of the task has a fault."""
+        return not self._faults
+
     def replace(self, faults: Mapping[str, Fault]) -> None:
         """Have these faults, by task (``""``: of all links), and no others."""
         with self.changed:
