@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,13 +31,14 @@ class Pool:
     """Gives one end of a new connection; the test has the other ends, by task."""
 
     def __init__(self):
-        self.others, self.given, self.taken = {}, [], []
+        self.others, self.given, self.taken, self.deadlines = {}, [], [], []
         #: What another task says of itself; a task that is not here cannot be reached.
         self.greetings = {}
         self.is_taken = threading.Event()
 
     def take(self, address, task="", timeout_seconds=None, deadline=None):
         self.taken.append((address, task))
+        self.deadlines.append(deadline)
         if task not in self.greetings:
             raise errors.UnavailableError(None, None, f"{task} cannot be reached")
         connection, self.others[task] = ends(task)
@@ -365,10 +367,12 @@ def test_whose_connection_ends_may_live_on(here, there):
     join(here, THIRD)  # the exchange is complete
     done = threading.Event()
     look, here._look_for = here._look_for, lambda *who: (look(*who), done.set())
+    began = time.monotonic()
     here.connection_closed(connection)
     assert done.wait(PATIENCE)
     assert here._rendezvous.has_member(OTHER) is (there == "the same")
     assert pool.taken == [("a:1", OTHER)]
+    assert 0 < pool.deadlines[0] - began < PATIENCE
     _, end = join(here, THIRD)
     if there == "the same":
         assert end.is_quiet() and len(pool.given) == 1
@@ -466,6 +470,7 @@ def test_all_others_are_told_of_a_failure(here, error, at_others, here_raised):
     text = f"The collective reduce of group 1, instance 1 failed at {HERE}: no."
     assert raised is error or raised.message == text
     assert here.pool.is_taken.wait(PATIENCE)
+    assert here.pool.deadlines[0] - time.monotonic() < PATIENCE
     call = here.pool.others[OTHER].receive()
     here.pool.others[OTHER].send(Kind.REPLY)
     assert here._abort.wait(PATIENCE)
