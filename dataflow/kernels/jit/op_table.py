@@ -207,12 +207,20 @@ def _with_out(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _name_of(number: float) -> str:
+    """The name of a constant in NumPy's statements."""
+    if not number.is_integer():
+        raise ValueError(f"{number} in a composed op: it would change the type of integer arrays.")
+    sign = "minus_" if number < 0 else ""
+    return _NUMBERS.setdefault(number, f"number_{sign}{abs(int(number))}")
+
+
 def _statements(steps: Composed) -> tuple[str, ...]:
     """One statement for each step, all with the same output; a bool is nested in the step that uses it."""
     statements: list[str] = []
 
     def step(op: str, *operands: Any) -> str:
-        items = ", ".join(_NUMBERS[o] if type(o) is float else o for o in operands)
+        items = ", ".join(_name_of(o) if type(o) is float else o for o in operands)
         if TABLE[op].is_bool:
             return f"xp.{TABLE[op].ufunc}({items})"
         statements.append(f"xp.{TABLE[op].ufunc}({items}, out={{o}})")
