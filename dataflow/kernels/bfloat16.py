@@ -1,6 +1,7 @@
 """Kernels on bfloat16: float32 inside each op, rounded to the nearest (ties to even) at its end.
 
-That is what TensorFlow's CPU kernels do. It is done here once, where a kernel is bound to its node,
+That is what TensorFlow's CPU kernels do. Large arrays are computed by `jit.narrow_mapping`, as those of half
+precision. It is done here once, where a kernel is bound to its node,
 so that a kernel need not know of the type; ``any_dtype`` in `registry.kernel` leaves out those that
 only move elements or look at their bytes, and kernels that change variables or keep values
 (stateful ones, and those that take a reference or a resource) get the arrays as they are: NumPy
@@ -14,16 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.dtypes import DType, bfloat16, float32
+from dataflow.dtypes import DType, bfloat16, float16, float32
+from dataflow.kernels.jit import narrow_mapping
 from dataflow.kernels.registry import Kernel, bind
 
 
 def bind_node(found: Kernel, first: Any, op: Any) -> Callable[..., Any]:
     """The kernel of a node as a function of its inputs; ``first`` is ``xp`` or the context."""
+    call = None
     for tensor in (*op.inputs, *op.outputs):
-        if tensor.dtype.base_dtype is bfloat16:
-            return _bind_in_float32(found, first, op)
-    return bind(found, first, op.attrs)
+        dtype = tensor.dtype.base_dtype
+        if dtype is bfloat16:
+            call = _bind_in_float32(found, first, op)
+            break
+        if dtype is float16:
+            call = call or bind(found, first, op.attrs)
+    if call is None:
+        return bind(found, first, op.attrs)
+    return narrow_mapping.in_machine_code(op, call) if first is np else call
 
 
 def _bind_in_float32(found: Kernel, first: Any, op: Any) -> Callable[..., Any]:

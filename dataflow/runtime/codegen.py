@@ -35,6 +35,8 @@ _ASSIGNS = frozenset({"Assign"})
 _LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"})
 _BLOCKS = ("if ", "elif ", "else", "while ")
 _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
+#: The types whose arithmetic is faster by a kernel than by Python's operators.
+_BY_KERNEL = frozenset({"float16", "bfloat16"})
 #: Names that lines of a plan use themselves, so that no fed value may have them.
 _OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|(nonfinite|block)\d+")
 _RESERVED = frozenset(
@@ -332,7 +334,9 @@ class Generator:
     def _emit_kernel(self, op: Operation) -> None:
         if op.op_def.operator is not None:
             operator, kinds = op.op_def.operator
-            if op.inputs[0].dtype.base_dtype.kind in kinds and op.outputs[0] not in self.values:
+            dtype = op.inputs[0].dtype.base_dtype
+            by_operator = dtype.kind in kinds and dtype.name not in _BY_KERNEL
+            if by_operator and op.outputs[0] not in self.values:
                 self._bind_kernel(op)  # raises for a device that has no kernel
                 left, right = (self.use(t) for t in op.inputs)
                 name = self.output_name(op.outputs[0])

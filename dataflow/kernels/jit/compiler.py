@@ -35,7 +35,9 @@ import numpy as np
 from dataflow.capabilities import INSTRUCTION_SET, MACHINE_CODE
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit import ufunc_loops
+from dataflow.kernels.jit.isa import needed_isa
 from dataflow.kernels.jit.loop_codegen import DATA_OFFSET, source
+from dataflow.kernels.jit.narrow_codegen import NARROW
 from dataflow.kernels.jit.op_table import elementary_ops
 from dataflow.kernels.jit.step_codegen import Loop
 from dataflow.kernels.subnormals import Computing
@@ -181,6 +183,8 @@ def jit_entry(loop: Loop, at_once: bool = False) -> JitEntry[Function]:
 
 def compile_loop(loop: Loop) -> Function:
     """Compiles at once; `ImportError` without llvmlite, `RuntimeError` where LLVM refuses."""
+    if loop.dtype in NARROW:
+        needed_isa()  # has instructions that convert such numbers; others would call a library
     address, objects_address = compile_source(text_of(loop), "loop", "objects")
     return Function(loop, address, objects_address)
 

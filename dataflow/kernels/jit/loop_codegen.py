@@ -12,12 +12,11 @@ elements, and what is one number for the row is computed once, between the stage
 
 from __future__ import annotations
 
-import numpy as np
-
 from dataflow.kernels.jit import ufunc_loops
 from dataflow.kernels.jit.expression import ROW_MEAN
 from dataflow.kernels.jit.llvm_builder import Writer, module, vector_of, vector_type
 from dataflow.kernels.jit.loop_stages import Call, Stages, needs
+from dataflow.kernels.jit.narrow_codegen import NARROW, widened
 from dataflow.kernels.jit.row_sum_codegen import write_row_sum
 from dataflow.kernels.jit.step_codegen import Loop, Places, StepWriter
 
@@ -39,7 +38,7 @@ class _Axis:
     def __init__(self, w: Writer, loop: Loop, plan: Stages) -> None:
         self.w, self.loop, self.plan = w, loop, plan
         self.truths = plan.truths(loop)
-        size = np.dtype(loop.dtype).itemsize
+        size = 8 if loop.dtype == "float64" else 4
         self.lanes = _VECTOR_BYTES // size
         self.element = element_type(loop)
         if not plan.last:
@@ -212,7 +211,7 @@ class _Axis:
 
 def element_type(loop: Loop) -> str:
     """LLVM's type of a loop's elements."""
-    return "float" if loop.dtype == "float32" else "double"
+    return "double" if loop.dtype == "float64" else "float"
 
 
 def source(loop: Loop, inlined: frozenset[str] = frozenset()) -> str:
@@ -279,7 +278,10 @@ def _on_data(loop: Loop, inlined: frozenset[str]) -> Writer:
             offset = w.at("0", *zip(along, strides[i], strict=True))
             pointers[i] = w.element("i8", base, offset)
             if letters[i] == "u":
-                found[i] = w.load(element, pointers[i])
+                narrow = loop.dtype in NARROW
+                found[i] = w.load("i16" if narrow else element, pointers[i])
+                if narrow:
+                    found[i] = widened(w, loop.dtype, found[i])
             if letters[i] == "t":
                 found[i] = w.put(f"icmp ne i8 {w.load('i8', pointers[i])}, 0")
         axis.write(lengths[rank], Places(pointers, found))

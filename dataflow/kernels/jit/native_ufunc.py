@@ -106,9 +106,10 @@ class Mapping:
             if x.size == 1 and x.dtype == self.dtype and len(letters) < num_inputs:
                 letters.append("n")
                 continue
-            if x.dtype != self.dtype and x.dtype.char != "?":
+            letter = self._letter(x)
+            if not letter:
                 return None
-            letters.append("v" if x.dtype == self.dtype else "b")
+            letters.append(letter)
             strides.append(x.strides if x.shape == shape else np.broadcast_to(x, shape).strides)
         axes = merged_axes(shape, strides)
         if not axes and math.prod(shape) == 1:  # a single element counts as contiguous
@@ -123,6 +124,8 @@ class Mapping:
                 continue
             step = next(innermost)
             if step == 0 and i < num_inputs:
+                if letter == "w":
+                    return None
                 letters[i] = "u" if letter == "v" else "t"
             elif step != arrays[i].itemsize:
                 return None
@@ -134,6 +137,10 @@ class Mapping:
             tuple(letter == "n" for letter in letters) if "n" in letters else None,
             1 if self.adds and not apart else num_pieces(shape, self.dtype, len(arrays)),
         )
+
+    def _letter(self, x: Array) -> str:
+        """How an array of this dtype is passed: a letter of `Loop.inputs`; none where it cannot be."""
+        return "v" if x.dtype == self.dtype else "b" if x.dtype.char == "?" else ""
 
     def _loop(self, letters: str, num_inputs: int, rank: int) -> JitEntry[Function]:
         found = self._loops.get((letters, rank))

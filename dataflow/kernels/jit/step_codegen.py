@@ -14,6 +14,7 @@ import numpy as np
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit import masked_while, transcendental, ufunc_loops
 from dataflow.kernels.jit.llvm_builder import Writer, number, vector_of, vector_type
+from dataflow.kernels.jit.narrow_codegen import NARROW, narrowed, widened
 from dataflow.kernels.jit.op_table import TABLE, elementary_ops, truths_among
 
 
@@ -24,7 +25,10 @@ class Loop(NamedTuple):
 
     - ``v``: contiguous along the innermost axis; ``r``: the same, in the row given by an index;
     - ``u``: one element for the whole innermost axis; ``n``: one number for all elements;
-    - ``b``: bool, contiguous; ``t``: one bool for the whole innermost axis.
+    - ``b``: bool, contiguous; ``t``: one bool for the whole innermost axis;
+    - ``w``: contiguous numbers in single precision, in a loop over narrower ones.
+
+    Numbers of 16 bits (`narrow_codegen.NARROW`) are computed with in single precision, and rounded when stored.
 
     A result may be ``+``: as ``v``, but added to the array; or ``s``: one number for the whole innermost
     axis. Value i is input i or the result of a step;
@@ -64,6 +68,8 @@ def _is_written(op: str) -> bool:
 OPS = _OTHERS | {op for op in TABLE if all(map(_is_written, elementary_ops(op)))}
 #: The op types that call NumPy's own functions, between the loops over a tile (`loop_codegen`).
 CALLED = frozenset(op for op in TABLE if _calls(op))
+#: The alignment of numbers of 16 bits.
+_NARROW_BYTES = 2
 #: Of equal operands, such as zeros of both signs, NumPy's maximum and minimum take the second on this
 #: processor; elsewhere +0 counts as larger than -0.
 _TAKES_SECOND = platform.machine().lower() in ("x86_64", "amd64", "i386", "i686")
@@ -91,7 +97,7 @@ class StepWriter:
     def __init__(self, w: Writer, loop: Loop, lanes: int, places: Places, mask: str = "") -> None:
         self.w, self.loop, self.lanes, self.mask = w, loop, lanes, mask
         self._places = places
-        single = loop.dtype == "float32"
+        single = loop.dtype != "float64"
         self.element, self._whole_element = ("float", "i32") if single else ("double", "i64")
         self.align = 4 if single else 8
         self.type = vector_type(lanes, self.element)
@@ -104,7 +110,7 @@ class StepWriter:
 
     def constant(self, value: float) -> str:
         """A number, for each element."""
-        text = number(float(np.dtype(self.loop.dtype).type(value)))
+        text = number(float(value) if self.element == "double" else float(np.float32(value)))
         return vector_of(self.element, [text] * self.lanes)
 
     def whole(self, value: int) -> str:
@@ -148,6 +154,10 @@ class StepWriter:
 
     def _furthest(self, op: str, x: Array, y: Array) -> str:
         """The maximum or minimum of two elements, or of one and a number; NaN is propagated."""
+        if self.loop.dtype == "float16":  # NumPy takes the first operand if it is NaN, or as large
+            takes = self.step("GreaterEqual" if op == "Maximum" else "LessEqual", x, y)
+            takes = self.step("LogicalOr", takes, self.step("NotEqual", x, x))
+            return self.step("Select", takes, x, y)
         if not _TAKES_SECOND:
             return self.call(op.lower(), x, y)
         # The second operand if it is NaN, or at least as large (as small).
@@ -174,6 +184,10 @@ class StepWriter:
         if letter == "b":
             place = self._element(array, index, "i8")
             return self.truth_of(self.w.load(self.bytes, place, 1, self.mask))
+        if letter == "v" and self.loop.dtype in NARROW:
+            place, kind = self._element(array, index, "i16"), vector_type(self.lanes, "i16")
+            bits = self.w.load(kind, place, _NARROW_BYTES, self.mask)
+            return widened(self.w, self.loop.dtype, bits, self.lanes)
         place = self._element(array, index, self.element)
         return self.w.load(self.type, place, self.align, self.mask)
 
@@ -183,6 +197,11 @@ class StepWriter:
 
     def store_result(self, array: int, letter: str, value: str, index: str) -> None:
         """Stores an element of an array at a position of the innermost axis, or adds to it."""
+        if letter == "v" and self.loop.dtype in NARROW:
+            place, kind = self._element(array, index, "i16"), vector_type(self.lanes, "i16")
+            bits = narrowed(self.w, self.loop.dtype, value, self.lanes)
+            self.w.store(kind, bits, place, _NARROW_BYTES, self.mask)
+            return
         place = self._element(array, index, self.element)
         if letter == "+":
             before = self.w.load(self.type, place, self.align, self.mask)
