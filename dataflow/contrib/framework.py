@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dataflow.contrib.arg_scopes import (
     add_arg_scope,
     arg_scope,
@@ -27,6 +29,15 @@ from dataflow.contrib.model_variables import (
     model_variable,
     variable,
 )
+from dataflow.contrib.shape_checks import (
+    assert_scalar_int,
+    get_graph_from_inputs,
+    get_placeholders,
+    reduce_sum_n,
+    remove_squeezable_dimensions,
+    with_same_shape,
+    with_shape,
+)
 from dataflow.contrib.values_of_variables import (
     assign_from_checkpoint,
     assign_from_checkpoint_fn,
@@ -37,10 +48,26 @@ from dataflow.graph.conversion import is_tensor_like as is_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.layers.base import smart_cond
 from dataflow.namespaces import explain_absent
+from dataflow.ops.array import broadcast_to
+from dataflow.ops.assertions import (
+    assert_same_float_dtype,
+    assert_scalar,
+    is_non_decreasing,
+    is_numeric_tensor,
+    is_strictly_increasing,
+)
+from dataflow.ops.initializers import zeros_initializer
+from dataflow.ops.script_ops import py_func
 from dataflow.ops.sequences import argsort, sort
+from dataflow.ops.sparse_tensor import convert_to_tensor_or_sparse_tensor
+from dataflow.ops.state import assign
+from dataflow.ops.synchronization import CriticalSection
+from dataflow.ops.type_specs import TensorSpec
 from dataflow.ops.variable_lists import global_variables
+from dataflow.python.framework.ops import prepend_name_scope, strip_name_scope
+from dataflow.python.framework.smart_cond import smart_case, smart_constant_value
 from dataflow.python.util import nest
-from dataflow.python.util.decorators import deprecated, deprecated_args
+from dataflow.python.util.decorators import deprecated, deprecated_arg_values, deprecated_args
 from dataflow.train.checkpoint_initializers import init_from_checkpoint
 from dataflow.train.checkpoint_management import list_variables, load_checkpoint, load_variable
 from dataflow.train.global_step import (
@@ -56,7 +83,23 @@ def get_name_scope() -> str:
     return default_graph().get_name_scope()
 
 
+def assert_or_get_global_step(graph: Any = None, global_step_tensor: Any = None) -> Any:
+    """``global_step_tensor`` after a check that it is a global step, else the graph's, or None."""
+    if global_step_tensor is None:
+        return get_global_step(graph)
+    assert_global_step(global_step_tensor)
+    return global_step_tensor
+
+
+def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:
+    """Sets the variable ``ref`` to zeros; gives its reference. It need not have a value before."""
+    zeros = zeros_initializer()(ref.get_shape().as_list(), dtype=ref.dtype.base_dtype)
+    return assign(ref, zeros, use_locking=use_locking, name=name)
+
+
 __all__ = [
+    "CriticalSection",
+    "TensorSpec",
     "VariableDeviceChooser",
     "add_arg_scope",
     "add_model_variable",
@@ -64,20 +107,29 @@ __all__ = [
     "arg_scoped_arguments",
     "argsort",
     "assert_global_step",
+    "assert_or_get_global_step",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_scalar_int",
     "assign_from_checkpoint",
     "assign_from_checkpoint_fn",
     "assign_from_values",
     "assign_from_values_fn",
+    "broadcast_to",
+    "convert_to_tensor_or_sparse_tensor",
     "create_global_step",
     "current_arg_scope",
     "deprecated",
+    "deprecated_arg_values",
     "deprecated_args",
     "filter_variables",
     "get_global_step",
+    "get_graph_from_inputs",
     "get_local_variables",
     "get_model_variables",
     "get_name_scope",
     "get_or_create_global_step",
+    "get_placeholders",
     "get_trainable_variables",
     "get_unique_variable",
     "get_variable_full_name",
@@ -89,6 +141,9 @@ __all__ = [
     "global_variables",
     "has_arg_scope",
     "init_from_checkpoint",
+    "is_non_decreasing",
+    "is_numeric_tensor",
+    "is_strictly_increasing",
     "is_tensor",
     "list_variables",
     "load_checkpoint",
@@ -96,9 +151,19 @@ __all__ = [
     "local_variable",
     "model_variable",
     "nest",
+    "prepend_name_scope",
+    "py_func",
+    "reduce_sum_n",
+    "remove_squeezable_dimensions",
+    "smart_case",
     "smart_cond",
+    "smart_constant_value",
     "sort",
+    "strip_name_scope",
     "variable",
+    "with_same_shape",
+    "with_shape",
+    "zero_initializer",
 ]
 
 __getattr__ = explain_absent(__name__)

@@ -5,6 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dataflow.contrib.metric_curves import (
+    auc_using_histogram,
+    precision_at_recall,
+    precision_recall_at_equal_thresholds,
+    recall_at_precision,
+    streaming_curve_points,
+    streaming_dynamic_auc,
+    streaming_false_negative_rate_at_thresholds,
+    streaming_false_positive_rate_at_thresholds,
+)
+from dataflow.contrib.metric_statistics import (
+    cohen_kappa,
+    count,
+    streaming_concat,
+    streaming_covariance,
+    streaming_false_negative_rate,
+    streaming_false_positive_rate,
+    streaming_pearson_correlation,
+)
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.metrics import counts, means, ranking, thresholds
 from dataflow.namespaces import explain_absent
@@ -17,16 +36,31 @@ __all__ = [
     "accuracy",
     "aggregate_metric_map",
     "aggregate_metrics",
+    "auc_using_histogram",
+    "cohen_kappa",
     "confusion_matrix",
+    "count",
     "f1_score",
+    "precision_at_recall",
+    "precision_recall_at_equal_thresholds",
+    "recall_at_precision",
     "set_difference",
     "set_intersection",
     "set_size",
     "set_union",
+    "sparse_recall_at_top_k",
     "streaming_accuracy",
     "streaming_auc",
+    "streaming_concat",
+    "streaming_covariance",
+    "streaming_curve_points",
+    "streaming_dynamic_auc",
+    "streaming_false_negative_rate",
+    "streaming_false_negative_rate_at_thresholds",
     "streaming_false_negatives",
     "streaming_false_negatives_at_thresholds",
+    "streaming_false_positive_rate",
+    "streaming_false_positive_rate_at_thresholds",
     "streaming_false_positives",
     "streaming_false_positives_at_thresholds",
     "streaming_mean",
@@ -36,6 +70,7 @@ __all__ = [
     "streaming_mean_relative_error",
     "streaming_mean_squared_error",
     "streaming_mean_tensor",
+    "streaming_pearson_correlation",
     "streaming_percentage_less",
     "streaming_precision",
     "streaming_precision_at_thresholds",
@@ -45,6 +80,7 @@ __all__ = [
     "streaming_root_mean_squared_error",
     "streaming_sensitivity_at_specificity",
     "streaming_sparse_average_precision_at_k",
+    "streaming_sparse_average_precision_at_top_k",
     "streaming_sparse_precision_at_k",
     "streaming_sparse_precision_at_top_k",
     "streaming_sparse_recall_at_k",
@@ -115,6 +151,36 @@ def streaming_recall_at_k(
     found = cast(in_top_k(predictions, labels, k), "float32")
     name = name or f"recall_at_{k}"
     return means.mean(found, weights, metrics_collections, updates_collections, name)
+
+
+def sparse_recall_at_top_k(
+    labels: Any,
+    top_k_predictions: Any,
+    class_id: int | None = None,
+    weights: Any = None,
+    metrics_collections: str | Sequence[str] | None = None,
+    updates_collections: str | Sequence[str] | None = None,
+    name: str | None = None,
+) -> Any:
+    """How many labels are among the ranked classes ``top_k_predictions`` [..., k]: float64."""
+    return ranking.recall_at_top_k(
+        labels, top_k_predictions, None, class_id, weights, metrics_collections,
+        updates_collections, name,
+    )  # fmt: skip
+
+
+def streaming_sparse_average_precision_at_top_k(
+    top_k_predictions: Any,
+    labels: Any,
+    weights: Any = None,
+    metrics_collections: str | Sequence[str] | None = None,
+    updates_collections: str | Sequence[str] | None = None,
+    name: str | None = None,
+) -> Any:
+    """`streaming_sparse_average_precision_at_k` of ranked classes ``top_k_predictions`` [..., k]."""
+    return ranking.average_precision_at_top_k(
+        labels, top_k_predictions, weights, metrics_collections, updates_collections, name
+    )
 
 
 def aggregate_metrics(*value_update_tuples: Any) -> tuple[list[Any], list[Any]]:

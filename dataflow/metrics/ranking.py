@@ -192,7 +192,29 @@ def average_precision_at_k(
     if k < 1:
         raise ValueError(f"Invalid k={k}.")
     with name_scope(name, _name_at("average_precision", k)) as scope:
-        ids = _top_classes(predictions, k)
+        return average_precision_at_top_k(
+            labels, _top_classes(predictions, k), weights, metrics_collections,
+            updates_collections, scope,
+        )  # fmt: skip
+
+
+def average_precision_at_top_k(
+    labels: Any,
+    predictions_idx: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """`average_precision_at_k` of classes that are already ranked: ``predictions_idx`` [..., k].
+
+    Raises `ValueError` when k is not known before the graph runs.
+    """
+    ids = cast(convert_to_tensor(predictions_idx), dtypes.int64)
+    k = ids.dims[-1] if ids.dims else None
+    if k is None:
+        raise ValueError("The last dimension of predictions_idx, k, must be known.")
+    with name_scope(name, _name_at("average_precision", k)) as scope:
         labels, counted = _label_sets(labels, ids)
         hits = cast(_found(ids, labels, counted), dtypes.float64)
         precision = cumsum(hits, -1) / np.arange(1, k + 1, dtype=np.float64)

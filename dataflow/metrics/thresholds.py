@@ -47,16 +47,16 @@ from dataflow.ops.state import assign_add
 from dataflow.ops.variable_scope import variable_scope
 
 #: The four counts in the order in which their variables are made.
-_COUNTS = {
+COUNTS = {
     "tp": "true_positives",
     "fn": "false_negatives",
     "tn": "true_negatives",
     "fp": "false_positives",
 }
-_EPSILON = 1e-7
+EPSILON = 1e-7
 
 
-def _counts_at(
+def counts_at(
     labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: tuple[str, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """For each threshold the counts of ``kinds``: their variables, and their updates."""
@@ -78,7 +78,7 @@ def _counts_at(
     if weights is not None:
         row_weights = array.reshape(broadcast_weights(weights, predictions), [1, -1])
     values, updates = {}, {}
-    for kind, name in _COUNTS.items():
+    for kind, name in COUNTS.items():
         if kind not in kinds:
             continue
         variable = metric_variable([len(thresholds)], dtypes.float32, name)
@@ -94,10 +94,10 @@ def _counts_at(
     return values, updates
 
 
-def _spread(num_thresholds: int) -> list[float]:
+def evenly_spread(num_thresholds: int) -> list[float]:
     """``num_thresholds`` cuts from just below 0 to just above 1."""
     inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
-    return [-_EPSILON, *inner, 1.0 + _EPSILON]
+    return [-EPSILON, *inner, 1.0 + EPSILON]
 
 
 def auc(
@@ -125,13 +125,13 @@ def auc(
         raise ValueError(f"Invalid summation_method: {summation_method}")
     with variable_scope(name, "auc", (labels, predictions, weights)):
         if thresholds is not None:
-            cuts = [-_EPSILON, *sorted(thresholds), 1.0 + _EPSILON]
+            cuts = [-EPSILON, *sorted(thresholds), 1.0 + EPSILON]
         else:
-            cuts = _spread(num_thresholds)
-        values, updates = _counts_at(labels, predictions, cuts, weights, tuple(_COUNTS))
+            cuts = evenly_spread(num_thresholds)
+        values, updates = counts_at(labels, predictions, cuts, weights, tuple(COUNTS))
 
         def area(counts: dict[str, Any], name: str) -> Tensor:
-            tp, fn, tn, fp = (counts[k] for k in _COUNTS)
+            tp, fn, tn, fp = (counts[k] for k in COUNTS)
             if curve == "PR" and summation_method == "careful_interpolation":
                 return interpolated_area(tp, fp, fn, name)
             recall = divide(tp + 1e-6, tp + fn + 1e-6)
@@ -167,13 +167,13 @@ def f1_score(
 ) -> Pair:
     """The best F1 score, ``2 p r / (p + r)`` of precision and recall, over ``num_thresholds`` cuts."""
     with variable_scope(name, "f1", (labels, predictions, weights)):
-        cuts = _spread(num_thresholds)
-        values, updates = _counts_at(labels, predictions, cuts, weights, ("tp", "fn", "fp"))
+        cuts = evenly_spread(num_thresholds)
+        values, updates = counts_at(labels, predictions, cuts, weights, ("tp", "fn", "fp"))
 
         def best(counts: dict[str, Any]) -> Tensor:
-            precision = divide(counts["tp"], _EPSILON + counts["tp"] + counts["fp"])
-            recall = divide(counts["tp"], _EPSILON + counts["tp"] + counts["fn"])
-            return reduce_max(2.0 * precision * recall / (precision + recall + _EPSILON))
+            precision = divide(counts["tp"], EPSILON + counts["tp"] + counts["fp"])
+            recall = divide(counts["tp"], EPSILON + counts["tp"] + counts["fn"])
+            return reduce_max(2.0 * precision * recall / (precision + recall + EPSILON))
 
         return collect(best(values), best(updates), metrics_collections, updates_collections)
 
@@ -195,10 +195,10 @@ def interpolated_area(tp: Any, fp: Any, fn: Any, name: str) -> Tensor:
 
 def _counting(kind: str) -> Any:
     """The metric of one of the counts, at each threshold."""
-    name = _COUNTS[kind]
+    name = COUNTS[kind]
 
     def metric(labels: Any, predictions: Any, thresholds: Any, weights: Any = None) -> Pair:
-        values, updates = _counts_at(labels, predictions, thresholds, weights, (kind,))
+        values, updates = counts_at(labels, predictions, thresholds, weights, (kind,))
         return values[kind], updates[kind]
 
     metric.__name__ = metric.__qualname__ = f"{name}_at_thresholds"
@@ -216,9 +216,9 @@ def _share_at(
     labels: Any, predictions: Any, thresholds: Any, weights: Any, others: str, name: str
 ) -> Pair:
     """True positives / (true positives + ``others``) at each threshold."""
-    counts = _counts_at(labels, predictions, thresholds, weights, ("tp", others))
+    counts = counts_at(labels, predictions, thresholds, weights, ("tp", others))
     value, update = (
-        divide(c["tp"], _EPSILON + c["tp"] + c[others], name=f"{name}_{n}")
+        divide(c["tp"], EPSILON + c["tp"] + c[others], name=f"{name}_{n}")
         for c, n in zip(counts, ("value", "update_op"), strict=True)
     )
     return value, update
@@ -254,15 +254,15 @@ def sensitivity_at_specificity(
     """
     if not 0 <= specificity <= 1:
         raise ValueError(f"`specificity` must be in the range [0, 1], got {specificity}.")
-    values, updates = _counts_at(
-        labels, predictions, _spread(num_thresholds), weights, tuple(_COUNTS)
+    values, updates = counts_at(
+        labels, predictions, evenly_spread(num_thresholds), weights, tuple(COUNTS)
     )
 
     def at_cut(counts: dict[str, Any], name: str) -> Tensor:
-        tp, fn, tn, fp = (counts[k] for k in _COUNTS)
-        found = divide(tn, tn + fp + _EPSILON)
+        tp, fn, tn, fp = (counts[k] for k in COUNTS)
+        found = divide(tn, tn + fp + EPSILON)
         cut = cast(argmin(abs_(found - specificity), 0), dtypes.int32)
-        return divide(tp[cut], tp[cut] + fn[cut] + _EPSILON, name=name)
+        return divide(tp[cut], tp[cut] + fn[cut] + EPSILON, name=name)
 
     return at_cut(values, "value"), at_cut(updates, "update_op")
 
@@ -281,16 +281,16 @@ def specificity_at_sensitivity(
     """
     if not 0 <= sensitivity <= 1:
         raise ValueError(f"`sensitivity` must be in the range [0, 1], got {sensitivity}.")
-    values, updates = _counts_at(
-        labels, predictions, _spread(num_thresholds), weights, tuple(_COUNTS)
+    values, updates = counts_at(
+        labels, predictions, evenly_spread(num_thresholds), weights, tuple(COUNTS)
     )
 
     def at_cut(counts: dict[str, Any], name: str) -> Tensor:
-        tp, fn, tn, fp = (counts[k] for k in _COUNTS)
-        distance = abs_(divide(tp, tp + fn + _EPSILON) - sensitivity)
+        tp, fn, tn, fp = (counts[k] for k in COUNTS)
+        distance = abs_(divide(tp, tp + fn + EPSILON) - sensitivity)
         # argmin would take the first of equal cuts; the running count is highest at the last.
         closest = cast(equal(distance, reduce_min(distance)), dtypes.int64)
         cut = cast(argmax(cumsum(closest), 0), dtypes.int32)
-        return divide(tn[cut], add(tn[cut], fp[cut]) + _EPSILON, name=name)
+        return divide(tn[cut], add(tn[cut], fp[cut]) + EPSILON, name=name)
 
     return at_cut(values, "value"), at_cut(updates, "update_op")

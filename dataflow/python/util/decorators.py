@@ -87,6 +87,35 @@ def deprecated_args(
     return decorate
 
 
+def deprecated_arg_values(
+    date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Warns when one of the arguments is passed with the value that ``deprecated_kwargs`` names.
+
+    Raises `ValueError` without any.
+    """
+    if not deprecated_kwargs:
+        raise ValueError("Specify which argument values are deprecated.")
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def warned(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind_partial(*args, **kwargs).arguments
+            for name, value in deprecated_kwargs.items():
+                if name in given and given[name] == value:
+                    text = (
+                        f"{name}={value!r} of {function.__qualname__} is deprecated. {instructions}"
+                    )
+                    _warning(text, (function, name, "value"), warn_once)
+            return function(*args, **kwargs)
+
+        return warned
+
+    return decorate
+
+
 def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old_value: Any) -> Any:
     """The value that was given under one of two names; raises `ValueError` where both were."""
     if old_value is None:
