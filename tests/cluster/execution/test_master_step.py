@@ -9,7 +9,7 @@ import pytest
 
 import dataflow as tf
 from dataflow import errors
-from dataflow.cluster.execution import prefetch
+from dataflow.cluster.execution import master_step, prefetch
 from dataflow.cluster.execution.compiled_partition import CompiledPartition, TaskSession
 from dataflow.cluster.execution.fast_path import Fallback
 from dataflow.cluster.execution.master import MasterSession, PreparedStep, RemotePartition
@@ -26,6 +26,7 @@ from dataflow.cluster.transport.step_flags import (
     HAS_DATA,
     LAST,
     PREFETCHED,
+    REPEAT,
     TRACE,
     VALUES,
     WANT_NEXT,
@@ -454,3 +455,133 @@ def test_why_the_fast_path_gave_up_counts(play, training, what, expected):
     play.master.machine.begin(STEP, [PS, HERE])
     with pytest.raises(expected, match=PS):
         play.run(prepared, arrays(3), fallback=fallback(play, prepared, **what))
+
+
+# --- what may block here ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def queue():
+    with tf.device(HERE):
+        made = tf.FIFOQueue(4, [tf.float32], shapes=[[]])
+        return made, made.enqueue(5.0), made.dequeue()
+
+
+@pytest.mark.parametrize("seconds", [None, PATIENCE])
+def test_a_queue_here_is_waited_for(play, queue, seconds):
+    _, put, taken = queue
+    step, filler = play.prepared(taken), play.prepared(put)
+    threading.Timer(0.1, play.master.run, [filler, []]).start()
+    assert play.run(step, seconds=seconds) == [5.0]
+
+
+def test_a_wait_here_has_a_deadline(play, queue):
+    _, _, taken = queue
+    with pytest.raises(errors.DeadlineExceededError, match=HERE):
+        play.run(play.prepared(taken), seconds=0.1)
+
+
+def test_a_wait_here_ends_with_an_error_elsewhere(play, queue):
+    _, _, taken = queue
+    with tf.device(PS):
+        far = tf.exp(tf.random_uniform([]))
+    with tf.device(HERE):
+        result = far + taken
+    prepared = play.prepared(result)
+    error = describe_error(errors.AbortedError(None, None, "no"), PS)
+    play.ps.send(Kind.ERROR, 0, STEP, head=error)
+    with pytest.raises(errors.AbortedError):
+        play.run(prepared)
+
+
+def test_answers_are_taken_in_while_a_send_waits_for_room(play):
+    """Both sides would wait for each other otherwise."""
+    x = tf.placeholder(tf.float32, [None])
+    prepared = play.elsewhere(OTHER, sources=[(OTHER, 0)])
+    prepared.remotes.append(play.remote(PS, GraphPartition(PS, feeds=[x]), [x]))
+    prepared.fetches_of[PS] = []
+    play.ps.send(Kind.DONE, 0, STEP)  # before it reads
+    step, long = play.step(prepared), np.zeros(2_000_000, np.float32)
+
+    def read():
+        for _ in range(PATIENCE * 100):
+            if step.inbox:
+                break
+            threading.Event().wait(0.01)
+        play.ps.receive()
+        play.other.send(Kind.DONE, 1, STEP, arrays(6))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    assert step.run([long], None) == [6.0]
+    reader.join(PATIENCE)
+
+
+# --- a step that repeats itself ---------------------------------------------------------------------
+
+
+class Repeating:
+    """The task of a repeated step: ``tags`` are its answers when it is asked; then it is silent."""
+
+    def __init__(self, play, tags):
+        self.end, self.tags, self.asked = play.ps, list(tags), 0
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        self.first = self.end.receive()
+        while True:
+            try:
+                message = self.end.receive()
+            except errors.OpError:
+                return
+            if message.kind == Kind.CANCEL:
+                self.end.send(Kind.DONE, 0, STEP)
+                return
+            self.asked += 1
+            if self.tags:
+                self.end.send(Kind.PONG, self.tags.pop(0), STEP)
+
+
+def repeat(play, until, seconds=None):
+    step = play.step(play.elsewhere(PS))
+    step.until = until
+    return step.run([], seconds)
+
+
+@pytest.fixture
+def _quick_reports(monkeypatch):
+    monkeypatch.setattr(master_step, "REPORT_SECONDS", 0.01)
+
+
+@pytest.mark.usefixtures("_quick_reports")
+def test_a_repeated_step_counts_its_repetitions(play):
+    before, task = play.master.num_steps, Repeating(play, [3, 3, 8])
+    assert repeat(play, lambda: not task.tags) == []
+    task.thread.join(PATIENCE)
+    assert task.first.flags == REPEAT
+    assert play.master.num_steps == before + 8
+    assert play.pool.given == [PS]
+
+
+@pytest.mark.usefixtures("_quick_reports")
+def test_the_time_of_a_repetition_begins_with_each(play):
+    task = Repeating(play, range(1, 21))
+    began = time.monotonic()
+    repeat(play, lambda: not task.tags, seconds=0.15)
+    assert time.monotonic() - began > 0.15  # twenty repetitions together took longer
+
+
+@pytest.mark.usefixtures("_quick_reports")
+@pytest.mark.parametrize("tags", [[], [1] * 1000], ids=["silent", "no progress"])
+def test_a_repetition_that_is_late(play, tags):
+    Repeating(play, tags)
+    with pytest.raises(errors.DeadlineExceededError, match="0.1 s; it was waiting for /job:ps"):
+        repeat(play, lambda: False, seconds=0.1)
+
+
+@pytest.mark.usefixtures("_quick_reports")
+def test_a_repeating_task_that_is_lost(play):
+    Repeating(play, [1])
+    with pytest.raises(errors.UnavailableError, match=PS):
+        repeat(play, play.ps.close)
