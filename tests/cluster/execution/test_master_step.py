@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -565,11 +566,17 @@ def test_a_repeated_step_counts_its_repetitions(play):
 
 
 @pytest.mark.usefixtures("_quick_reports")
-def test_the_time_of_a_repetition_begins_with_each(play):
+def test_the_time_of_a_repetition_begins_with_each(play, monkeypatch):
+    clock = SimpleNamespace(now=time.monotonic())
+    monkeypatch.setattr(master_step, "time", SimpleNamespace(monotonic=lambda: clock.now))
     task = Repeating(play, range(1, 21))
-    began = time.monotonic()
-    repeat(play, lambda: not task.tags, seconds=0.15)
-    assert time.monotonic() - began > 0.15  # twenty repetitions together took longer
+
+    def until():
+        clock.now += 9.0
+        return not task.tags
+
+    repeat(play, until, seconds=10.0)
+    assert play.master.num_steps == 20
 
 
 @pytest.mark.usefixtures("_quick_reports")
