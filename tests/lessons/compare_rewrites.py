@@ -32,6 +32,8 @@ from tests.lessons import compare_devices
 
 #: Rounding of float32 through some hundred operations; float64 is held to more.
 TOLERANCE = {np.dtype(np.float32): 2e-4, np.dtype(np.float64): 1e-8}
+#: Of the numbers of a variable that is trained: as many may take another step (`_by_rounding`).
+MOST_BY_ROUNDING = 1 / 200
 #: Stateful ops that a second run from the same variables repeats.
 REPEATABLE = frozenset(
     {
@@ -89,7 +91,8 @@ def _made(plan: Plan, fetches: list[Any], feeds: list[Any], *, rewritten: bool) 
     return made
 
 
-def _differ(what: str, off: Any, on: Any) -> None:
+def _differ(what: str, off: Any, on: Any, before: Any = None) -> None:
+    """Notes that a value is another one; ``before``: a variable's own before the step."""
     global num_values
     num_values += 1
     off, on = np.asarray(to_host(off)), np.asarray(to_host(on))
@@ -98,13 +101,24 @@ def _differ(what: str, off: Any, on: Any) -> None:
     elif off.dtype in TOLERANCE:
         limit = TOLERANCE[off.dtype]
         scale = float(np.max(np.abs(off[np.isfinite(off)]), initial=1.0))
-        if not np.allclose(off, on, rtol=limit, atol=limit * scale, equal_nan=True):
+        close = np.isclose(off, on, rtol=limit, atol=limit * scale, equal_nan=True)
+        if not (close.all() or _by_rounding(close, off, on, before)):
             worst = float(np.nanmax(np.abs(off - on)))
             differences.append(f"{what}: differs by {worst:.3g}, values up to {scale:.3g}")
     elif off.dtype.kind == "S" and gpus():
         pass  # a summary's numbers, which a GPU's rewritten plan adds up in another order
     elif off.dtype != object and not np.array_equal(off, on):
         differences.append(f"{what}: {off.ravel()[:3]} became {on.ravel()[:3]}")
+
+
+def _by_rounding(close: Any, off: Any, on: Any, before: Any) -> bool:
+    """Whether the few numbers that are not ``close`` may differ because Adam's step is as large for a
+    gradient that is nothing but rounding as for any other.
+    """
+    if before is None or np.count_nonzero(~close) > MOST_BY_ROUNDING * close.size:
+        return False
+    steps = [np.max(np.abs(value - np.asarray(to_host(before)))) for value in (off, on)]
+    return bool(np.max(np.abs(off - on)) <= 2 * steps[0] and steps[1] <= 1.01 * steps[0])
 
 
 def _compare(plan: Plan, values: list[Any]) -> Any:
@@ -133,10 +147,11 @@ def _compare(plan: Plan, values: list[Any]) -> Any:
     num_rewritten += bool(on.journal)
     for tensor, value in zip(on.fetches.tensors, second, strict=True):
         _differ(tensor.name, given[tensor], value)
+    trained = compare_devices.trains(on.ops)
     for name, value in variables.snapshot(session).items():
         if value is not after.get(name) and value is not None:
-            _differ(f"variable {name}", after[name], value)
-    if compare_devices.trains(on.ops):
+            _differ(f"variable {name}", after[name], value, before.get(name) if trained else None)
+    if trained:
         fed = [*arguments, *(np.asarray(given[t]) for t in changing)]
         values_before = {n: to_host(v) for n, v in before.items() if v is not None}
         feeds = dict(zip(on.feeds, fed, strict=True))

@@ -73,6 +73,25 @@ def test_a_wrong_variable_is_found(compared: Any, monkeypatch: pytest.MonkeyPatc
     assert compared.differences == ["variable w: differs by 2, values up to 3"]
 
 
+@pytest.mark.parametrize(
+    ("count", "other", "found"),
+    [
+        (1, -0.1, False),  # the other way, as the sign of a gradient near zero says
+        (3, -0.1, True),  # too many for that
+        (1, 0.5, True),  # a larger step than any
+        (1, None, True),  # of no trained variable
+    ],
+)
+def test_a_few_numbers_may_take_the_step_of_a_gradient_that_is_rounding(
+    compared: Any, count: int, other: float | None, found: bool
+) -> None:
+    before = np.ones(400, np.float32)
+    off, on = before + np.float32(0.1), before + np.float32(0.1)
+    on[:count] = 1 - 0.1 if other is None else 1 + other
+    compared._differ("variable w", off, on, None if other is None else before)
+    assert bool(compared.differences) == found
+
+
 def test_nothing_is_drawn_twice(compared: Any) -> None:
     tf.set_random_seed(1)
     drawn = tf.random_uniform([3], name="drawn")
