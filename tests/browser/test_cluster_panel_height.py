@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 HEIGHT = "() => document.querySelector('.df-cluster-panel').getBoundingClientRect().height"
-
-
+LEFTS = """() => [...document.querySelectorAll(".df-cluster-table tr:not(.df-cluster-more)")]
+    .map((row) => Math.round(row.children[4].getBoundingClientRect().left))"""
 DOTS = "() => Number(document.querySelector('.df-cv-live').dataset.dots) > 0"
 
 
 @pytest.mark.usefixtures("no_gpus")
-@pytest.mark.parametrize("dark", [False, True])
-def test_a_training_cluster_fits_900_pixels(chromium: Browser, dark: bool) -> None:
-    with tf.cluster.launch(ps=1, workers=2, backend="threads", logs=False) as cluster:
+@pytest.mark.parametrize(("workers", "dark"), [(2, False), (3, True)])
+def test_a_training_cluster_fits_900_pixels(chromium: Browser, workers: int, dark: bool) -> None:
+    with tf.cluster.launch(ps=1, workers=workers, backend="threads", logs=False) as cluster:
         training = digits_training(cluster)
         training.start()
         panel = ClusterPanel(cluster)
@@ -45,6 +45,7 @@ def test_a_training_cluster_fits_900_pixels(chromium: Browser, dark: bool) -> No
                 assert page.page.evaluate(HEIGHT) <= 900, width
                 wide = page.page.evaluate("document.documentElement.scrollWidth")
                 assert wide <= width, "nothing is cut off at the right"
+                assert len(set(page.page.evaluate(LEFTS))) == 1, "columns stand below their heads"
             assert serious_findings(page.page, ".df-cluster-panel") == []
         finally:
             page.close()
@@ -84,6 +85,38 @@ def test_a_machine_of_the_picture_is_hurt_by_mouse_and_keys(chromium: Browser) -
             page.page.get_by_label("all-reduce").check()
             page.until("() => document.querySelectorAll('.df-cv-arrow').length === 2")
             assert page.failures() == [] and panel.failure == ""
+        finally:
+            page.close()
+            panel.close()
+            training.stop()
+
+
+@pytest.mark.usefixtures("no_gpus")
+def test_the_ring_of_seven_workers_is_seen_whole(chromium: Browser) -> None:
+    """It is as high as there is room for, and no name is covered by a figure."""
+    with tf.cluster.launch(ps=1, workers=7, backend="threads", logs=False) as cluster:
+        training = digits_training(cluster)
+        training.start()
+        panel = ClusterPanel(cluster)
+        page = LivePage(chromium)
+        page.show_widget(panel)
+        try:
+            page.page.set_viewport_size({"width": 1280, "height": 1200})
+            page.until("() => document.querySelectorAll('.df-cv-part').length > 10")
+            page.until("() => document.querySelector('.df-cluster-modes')")
+            page.page.get_by_label("all-reduce").check()
+            page.until("() => document.querySelectorAll('.df-cv-arrow').length === 7")
+            page.until("() => document.querySelector('.df-cv-middle > text')")
+            page.page.screenshot(path=str(screenshot_folder() / "cluster_panel_ring_of_7.png"))
+            cut = """() => { const box = document.querySelector(".df-cv-picture");
+                return box.scrollHeight - box.clientHeight; }"""
+            assert page.page.evaluate(cut) <= 1
+            covered = """() => [...document.querySelectorAll(".df-cv-card")].filter((card) => {
+                const [name, figure] = [".df-title", ".df-cv-badge"].map((one) =>
+                    card.querySelector(one).getBoundingClientRect());
+                return name.right > figure.left && figure.top < name.top + 6;
+            }).length"""
+            assert page.page.evaluate(covered) == 0
         finally:
             page.close()
             panel.close()

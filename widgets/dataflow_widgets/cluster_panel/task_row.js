@@ -20,7 +20,7 @@ export class TaskRow {
     this.spark = s("path", { class: "df-cluster-spark" });
     this.texts = Object.fromEntries(["device", "steps", "staleness", "received", "sent", "variables", "memory"].map((key) => [key, h("span")]));
     this.pauser = press("Pause", () => ({ do: this.task.state === "paused" ? "resume" : "pause" }));
-    this.slower = h("select", { class: "df-select df-small", "aria-label": `Slow down ${task.name}: seconds longer a step`, title: "Make a straggler: every step takes so much longer", onchange: () => this.press({ do: "slow_down", seconds: Number(this.slower.value) }), ...QUIET }, DELAYS.map((value) => h("option", { value }, value ? `+${value} s a step` : "full speed")));
+    this.slower = h("select", { class: "df-select df-small", "aria-label": `Slow down ${task.name}: seconds longer a step`, title: "Make a straggler: every step takes so much longer", onchange: () => this.press({ do: "slow_down", seconds: Number(this.slower.value) }), ...QUIET }, DELAYS.map((value) => h("option", { value }, value ? `+${value} s` : "full speed")));
     this.restarter = press("Restart", { do: "restart" });
     this.killer = press("Kill", { do: "kill" });
     this.restarts = h("span", { class: "df-cluster-restarts" });
@@ -73,7 +73,7 @@ export class TaskRow {
     const state = `${look.mark} ${look.word}`;
     if (this.state.textContent !== state) this.state.replaceChildren(h("span", { "aria-hidden": "true" }, look.mark), ` ${look.word}`);
     this.state.dataset.tone = look.tone;
-    const again = [task.delay ? `+${task.delay} s a step` : "", task.restarts ? `started ${task.restarts + 1} times` : ""].filter(Boolean).join(", ");
+    const again = [task.delay ? `+${task.delay} s` : "", task.restarts ? `started ${task.restarts + 1} times` : ""].filter(Boolean).join(", ");
     if (this.restarts.textContent !== again) this.restarts.textContent = again;
     const texts = { ...cells(task), device: task.device ?? "" };
     for (const [key, element] of Object.entries(this.texts)) if (element.textContent !== texts[key]) element.textContent = texts[key];
@@ -91,7 +91,7 @@ export class TaskRow {
     this.refuse(this.slower, can.slow_down);
     const active = this.slower.getRootNode().activeElement === this.slower;
     if (!active) {
-      if (![...this.slower.options].some((option) => Number(option.value) === task.delay)) this.slower.append(h("option", { value: task.delay }, `+${task.delay} s a step`));
+      if (![...this.slower.options].some((option) => Number(option.value) === task.delay)) this.slower.append(h("option", { value: task.delay }, `+${task.delay} s`));
       this.slower.value = String(task.delay);
     }
     this.task = task;

@@ -27,7 +27,7 @@ export class TrainingBox {
     this.chart = new LossChart();
     this.stopper = button("Stop training", "Stop after this step; the variables stay", () => act({ do: this.running ? "stop training" : "start", training: this.id }), { class: "df-button df-small" });
     const modes = h("fieldset", { class: "df-cluster-modes" }, h("legend", {}, "Mode"), training.modes.map((mode, i) => h("label", {}, this.radios[i], ` ${mode}`)), h("label", { class: "df-cluster-backups" }, "backups ", this.backups));
-    this.element = h("section", { class: "df-cluster-training", "aria-label": `training ${training.name}` }, h("div", { class: "df-cluster-parts" }, h("div", {}, h("h4", {}, `Training: ${training.name}`), h("div", { class: "df-cluster-training-line" }, this.text, this.stopper), modes, this.explain, this.errors), this.chart.element));
+    this.element = h("section", { class: "df-cluster-training", "aria-label": `training ${training.name}` }, h("div", { class: "df-cluster-parts" }, h("div", {}, h("div", { class: "df-cluster-training-line" }, h("h4", {}, `Training: ${training.name}`), this.stopper), h("div", { class: "df-cluster-training-line" }, this.text), modes, this.explain, this.errors), this.chart.element));
   }
 
   change(mode) {

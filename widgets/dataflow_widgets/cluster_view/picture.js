@@ -34,6 +34,8 @@ export function labelPlaces(points, widths, cards, size) {
 
 const arrowHead = ([x, y, degrees]) => s("path", { class: "df-cv-arrow", d: "M-9 -8L10 0L-9 8Z", transform: `translate(${x} ${y}) rotate(${degrees})` });
 
+const isNarrow = (card) => card.w < 160;
+
 export class ClusterPicture {
   /** `select(i)` is called for a machine that is pressed; `hasBarrier`: its steps are synchronous. */
   constructor(scene, { select, hasBarrier = false }) {
@@ -63,7 +65,8 @@ export class ClusterPicture {
       const [one, two] = [card.parts[a], card.parts[b]];
       return s("path", { class: "df-cv-edge", d: `M${one.x + one.w / 2} ${one.y + 10}L${two.x + two.w / 2} ${two.y + 10}` });
     });
-    const badge = s("text", { class: "df-cv-badge", x: card.x + card.w - 12, y: card.y + 17, "text-anchor": "end" });
+    // A narrow machine has its figure below the words, where the name has no room for it.
+    const badge = s("text", { class: "df-cv-badge", ...(isNarrow(card) && !card.parts.length ? { x: card.x + 12, y: card.y + 46 } : { x: card.x + card.w - 12, y: card.y + 17, "text-anchor": "end" }) });
     const detail = s("text", { class: "df-detail", x: card.x + 12, y: card.y + 31 }, card.small ? "" : fit(card.detail, card.w - 20));
     const squares = s("g", { class: "df-cv-lag" });
     const light = s("circle", { class: "df-cv-light", cx: card.x + 12, cy: card.y + 13, r: 4 });
@@ -169,7 +172,7 @@ export class ClusterPicture {
       const where = task.pid ? `process ${task.pid}` : task.address;
       const rest = `${number(Number((task.stepsPerSecond ?? 0).toPrecision(3)))} steps/s${delay}`;
       // What was done to it says more than where it is.
-      const words = task.state !== "running" ? `${task.state}${delay}` : isTight && !delay ? `bottleneck: computes ${Math.round(100 * task.busy)} % of the time` : delay ? rest : `${where} · ${rest}`;
+      const words = task.state !== "running" ? `${task.state}${delay}` : isTight && !delay ? `bottleneck: computes ${Math.round(100 * task.busy)} % of the time` : delay || isNarrow(scene.tasks[i]) ? rest : `${where} · ${rest}`;
       write(card.detail, scene.tasks[i].small ? "" : fit(words, scene.tasks[i].w - 16));
       const version = this.versions[i];
       const figure = version === undefined ? `${bytes(Math.round(rate))}/s` : `version ${version}`;
