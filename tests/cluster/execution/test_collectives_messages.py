@@ -15,10 +15,11 @@ from dataflow.cluster.execution.collectives import Collectives
 from dataflow.cluster.execution.ring_link import RANK_SHIFT, Joined, Told
 from dataflow.cluster.execution.task_load import TaskLoad
 from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.link_faults import LinkFaults
 from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.cluster.transport.method_table import LATER
 from dataflow.cluster.transport.remote_errors import restore_error
-from dataflow.kernels.collective_groups import Complete, Member, Request
+from dataflow.kernels.collective_groups import Member, Request
 from dataflow.runtime.resources import Cancellation
 
 PATIENCE = 60
@@ -32,6 +33,7 @@ class Pool:
 
     def __init__(self):
         self.others, self.given, self.taken, self.deadlines = {}, [], [], []
+        self.faults = LinkFaults()
         #: What another task says of itself; a task that is not here cannot be reached.
         self.greetings = {}
         self.is_taken = threading.Event()
@@ -82,7 +84,8 @@ def request(kind="reduce", shape=(2,), size=2, **more):
 def head(task, asked=None, **more):
     """The head of a message of a member."""
     asked = asked or request()
-    return {"member": [task, "", f"{task}#1", [*asked]], "incarnation": f"first {task}", **more}
+    member = [task, "", f"{task}#1", [*asked]]
+    return {"member": member, "incarnation": f"first {task}", "held": None, **more}
 
 
 def join(collectives, task, asked=None):
@@ -318,6 +321,7 @@ def test_all_members_are_told_who_they_are(here):
         assert answer.kind == Kind.REPLY
         assert answer.head["rank"] == rank and answer.head["source"] == 0
         assert answer.head["members"] == [[OTHER, "node"], [THIRD, "node"]]
+        assert answer.head["common"] is None  # they hold no memory
 
 
 def test_the_source_is_a_rank(here):
@@ -487,14 +491,6 @@ def test_what_one_was_told_is_not_told_on(here):
     joined = Joined(EXCHANGE, [[HERE, "a"], [OTHER, "b"]], 0, 0)
     assert here._failed(Told(error), member, joined) is error
     assert not here.pool.taken
-
-
-def test_an_answer_of_the_meeting_place(here):
-    tickets = [SimpleNamespace(member=Member(task, "", "", request())) for task in (HERE, OTHER)]
-    joined = collectives_module._joined(Complete(EXCHANGE, tickets, 1))
-    assert vars(joined) == {
-        "id": EXCHANGE, "members": [[HERE, "node"], [OTHER, "node"]], "rank": 1, "source": 0,
-    }  # fmt: skip
 
 
 def test_a_stopped_task_ends_all_exchanges_that_go_on(here):
