@@ -362,7 +362,6 @@ _CONTRIB = {
     "grid_rnn": ("grid LSTM cells", "use tf.nn.rnn_cell.MultiRNNCell"),
     "hadoop": ("a reader of Hadoop's files", "write TFRecord files"),
     "input_pipeline": ("an op that picks files", "use tf.data.Dataset.list_files"),
-    "integrate": ("odeint", "step with tf.while_loop, or use scipy.integrate for arrays"),
     "kafka": ("a reader of Kafka", "use tf.data.Dataset.from_generator"),
     "kernel_methods": ("random Fourier features", "use tf.cos(tf.matmul(x, W) + b), W drawn once"),
     "kinesis": ("a reader of Kinesis", "use tf.data.Dataset.from_generator"),

@@ -85,6 +85,17 @@ def import_graph_def(
         raise TypeError(
             f"Argument `graph_def` must be a GraphDef proto. Got {type(graph_def).__name__}."
         )
+    if input_map is not None and not isinstance(input_map, dict):
+        raise TypeError(
+            f"Argument `input_map` must be a dictionary. Got {type(input_map).__name__}."
+        )
+    elements = return_elements or ()
+    if not isinstance(elements, (list, tuple)) or not all(
+        isinstance(e, (str, bytes)) for e in elements
+    ):
+        raise TypeError(
+            f"Argument `return_elements` must be a list of strings. Got {return_elements!r}."
+        )
     _check_versions(graph_def.versions)
     mapped = {_split(k): v for k, v in (input_map or {}).items() if not k.startswith("^")}
     nodes: dict[str, _Node] = {}
@@ -154,7 +165,7 @@ def _returned(
     if return_elements is None:
         return None
     result: list[Any] = []
-    for element in return_elements:
+    for element in (e.decode() if isinstance(e, bytes) else e for e in return_elements):
         op_name, colon, index = element.rpartition(":")
         if colon:
             if _split(element) in mapped and op_name not in made:

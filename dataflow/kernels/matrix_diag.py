@@ -124,6 +124,9 @@ def matrix_set_diag_v3_kernel(
 def matrix_band_part_kernel(xp: Module, x: Array, num_lower: Array, num_upper: Array) -> Any:
     rows, columns = x.shape[-2:]
     lower, upper = int(num_lower), int(num_upper)
+    for name, number, size in (("num_lower", lower, rows), ("num_upper", upper, columns)):
+        if number > size:
+            raise ValueError(f"{name} must be negative or at most {size}, got {number}")
     distance = xp.arange(columns)[None, :] - xp.arange(rows)[:, None]
     inside = xp.ones((rows, columns), dtype=bool)
     if lower >= 0:

@@ -286,6 +286,8 @@ def split_op(split_dim: Tensor, value: Tensor, *, num_split: int) -> list[Dims]:
 
     Shape: that axis divided, which must go without rest. Gradient: joined again.
     """
+    if num_split < 1:
+        raise ValueError(f"num_split must be at least 1, got {num_split}")
     axis = axis_of(split_dim, None if value.dims is None else len(value.dims))
     if value.dims is None:
         return [None] * num_split

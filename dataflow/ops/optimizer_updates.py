@@ -10,7 +10,7 @@ from typing import Any
 
 from dataflow import dtypes, shapes
 from dataflow.graph.op_def import OpDef
-from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.registry import define_op, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims
 
@@ -115,7 +115,7 @@ def _update_op(
         **(_ROWS if "indices" in names else _WHOLE),
         **traits,
     )(rule)
-    not_differentiable(op)
+    refuse_gradient(op)
     return op
 
 

@@ -294,6 +294,9 @@ def _split_features(features: Any) -> tuple[dict[str, DType], dict[str, Any], di
         elif isinstance(feature, SparseFeature):
             combined[key] = feature
             keys = feature.index_key
+            for part in ("index_key", "value_key", "size"):
+                if not getattr(feature, part) and getattr(feature, part) != 0:
+                    raise ValueError(f"Missing {part} for SparseFeature {key!r}.")
             for index_key in keys if isinstance(keys, (list, tuple)) else [keys]:
                 _agree(sparse, index_key, dtypes.int64)
             _agree(sparse, feature.value_key, feature_dtype(key, feature.dtype))
@@ -312,8 +315,8 @@ def _split_features(features: Any) -> tuple[dict[str, DType], dict[str, Any], di
                 )
             dense[key] = feature
         else:
-            raise TypeError(
-                f"features[{key!r}] must be a FixedLenFeature, VarLenFeature, SparseFeature or "
+            raise ValueError(
+                f"Unsupported: features[{key!r}] must be a FixedLenFeature, VarLenFeature, SparseFeature or "
                 f"FixedLenSequenceFeature, got {type(feature).__name__}"
             )
     return dict(sorted(sparse.items())), dense, combined
@@ -326,6 +329,8 @@ def _agree(sparse: dict[str, DType], key: str, dtype: DType) -> None:
 
 def feature_dtype(key: str, dtype: Any) -> DType:
     """The dtype of a feature. Raises for one that examples do not hold, with its key."""
+    if dtype is None:
+        raise ValueError(f"Missing type for feature {key}.")
     dtype = as_dtype(dtype)
     if dtype not in _PARSED:
         raise TypeError(

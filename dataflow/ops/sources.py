@@ -80,8 +80,9 @@ def make_array(
     from_numpy = isinstance(value, (np.ndarray, np.generic))
     try:
         array = np.asarray(value)
-        if array.dtype.kind == "S" and not from_numpy:
-            array = np.array(value, dtype=object)  # NumPy's bytes lose zeros at their end
+        if array.dtype.kind in "SU" and not from_numpy:
+            array = np.array(value, dtype=object)  # NumPy's texts lose zeros at their end
+            _require_texts(value, array)
     except ValueError as e:  # ragged lists
         raise ValueError(
             f"cannot make a rectangular tensor of {short_repr(value)}: its rows have different lengths"
@@ -138,6 +139,16 @@ def _holds_numpy(value: TensorLike) -> bool:
     if isinstance(value, (list, tuple)):
         return bool(value) and all(map(_holds_numpy, value))
     return isinstance(value, np.ndarray)
+
+
+def _require_texts(value: TensorLike, array: Any) -> None:
+    """Raises `TypeError` for a list of texts and something else: NumPy would write that as text."""
+    for item in array.reshape(-1).tolist():
+        if not isinstance(item, (str, bytes)):
+            raise TypeError(
+                f"Failed to convert elements of {short_repr(value)} to Tensor: {item!r} is no text. "
+                "Consider casting elements to a supported type."
+            )
 
 
 def _object_array(value: TensorLike, array: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType
-from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.shapes import Dims, Shape
@@ -194,17 +194,15 @@ not_differentiable(
     assign_sub_op,
     is_variable_initialized_op,
     count_up_to_op,
-    scatter_update_op,
     scatter_add_op,
     scatter_sub_op,
     scatter_mul_op,
     scatter_div_op,
-    scatter_min_op,
-    scatter_max_op,
     scatter_nd_update_op,
     scatter_nd_add_op,
     scatter_nd_sub_op,
 )
+refuse_gradient(scatter_update_op, scatter_min_op, scatter_max_op)
 
 
 def _reference(ref: Any) -> Any:

@@ -145,6 +145,8 @@ def _enter(op: Operation) -> Any:
 @static_rule("Size")
 def _size(op: Any) -> Any:
     dims = op.inputs[0].dims
+    if dims is not None and 0 in dims:
+        dims = (0,)
     if dims is None or None in dims:
         return None
     return np.array(int(np.prod(dims)), dtype=op.outputs[0].dtype.as_numpy_dtype)
@@ -187,6 +189,14 @@ def _concat(op: Operation) -> Any:
     if any(v is None for v in values):
         return None
     return np.concatenate(values[:-1], axis=int(values[-1]))
+
+
+@static_rule("Equal", "NotEqual")
+def _comparison(op: Operation) -> Any:
+    values = [static_value(t) for t in op.inputs]
+    if any(v is None for v in values):
+        return None
+    return np.asarray(np.equal(*values) if op.type == "Equal" else np.not_equal(*values))
 
 
 @static_rule("Fill")

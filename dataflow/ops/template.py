@@ -60,6 +60,11 @@ class Template:
         return self._name
 
     @property
+    def func(self) -> Callable[..., Any]:
+        """The function that it calls."""
+        return self._function
+
+    @property
     def variable_scope(self) -> Any:
         """The scope of its variables, ``None`` before the first call."""
         return self._scope

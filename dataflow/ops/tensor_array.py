@@ -354,6 +354,10 @@ class TensorArray:
                 from dataflow.ops.casts import cast
 
                 count = cast(count, dtypes.int64)
+            if count.dims is not None and len(count.dims) != 1:
+                raise ValueError(
+                    f"lengths must have rank 1, got shape {shapes.format_dims(count.dims)}"
+                )
             if self._infer_shape and tensor.dims is not None:
                 known = static_value(count)
                 first = None

@@ -9,8 +9,9 @@ from dataflow import dtypes
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
-from dataflow.ops import state
+from dataflow.ops import array, state
 from dataflow.ops.partitioned_variable import PartitionedVariable
+from dataflow.ops.sources import placeholder_with_default
 from dataflow.ops.variables import Variable
 
 # ---- lists of variables ---------------------------------------------------------------------
@@ -97,10 +98,13 @@ def report_uninitialized_variables(
 
 def assert_variables_initialized(var_list: Iterable[Any] | None = None) -> Any:
     """An op that fails while a variable has no value (prefer `report_uninitialized_variables`)."""
-    from dataflow.ops.control_flow import group
-
     variables = var_list if var_list is not None else global_variables() + local_variables()
-    return group(*[v.read_value() for v in variables]) if variables else None
+    if not variables:
+        return None
+    with default_graph().name_scope("assert_variables_initialized"):
+        # Of unknown shape: the size of another would be known, and the variable not be read.
+        values = [placeholder_with_default(v.read_value(), None) for v in variables]
+        return array.stack([array.size(value) for value in values])
 
 
 def is_variable(value: Any) -> bool:

@@ -51,7 +51,7 @@ class VariableScope:
         self._name = name
         self._initializer = initializer
         self._regularizer = regularizer
-        self._reuse = reuse
+        self._reuse: Any = reuse
         self._caching_device = caching_device
         self._partitioner = partitioner
         self._custom_getter = custom_getter
@@ -400,7 +400,9 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
             "_dtype": None if dtype is None else as_dtype(dtype),
         }
         self._custom_getter = custom_getter
-        self._reuse = reuse
+        if reuse is not None and not isinstance(reuse, bool) and reuse is not AUTO_REUSE:
+            raise ValueError(f"The reuse parameter must be True or False or None, got {reuse!r}.")
+        self._reuse: Any = reuse
         self._auxiliary_name_scope = auxiliary_name_scope
         self._stack: list[tuple[contextlib.AbstractContextManager[Any], VariableScope]] = []
 

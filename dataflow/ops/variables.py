@@ -148,6 +148,8 @@ class Variable(metaclass=_MadeByCreators):
         shape: Any = None,
     ) -> None:
         if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
             self._init_from_proto(variable_def, import_scope)
             return
         if initial_value is None:

@@ -171,7 +171,8 @@ contrib.factorization.python.ops.{clustering_ops kmeans factorization_ops} : con
 contrib.training.python.training.{training hparam evaluation bucket_ops} : contrib.training
 contrib.training.python.training.{resample sampling_ops sgdr_learning_rate_decay} : contrib.sampling contrib.training
 contrib.training.python.training.sequence_queueing_state_saver : contrib.training
-contrib.metrics.python.ops.metric_ops : contrib.metrics
+contrib.metrics.python.ops.{metric_ops histogram_ops} : contrib.metrics
+contrib.integrate.python.ops.odes : contrib.integrate
 contrib.losses.python.losses.loss_ops : contrib.losses losses
 contrib.losses.python.metric_learning.metric_loss_ops : contrib.losses.metric_learning
 contrib.lookup.lookup_ops : contrib.lookup

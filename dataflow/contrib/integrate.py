@@ -1,0 +1,335 @@
+"""``tf.contrib.integrate``: ordinary differential equations dy/dt = func(y, t), solved in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
+from dataflow.namespaces import explain_absent
+from dataflow.ops import array
+from dataflow.ops.graph_functions import control_dependencies, name_scope
+from dataflow.ops.logging_ops import Assert
+from dataflow.ops.math import (
+    abs_,
+    add_n,
+    cast,
+    ceil,
+    greater,
+    less,
+    less_equal,
+    logical_and,
+    maximum,
+    minimum,
+    reduce_all,
+    reduce_mean,
+    sqrt,
+    square,
+)
+from dataflow.ops.sequences import range_
+from dataflow.ops.tensor_array import TensorArray
+from dataflow.ops.while_loop import while_loop
+from dataflow.shapes import TensorShape
+
+__all__ = ["odeint", "odeint_fixed"]
+
+#: Dormand and Prince, "A family of embedded Runge-Kutta formulae" (1980): times, stages, result.
+_TIMES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
+_STAGES = (
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+_FOURTH_ORDER = (1951 / 21600, 0.0, 22642 / 50085, 451 / 720, -12231 / 42400, 649 / 6300, 1 / 60)
+#: Shampine, "Some practical Runge-Kutta formulas" (1986): the result at the middle of a step.
+_MIDDLE = (
+    6025192743 / 30085553152 / 2,
+    0.0,
+    51252292925 / 65400821598 / 2,
+    -2691868925 / 45128329728 / 2,
+    187940372067 / 1594534317056 / 2,
+    -1776094331 / 19743644256 / 2,
+    11237099 / 235043384 / 2,
+)
+_OPTIONS = {
+    "first_step": None,
+    "safety": 0.9,
+    "ifactor": 10.0,
+    "dfactor": 0.2,
+    "max_num_steps": 1000,
+}
+
+
+def _checked(y0: TensorLike, t: TensorLike) -> tuple[Tensor, Tensor]:
+    y0 = convert_to_tensor(y0, name="y0")
+    if not (y0.dtype.is_floating or y0.dtype.is_complex):
+        raise TypeError("`y0` must have a floating point or complex floating point dtype.")
+    t = convert_to_tensor(t, preferred_dtype=dtypes.float64, name="t")
+    if not t.dtype.is_floating:
+        raise TypeError("`t` must have a floating point dtype.")
+    if t.dims is not None and len(t.dims) != 1:
+        raise ValueError(f"`t` must be a vector, got shape {t.get_shape()}.")
+    rising = Assert(reduce_all(greater(t[1:], t[:-1])), ["`t` must be monotonic increasing"])
+    with control_dependencies([rising]):
+        return y0, array.identity(t)
+
+
+def _weighed(factors: Any, parts: Any, dt: Tensor) -> Tensor:
+    """dt times the sum of ``parts``, each with its factor."""
+    kept = [p * cast(f * dt, p.dtype) for f, p in zip(factors, parts, strict=False) if f]
+    return add_n(kept)
+
+
+def _stage(
+    func: Callable[..., Any], y: Tensor, slope: Tensor, t: Tensor, dt: Tensor
+) -> tuple[Tensor, Tensor, list[Tensor]]:
+    """One step: the value after it, the estimated error and the seven slopes."""
+    slopes = [slope]
+    for fraction, factors in zip(_TIMES, _STAGES, strict=True):
+        after = y + _weighed(factors, slopes, dt)
+        slopes.append(_slope(func, after, t + fraction * dt))
+    differences = [a - b for a, b in zip((*_STAGES[-1], 0.0), _FOURTH_ORDER, strict=True)]
+    return after, _weighed(differences, slopes, dt), slopes
+
+
+def _slope(func: Callable[..., Any], y: Tensor, t: Tensor) -> Tensor:
+    slope = convert_to_tensor(func(y, t), dtype=y.dtype)
+    slope.set_shape(y.get_shape())
+    return slope
+
+
+def _quartic(y: Tensor, after: Tensor, slopes: Any, dt: Tensor) -> list[Tensor]:
+    """The polynomial of the step, lowest power first: both ends, both slopes, and the middle."""
+    first, last = (s * cast(dt, s.dtype) for s in (slopes[0], slopes[-1]))
+    middle = y + _weighed(_MIDDLE, slopes, dt)
+    return [
+        y,
+        first,
+        -4 * first + last - 11 * y - 5 * after + 16 * middle,
+        5 * first - 3 * last + 18 * y + 14 * after - 32 * middle,
+        -2 * first + 2 * last - 8 * y - 8 * after + 16 * middle,
+    ]
+
+
+def _at(polynomial: list[Tensor], begin: Tensor, end: Tensor, t: Tensor) -> Tensor:
+    x = cast((t - begin) / (end - begin), polynomial[0].dtype)
+    value = polynomial[-1]
+    for coefficient in polynomial[-2::-1]:
+        value = value * x + coefficient
+    return value
+
+
+def odeint(
+    func: Callable[..., Any],
+    y0: TensorLike,
+    t: TensorLike,
+    rtol: float = 1e-6,
+    atol: float = 1e-12,
+    method: str | None = None,
+    options: dict[str, Any] | None = None,
+    full_output: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The solution [times, ...] of dy/dt = ``func(y, t)``, with ``y0`` at the first of the times ``t``.
+
+    Dormand and Prince's method of order 5, whose step follows from the error: at most
+    ``atol + rtol * abs(y)``. ``options``: first_step, safety, ifactor, dfactor, max_num_steps.
+    With ``full_output`` also a dict of num_func_evals, integrate_points and error_ratio.
+
+    Raises `TypeError` for values or times that are no floats, `ValueError` for another method, for
+    unknown options, and for options without a method; in a run `InvalidArgumentError` for times
+    that do not rise, for too many steps and for a step that became too small.
+    """
+    if method is None and options is not None:
+        raise ValueError("cannot supply `options` without specifying `method`")
+    if method not in (None, "dopri5"):
+        raise ValueError(f"method {method!r} is not known: use 'dopri5', or odeint_fixed.")
+    unknown = set(options or {}) - set(_OPTIONS)
+    if unknown:
+        raise ValueError(f"unknown options: {sorted(unknown)}; there are {sorted(_OPTIONS)}")
+    with name_scope(name, "odeint", [y0, t]):
+        y0, t = _checked(y0, t)
+        solution, info = _adaptive(func, y0, t, rtol, atol, {**_OPTIONS, **(options or {})})
+        return (solution, info) if full_output else solution
+
+
+def _adaptive(
+    func: Callable[..., Any],
+    y0: Tensor,
+    times: Tensor,
+    rtol: Any,
+    atol: Any,
+    options: dict[str, Any],
+) -> tuple[Tensor, dict[str, Tensor]]:
+    kind = times.dtype.base_dtype
+    of_error = y0.dtype.real_dtype
+    slope0 = _slope(func, y0, times[0])
+    limit = convert_to_tensor(options["max_num_steps"], dtypes.int32)
+
+    def ratio(error: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        allowed = cast(atol, of_error) + cast(rtol, of_error) * maximum(abs_(before), abs_(after))
+        return sqrt(reduce_mean(square(abs_(error) / allowed)))  # type: ignore[no-any-return]
+
+    first = options["first_step"]
+    if first is None:
+        # Hairer, Norsett and Wanner, "Solving Ordinary Differential Equations I", section II.4
+        scale = cast(atol, of_error) + cast(rtol, of_error) * abs_(y0)
+        size0, size1 = (sqrt(reduce_mean(square(abs_(v) / scale))) for v in (y0, slope0))
+        small = logical_and(greater(size0, 1e-5), greater(size1, 1e-5))
+        guess = array.where(small, 0.01 * size0 / size1, array.ones_like(size0) * 1e-6)
+        ahead = y0 + cast(guess, y0.dtype) * slope0
+        bend = _slope(func, ahead, times[0] + cast(guess, kind)) - slope0
+        size2 = sqrt(reduce_mean(square(abs_(bend) / scale))) / guess
+        largest = maximum(size1, size2)
+        chosen = array.where(
+            less_equal(largest, 1e-15),
+            maximum(guess * 1e-3, cast(1e-6, of_error)),
+            (0.01 / largest) ** 0.2,
+        )
+        first = cast(minimum(100 * guess, chosen), kind)
+    first = convert_to_tensor(first, kind)
+    no_numbers = array.zeros([0], kind)
+
+    zero = array.zeros_like(y0)
+    state = (
+        array.zeros([], dtypes.int32), y0, slope0, times[0], times[0], first,
+        y0, zero, zero, zero, zero,
+        convert_to_tensor(1 if options["first_step"] is not None else 2), no_numbers, no_numbers,
+    )  # fmt: skip
+    invariants = [v.get_shape() for v in state[:-2]] + [TensorShape([None])] * 2
+
+    def advance(target: Tensor, state: Any) -> Any:
+        def step(count: Any, y: Any, slope: Any, begin: Any, end: Any, dt: Any, *rest: Any) -> Any:
+            polynomial, evaluations, points, ratios = list(rest[:5]), *rest[5:]
+            checks = [
+                Assert(less(count, limit), ["max_num_steps exceeded"]),
+                Assert(greater(end + dt, end), ["underflow in dt", dt]),
+            ]
+            with control_dependencies(checks):
+                y = array.identity(y)
+            after, error, slopes = _stage(func, y, slope, end, dt)
+            relative = ratio(error, y, after)
+            accepted = less_equal(relative, 1)
+            fitted = _quartic(y, after, slopes, dt)
+            # A step that failed only becomes smaller, by dfactor at most.
+            growth = options["safety"] / cast(relative, dtypes.float64) ** 0.2
+            lowest = array.where(
+                accepted, cast(1.0, dtypes.float64), cast(options["dfactor"], dtypes.float64)
+            )
+            growth = minimum(cast(options["ifactor"], dtypes.float64), maximum(lowest, growth))
+
+            def chosen(new: Any, old: Any) -> Any:
+                return array.where(accepted, new, old)
+
+            return (
+                count + 1, chosen(after, y), chosen(slopes[-1], slope), chosen(end, begin),
+                chosen(end + dt, end), dt * cast(growth, kind),
+                *(chosen(a, b) for a, b in zip(fitted, polynomial, strict=True)),
+                evaluations + 6, array.concat([points, array.reshape(end + dt, [1])], 0),
+                array.concat([ratios, array.reshape(cast(relative, kind), [1])], 0),
+            )  # fmt: skip
+
+        start = (array.zeros([], dtypes.int32), *state[1:])
+        return while_loop(
+            lambda count, y, slope, begin, end, *rest: greater(target, end),
+            step,
+            start,
+            shape_invariants=invariants,
+            name="step",
+        )
+
+    number = array.size(times)
+    results = TensorArray(y0.dtype, number, element_shape=y0.get_shape()).write(0, y0)
+
+    def interpolate(index: Any, array_: Any, *state: Any) -> Any:
+        state = advance(times[index], state)
+        value = _at(list(state[6:11]), state[3], state[4], times[index])
+        return (index + 1, array_.write(index, value), *state)
+
+    final = while_loop(
+        lambda index, *rest: less(index, number),
+        interpolate,
+        (1, results, *state),
+        shape_invariants=[TensorShape([]), TensorShape(None), *invariants],
+        name="interpolate",
+    )
+    solution = final[1].stack()
+    solution.set_shape(times.get_shape().concatenate(y0.get_shape()))
+    return solution, {
+        "num_func_evals": final[-3],
+        "integrate_points": final[-2],
+        "error_ratio": final[-1],
+    }
+
+
+def odeint_fixed(
+    func: Callable[..., Any],
+    y0: TensorLike,
+    t: TensorLike,
+    dt: TensorLike | None = None,
+    method: str = "rk4",
+    name: str | None = None,
+) -> Tensor:
+    """The solution [times, ...] of dy/dt = ``func(y, t)`` with steps of ``dt``, or from time to time.
+
+    ``method``: "rk4" (Runge-Kutta, order 4) or "midpoint" (order 2). Between steps it is linear.
+    Raises as `odeint` does.
+    """
+    if method not in ("rk4", "midpoint"):
+        raise ValueError(f"method not supported: {method!r}. Use 'rk4' or 'midpoint'.")
+    with name_scope(name, "odeint_fixed", [y0, t]):
+        y0, t = _checked(y0, t)
+        grid = t
+        if dt is not None:
+            dt = convert_to_tensor(dt, t.dtype)
+            if dt.dims not in (None, ()):
+                raise ValueError(f"dt must be a scalar, got shape {dt.get_shape()}.")
+            steps = cast(ceil((t[-1] - t[0]) / dt), dtypes.int32) + 1
+            grid = t[0] + cast(range_(steps), t.dtype) * dt
+        number = array.size(t)
+
+        def move(y: Tensor, begin: Tensor, step: Tensor) -> Tensor:
+            size = cast(step, y.dtype)
+            first = _slope(func, y, begin)
+            second = _slope(func, y + first * size / 2, begin + step / 2)
+            if method == "midpoint":
+                return y + size * second  # type: ignore[no-any-return]
+            third = _slope(func, y + second * size / 2, begin + step / 2)
+            fourth = _slope(func, y + third * size, begin + step)
+            return y + size / 6 * (first + 2 * second + 2 * third + fourth)  # type: ignore[no-any-return]
+
+        def write(index: Any, values: Any, y: Any, after: Any, begin: Any, end: Any) -> Any:
+            def fill(index: Any, values: Any) -> Any:
+                share = cast((t[index] - begin) / (end - begin), y.dtype)
+                return index + 1, values.write(index, y + share * (after - y))
+
+            return while_loop(
+                lambda index, values: logical_and(
+                    less(index, number), less_equal(t[minimum(index, number - 1)], end)
+                ),
+                fill,
+                (index, values),
+            )
+
+        def body(at: Any, y: Any, index: Any, values: Any) -> Any:
+            begin, end = grid[at], grid[at + 1]
+            after = move(y, begin, end - begin)
+            index, values = write(index, values, y, after, begin, end)
+            return at + 1, after, index, values
+
+        values = TensorArray(y0.dtype, number, element_shape=y0.get_shape()).write(0, y0)
+        final = while_loop(
+            lambda at, *rest: less(at, array.size(grid) - 1), body, (0, y0, 1, values)
+        )
+        solution: Tensor = final[3].stack()
+        solution.set_shape(t.get_shape().concatenate(y0.get_shape()))
+        return solution
+
+
+__getattr__ = explain_absent(__name__)

@@ -1,0 +1,114 @@
+"""What TensorFlow 1.15's own tests expect to be refused, and values at the edge of that."""
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.python.framework import tensor_util
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def run(fetch):
+    with tf.Session() as sess:
+        return sess.run(fetch)
+
+
+def test_texts_keep_zeros_at_their_end():
+    assert run(tf.constant(["a\0", "b"])).tolist() == [b"a\0", b"b"]
+    assert run(tf.constant("a\0")) == b"a\0"
+    assert run(tf.decode_raw(["\x01\0"], tf.int16)).tolist() == [[1]]
+
+
+@pytest.mark.parametrize("mixed", [["a", 1], [1, "a"], [["a"], [2.5]]])
+def test_texts_and_numbers_make_no_tensor(mixed):
+    with pytest.raises(TypeError, match=r"Failed to convert|Expected string"):
+        tf.constant(mixed)
+    with pytest.raises(TypeError, match=r"Failed to convert|Expected string"):
+        tf.make_tensor_proto(mixed)
+    with pytest.raises(TypeError):
+        tf.stack(mixed)
+
+
+def test_make_tensor_proto_verifies_the_shape():
+    assert tf.make_ndarray(tf.make_tensor_proto([1, 2], shape=[3])).tolist() == [1, 2, 2]
+    with pytest.raises(TypeError, match="shape"):
+        tf.make_tensor_proto([1, 2], shape=[3], verify_shape=True)
+
+
+def test_more_values_are_known_before_a_run():
+    empty = tf.placeholder(tf.float32, [0, None])
+    assert tensor_util.constant_value(tf.size(empty)) == 0
+    assert tensor_util.constant_value(tf.equal(1, 1)) == np.True_
+    assert tensor_util.constant_value(tf.not_equal([1, 2], [1, 3])).tolist() == [False, True]
+    assert tensor_util.constant_value(tf.equal(tf.placeholder(tf.int32, []), 1)) is None
+
+
+def test_uninitialized_variables_are_found():
+    variable = tf.Variable([1.0], name="v")
+    assert tf.assert_variables_initialized([]) is None
+    check = tf.assert_variables_initialized()
+    with tf.Session() as sess:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            sess.run(check)
+        sess.run(variable.initializer)
+        sess.run(check)
+
+
+def test_updates_have_no_gradient():
+    variable = tf.Variable([1.0, 2.0])
+    with pytest.raises(LookupError, match="No gradient defined"):
+        tf.gradients(tf.scatter_update(variable, [0], [3.0]), variable)
+    assert tf.gradients(tf.scatter_add(variable, [0], [3.0]), variable) == [None]
+    update = tf.train.GradientDescentOptimizer(0.1).apply_gradients([(tf.ones([2]), variable)])
+    trained = update.control_inputs[0]
+    with pytest.raises(LookupError, match="No gradient defined"):
+        tf.gradients(trained.outputs[0], variable)
+
+
+def test_scopes_templates_and_variables_check_their_arguments():
+    with pytest.raises(ValueError, match="reuse"):
+        tf.variable_scope("s", reuse=5)
+
+    def double(x):
+        return x * 2
+
+    assert tf.make_template("t", double).func is double
+    variable = tf.Variable(1)
+    with pytest.raises(ValueError, match="mutually exclusive"):
+        tf.Variable(2, variable_def=variable.to_proto())
+
+
+def test_arguments_out_of_range():
+    with pytest.raises(ValueError, match="num_split"):
+        tf.split(tf.zeros([4]), 0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="num_lower"):
+        run(tf.matrix_band_part(np.ones((3, 4)), 4, 0))
+    assert run(tf.matrix_band_part(np.ones((3, 4)), 3, 4)).tolist() == np.ones((3, 4)).tolist()
+    with pytest.raises(ValueError, match="rank 1"):
+        tf.TensorArray(tf.float32, 2).split([1.0, 2.0], 1)
+
+
+def test_features_of_examples_need_a_type():
+    with pytest.raises(ValueError, match="Missing type"):
+        tf.parse_example(["x"], {"a": tf.FixedLenFeature([2], None)})
+    with pytest.raises(ValueError, match="Missing index_key"):
+        tf.parse_example(["x"], {"a": tf.SparseFeature(None, "v", tf.float32, 10)})
+    with pytest.raises(ValueError, match="Unsupported"):
+        tf.parse_example(["x"], {"a": 5})
+
+
+def test_import_graph_def_checks_its_arguments():
+    with tf.Graph().as_default() as other:
+        tf.constant(1, name="one")
+    proto = other.as_graph_def()
+    assert tf.import_graph_def(proto, return_elements=[b"one:0"])[0].op.type == "Const"
+    with pytest.raises(TypeError, match="input_map"):
+        tf.import_graph_def(proto, input_map=[1])
+    for wrong in (7, [5]):
+        with pytest.raises(TypeError, match="return_elements"):
+            tf.import_graph_def(proto, return_elements=wrong)
