@@ -49,6 +49,7 @@ from dataflow import (
     strings as strings,
     summary as summary,
     test as test,
+    tpu as tpu,
     train as train,
     version as version,
 )

@@ -27,7 +27,6 @@ _ADVICE = {
     "python.debug": "tfdbg is not here; use tf.Print, sess.explain(fetches), or the stepper of "
     "dataflow_widgets.",
     "sysconfig": "dataflow has no C++ library to build against.",
-    "tpu": "there are no TPUs here; devices are CPUs and GPUs, see tf.device.",
     "load_op_library": "custom ops in C++ cannot be loaded: there is no TensorFlow runtime here; write "
     "the op with tf.extend.define_op and its kernel in Python, or with tf.py_func.",
     "load_library": "compiled libraries cannot be loaded: there is no TensorFlow runtime here.",
@@ -37,9 +36,23 @@ _ADVICE = {
     "enable_eager_execution": "eager execution is not part of graph mode; use a tf.Session.",
 }
 
+_TPU = "there are no TPUs here; devices are CPUs and GPUs, see tf.device."
+
 #: What stands for several names below one path: (path, names, what to write instead).
 _GROUPS = (
     ("", "approx_top_k", "it is for TPUs; use tf.nn.top_k."),
+    (
+        "tpu",
+        "batch_parallel core experimental initialize_system outside_compilation replicate rewrite shard "
+        "shutdown_system",
+        _TPU,
+    ),
+    (
+        "contrib.tpu",
+        "batch_parallel core initialize_system outside_compilation replicate rewrite shard "
+        "shutdown_system AsyncCheckpointSaverHook TPUDistributionStrategy keras_to_tpu_model",
+        _TPU,
+    ),
     ("nn", "approx_max_k approx_min_k", "they are for TPUs; use tf.nn.top_k."),
     ("math", "approx_max_k approx_min_k", "they are for TPUs; use tf.nn.top_k."),
     (
@@ -308,7 +321,6 @@ _GROUPS = (
         "run_standard_tensorflow_server",
         "it went before tf.distribute was finished; use tf.distribute's names.",
     ),
-    ("estimator", "tpu", "there are no TPUs here; use tf.estimator.Estimator."),
     (
         "config",
         "optimizer threading LogicalDevice LogicalDeviceConfiguration set_soft_device_placement get_soft_device_placement "
@@ -404,10 +416,6 @@ _CONTRIB = {
     "testing": ("readers of summaries in tests", "use tf.train.summary_iterator"),
     "text": ("skip-gram sampling", "make the pairs in Python, as lesson 10 does"),
     "timeseries": ("models of time series", "write the model with tf.nn.dynamic_rnn"),
-    "tpu": (
-        "estimators and ops for TPUs",
-        "there are none here; devices are CPUs and GPUs, so use tf.estimator.Estimator",
-    ),
     "verbs": ("RDMA between tasks", "leave it out: tf.cluster chooses the transport"),
 }
 

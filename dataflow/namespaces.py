@@ -120,6 +120,7 @@ def protocol_buffers(package: str, name: str) -> ModuleType:
         public = package.replace("dataflow", "tf", 1)
         if error.name == whole:
             raise AttributeError(f"{public}.{name} is not part of dataflow.") from error
-        raise AttributeError(
-            f"{public}.{name} comes with TensorBoard: {install('train')}"
+        # `from package import name` would drop an AttributeError, and its advice with it.
+        raise ImportError(
+            f"{public}.{name} comes with TensorBoard: {install('train')}", name=error.name
         ) from error

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.gradients import UnconnectedGradients, gradients
+from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import flatten, is_nested, map_structure
@@ -173,8 +174,6 @@ def _in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
 
 
 def _variables_of(graph: Any, tensor: Tensor) -> list[Variable]:
-    from dataflow.graph.collections import GraphKeys
-
     every = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
     return [v for v in every if isinstance(v, Variable) and v._ref() is tensor]
 
@@ -191,6 +190,7 @@ class GradientTape:
         self._watch_variables = watch_accessed_variables
         self._watched: list[Any] = []
         self._first: int | None = None
+        self._last: int | None = None
         self._used = False
 
     def __enter__(self) -> GradientTape:
@@ -198,15 +198,24 @@ class GradientTape:
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        pass
+        self._last = len(default_graph().operations)
 
     def watch(self, tensor: Any) -> None:
         """Nothing to record: every tensor of a graph can be differentiated by."""
         self._watched += flatten(tensor)
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that were watched."""
-        return tuple(v for v in self._watched if isinstance(v, Variable))
+        """The variables that were watched, and those that can be trained and were used in the block."""
+        found = [v for v in self._watched if isinstance(v, Variable)]
+        if self._watch_variables and self._first is not None:
+            graph = default_graph()
+            sources = {t.op for op in graph.operations[self._first : self._last] for t in op.inputs}
+            # A variable is read by a node of its own, which may be older than the block.
+            sources |= {t.op for op in sources if op.type == "Identity" for t in op.inputs}
+            for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES):
+                if v.op in sources and not any(v is w for w in found):
+                    found.append(v)
+        return tuple(found)
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:

@@ -52,7 +52,7 @@ def test_longer_paths_of_course_code() -> None:
         ("contrib.session_bundle", "simple_save"),
         ("profiler.advise", "run_meta"),
         ("summary.create_file_writer", "FileWriter"),
-        ("tpu", "tf.device"),
+        ("tpu.rewrite", "tf.device"),
     ],
 )
 def test_what_is_refused_says_what_to_write_instead(path: str, instead: str) -> None:

@@ -101,7 +101,6 @@ def test_a_tape_differentiates_once_unless_it_is_persistent() -> None:
         ("signal.fftnd", "fft2d"),
         ("LMDBReader", "TFRecord"),
         ("config.threading", "ConfigProto"),
-        ("estimator.tpu", "no TPUs"),
     ],
 )
 def test_what_is_refused_says_what_to_write(path: str, words: str) -> None:

@@ -69,6 +69,8 @@ class StopAfterNEvalsHook(SessionRunHook):
         """Says which tensor has the number of runs; `evaluate_once` calls it."""
         self._evals_completed = updated_eval_step
 
+    _set_evals_completed_tensor = count_by  # as tf_slim calls it
+
     def before_run(self, run_context: Any) -> SessionRunArgs:
         """Asks for the number of runs."""
         return SessionRunArgs({"evals_completed": self._evals_completed})
@@ -240,3 +242,9 @@ def evaluate_repeatedly(
         if max_number_of_evaluations is not None and done >= max_number_of_evaluations:
             break
     return last.final_ops_values
+
+
+# Their names in TensorFlow 1.15's tensorflow.python.training.evaluation.
+_StopAfterNEvalsHook = StopAfterNEvalsHook
+_evaluate_once = evaluate_once
+_get_or_create_eval_step = get_or_create_eval_step

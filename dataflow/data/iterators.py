@@ -22,10 +22,19 @@ class Iterator:
     At the end, running it is an `OutOfRangeError`.
     """
 
-    def __init__(self, resource: Tensor, initializer: Any, structure: Structure) -> None:
-        self._resource = resource
+    def __init__(
+        self,
+        iterator_resource: Tensor,
+        initializer: Any,
+        output_types: Any,
+        output_shapes: Any = None,
+        output_classes: Any = None,
+    ) -> None:
+        self._iterator_resource = iterator_resource
         self._initializer = initializer
-        self._structure = structure
+        if not isinstance(output_types, Structure):
+            output_types = _structure(output_types, output_shapes, output_classes)
+        self._structure: Structure = output_types
         self._num_calls = 0
 
     @staticmethod
@@ -62,7 +71,7 @@ class Iterator:
     @property
     def resource(self) -> Tensor:
         """The tensor that stands for the iterator."""
-        return self._resource
+        return self._iterator_resource
 
     @property
     def structure(self) -> Structure:
@@ -103,7 +112,9 @@ class Iterator:
                 f"Expected output shapes compatible with {self._structure.shapes!r} but got dataset "
                 f"with output shapes {other.shapes!r}."
             )
-        return ops.make_iterator_op(dataset._as_variant_tensor(), self._resource, name=name)
+        return ops.make_iterator_op(
+            dataset._as_variant_tensor(), self._iterator_resource, name=name
+        )
 
     def get_next(self, name: str | None = None) -> Any:
         """The next element, as tensors in the dataset's nesting. Call it once, outside loops."""
@@ -115,7 +126,7 @@ class Iterator:
                 stacklevel=2,
             )
         flat = ops.iterator_get_next_op(
-            self._resource,
+            self._iterator_resource,
             output_types=self._structure.dtypes,
             output_shapes=self._structure.dims,
             name=name,
@@ -124,7 +135,7 @@ class Iterator:
 
     def string_handle(self, name: str | None = None) -> Tensor:
         """A string that names this iterator, to be fed to `from_string_handle`."""
-        return ops.iterator_to_string_handle_op(self._resource, name=name)  # type: ignore[no-any-return]
+        return ops.iterator_to_string_handle_op(self._iterator_resource, name=name)  # type: ignore[no-any-return]
 
     @property
     def output_types(self) -> Any:

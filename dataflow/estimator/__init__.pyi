@@ -1,4 +1,9 @@
-from dataflow.estimator import experimental as experimental, export as export, inputs as inputs
+from dataflow.estimator import (
+    experimental as experimental,
+    export as export,
+    inputs as inputs,
+    tpu as tpu,
+)
 from dataflow.estimator.canned_estimators import (
     BaselineClassifier as BaselineClassifier,
     BaselineRegressor as BaselineRegressor,

@@ -122,11 +122,6 @@ class Tensor:
         return self.op.graph
 
     @property
-    def aliases(self) -> list[str]:
-        """The names of the layers of `tf.contrib.layers` that collected this tensor as their output."""
-        return [] if self.extras is None else self.extras.setdefault("aliases", [])
-
-    @property
     def device(self) -> str:
         """The device that its operation is pinned to, or ``""``."""
         return self.op.device

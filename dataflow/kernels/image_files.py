@@ -141,6 +141,8 @@ def _as_dtype(array: Array, dtype: DType) -> Any:
 @kernel("DecodeJpeg", cpu_only=_REASON)
 def decode_jpeg_kernel(xp: Module, contents: Array, *, channels: int, ratio: int) -> Any:
     image = _open(contents, ("JPEG", "PNG", "GIF"), "DecodeJpeg")
+    if channels == 4 and image.format != "PNG":
+        raise ValueError(f"channels must be 0, 1, or 3 for {image.format}, got 4")
     if ratio > 1 and image.format == "JPEG":
         image.draft(None, (image.width // ratio, image.height // ratio))
     return np.asarray(_pixels(image, channels), np.uint8)

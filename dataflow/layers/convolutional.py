@@ -408,3 +408,10 @@ conv2d_transpose = layer_function(Conv2DTranspose, "conv2d_transpose")
 conv3d_transpose = layer_function(Conv3DTranspose, "conv3d_transpose")
 separable_conv1d = layer_function(SeparableConv1D, "separable_conv1d")
 separable_conv2d = layer_function(SeparableConv2D, "separable_conv2d")
+
+
+# Their older names, which tensorflow.python.layers.convolutional keeps.
+Convolution1D, Convolution2D, Convolution3D = Conv1D, Conv2D, Conv3D
+Convolution2DTranspose = Deconvolution2D = Deconv2D = Conv2DTranspose
+Convolution3DTranspose = Deconvolution3D = Deconv3D = Conv3DTranspose
+SeparableConvolution1D, SeparableConvolution2D = SeparableConv1D, SeparableConv2D

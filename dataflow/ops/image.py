@@ -450,7 +450,8 @@ def decode_jpeg_op(
     Not differentiable.
     """
     need_rank(contents, 0, "contents")
-    return (None, None, _channels(channels))
+    # 4 is for a PNG file; of a JPEG file it is an error when it is read.
+    return (None, None, _channels(channels, (0, 1, 3, 4)))
 
 
 @define_op("DecodePng", "contents: string -> image: dtype", dtype={dtypes.uint8, dtypes.uint16})

@@ -18,10 +18,22 @@ from dataflow.ops.variables import Variable
 
 def _forward(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def operator(x: Tensor, y: TensorLike) -> Any:
-        return function(x, y, name=name)
+        try:
+            return function(x, y, name=name)
+        except TypeError:
+            if _knows_tensors(y, f"__r{name}__"):
+                return NotImplemented  # Python asks the other operand's class
+            raise
 
     operator.__doc__ = function.__doc__
     return operator
+
+
+def _knows_tensors(y: Any, method: str) -> bool:
+    """Whether ``y`` is of a program's own class (t3f's tensor trains) that has the reflected operator."""
+    if isinstance(y, (Tensor, Variable)) or not hasattr(type(y), method):
+        return False
+    return type(y).__module__.partition(".")[0] not in ("builtins", "numpy", "dataflow")
 
 
 def _multiply(x: Tensor, y: TensorLike, name: str) -> Any:

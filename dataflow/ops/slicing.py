@@ -339,6 +339,10 @@ def getitem(tensor: TensorLike, spec: Any, var: Variable | None = None) -> Tenso
         from dataflow.ops.selection import boolean_mask
 
         return boolean_mask(tensor, spec)
+    if isinstance(spec, list) and any(isinstance(s, slice) or s is None or s is ... for s in spec):
+        spec = tuple(
+            spec
+        )  # as in TensorFlow, where x[[i, j]] is x[i, j], too: here that is refused
     if isinstance(spec, list) or (isinstance(spec, np.ndarray) and spec.shape != ()):
         raise TypeError(_refusal(tensor, spec))
     items = spec if isinstance(spec, tuple) else (spec,)
@@ -419,6 +423,8 @@ not_differentiable(strided_slice_assign_op)
 def _assign_to_slice(tensor: Tensor) -> Any:
     """``v[1:3].assign(value)`` of a variable; other tensors have no such attribute."""
     read = tensor.op.inputs[0].op if tensor.op.type == "StridedSlice" else None
+    while read is not None and read.type in ("Switch", "Enter"):
+        read = read.inputs[0].op  # within a branch or a loop the variable's value comes in by these
     if read is None or read.type != "Identity" or not read.inputs[0].dtype.is_ref:
         raise AttributeError(
             f"'Tensor' object has no attribute 'assign': {tensor.name!r} is no variable, nor a "

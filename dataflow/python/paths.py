@@ -22,7 +22,8 @@ from dataflow.namespaces import absent
 _TABLE = """
 python : tf
 python.framework.{constant_op sparse_tensor importer versions} : tf graph_util python.private
-python.framework.{device device_spec} : tf
+python.framework.device : tf
+python.framework.device_spec : tf python.private
 python.framework.random_seed : tf
 python.framework.{errors errors_impl} : errors
 python.framework.{graph_util graph_util_impl} : graph_util
@@ -31,13 +32,13 @@ python.framework.test_util : test python.test_decorators
 python.framework.common_shapes : shapes
 python.framework.tensor_spec : tf
 python.ops.{array_ops gen_array_ops} : tf python.private python.op_functions
-python.ops.{math_ops gen_math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.op_functions
+python.ops.{math_ops gen_math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
 python.ops.{control_flow_ops gen_control_flow_ops} : tf debugging ops.control_flow
 python.ops.{check_ops standard_ops functional_ops} : tf debugging
 python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf python.private python.op_functions
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf
-python.ops.{variables variable_scope state_ops gen_state_ops} : tf ops.variables python.private python.op_functions
+python.ops.{variables variable_scope state_ops gen_state_ops} : tf ops.variables ops.partitioned_variable python.private python.op_functions
 python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
@@ -70,8 +71,9 @@ python.ops.{collective_ops gen_collective_ops} : ops.collective
 python.ops.{nccl_ops gen_nccl_ops} : ops.nccl
 python.ops.{gradients gradients_impl gradients_util custom_gradient} : tf
 python.ops.{tensor_array_ops histogram_ops manip_ops sets sets_impl} : tf manip sets
-python.ops.{confusion_matrix summary_ops gen_summary_ops} : tf math summary
-python.ops.{metrics metrics_impl} : metrics
+python.ops.confusion_matrix : tf math python.metric_parts
+python.ops.{summary_ops gen_summary_ops} : tf math summary
+python.ops.{metrics metrics_impl} : metrics python.metric_parts
 python.ops.losses : losses
 python.ops.losses.{losses losses_impl util} : losses
 python.ops.{rnn rnn_cell rnn_cell_impl} : rnn.cells nn rnn.linear python.private
@@ -81,12 +83,14 @@ python.ops.distributions.{normal bernoulli beta categorical dirichlet exponentia
 python.ops.distributions.{gamma laplace multinomial student_t uniform} : contrib.distributions
 python.training.{training training_util optimizer adam adagrad adadelta ftrl momentum} : train
 python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_descent} : train
-python.training.{adagrad_da sync_replicas_optimizer device_setter server_lib} : train
+python.training.{adagrad_da sync_replicas_optimizer server_lib} : train
+python.training.device_setter : train train.device_setter
 python.training.{saver checkpoint_management checkpoint_utils checkpoint_state_pb2} : train
 python.training.monitored_session : train train.monitored_session
 python.training.{session_manager supervisor session_run_hook} : train
 python.training.{basic_session_run_hooks coordinator queue_runner queue_runner_impl} : train
-python.training.{input learning_rate_decay evaluation warm_starting_util basic_loops} : train
+python.training.{input learning_rate_decay warm_starting_util basic_loops} : train
+python.training.evaluation : train contrib.evaluation
 python.training.moving_averages : train.moving_averages
 python.training.slot_creator : train.slot_creator
 python.training.{training_ops gen_training_ops} : python.op_functions
@@ -95,7 +99,7 @@ python.platform.{app} : app
 python.platform.{flags} : flags
 python.platform.{tf_logging logging} : logging
 python.platform.{test googletest} : test
-python.lib.io.file_io : gfile
+python.lib.io.file_io : python.file_io gfile
 python.lib.io.{tf_record python_io} : python_io
 python.client.session : tf python.private
 python.client.client_lib : tf
@@ -103,7 +107,8 @@ python.util.nest : nest graph.nest python.nested
 python.autograph.impl.api : python.util.decorators
 python.util.compat : compat
 python.layers : layers
-python.layers.{core base convolutional normalization pooling layers} : layers layers.base
+python.layers.convolutional : layers layers.convolutional
+python.layers.{core base normalization pooling layers} : layers layers.base
 python.layers.utils : python.layer_sizes layers.base
 python.saved_model : saved_model
 python.saved_model.{builder builder_impl loader loader_impl simple_save} : saved_model
@@ -123,8 +128,13 @@ python.data : data
 python.data.ops.{dataset_ops iterator_ops readers} : data
 python.feature_column.{feature_column feature_column_v2 feature_column_lib} : feature_column
 python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
+python.eager.backprop : traced_functions
 python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random
-python.ops.{inplace_ops weights_broadcast_ops} : ops.array ops.weights tf
+python.ops.inplace_ops : ops.array tf
+python.ops.weights_broadcast_ops : metrics.streaming ops.weights tf
+python.ops.summary_op_util : python.private ops.summary
+python.distribute.summary_op_util : python.private ops.summary
+python.estimator.util : python.util.function_utils
 python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
 contrib.layers.python.layers.{layers regularizers optimizers encoders rev_block_lib} : contrib.layers
 contrib.layers.python.layers.utils : contrib.layers.building
@@ -139,7 +149,7 @@ contrib.framework.python.ops.{variables arg_scope checkpoint_ops ops} : contrib.
 contrib.framework.python.ops.audio_ops : audio
 contrib.framework.python.ops : contrib.framework
 contrib.seq2seq.python.ops.{attention_wrapper basic_decoder beam_search_decoder} : contrib.seq2seq
-contrib.seq2seq.python.ops.{beam_search_ops decoder helper loss} : contrib.seq2seq
+contrib.seq2seq.python.ops.{beam_search_ops decoder helper loss} : contrib.seq2seq python.private
 contrib.legacy_seq2seq.python.ops.seq2seq : contrib.legacy_seq2seq
 contrib.learn.{python python.learn} : contrib.learn
 contrib.layers.python.layers : contrib.layers
@@ -190,6 +200,14 @@ contrib.estimator.python.estimator.{extenders head early_stopping} : contrib.est
 contrib.staging.python.ops.data_flow_ops : contrib.staging
 contrib.eager.python.tfe : contrib.eager
 contrib.signal : signal
+python.tpu.{tpu_config tpu_estimator tpu_context} : contrib.tpu
+python.tpu.{tpu_optimizer bfloat16 tpu} : tpu
+python.tpu.ops.tpu_ops : tpu
+python.tpu.tpu_function : python.tpu_function
+contrib.tpu.python.tpu.{tpu_config tpu_estimator tpu_context} : contrib.tpu
+contrib.tpu.python.tpu.{tpu_optimizer bfloat16 tpu} : tpu
+contrib.tpu.python.tpu.tpu_function : python.tpu_function
+contrib.tpu.python.ops.tpu_ops : tpu
 """
 
 #: Whole trees that stand elsewhere: ``python.keras.layers.x`` is ``keras.layers.x``.

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.device_spec import DeviceSpec as DeviceSpecV1
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.array import concat, range_, rank, reshape, transpose
 from dataflow.ops.array_basics import shape_of
 from dataflow.ops.conv_functions import convolution
+from dataflow.ops.counting import bucketize_op
 from dataflow.ops.matmul import matmul as matmul_with_broadcast
+from dataflow.ops.replicas import state
+from dataflow.ops.static_value import constant_value
 from dataflow.ops.variable_scope import get_variable_scope, variable_scope
 from dataflow.ops.variables import Variable
 from dataflow.runtime.feeds import register_feed_expander
@@ -18,10 +26,12 @@ from dataflow.shapes import TensorShape
 
 __all__ = [
     "Convolution",
+    "DeviceSpecV1",
     "matmul_with_broadcast",
     "register_session_run_conversion_functions",
     "resource_scatter_add",
     "shape_internal",
+    "skip_summary",
     "variable",
 ]
 
@@ -82,6 +92,58 @@ def register_session_run_conversion_functions(
     register_fetch_expander(tensor_type, fetch_function)
     if feed_function is not None:
         register_feed_expander(tensor_type, feed_function)
+
+
+def _concat(prefix: Any, suffix: Any, static: bool = False) -> Any:
+    """The shape ``prefix + suffix``, each an int, a shape or a tensor: a vector, or a list if ``static``.
+
+    Raises `ValueError` where one is a shape whose rank is not known.
+    """
+    parts = []
+    for name, part in (("prefix", prefix), ("suffix", suffix)):
+        if isinstance(part, Tensor):
+            if static:
+                known = constant_value(part)
+                part = None if known is None else known.tolist()
+            elif part.shape.rank not in (0, 1):
+                raise ValueError(f"{name} tensor must be either a scalar or vector, got {part}.")
+        if not isinstance(part, Tensor):
+            shape = TensorShape([part] if isinstance(part, (int, np.integer)) else part)
+            if shape.rank is None:
+                raise ValueError(f"Provided a {name} of unknown rank: ({prefix} and {suffix})")
+            part = shape.as_list()
+        parts.append(part)
+    if static:
+        return [*parts[0], *parts[1]]
+    vectors = [reshape(convert_to_tensor(p, dtype=dtypes.int32), [-1]) for p in parts]
+    return concat(vectors, 0)
+
+
+def _transpose_batch_time(x: Any) -> Any:
+    """``x`` with its first two dimensions exchanged; unchanged where it is known to have fewer."""
+    x = convert_to_tensor(x)
+    if x.dims is not None and len(x.dims) < 2:
+        return x
+    if x.dims is not None:
+        return transpose(x, [1, 0, *range(2, len(x.dims))])
+    return transpose(x, concat([[1, 0], range_(2, rank(x))], 0))
+
+
+def _like_rnncell(cell: Any) -> bool:
+    """Whether ``cell`` has what a recurrent cell must have."""
+    return callable(cell) and all(
+        hasattr(cell, name) for name in ("output_size", "state_size", "zero_state")
+    )
+
+
+def _bucketize(input: Any, boundaries: Any, name: str | None = None) -> Tensor:
+    """For each element the number of ``boundaries`` that are not above it: int32."""
+    return bucketize_op(input, boundaries=list(boundaries), name=name)  # type: ignore[no-any-return]
+
+
+def skip_summary() -> bool:
+    """Whether this tower of a replicated model writes no summaries: only the first one does."""
+    return state.replica is not None and state.replica.index > 0
 
 
 class Convolution:

@@ -6,7 +6,7 @@ pass a value on (Identity, a variable's read) cost nothing: their consumers use 
 Loops and conditionals become Python's ``while`` and ``if`` (see `control_structure`).
 
 A variable is read *late*: by the line that uses the value. So do TensorFlow's reference variables,
-whose read shares the buffer that assignments change.
+whose read shares the buffer that assignments change (but see `read_order`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.parallel import Future
 from dataflow.rewrites.gradual import Steps, finish, in_steps
 from dataflow.runtime import control_structure, output_allocator
+from dataflow.runtime.read_order import reads_before_reshaping
 from dataflow.runtime.resources import uninitialized
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ class Generator:
         self._fed_names: set[str] = set()
         self._unfed: dict[str, Tensor] = {}
         self._assigned: set[str] = set()
+        self._taken_at_once: set[Operation] = set()
         self._checked: dict[str, None] = {}
         #: Names read by the line that is being written.
         self.reads: list[str] = []
@@ -209,6 +211,7 @@ class Generator:
                 while not source.op_def.is_variable and source.inputs:
                     source = source.inputs[0].op
                 self._assigned.add(source.name)
+        self._taken_at_once = reads_before_reshaping(self.ops)
 
     # ---- values ---------------------------------------------------------------------------
 
@@ -292,7 +295,7 @@ class Generator:
         """The output is the input; a variable's value is taken now unless the input is its ref."""
         source = op.inputs[0]
         value = self.values[source]
-        if value.is_ref and not source.dtype.is_ref:
+        if value.is_ref and (not source.dtype.is_ref or op in self._taken_at_once):
             name = self.output_name(op.outputs[0])
             self.add_line(f"{name} = {self.use(source)}", op, (name,))
             value = Value(name)

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.shim import six_module
+from dataflow.shim import array_numbers, six_module
 
 #: NumPy's removed names, and what they were.
 _NUMPY_NAMES: dict[str, Any] = {
@@ -167,6 +167,7 @@ def _mend_numpy() -> None:
         np.set_printoptions(
             legacy="1.25"
         )  # a list of losses prints as numbers, not np.float32(...)
+    array_numbers.put_back()
     np.issubdtype = _issubdtype(np.issubdtype)
     np.array = _ragged(np.array)
     np.asarray = _ragged(np.asarray)
@@ -236,7 +237,21 @@ def _mend_python() -> None:
     _put(os, errno=errno)
     _put(base64, encodestring=base64.encodebytes, decodestring=base64.decodebytes)
     _put(html.parser.HTMLParser, unescape=staticmethod(html.unescape))
+    # TensorFlow loads these itself, so that programs found them after a mere `import urllib`.
+    _add_submodules("urllib", ("error", "parse", "request"))
     _put(platform, linux_distribution=lambda *args, **kwargs: ("", "", ""))
+
+
+def _add_submodules(package: str, names: Sequence[str]) -> None:
+    """Lets attributes of ``package`` load its modules ``names`` when they are first asked for."""
+    module = importlib.import_module(package)
+
+    def get_attribute(name: str) -> Any:
+        if name in names:
+            return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    module.__dict__.setdefault("__getattr__", get_attribute)
 
 
 # ---- modules that are gone --------------------------------------------------------------------

@@ -148,7 +148,7 @@ def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> N
     raise ProgramError(f"{other}. dataflow runs programs for TensorFlow 1; try python {path}.")
 
 
-_IMPORTS_TENSORFLOW = re.compile(rb"^\s*(?:import|from)\s+tensorflow\b", re.MULTILINE)
+_IMPORTS_TENSORFLOW = re.compile(rb"^\s*(?:import|from)\s+(?:tensorflow|keras)\b", re.MULTILINE)
 
 
 def _needs_tensorflow(package: str) -> bool:

@@ -341,3 +341,15 @@ def test_table_in_map(as_method):
     with tf.Session() as sess:
         sess.run([tf.tables_initializer(), iterator.initializer])
         assert [sess.run(element) for _ in range(2)] == [2, -1]
+
+
+def test_an_iterator_made_of_its_parts() -> None:
+    with tf.Graph().as_default():
+        made = tf.data.Dataset.range(3).make_initializable_iterator()
+        again = tf.data.Iterator(
+            made._iterator_resource, None, made.output_types, made.output_shapes
+        )
+        element = again.get_next()
+        with tf.Session() as session:
+            session.run(made.initializer)
+            assert [session.run(element) for _ in range(3)] == [0, 1, 2]

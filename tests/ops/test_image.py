@@ -346,3 +346,12 @@ def test_images_of_unknown_rank_are_turned_as_one_image() -> None:
         turned = tf.image.rot90(tf.constant(one), k)
         for i in range(-1, 5):
             assert session.run(turned, {k: i}).tolist() == np.rot90(one, i).tolist()
+
+
+def test_a_png_file_of_four_channels_by_decode_jpeg() -> None:
+    with tf.Graph().as_default():
+        pixels = np.arange(16, dtype=np.uint8).reshape(2, 2, 4)
+        png, jpeg = tf.image.encode_png(pixels), tf.image.encode_jpeg(pixels[..., :3])
+        assert (evaluate(tf.image.decode_jpeg(png, channels=4)) == pixels).all()
+        with pytest.raises(Exception, match="channels must be 0, 1, or 3 for JPEG, got 4"):
+            evaluate(tf.image.decode_jpeg(jpeg, channels=4))

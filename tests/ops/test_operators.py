@@ -91,3 +91,15 @@ def test_integer_division_by_zero() -> None:
         for bad in (tf.constant(1) // zero, tf.constant(1) % zero):
             with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero"):
                 session.run(bad)
+
+
+def test_a_class_of_ones_own_gets_to_reflect_the_operator() -> None:
+    class Train:
+        def __rmul__(self, other: object) -> str:
+            return "mine"
+
+    with tf.Graph().as_default():
+        x = tf.constant(2.0)
+        assert x * Train() == "mine"
+        with pytest.raises(TypeError, match="needs a tensor|Failed to convert"):
+            x + Train()

@@ -163,3 +163,23 @@ def test_an_array_of_one_number_is_an_index():
         tf.constant([1, 2])[np.array([1])]
     with pytest.raises(TypeError, match="only integers"):
         tf.constant([1, 2])[np.array(1.0)]
+
+
+def test_a_list_of_slices_is_a_tuple_of_them() -> None:
+    with tf.Graph().as_default():
+        x = tf.reshape(tf.range(6), [2, 3])
+        part = x[[slice(0, 1), slice(1, None)]]
+        with tf.Session() as session:
+            assert session.run(part).tolist() == [[1, 2]]
+        with pytest.raises(TypeError, match="tf.gather"):
+            x[[0, 1]]
+
+
+def test_a_slice_of_a_variable_is_assigned_within_a_branch() -> None:
+    with tf.Graph().as_default():
+        v = tf.Variable([1.0, 2.0])
+        step = tf.cond(tf.constant(True), lambda: v[:1].assign([7.0]), lambda: v.assign([0.0, 0.0]))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            session.run(step)
+            assert session.run(v).tolist() == [7.0, 2.0]

@@ -308,3 +308,37 @@ result = [str([loss, np.int64(3)]), str({"loss": loss}), repr((np.True_,))]
 """
     )
     assert found == ["[0.5, 3]", "{'loss': 0.5}", "(True,)"]
+
+
+def test_arrays_of_one_element_are_numbers() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import math, urllib
+import numpy as np
+x = np.array([[3.5]])
+words = [error_of("import numpy; %s(numpy.ones(2))" % f) for f in ("int", "float")]
+result = [int(x), float(x), "%.1f %d" % (x, np.array([7])), math.floor(x[0, 0]), float(np.array(2)),
+          words, urllib.parse.quote("a b"), hasattr(urllib, "no_such_part")]
+"""
+    )
+    assert found[:5] == [3, 3.5, "3.5 7", 3, 2.0]
+    assert [w.partition(":")[0] for w in found[5]] == ["TypeError"] * 2
+    assert all("only" in w for w in found[5])
+    assert found[6:] == ["a%20b", False]
+
+
+def test_options_of_sessions_by_their_protocol_buffer() -> None:
+    assert result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import tensorflow as tf
+from tensorflow.core.protobuf import config_pb2
+config = config_pb2.ConfigProto(gpu_options=config_pb2.GPUOptions(allow_growth=True))
+with tf.Session(config=config) as session:
+    result = [float(session.run(tf.constant(1.0))), config_pb2.ConfigProto is tf.ConfigProto,
+              config_pb2.RunMetadata is tf.RunMetadata]
+"""
+    ) == [1.0, True, True]

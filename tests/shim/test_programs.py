@@ -131,14 +131,14 @@ def test_a_tensorflow_installed_beside_is_not_reached(tmp_path: Path) -> None:
     ("name", "source", "says"),
     [
         (
-            "tpu",
-            "import tensorflow as tf\n\nfrom tensorflow.contrib import tpu\n",
-            "tpu.py, line 3: tf.contrib.tpu is not part of dataflow. It was estimators",
+            "verbs",
+            "import tensorflow as tf\n\nfrom tensorflow.contrib import verbs\n",
+            "verbs.py, line 3: tf.contrib.verbs is not part of dataflow. It was RDMA",
         ),
         (
-            "deep_tpu",
-            "from tensorflow.contrib.tpu.python.tpu import tpu_config\n",
-            "deep_tpu.py, line 1: tf.contrib.tpu is not part of dataflow. It was estimators",
+            "deep_verbs",
+            "from tensorflow.contrib.verbs.python.verbs import verbs_config\n",
+            "deep_verbs.py, line 1: tf.contrib.verbs is not part of dataflow. It was RDMA",
         ),
         (
             "library",

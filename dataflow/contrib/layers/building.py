@@ -16,8 +16,8 @@ from dataflow.shapes import TensorShape
 
 def append_tensor_alias(tensor: Any, alias: str) -> Any:
     """Notes another name of ``tensor``; returns the tensor."""
-    if tensor.extras is None:
-        tensor.extras = {}
+    if not hasattr(tensor, "aliases"):
+        tensor.aliases = []
     tensor.aliases.append(alias.removesuffix("/"))
     return tensor
 
@@ -32,7 +32,7 @@ def collect_named_outputs(collections: Iterable[str], alias: str, outputs: Any) 
 
 def get_tensor_aliases(tensor: Any) -> list[str]:
     """The names that layers gave to ``tensor``, or that of its op where none did."""
-    return list(tensor.aliases) or [tensor.op.name.removesuffix("/")]
+    return list(getattr(tensor, "aliases", ())) or [tensor.op.name.removesuffix("/")]
 
 
 def gather_tensors_aliases(tensors: Sequence[Any]) -> list[str]:

@@ -95,6 +95,18 @@ def _as_graph_element(obj: Any) -> Any:
     return convert() if convert else None
 
 
+def _get_graph_from_inputs(op_input_list: Any, graph: Any = None) -> Any:
+    """The graph of the inputs, or the default one; raises `ValueError` where they are of several."""
+    for item in op_input_list:
+        mine = getattr(item, "graph", None)
+        if mine is None:
+            continue
+        if graph is not None and mine is not graph:
+            raise ValueError(f"{item} must be from the same graph as the others.")
+        graph = mine
+    return get_default_graph() if graph is None else graph
+
+
 def register_proto_function(
     collection_name: str, proto_type: Any = None, to_proto: Any = None, from_proto: Any = None
 ) -> None:
