@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
 #: The number of channels of a color type, without the types that have a palette.
-_CHANNELS = {0: 1, 2: 3, 4: 2, 6: 4}
-_COLOR_TYPES = {channels: color for color, channels in _CHANNELS.items()}
+CHANNELS = {0: 1, 2: 3, 4: 2, 6: 4}
+_COLOR_TYPES = {channels: color for color, channels in CHANNELS.items()}
 
 
 def encode(pixels: Any, level: int) -> bytes:
@@ -26,12 +26,12 @@ def encode(pixels: Any, level: int) -> bytes:
     rows[:, 1:] = big_endian.view(np.uint8)
     header = struct.pack(">IIBBBBB", width, height, 16, _COLOR_TYPES[channels], 0, 0, 0)
     chunks = (b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), level)), (b"IEND", b"")
-    return _SIGNATURE + b"".join(_chunk(kind, body) for kind, body in chunks)
+    return SIGNATURE + b"".join(_chunk(kind, body) for kind, body in chunks)
 
 
 def is_gray_with_alpha(data: bytes) -> bool:
     """Whether a file has 16 bits of gray and of alpha, which Pillow takes for colors."""
-    return data.startswith(_SIGNATURE) and data[24:26] == b"\x10\x04"
+    return data.startswith(SIGNATURE) and data[24:26] == b"\x10\x04"
 
 
 def decode(data: bytes) -> Any:
@@ -40,13 +40,13 @@ def decode(data: bytes) -> Any:
     That is a file of other than 16 bits a channel, an interlaced one, and one with a transparent
     color. Raises `ValueError` for a damaged file.
     """
-    if not data.startswith(_SIGNATURE):
+    if not data.startswith(SIGNATURE):
         return None
     header, packed = b"", []
-    for kind, body in _chunks(data):
+    for kind, body in chunks(data):
         if kind == b"IHDR":
             header = body
-            if len(header) != 13 or header[8] != 16 or header[12] or header[9] not in _CHANNELS:
+            if len(header) != 13 or header[8] != 16 or header[12] or header[9] not in CHANNELS:
                 return None
         elif kind == b"tRNS":
             return None
@@ -55,7 +55,7 @@ def decode(data: bytes) -> Any:
     if not header:
         raise ValueError("a PNG file without a header")
     width, height = struct.unpack(">II", header[:8])
-    channels = _CHANNELS[header[9]]
+    channels = CHANNELS[header[9]]
     size = height * (1 + width * channels * 2)
     try:
         rows = zlib.decompressobj().decompress(b"".join(packed), size)
@@ -72,8 +72,9 @@ def _chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
-def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    at = len(_SIGNATURE)
+def chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The kind and the contents of each chunk. Raises `ValueError` where the file ends within one."""
+    at = len(SIGNATURE)
     while at + 12 <= len(data):
         (length,) = struct.unpack_from(">I", data, at)
         kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]

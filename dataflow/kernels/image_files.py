@@ -1,5 +1,8 @@
 """Image files through Pillow, which is imported when the first one is read or written.
 
+Ordinary JPEG files are decoded by simplejpeg where that is installed (the extra ``fast``): by the same library as
+in Pillow, to the same pixels, without the copies in between.
+
 Few bytes can claim to be a huge picture: its size is read first, and more than 25 million pixels (all
 frames together) are refused, or than what the environment variable ``DATAFLOW_MAX_IMAGE_PIXELS`` says.
 Beyond 178 million, Pillow has a limit of its own (``PIL.Image.MAX_IMAGE_PIXELS``).
@@ -8,9 +11,11 @@ Beyond 178 million, Pillow has a limit of its own (``PIL.Image.MAX_IMAGE_PIXELS`
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import struct
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +25,7 @@ from dataflow.dtypes import DType
 from dataflow.extras import where_to_get
 from dataflow.formats import png16
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.jit.png_filters import unfiltered
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, text_array
 
@@ -28,6 +34,8 @@ MAX_PIXELS_VARIABLE = "DATAFLOW_MAX_IMAGE_PIXELS"
 _DEFAULT_MAX_PIXELS = 25_000_000
 #: Pixels that are turned into an array at once: Pillow holds them twice while it does so.
 _STRIP_PIXELS = 1 << 20
+#: How a JPEG file begins.
+_JPEG_START = b"\xff\xd8"
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 
 
@@ -138,8 +146,39 @@ def _as_dtype(array: Array, dtype: DType) -> Any:
     return (array >> 8).astype(np.uint8) if wide else np.asarray(array, np.uint8)
 
 
+@functools.cache
+def _simplejpeg() -> Any:
+    try:
+        import simplejpeg
+    except ImportError:
+        return None
+    return simplejpeg
+
+
+def _by_simplejpeg(data: bytes, channels: int) -> Any:
+    """The pixels of a JPEG file; ``None`` for what is left to Pillow: other files and color spaces, damaged and
+    huge pictures, which it has words for, and gray from color, which it computes otherwise."""
+    package = _simplejpeg() if data[:2] == _JPEG_START else None
+    if package is None:
+        return None
+    try:
+        height, width, space, _ = package.decode_jpeg_header(data)
+        if height * width > _max_pixels() or space not in ("Gray", "YCbCr"):
+            return None
+        if channels not in ((0, 3) if space == "YCbCr" else (0, 1, 3)):
+            return None
+        gray = space == "Gray" and channels < 3
+        return package.decode_jpeg(data, "GRAY" if gray else "RGB")
+    except ValueError:
+        return None
+
+
 @kernel("DecodeJpeg", cpu_only=_REASON)
 def decode_jpeg_kernel(xp: Module, contents: Array, *, channels: int, ratio: int) -> Any:
+    if ratio == 1:
+        pixels = _by_simplejpeg(one(contents), channels)
+        if pixels is not None:
+            return pixels
     image = _open(contents, ("JPEG", "PNG", "GIF"), "DecodeJpeg")
     if channels == 4 and image.format != "PNG":
         raise ValueError(f"channels must be 0, 1, or 3 for {image.format}, got 4")
@@ -148,8 +187,44 @@ def decode_jpeg_kernel(xp: Module, contents: Array, *, channels: int, ratio: int
     return np.asarray(_pixels(image, channels), np.uint8)
 
 
+def _by_machine_code(data: bytes, channels: int) -> Any:
+    """The pixels of a PNG file of 8 bits a channel, without a palette; ``None`` for what is left to Pillow: other
+    files, damaged and huge ones."""
+    if not data.startswith(png16.SIGNATURE) or data[12:16] != b"IHDR" or len(data) < 33:
+        return None
+    width, height, bits, color, _, _, interlaced = struct.unpack_from(">IIBBBBB", data, 16)
+    has = png16.CHANNELS.get(color)
+    if has is None or bits != 8 or interlaced or not 0 < width * height <= _max_pixels():
+        return None
+    if channels not in (0, has) and (has, channels) not in ((4, 3), (1, 3)):
+        return None
+    packed = []
+    try:
+        for kind, body in png16.chunks(data):
+            if kind == b"tRNS":
+                return None
+            if kind == b"IDAT":
+                packed.append(body)
+        size = height * (1 + width * has)
+        rows = zlib.decompressobj().decompress(b"".join(packed), size)
+    except (ValueError, zlib.error):
+        return None
+    if len(rows) != size:
+        return None
+    found = unfiltered(rows, height, width * has, has)
+    if found is None:
+        return None
+    pixels = found.reshape(height, width, has)
+    if channels in (0, has):
+        return pixels
+    return np.ascontiguousarray(pixels[..., :3] if has == 4 else np.repeat(pixels, 3, -1))
+
+
 @kernel("DecodePng", cpu_only=_REASON)
 def decode_png_kernel(xp: Module, contents: Array, *, channels: int, dtype: DType) -> Any:
+    pixels = _by_machine_code(one(contents), channels)
+    if pixels is not None:
+        return _as_dtype(pixels, dtype)
     image = _open(contents, ("PNG", "JPEG", "GIF"), "DecodePng")
     return _as_dtype(_wide_pixels(contents, channels, dtype, image), dtype)
 

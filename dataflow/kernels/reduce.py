@@ -98,16 +98,15 @@ def _total_by_blas(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:
     if len(axis) > 1 or x.ndim < 2 or at < x.ndim - 2 or x.dtype.char not in "fd":
         return None
     length, size = x.shape[at], x.size
-    if (
-        not _SHORTEST_ROW < length <= _LONGEST_SUM
-        or size < _LEAST_IN_ALL
-        or not x.flags.c_contiguous
-    ):
+    if not _SHORTEST_ROW < length <= _LONGEST_SUM or size < _LEAST_IN_ALL:
         return None
     if at == x.ndim - 1:
         total = summed_rows(x)
         if total is not None:
             return total if keep_dims else total[..., 0]
+    if not x.flags.c_contiguous:
+        return None
+    if at == x.ndim - 1:
         rows = x.reshape(-1, length)
         if len(rows) < _SHORTEST_ROW:
             return None

@@ -41,7 +41,17 @@ _BY_KERNEL = frozenset({"float16", "bfloat16"})
 #: Names that lines of a plan use themselves, so that no fed value may have them.
 _OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|(nonfinite|block)\d+")
 _RESERVED = frozenset(
-    {*keyword.kwlist, *dir(builtins), "DEAD", "feed", "hook", "isfinite", "later", "run"}
+    {
+        *keyword.kwlist,
+        *dir(builtins),
+        "DEAD",
+        "contiguous",
+        "feed",
+        "hook",
+        "isfinite",
+        "later",
+        "run",
+    }
     | {"stop"}
     | {"uninitialized", "value", output_allocator.ALLOCATOR}
 )

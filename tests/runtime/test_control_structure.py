@@ -250,3 +250,27 @@ def test_a_branch_may_assign_the_variable_that_decides() -> None:
         chosen = tf.cond(decides, assigns, lambda: tf.constant(2))
         session.run(decides.initializer)
         assert [session.run(chosen), session.run(chosen)] == [1, 2]
+
+
+def test_a_transposed_array_that_a_loop_reads_is_laid_out_in_order() -> None:
+    x = tf.placeholder(tf.float32, [2, 3])
+    turned = tf.transpose(x)
+    orders: list[bool] = []
+
+    def look(value: Any, total: Any) -> Any:
+        orders.append(value.flags.c_contiguous)
+        return total + value[0]
+
+    def body(i: Any, total: Any) -> tuple[Any, Any]:
+        found = tf.py_func(look, [turned, total], tf.float32)
+        found.set_shape([2])
+        return i + 1, found
+
+    _, total = tf.while_loop(lambda i, total: i < 3, body, [0, tf.zeros([2])])
+    fed = np.arange(6, dtype=np.float32).reshape(2, 3)
+    with tf.Session() as session:
+        assert session.run(total, {x: fed}).tolist() == [0, 9]
+        # The same value outside the loop, and an array that is in order already.
+        found, also = session.run([total, turned], {x: np.asfortranarray(fed)})
+    assert found.tolist() == [0, 9] and also.tolist() == fed.T.tolist()
+    assert orders == [True] * 6

@@ -59,12 +59,14 @@ class RowMapping(Mapping):
         strides: list[tuple[int, ...]] = []
         for x in arrays:
             is_input = len(letters) < num_inputs
-            if x.dtype != self.dtype or not (x.flags.c_contiguous or x.size == 1):
+            if x.dtype != self.dtype:
                 return None
             if x.size == 1 and is_input:
                 letters.append("n")
                 continue
             wide = x.shape[-1] != 1
+            if wide and x.strides[-1] != x.itemsize:
+                return None
             letters.append("v" if wide else "u" if is_input else "s")
             strides.append(np.broadcast_to(x, shape).strides)
         outer = merged_axes(shape[:-1], [s[:-1] for s in strides]) if shape[:-1] else []
@@ -85,7 +87,7 @@ _SUMS = {char: RowMapping.of_rows(char, ((ROW_SUM, (0,)),), (1,), at_once=True) 
 def summed_rows(x: Array) -> Any:
     """The sum along the last axis, which stays with size 1; ``None`` where machine code does not do it."""
     mapping = _SUMS.get(x.dtype.char)
-    if mapping is None or not x.flags.c_contiguous or not are_summed(x.shape):
+    if mapping is None or not are_summed(x.shape) or x.strides[-1] != x.itemsize:
         return None
     total = np.empty((*x.shape[:-1], 1), x.dtype)
     return total if mapping.run(x.shape, [x], [total]) else None

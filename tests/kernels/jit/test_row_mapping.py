@@ -93,6 +93,22 @@ def test_sums(shape: tuple[int, ...], dtype: str) -> None:
     assert np.isnan(summed_rows(x)).all()
 
 
+@pytest.mark.parametrize("axes", [(1, 0, 2), (0, 1, 2)], ids=str)
+def test_rows_in_any_order(axes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a batch of sequences that are stored step by step, times one number for each sequence."""
+    region = Region(2, (("Mul", (0, 1)), (ROW_MEAN, (2,)), ("Sub", (2, 3))), (2, 3, 4), "float32")
+    x = _numbers((9, 8, 70), "float32").transpose(axes)
+    others = _numbers((len(x), 1, 70), "float32", 1)
+    run = fused_rows_kernel(
+        np, region=region, by_row=(False, True, False), without_axis=(False,) * 3
+    )
+    laid_out = results_of(monkeypatch, RowMapping, "layout")
+    got = run([x, others])
+    assert laid_out[0] is not None
+    for one, other in zip(got, small(region)(x, others), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_a_sum_ends_with_its_row() -> None:
     x = np.full((7, 37), np.float32(1e30))
     x[3] = 1
@@ -111,7 +127,7 @@ def test_without_an_axis(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "inputs",
     [
-        [np.ones((40, 50), np.float32).T],  # summed by NumPy in another order
+        [np.ones((50, 40), np.float32).T],  # summed by NumPy in another order
         [np.broadcast_to(np.float32(2), (40, 50))],
         [np.ones((0, 50), np.float32)],
         [np.ones((40, 1025), np.float32)],
