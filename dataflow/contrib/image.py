@@ -9,6 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.contrib.image_warps import (
+    adjust_hsv_in_yiq,
+    connected_components,
+    interpolate_spline,
+    random_hsv_in_yiq,
+    sparse_image_warp,
+)
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
@@ -31,12 +38,17 @@ from dataflow.ops.math import (
 )
 
 __all__ = [
+    "adjust_hsv_in_yiq",
     "angles_to_projective_transforms",
     "compose_transforms",
+    "connected_components",
     "dense_image_warp",
     "flat_transforms_to_matrices",
+    "interpolate_spline",
     "matrices_to_flat_transforms",
+    "random_hsv_in_yiq",
     "rotate",
+    "sparse_image_warp",
     "transform",
     "translate",
     "translations_to_projective_transforms",

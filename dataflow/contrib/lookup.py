@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+from typing import Any
+
+from dataflow.graph.type_aliases import TensorLike
 from dataflow.namespaces import explain_absent
 from dataflow.ops.lookup import HashTable, MutableDenseHashTable, MutableHashTable
 from dataflow.ops.table_initializers import (
@@ -21,6 +25,26 @@ from dataflow.ops.vocabulary_tables import (
     index_to_string_table_from_tensor,
 )
 
+#: How a table hashes what it does not know: the hash ("fasthash" or "stronghash") and its key.
+HasherSpec = namedtuple("HasherSpec", ["hasher", "key"])
+
+
+def string_to_index(
+    tensor: TensorLike, mapping: TensorLike, default_value: int = -1, name: str | None = None
+) -> Any:
+    """The place of each text in the vector ``mapping``, int64; ``default_value`` for others."""
+    table = index_table_from_tensor(mapping, default_value=default_value)
+    return table.lookup(tensor, name)
+
+
+def index_to_string(
+    tensor: TensorLike, mapping: TensorLike, default_value: str = "UNK", name: str | None = None
+) -> Any:
+    """The text of the vector ``mapping`` at each place; ``default_value`` at others."""
+    table = index_to_string_table_from_tensor(mapping, default_value=default_value)
+    return table.lookup(tensor, name)
+
+
 #: Older names.
 string_to_index_table_from_file = index_table_from_file
 string_to_index_table_from_tensor = index_table_from_tensor
@@ -28,6 +52,7 @@ string_to_index_table_from_tensor = index_table_from_tensor
 __all__ = [
     "FastHashSpec",
     "HashTable",
+    "HasherSpec",
     "IdTableWithHashBuckets",
     "KeyValueTensorInitializer",
     "MutableDenseHashTable",
@@ -39,8 +64,10 @@ __all__ = [
     "TextFileStringTableInitializer",
     "index_table_from_file",
     "index_table_from_tensor",
+    "index_to_string",
     "index_to_string_table_from_file",
     "index_to_string_table_from_tensor",
+    "string_to_index",
     "string_to_index_table_from_file",
     "string_to_index_table_from_tensor",
 ]

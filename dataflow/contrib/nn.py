@@ -10,14 +10,28 @@ from dataflow.namespaces import explain_absent
 from dataflow.ops.activation import softplus
 from dataflow.ops.array_basics import shape
 from dataflow.ops.casts import cast
+from dataflow.ops.conv_functions import conv1d_transpose
 from dataflow.ops.elementary import floor
 from dataflow.ops.graph_functions import name_scope
+from dataflow.ops.loss import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits,
+)
 from dataflow.ops.math import minimum
 from dataflow.ops.random import random_uniform
 from dataflow.ops.sequences import nth_element
 from dataflow.ops.static_value import constant_value
 
-__all__ = ["alpha_dropout", "nth_element", "scaled_softplus"]
+__all__ = [
+    "alpha_dropout",
+    "conv1d_transpose",
+    "deprecated_flipped_sigmoid_cross_entropy_with_logits",
+    "deprecated_flipped_softmax_cross_entropy_with_logits",
+    "deprecated_flipped_sparse_softmax_cross_entropy_with_logits",
+    "nth_element",
+    "scaled_softplus",
+]
 
 #: What SELU gives for minus infinity: minus its scale times its alpha.
 _SATURATED = -1.0507009873554805 * 1.6732632423543772
@@ -57,6 +71,27 @@ def scaled_softplus(x: Any, alpha: Any, clip: Any = None, name: str | None = Non
         if clip is not None:
             result = minimum(result, convert_to_tensor(clip, dtype=x.dtype))
         return result  # type: ignore[no-any-return]
+
+
+def deprecated_flipped_softmax_cross_entropy_with_logits(
+    logits: Any, labels: Any, dim: int = -1, name: str | None = None
+) -> Tensor:
+    """`tf.nn.softmax_cross_entropy_with_logits` of (logits, labels), its order before TensorFlow 1.0."""
+    return softmax_cross_entropy_with_logits(labels=labels, logits=logits, dim=dim, name=name)
+
+
+def deprecated_flipped_sparse_softmax_cross_entropy_with_logits(
+    logits: Any, labels: Any, name: str | None = None
+) -> Tensor:
+    """`tf.nn.sparse_softmax_cross_entropy_with_logits` of (logits, labels)."""
+    return sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
+
+
+def deprecated_flipped_sigmoid_cross_entropy_with_logits(
+    logits: Any, targets: Any, name: str | None = None
+) -> Tensor:
+    """`tf.nn.sigmoid_cross_entropy_with_logits` of (logits, targets)."""
+    return sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name=name)
 
 
 __getattr__ = explain_absent(__name__)

@@ -189,8 +189,9 @@ contrib.lookup.lookup_ops : contrib.lookup
 contrib.data.python.ops.{batching grouping interleave_ops shuffle_ops} : contrib.data data
 contrib.data.python.ops.{dataset_ops iterator_ops readers} : contrib.data data
 contrib.crf.python.ops.crf : contrib.crf
-contrib.image.python.ops.{image_ops dense_image_warp} : contrib.image
-contrib.opt.python.training.{external_optimizer lazy_adam_optimizer} : contrib.opt
+contrib.image.python.ops.{image_ops dense_image_warp interpolate_spline sparse_image_warp} : contrib.image
+contrib.image.python.ops.distort_image_ops : contrib.image
+contrib.opt.python.training.{external_optimizer lazy_adam_optimizer variable_clipping_optimizer} : contrib.opt
 contrib.opt.python.training.{moving_average_optimizer nadam_optimizer} : contrib.opt
 contrib.graph_editor.util : contrib.graph_editor.elements
 contrib.cudnn_rnn.python.ops.cudnn_rnn_ops : contrib.cudnn_rnn

@@ -51,6 +51,7 @@ from dataflow.contrib.layers.dense import (
     stack,
 )
 from dataflow.contrib.layers.encoders import bow_encoder, embed_sequence, embedding_lookup_unique
+from dataflow.contrib.layers.gdn import GDN, gdn
 from dataflow.contrib.layers.initializers import (
     variance_scaling_initializer,
     xavier_initializer,
@@ -108,6 +109,7 @@ from dataflow.namespaces import explain_absent
 from dataflow.ops.embedding import safe_embedding_lookup_sparse
 
 __all__ = [
+    "GDN",
     "OPTIMIZER_CLS_NAMES",
     "OPTIMIZER_SUMMARIES",
     "adaptive_clipping_fn",
@@ -141,6 +143,7 @@ __all__ = [
     "embedding_lookup_unique",
     "flatten",
     "fully_connected",
+    "gdn",
     "group_norm",
     "images_to_sequence",
     "input_from_feature_columns",
@@ -159,10 +162,10 @@ __all__ = [
     "one_hot_column",
     "one_hot_encoding",
     "optimize_loss",
+    "poincare_normalize",
     "pool",
     "real_valued_column",
     "recompute_grad",
-    "poincare_normalize",
     "relu",
     "relu6",
     "repeat",

@@ -19,6 +19,7 @@ from dataflow.contrib.opt.weight_decay_optimizers import (
     MomentumWOptimizer,
     extend_with_decoupled_weight_decay,
 )
+from dataflow.contrib.opt.variable_clipping_optimizer import VariableClippingOptimizer
 from dataflow.namespaces import explain_absent
 from dataflow.ops.clip import clip_by_global_norm
 
@@ -35,6 +36,7 @@ __all__ = [
     "NadamOptimizer",
     "PowerSignOptimizer",
     "ScipyOptimizerInterface",
+    "VariableClippingOptimizer",
     "clip_gradients_by_global_norm",
     "extend_with_decoupled_weight_decay",
     "get_cosine_decay_fn",
