@@ -94,6 +94,19 @@ test("what hangs on the side of a Switch that is not taken is dead, up to the Me
   assert.deepEqual([...replay.dead(graph).outputs], ["2:0"]);
 });
 
+test("what one task has sent and another has not received is on the wire, the latest first", () => {
+  const graph = new GraphModel([
+    node("a"), node("send_a", "_Send", ["a:0"]), node("send_b", "_Send", ["a:0"]),
+    node("recv_a", "_Recv", ["send_a:0"]), node("recv_b", "_Recv", ["send_b:0"]), node("c", "Neg", ["recv_a:0"]),
+  ]);
+  const replay = run([step(1, "_Send", [scalar(1)]), step(2, "_Send", [scalar(1)]), step(3, "_Recv", [scalar(1)]), step(4, "_Recv", [scalar(1)]), step(5, "Neg", [scalar(-1)])]);
+  const at = (position) => {
+    replay.go(position);
+    return replay.onTheWire(graph).map(({ from, to }) => [from, to]);
+  };
+  assert.deepEqual([0, 1, 2, 3, 4, 5].map(at), [[], [[1, 3]], [[2, 4], [1, 3]], [[2, 4]], [], []]);
+});
+
 test("a loop's iteration is counted from its Enter on", () => {
   const graph = new GraphModel([node("c"), node("while/Enter", "Enter", ["c:0"]), node("while/Merge", "Merge", ["while/Enter:0", "while/NextIteration:0"]), node("while/NextIteration", "NextIteration", ["while/Merge:0"])]);
   const merge = step(2, "Merge", [scalar(1)]);

@@ -144,6 +144,18 @@ export class Replay {
     return { done, ready, alive, aliveBytes, current: this.at ? this.steps[this.at - 1].i : null };
   }
 
+  /** What one task has sent and another not yet received: pairs {from, to} of a _Send and its
+   * _Recv, the latest first. */
+  onTheWire(graph) {
+    const found = [];
+    for (const [to] of this.positions) {
+      if (graph.nodes[to]?.op !== "_Recv" || this.lastStep(to)) continue;
+      for (const { from } of graph.inputs[to]) if (graph.nodes[from].op === "_Send" && this.lastStep(from)) found.push({ from, to });
+    }
+    const sentAt = ({ from }) => Math.max(...this.positions.get(from).filter((k) => k < this.at));
+    return found.sort((a, b) => sentAt(b) - sentAt(a));
+  }
+
   /** What is dead at this position: {ops, outputs}, outputs as "op:slot" of a Switch whose other side was taken. */
   dead(graph) {
     const ops = new Set();

@@ -114,9 +114,11 @@ export class Flow {
         const index = this.graph.indexOf.get(op);
         return dead.ops.has(index) || dead.outputs.has(`${index}:${slot}`);
       });
-      pane.drawing.edgeElements.get(edge.id)?.classList.toggle("df-dead-edge", isDead);
+      const element = pane.drawing.edgeElements.get(edge.id);
+      element?.classList.toggle("df-dead-edge", isDead);
+      element?.classList.toggle("df-on-wire", [...this.wiresOf(pane, edge, state)].length > 0);
     }
-    this.move(pane, state.current, forward, ms);
+    this.move(pane, state, forward, ms);
   }
 
   /** Whether a Merge took its value from that input in this round; any other op reads all of its own. */
@@ -137,8 +139,16 @@ export class Flow {
     if (what) element.setAttribute("aria-label", `${element.getAttribute("aria-label")}, ${what}`);
   }
 
-  /** Puts what the current node reads on the edges into it; after a step forward it comes along them. */
-  move(pane, current, forward, ms) {
+  /** What is on the wire along an edge: the _Sends whose values are. */
+  *wiresOf(pane, edge, { wire }) {
+    const { holder } = pane.visible;
+    for (const { from, to } of wire) if (holder[from] === edge.from && holder[to] === edge.to) yield from;
+  }
+
+  /** Puts what the current node reads on the edges into it, after a step forward it comes along them; and
+   * on the edge of a message what is on the wire. */
+  move(pane, state, forward, ms) {
+    const { current } = state;
     cancelAnimationFrame(this.frame ?? 0);
     this.layer?.remove();
     for (const element of this.hushed ?? []) element.classList.remove("df-hushed");
@@ -155,6 +165,7 @@ export class Flow {
     }
     this.layer = s("g", { class: "df-tokens", "aria-hidden": "true" });
     pane.drawing.root.append(this.layer);
+    const put = ({ element, k }, { x, y }) => element.setAttribute("transform", `translate(${x.toFixed(1)},${y.toFixed(1)})${k < 1 ? ` scale(${k.toFixed(3)})` : ""}`);
     const moving = [];
     const taken = [...pane.layout.nodes.values()].map(({ x, y, width, height }) => [x - width / 2, y - height / 2, x + width / 2, y + height / 2]);
     for (const { path, x, y } of pane.layout.clusters) taken.push([x, y, x + 26 + textWidth(lastPart(path)), y + 20]);
@@ -164,8 +175,9 @@ export class Flow {
       if (tag.textContent) taken.push([right - textWidth(tag.textContent, "small") * 1.1, at.y + at.height / 2, right, at.y + at.height / 2 + 15]);
     }
     for (const edge of pane.visible.edges) {
-      const element = edge.to === target && !edge.control ? pane.drawing.edgeElements.get(edge.id) : null;
-      const list = element && reads.get(edge.from);
+      const element = edge.control ? null : pane.drawing.edgeElements.get(edge.id);
+      const wired = [...this.wiresOf(pane, edge, state)].map((from) => smaller(glyphOf(this.valueAt(from, 0)))).filter(Boolean);
+      const list = element && (edge.to === target ? reads.get(edge.from) : wired);
       if (!list?.length) continue;
       const glyph = list.length > 1 ? list.shift() : list[0]; // `left + left` has an edge for each
       const line = element.querySelector(".df-line");
@@ -177,9 +189,11 @@ export class Flow {
       this.layer.append(token.element);
       element.classList.add("df-hushed");
       this.hushed.push(element);
-      moving.push({ ...token, line, length, rest });
+      // What was put on the wire in an earlier step stays there.
+      const isNew = edge.to === target || [...this.wiresOf(pane, edge, state)].includes(current);
+      if (isNew) moving.push({ ...token, line, length, rest });
+      else put({ element: token.element, k: token.k }, rest.point);
     }
-    const put = ({ element, k }, { x, y }) => element.setAttribute("transform", `translate(${x.toFixed(1)},${y.toFixed(1)})${k < 1 ? ` scale(${k.toFixed(3)})` : ""}`);
     const still = !forward || calm() || pane.element.classList.contains("df-still");
     if (still) return void moving.forEach((one) => put(one, one.rest.point));
     // All the way into the node; then the value stays on its edge to be read.

@@ -191,7 +191,8 @@ class StepperView {
     frame.body.append(pane.element, this.side);
     const key = (name, words) => h("span", { class: "df-key" }, h("i", { class: `df-look-${name}` }), words);
     const branches = this.graph.nodes.some((node) => /^(Ref)?Switch$/.test(node.op));
-    frame.body.after(h("div", { class: "df-legend", role: "note" }, key("alive", "alive"), key("freed", "freed: nothing reads it any more"), key("ready", "ready to run"), branches && key("dead", "dead: its branch is not taken")));
+    const sends = this.graph.nodes.some((node) => node.op === "_Send");
+    frame.body.after(h("div", { class: "df-legend", role: "note" }, key("alive", "alive"), key("freed", "freed: nothing reads it any more"), key("ready", "ready to run"), branches && key("dead", "dead: its branch is not taken"), sends && key("wire", "on the wire: sent, not received yet")));
   }
 
   // Moving
@@ -326,6 +327,14 @@ class StepperView {
     return `Step ${replay.at} of ${total}: ${step.type} '${this.nameOf(step.i)}'${where}${round ? `, iteration ${round} of ${replay.positions.get(step.i).length}` : ""}${time ? ` took ${time}` : ""}.${dead}${branch}${end}`;
   }
 
+  /** What was sent and is not there yet, in words. */
+  wireWords(wire) {
+    if (!wire.length) return "";
+    const sizeOf = (index) => (this.replay.valueOf(index) ?? []).reduce((sum, summary) => sum + (summary?.bytes ?? 0), 0);
+    const some = wire.slice(0, 3).map(({ from }) => `${this.nameOf(from)}, ${bytes(sizeOf(from))}`).join("; ");
+    return `; on the wire: ${some}${wire.length > 3 ? " …" : ""}`;
+  }
+
   card(index, outputs, { pinned = false, open = true, freed = false } = {}) {
     const shown = outputs ?? [];
     const theirs = this.compared()?.valueOf(index);
@@ -368,7 +377,7 @@ class StepperView {
     this.dead = replay.dead(this.graph);
     this.loops = replay.loops(this.graph);
     const total = replay.steps.length;
-    const state = replay.state();
+    const state = { ...replay.state(), wire: replay.onTheWire(this.graph) };
     const sentence = this.sentence();
     this.playback.paint(sentence);
     this.runSlider.value = this.number;
@@ -396,7 +405,7 @@ class StepperView {
     this.now.replaceChildren(...(step ? [this.card(step.i, step.out), this.aside(step.i), this.sourceLine(step.i), ...travels(step, (index) => this.nameOf(index)).map((text) => h("p", { class: "df-travel" }, text))].filter(Boolean) : [ h("p", { class: "df-hint" }, "Step forward to run the first op.")]));
     this.watchList.replaceChildren(...[...this.watches].map((index) => this.card(index, replay.valueOf(index), { pinned: true })));
     const ready = state.ready.slice(0, 4).map((index) => this.nameOf(index)).join(", ");
-    this.memory.textContent = `${plural(state.alive.size, "value")} alive, ${bytes(state.aliveBytes)}; ${plural(state.ready.length, "op")} ready${ready && ` (${ready}${state.ready.length > 4 ? " …" : ""})`}${other ? `; ${plural(different.size, "value")} ${different.size === 1 ? "differs" : "differ"} from ${this.trace.runs[this.other].label}` : ""}`;
+    this.memory.textContent = `${plural(state.alive.size, "value")} alive, ${bytes(state.aliveBytes)}; ${plural(state.ready.length, "op")} ready${ready && ` (${ready}${state.ready.length > 4 ? " …" : ""})`}${this.wireWords(state.wire)}${other ? `; ${plural(different.size, "value")} ${different.size === 1 ? "differs" : "differ"} from ${this.trace.runs[this.other].label}` : ""}`;
     if (!step) this.light.clear();
     const cards = [];
     const freed = [];
