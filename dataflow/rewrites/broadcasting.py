@@ -25,7 +25,7 @@ from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.symbolic_shapes import BROADCASTING, EqualDims, Shapes, is_same, ratio
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: At most so many element-wise nodes are gone through for the shape of one.
+#: The most element-wise nodes visited to find the shape of one.
 _MOST_NODES = 100
 _PUZZLING = frozenset({"Reshape", "BroadcastTo", "Shape", "Size", "AddN", *BROADCASTING})
 

@@ -49,8 +49,8 @@ def apply(
     ``watch(work, hit)`` is called after each rewrite, with the graph as it is then. The result is
     valid for feeds in which the dimensions of each group of ``equal_dims`` are equal.
     ``batch_size_hint`` is the size assumed for unknown dimensions in cost estimates. ``gpu_nodes``:
-    those of ``ops`` whose kernels run on a GPU. With ``num_hits`` only the first so many rewrites are
-    made, so that what one of them saves can be measured.
+    those of ``ops`` whose kernels run on a GPU. With ``num_hits`` only that many rewrites, the first
+    ones, are made, so that what one of them saves can be measured.
     """
     return finish(
         apply_gradually(

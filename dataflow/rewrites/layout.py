@@ -146,7 +146,7 @@ def bias_after_reshape(t: Tensor) -> Tensor | None:
     if add.type not in ("Add", "AddV2", "BiasAdd") or add.control_inputs:
         return None
     x, bias = add.inputs
-    # So that the sum is fused with what comes behind it, and not taken away from what is before it.
+    # So that the sum is fused with the nodes after it, and not split from those before it.
     if x.op.op_def.elementwise or not any(u.op_def.elementwise for u in t.uses):
         return None
     # `broadcasting` asks x for the shape instead.

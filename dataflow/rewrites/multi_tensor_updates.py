@@ -23,7 +23,7 @@ from dataflow.rewrites.working_graph import WorkingGraph
 
 #: The names of the inputs that are gradients.
 _GRADIENTS = ("grad", "delta")
-#: At most so many groups, as the search for each starts from the first node.
+#: The most groups, as the search for each starts from the first node.
 _MOST_GROUPS = 10
 
 

@@ -123,7 +123,7 @@ SIMPLIFICATION = (
     ),
     Pass("dead_branches", ("dead_branches",), lambda p: dead_branches.run(p.work, p.journal)),
 )
-#: Once, on what is left: several nodes become one kernel.
+#: Once, on the nodes that remain: several become one kernel.
 FUSION = (
     Pass(
         "repeated_rows",

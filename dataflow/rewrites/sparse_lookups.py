@@ -254,7 +254,7 @@ def _columns_behind(count: Tensor) -> Tensor | None:
 
 
 def _final(rows: Tensor, dense_shape: Tensor) -> Tensor | None:
-    """The rows reshaped to what they are: as many as the sparse tensor has, and their columns."""
+    """The rows reshaped to the shape that they have: a row for each of the sparse tensor's, and their columns."""
     for reshape in dict.fromkeys(rows.uses):
         if reshape.type != "Reshape" or reshape.inputs[0] is not rows or reshape.control_inputs:
             continue

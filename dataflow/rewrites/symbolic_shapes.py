@@ -23,7 +23,7 @@ EqualDims = list[list[tuple[int, int]]]
 #: Element-wise ops of two operands that broadcast.
 BROADCASTING = ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum")
 _ENTROPIES = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
-#: At most so many rounds over the nodes of a plan with loops, until nothing changes.
+#: The most rounds over the nodes of a plan with loops, which end when nothing changes.
 _MOST_ROUNDS = 12
 
 
@@ -115,7 +115,7 @@ class Shapes:
                 return tuple(sizes.tolist())
         if shape.op.type == "StridedSlice":  # the batch axes of a product of many matrices
             return _some(self.told_by(shape.op.inputs[0]), shape.op)
-        if shape.op.type == "Pack":  # the state of a recurrent network: a batch of so many units
+        if shape.op.type == "Pack":  # the state of a recurrent network: [batch, units]
             found = [self._size(t) for t in shape.op.inputs]
             return None if None in found else tuple(found)
         return None
@@ -293,7 +293,7 @@ def _along(
 
 
 def _some(told: Symbols | None, op: Operation) -> Symbols | None:
-    """What is told by ``shape[begin:end]``."""
+    """The dimensions that ``shape[begin:end]`` selects."""
     bounds = [_constant(t) for t in op.inputs[1:]]
     masks = [op.attrs[f"{name}_mask"] for name in ("ellipsis", "new_axis", "shrink_axis")]
     if told is None or any(masks) or any(b is None or len(b) != 1 for b in bounds):

@@ -20,7 +20,7 @@ from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: Outside loops at least so many products must share a matrix.
+#: Outside loops, the number of products that must share a matrix.
 _LEAST_PRODUCTS = 4
 #: Products with smaller matrices are faster without packing.
 _LEAST_ELEMENTS = 2048

@@ -32,7 +32,7 @@ class _Arg(OpTraits):
 
 
 _ARG: Any = _Arg()
-#: From so many inputs on, their positions are indexed: a linear search for each takes too long.
+#: With this many inputs their positions are indexed: a linear search for each takes too long.
 _MANY_INPUTS = 64
 
 

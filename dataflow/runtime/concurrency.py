@@ -1,4 +1,4 @@
-"""Parallel regions: lines of a plan that another thread computes in the meantime.
+"""Parallel regions: lines of a plan that another thread computes meanwhile.
 
 The lines of a plan run in one order. A *parallel region* is a run of consecutive lines whose results
 are first needed some lines later: it becomes a function of its own, a `Future` that a helper thread

@@ -299,7 +299,7 @@ class BaseSession:
         return call
 
     def needed(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> set[str]:
-        """Names of the nodes that a run would compute: what is left after pruning."""
+        """Names of the nodes that a run would compute, after pruning."""
         plan = FetchPlan(self._graph, fetches)
         feeds = flatten_feeds(self._graph, feed_dict) if feed_dict else {}
         return {op.name for op in needed_operations(plan.tensors, plan.operations, feeds)}

@@ -480,7 +480,7 @@ class Rest:
 
 
 class LoopEnd:
-    """Ends the loops of a session's runs when it is closed or their time is up, as nothing else would."""
+    """Ends the loops of a session's runs when it is closed or their time is up; nothing else can stop a loop."""
 
     #: Run in each round, which may take a tenth of a microsecond.
     line = "stop.due and stop.end()"
@@ -511,7 +511,7 @@ class LoopEnd:
 
 @contextlib.contextmanager
 def within(seconds: float, loop_end: LoopEnd | None = None) -> Iterator[None]:
-    """Ops of the runs inside that wait longer than so many seconds end with `DeadlineExceededError`.
+    """Ops of the runs inside that wait longer than this many seconds end with `DeadlineExceededError`.
 
     So do loops of the session that has this ``loop_end``.
     """

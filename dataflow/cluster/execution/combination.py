@@ -27,7 +27,7 @@ class Combination:
 
 
 def deadline_in(seconds: float | None) -> float | None:
-    """The time on the monotonic clock after so many seconds; ``None``: there is no limit."""
+    """The time on the monotonic clock that many seconds from now; ``None``: no limit."""
     return None if seconds is None else time.monotonic() + seconds
 
 

@@ -52,7 +52,7 @@ class _CurrentStep(threading.local):
     cancellation: Cancellation | None = None
     #: The number of the segment.
     segment: int = 0
-    #: Records the step, if anyone asked for that.
+    #: Records the step, if a trace was requested.
     tracer: StepTracer | None = None
 
 
@@ -71,7 +71,7 @@ class StepCancellation:
     def holder(self) -> Hashable:
         """The holder of a lock that a kernel takes now: the calling thread's current segment.
 
-        It is not the thread, as later segments and other steps may run on that in the meantime.
+        The thread will not do: it may run later segments and other steps while the lock is held.
         """
         current = current_step.cancellation
         return threading.get_ident() if current is None else (current, current_step.segment)

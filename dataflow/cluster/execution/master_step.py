@@ -542,7 +542,7 @@ class MasterStep:
         self._take(self.master.decide(self.master.machine.timed_out, self.step, self.seconds))
 
     def _lost(self, task: str, error: UnavailableError) -> None:
-        """A task cannot be reached any more: every step that waits for it fails."""
+        """A task can no longer be reached: every step that waits for it fails."""
         self._take(self.master.decide(self.master.machine.died, task, error.message))
         verdict = self.master.verdict(self.step)
         if self.error is None:

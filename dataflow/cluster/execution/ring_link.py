@@ -67,7 +67,7 @@ class Mailbox:
     """The messages for one member of one exchange: arrays, a connection handed to it, perhaps an error.
 
     Invariant: after a connection has been put into ``items``, arrays are read from it alone, and the
-    thread that handed it over touches it no more until `close`.
+    thread that handed it over leaves it alone until `close`.
     """
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ class TaskLink:
             mailbox.bell = self._bell = common.bell((self.rank - 1) % self.size)
 
     def vector(self, dtype: np.dtype, length: int) -> np.ndarray:
-        """A vector in memory that the next member can read, where there is such and it gains something."""
+        """A vector, in memory that the next member can read where that is possible and pays."""
         if self._common is not None:
             self._vector = self._common.vector(dtype, length)
             return self._vector

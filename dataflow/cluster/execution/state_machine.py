@@ -135,7 +135,7 @@ class StepMachine:
     def died(self, task: str, why: str) -> list[Decision]:
         """A task is gone: every step that waits for it is lost, the others go on.
 
-        A step for which the task has already said done does not need it any more.
+        A step for which the task has already said done no longer needs it.
         """
         self.dead[task] = why
         lost = [step for step, waiting in self.waiting.items() if task in waiting]

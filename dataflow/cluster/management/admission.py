@@ -48,7 +48,7 @@ def check_resources(
 
 
 def check_memory(num_tasks: int) -> None:
-    """Raise ResourceExhaustedError when this machine's memory does not hold so many tasks."""
+    """Raise ResourceExhaustedError when this machine's memory cannot hold that many tasks."""
     try:
         with open("/proc/meminfo") as file:
             lines = dict(line.split(":") for line in file)

@@ -34,7 +34,7 @@ class ClusterDef:
         return b"".join(bytes_field(1, _job_bytes(job)) for job in self.job)
 
     def ParseFromString(self, data: bytes) -> None:
-        """Replace the content by what ``data`` says. Raises ValueError for other bytes."""
+        """Replace the content with the message encoded in ``data``. Raises ValueError if it is not one."""
         self.job = [_read_job(part) for number, part in _fields(data) if number == 1]
 
     def __eq__(self, other: object) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: A task that does not answer is asked again after so long.
 _REST_SECONDS = 1.0
-#: About so many steps a second are noted, on all tasks together.
+#: The approximate number of steps noted per second, over all tasks.
 _STEPS_PER_SECOND = 12
 _OPEN_SECONDS = 60.0
 
@@ -124,6 +124,6 @@ class MessageWatch:
         return list(found.values())
 
     def close(self) -> None:
-        """Nothing is to be noted any more; the tasks would find out by themselves, too."""
+        """Stop taking notes; the tasks would also stop by themselves."""
         running = [task for task in list(self._cluster.backend.tasks) if task.state == "running"]
         self._cluster.ask_all(running, "traffic", {"mask": NOBODY})

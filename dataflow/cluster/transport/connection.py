@@ -400,7 +400,7 @@ class Connection:
     # Receiving
 
     def set_patience(self, seconds: float | None) -> None:
-        """Let `wait` give up after so many seconds without data; ``None``: it never does."""
+        """Let `wait` give up after this many seconds without data; ``None``: never."""
         whole = int(seconds or 0)
         micros = int(((seconds or 0) - whole) * 1e6)
         if seconds is not None:

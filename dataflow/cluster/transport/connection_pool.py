@@ -245,7 +245,7 @@ class ConnectionPool:
         (`Connection.deadline`).
 
         A task that has answered before and whose machine refuses now has died and gets one second;
-        a machine that does not answer any more gets as long as one that falls silent
+        a machine that has stopped answering gets as long as one that falls silent
         (``DATAFLOW_SILENCE_SECONDS``); a new task may still be starting and gets ten
         (``DATAFLOW_FIRST_CONTACT_SECONDS``).
         """

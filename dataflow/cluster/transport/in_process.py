@@ -235,7 +235,7 @@ class InProcessConnection:
         return bool(self._inbox)
 
     def has_ended(self) -> bool:
-        """Whether no message will arrive any more."""
+        """Whether no further message will arrive."""
         return self.closed or self.ended
 
     def is_quiet(self) -> bool:

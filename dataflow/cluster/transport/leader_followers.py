@@ -29,7 +29,7 @@ class ShortWork(Protocol):
         """Handle one message; an exception ends the connection."""
 
     def is_short(self, connection: Connection, message: Message) -> bool:
-        """Whether handling it neither waits nor takes long: other connections wait in the meantime."""
+        """Whether handling it neither waits nor takes long: meanwhile the other connections wait."""
 
 
 class _Follower:

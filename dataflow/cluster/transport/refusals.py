@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 log = logging.getLogger("dataflow.cluster")
 
-#: At most so many lines in so many seconds; the next line says how many were left out.
+#: The most lines written in each period; the next line says how many were left out.
 LINES = 5
 PERIOD_SECONDS = 10.0
 #: How many of the last refusals are kept.

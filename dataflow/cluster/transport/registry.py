@@ -36,7 +36,7 @@ def add_server(address: str, server: Server) -> None:
 
 
 def remove_server(address: str, server: Server) -> None:
-    """No server of this process listens there any more."""
+    """No server of this process listens there now."""
     with _lock:
         if _servers.get(address) is server:
             del _servers[address]

@@ -39,7 +39,7 @@ class CommonMemory:
 
     @staticmethod
     def make(num_bytes: int) -> CommonMemory | None:
-        """New memory for a vector of so many bytes; ``None`` where the system has none."""
+        """New memory for a vector of this many bytes; ``None`` where the system has none."""
         if not has_doorbells():
             return None
         try:

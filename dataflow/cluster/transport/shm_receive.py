@@ -43,7 +43,7 @@ _CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
 
 
 def make_memory(num_bytes: int, content: bytes = b"") -> int:
-    """Return the descriptor of an anonymous file of so many bytes, which keeps that size.
+    """Return the descriptor of an anonymous file of this many bytes, which keeps that size.
 
     Raises OSError where the system has none.
     """

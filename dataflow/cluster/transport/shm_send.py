@@ -170,7 +170,7 @@ class OutgoingSegments:
         return segment
 
     def _make(self, size: int) -> bool:
-        """Make a segment for arrays of so many bytes; its places come last."""
+        """Make a segment for arrays of this many bytes; its places are tried last."""
         return self._new_segment(size) is not None
 
     def announcements(self) -> list[dict[str, Any]]:

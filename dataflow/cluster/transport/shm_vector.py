@@ -46,7 +46,7 @@ class Segment:
         self.allocated = False
 
     def fits(self, size: int) -> bool:
-        """Whether an array of so many bytes may lie in it without much waste."""
+        """Whether an array of this many bytes fits without wasting much."""
         return size <= self.capacity <= 4 * size
 
 

@@ -47,9 +47,9 @@ _LEAST_ROWS, _LEAST_COLUMNS = 4, BLOCK
 _MOST_STEPS, _ROWS_TOGETHER = 256, 256
 #: From how many bytes on the steps of a left matrix (a transposed one) are far apart. Their lines fall on the
 #: same few sets of the L1 cache, and none stays for the next tile: rows and steps that are multiplied by a
-#: panel are copied first, to where a step is so many bytes, which are no power of two, from the one before.
+#: panel are copied first, with ``_LEFT_STEP_BYTES`` from step to step, which is no power of two.
 _FAR, _LEFT_STEP_BYTES = 1024, (_ROWS_TOGETHER + BLOCK) * NUMBER_BYTES
-#: A packed matrix is for products with at most so many rows.
+#: The most rows of a product that uses a packed matrix.
 _MOST_ROWS = 512
 #: The fewest multiplications for which the steps of the sum are divided among threads, and the number
 #: of shares: the same on all machines, as it determines how the sums round.
@@ -246,7 +246,7 @@ def lay_out(
     parts: int,
     by_steps: bool,
 ) -> _Layout:
-    """How a product of so many rows, steps and columns is divided into parts, and their calls.
+    """How a product with these rows, steps and columns is divided into parts, and their calls.
 
     Strides are in bytes, (to the next row, to the next step or column).
     """
@@ -351,7 +351,7 @@ def source(isa: Isa, transposed: bool) -> str:
             # Where each panel has its own place, it comes right after the panels before it.
             all_vectors = w.op("mul", w.quotient_up(field["columns"], lanes), vector_bytes)
             before = w.op("mul", first_step, all_vectors)
-            # A transposed panel is written in blocks of so many rows.
+            # A transposed panel is written in blocks of this many rows.
             whole_steps = w.op("mul", w.quotient_up(steps, lanes), lanes)
             adds = w.put(f"zext i1 {w.compare('ne', first_step, 0)} to i64")
 

@@ -41,7 +41,7 @@ class Isa(NamedTuple):
     most_rows: tuple[int, ...]
     #: Features that LLVM must report for the processor.
     features: tuple[str, ...]
-    #: Matrix products of so many multiplications are left to BLAS: OpenBLAS also packs the left matrix, which
+    #: Matrix products of this many multiplications are left to BLAS: OpenBLAS also packs the left matrix, which
     #: pays off there (with AVX2, 1024 x 1024 x 1024 at 75 and 90 GFLOP/s). With AVX-512 it never does.
     blas_from: int
 

@@ -23,7 +23,7 @@ def mangled(kind: str) -> str:
 
 
 def vector_type(lanes: int, element: str) -> str:
-    """The type of a vector of so many elements."""
+    """The type of a vector of this many elements."""
     return f"<{lanes} x {element}>"
 
 

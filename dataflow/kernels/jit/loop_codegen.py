@@ -59,7 +59,7 @@ class _Axis:
             w.store("i64", size, step)
 
     def write(self, length: str, places: Places) -> None:
-        """Writes the code for an axis of so many elements."""
+        """Writes the code for an axis of this many elements."""
         w, plan = self.w, self.plan
         if not plan.last:
             self._stage(0, length, "", places)

@@ -14,7 +14,7 @@ from dataflow.kernels.jit.step_codegen import Loop, can_write
 from dataflow.kernels.jit.thread_pool import run_calls
 from dataflow.kernels.jit.tracer import region_of
 
-#: With fewer elements NumPy's calls cost no more than looking up and calling a loop.
+#: With fewer elements, NumPy's calls cost no more than finding and calling a loop.
 SMALL_ELEMENTS = 4096
 #: With more bytes than this to move, the pool's threads share the work.
 _SHARED_BYTES = 1 << 20
@@ -153,7 +153,7 @@ class Mapping:
 
 
 def num_pieces(shape: tuple[int, ...], dtype: Any, num_arrays: int) -> int:
-    """Into how many pieces the work on so many arrays of a shape is divided for the pool's threads."""
+    """Into how many pieces the work on this many arrays of a shape is divided for the pool's threads."""
     size_bytes = math.prod(shape) * np.dtype(dtype).itemsize * num_arrays
     return 1 if size_bytes < _SHARED_BYTES else max(2, size_bytes // _PIECE_BYTES)
 
@@ -301,7 +301,7 @@ class NativeUfunc:
         return self.function(np, *inputs)
 
 
-#: For sums over its rows a matrix is read in rows of at least so many numbers.
+#: For sums over its rows, a matrix is read in rows of at least this many numbers.
 _WIDE_ROW = 256
 #: The most shares of rows that are summed separately, and the fewest numbers in one.
 _MOST_SHARES, _LEAST_SHARE = 8, 1 << 16

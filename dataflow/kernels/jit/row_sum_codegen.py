@@ -37,7 +37,7 @@ def write_row_sum(w: Writer, element: str, lanes: int, align: int, row: str, len
     w.jump(head)
     w.begin(end)
 
-    # What is left, vector by vector; the last with a mask for its elements.
+    # The rest, vector by vector; the last with a mask for its elements.
     head, inside, done, before = *map(w.name, ("head", "inside", "end")), w.block
     w.enter(head)
     i = w.phi("i64", whole, before)

@@ -135,7 +135,7 @@ def _team(_process: int) -> Team | None:
 def run_calls(calls: Sequence[Call], each: int = 1) -> None:
     """Calls ``function(table)`` for each (address of machine code, its table), in any order.
 
-    With ``each``, so many consecutive calls belong together: one thread makes them, in order.
+    With ``each``, this many consecutive calls belong together: one thread makes them, in order.
 
     The team makes them if this thread may use several threads (`parallel.limited_to`) and no other
     thread is using the team; otherwise this thread does. A table's length is a multiple of 8 bytes.
@@ -195,7 +195,7 @@ class _Text(Writer):
         return self.put(f"atomicrmw {kind} ptr {self.place(offset)}, i64 {by} seq_cst")
 
     def futex(self, system_call: int, offset: int, operation: int, value: str | int) -> None:
-        """Sleeps if the field (of 32 bits) has a value, or wakes so many threads."""
+        """Sleeps if the field (of 32 bits) has a value, or wakes this many threads."""
         zeros = [("i64", 0)] * 3
         place = ("ptr", self.place(offset))
         self.declare("@syscall", "i64", "...", result="i64")
