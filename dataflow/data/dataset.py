@@ -23,6 +23,7 @@ from dataflow.data.options import Options
 from dataflow.data.structure import (
     DatasetSpec,
     Structure,
+    Structured,
     dims_like,
     flatten,
     pack,
@@ -45,7 +46,7 @@ INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
 
-class Dataset:
+class Dataset(Structured):
     """A stream of elements. An element is a tensor, or a nesting of tuples and dicts of tensors.
 
     Nothing is read until an iterator is made and its ``get_next()`` is run. Every method returns
@@ -703,26 +704,6 @@ class Dataset:
                 "The default graph is another one than that in which the dataset was made: make the "
                 "dataset and its iterator in one `with graph.as_default():`."
             )
-
-    @property
-    def output_types(self) -> Any:
-        """Dtypes of an element."""
-        return self._structure.types
-
-    @property
-    def output_shapes(self) -> Any:
-        """Shapes of an element."""
-        return self._structure.shapes
-
-    @property
-    def output_classes(self) -> Any:
-        """Classes of an element's components."""
-        return self._structure.classes
-
-    @property
-    def element_spec(self) -> Any:
-        """The specs of an element's components (`TensorSpec` and its kin)."""
-        return self._structure.nested_specs
 
     def __iter__(self) -> Any:
         raise TypeError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from dataflow.data.structure import ComponentSpec, Structure, dims_like, flatten
+from dataflow.data.structure import ComponentSpec, Structure, Structured, dims_like, flatten
 from dataflow.dtypes import as_dtype
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import dataset as ops
@@ -16,7 +16,7 @@ from dataflow.shapes import TensorShape
 _WARN_AFTER_CALLS = 32
 
 
-class Iterator:
+class Iterator(Structured):
     """Gives the elements of a dataset one by one: ``get_next()`` is a tensor (or a nesting).
 
     At the end, running it is an `OutOfRangeError`.
@@ -136,26 +136,6 @@ class Iterator:
     def string_handle(self, name: str | None = None) -> Tensor:
         """A string that names this iterator, to be fed to `from_string_handle`."""
         return ops.iterator_to_string_handle_op(self._iterator_resource, name=name)  # type: ignore[no-any-return]
-
-    @property
-    def output_types(self) -> Any:
-        """Dtypes of an element."""
-        return self._structure.types
-
-    @property
-    def output_shapes(self) -> Any:
-        """Shapes of an element."""
-        return self._structure.shapes
-
-    @property
-    def output_classes(self) -> Any:
-        """Classes of an element's components."""
-        return self._structure.classes
-
-    @property
-    def element_spec(self) -> Any:
-        """The specs of an element's components (`TensorSpec` and its kin)."""
-        return self._structure.nested_specs
 
 
 def _structure(output_types: Any, output_shapes: Any, output_classes: Any) -> Structure:

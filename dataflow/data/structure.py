@@ -305,6 +305,32 @@ class Structure:
         return self.with_dims([None if d is None else d[1:] for d in self.component_dims])
 
 
+class Structured:
+    """What is public of the structure of an element, of datasets and iterators alike."""
+
+    _structure: Structure
+
+    @property
+    def output_types(self) -> Any:
+        """Dtypes of an element."""
+        return self._structure.types
+
+    @property
+    def output_shapes(self) -> Any:
+        """Shapes of an element."""
+        return self._structure.shapes
+
+    @property
+    def output_classes(self) -> Any:
+        """Classes of an element's components."""
+        return self._structure.classes
+
+    @property
+    def element_spec(self) -> Any:
+        """The specs of an element's components (`TensorSpec` and its kin)."""
+        return self._structure.nested_specs
+
+
 def _is_nest(value: Any) -> bool:
     return isinstance(value, (tuple, Mapping)) and not isinstance(
         value, (TensorShape, SparseTensorValue)
