@@ -33,6 +33,7 @@ from dataflow.course.contents import read_lessons
 from dataflow.course.copies import AUTHORS_FILES
 from dataflow.course.page import course_page, with_warning
 from tools import wheels
+from tools.kernel import memory
 
 ROOT = Path(__file__).resolve().parents[1]
 #: The version that jupyterlite-pyodide-kernel 0.7.1 is made for.
@@ -56,6 +57,10 @@ _LAB_EXTENSIONS = (
     "@jupyterlite/pyodide-kernel-extension",
     "anywidget",
 )
+_KERNEL_PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel"
+_LOCK = "dataflow-lock.json"
+#: What these lessons import is in memory before the first cell.
+_FIRST_LESSONS = ("01", "02")
 #: What must be of the very release that the kernel is made for.
 _OF_PYODIDE = ("numpy", "micropip", "ipython", "decorator")
 #: What some ops need, loaded where the distribution has it: bfloat16, and files of images.
@@ -91,10 +96,11 @@ class Site:
         if not self.is_remote:
             self._copy_pyodide()
         packages = self._packages(lock)
-        (self.static / "dataflow-lock.json").write_text(
+        (self.static / _LOCK).write_text(
             json.dumps({"info": lock["info"], "packages": packages}), encoding="utf-8"
         )
-        self._settings(packages)
+        names = self._settings(packages)
+        self._start_from_memory(lock["info"], packages, names)
         self._course_page()
 
     # ---- JupyterLite ---------------------------------------------------------------------------
@@ -137,17 +143,15 @@ class Site:
                 f"JupyterLite did not build:\n{done.stdout[-2000:]}{done.stderr[-3000:]}"
             )
 
-    def _settings(self, packages: dict[str, Any]) -> None:
-        """Tells the kernel where Pyodide is and what it loads."""
+    def _settings(self, packages: dict[str, Any]) -> list[str]:
+        """Tells the kernel where Pyodide is and what it loads; the names of that."""
         path = self.output / "jupyter-lite.json"
         settings = json.loads(path.read_text())
         data = settings["jupyter-config-data"]
         data["appName"] = "dataflow"
         data["contentsStorageName"] = "dataflow course"
         data["enableMemoryStorage"] = True
-        plugin = data.setdefault("litePluginSettings", {}).setdefault(
-            "@jupyterlite/pyodide-kernel-extension:kernel", {}
-        )
+        plugin = data.setdefault("litePluginSettings", {}).setdefault(_KERNEL_PLUGIN, {})
         local = "./static/pyodide/"
         plugin["pyodideUrl"] = (self.pyodide if self.is_remote else local) + "pyodide.js"
         plugin["disablePyPIFallback"] = False
@@ -157,12 +161,71 @@ class Site:
         theirs = [name for name in wanted if name in packages]
         names = [*KERNEL, *_OF_PYODIDE, *ours, *theirs]
         plugin["loadPyodideOptions"] = {
-            "lockFileURL": local + "dataflow-lock.json",
+            "lockFileURL": local + _LOCK,
             "packages": sorted(set(names)),
         }
         for entry in packages.values():
             del entry["ours"]
         path.write_text(json.dumps(settings, indent=2))
+        return sorted({wheels.canonical(name) for name in names})
+
+    def _start_from_memory(
+        self, info: dict[str, Any], packages: dict[str, Any], names: list[str]
+    ) -> None:
+        """Stores the memory of a Python that has started, so that the page need not start one."""
+        scripts = self.output / "extensions" / "@jupyterlite" / "pyodide-kernel-extension"
+        try:
+            worker = memory.kernel_worker(scripts / "static")
+            with tempfile.TemporaryDirectory() as made:
+                folder = self._core(Path(made)) if self.is_remote else self.static
+                files = {packages[n]["name"]: self._wheel(packages[n], folder) for n in names}
+                archives = memory.store(self.static, folder, files, info, self._first_cells())
+        except (memory.NoMemory, OSError) as error:
+            print(
+                f"make site: Python starts from its beginning in the page, which takes ten seconds more: {error}",
+                file=sys.stderr,
+            )
+            return
+        remote = self.pyodide if self.is_remote else "./"
+        parts = {**archives, "pyodide": remote + "pyodide.js", "lock": _LOCK}
+        early = memory.write_scripts(
+            self.static, parts, f"../../{worker.relative_to(self.output).as_posix()}"
+        )
+        lab = self.output / "lab" / "index.html"
+        lab.write_text(lab.read_text("utf-8").replace("<head>", f"<head>\n{early}", 1), "utf-8")
+        path = self.output / "jupyter-lite.json"
+        settings = json.loads(path.read_text())
+        plugin = settings["jupyter-config-data"]["litePluginSettings"][_KERNEL_PLUGIN]
+        plugin["pyodideUrl"] = "./static/pyodide/start.js"
+        path.write_text(json.dumps(settings, indent=2))
+
+    def _core(self, folder: Path) -> Path:
+        """Pyodide without its packages, fetched into ``folder``."""
+        for name in ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip"):
+            with _opened(self.pyodide + name) as answer:
+                (folder / name).write_bytes(answer.read())
+        return folder
+
+    def _wheel(self, entry: dict[str, Any], folder: Path) -> Path:
+        """The wheel of a package; one that is elsewhere is fetched into ``folder``."""
+        address = entry["file_name"]
+        if not address.startswith(("http:", "https:")):
+            return self.static / address
+        path = folder / address.rsplit("/", 1)[-1]
+        with _opened(address) as answer:
+            path.write_bytes(answer.read())
+        return path
+
+    def _first_cells(self) -> list[str]:
+        """The code of the lessons that readers open first, without their questions of the shell."""
+        cells = []
+        for name in _FIRST_LESSONS:
+            for path in sorted(self.lessons.glob(f"{name}_*.ipynb")):
+                notebook = json.loads(path.read_text(encoding="utf-8"))
+                cells += [
+                    "".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"
+                ]
+        return cells
 
     # ---- Pyodide and packages ------------------------------------------------------------------
 

@@ -69,17 +69,27 @@ def served(folder: Path) -> Iterator[str]:
 
 
 class SitePage:
-    """A page of the site. ``outside`` are the addresses of other hosts that it asked for."""
+    """A page of the site.
+
+    ``outside`` are the addresses of other hosts that it asked for, ``slow_starts`` what its kernels said of why
+    they could not begin from the stored memory.
+    """
 
     def __init__(self, page: Page, address: str) -> None:
         self.page, self.address = page, address
         self.outside: list[str] = []
+        self.slow_starts: list[str] = []
         page.context.on("request", self._note)
+        page.on("console", self._note_start)
         page.context.set_default_timeout(PATIENCE_MS)
 
     def _note(self, request: Any) -> None:
         if not request.url.startswith((self.address, "data:", "blob:")):
             self.outside.append(request.url)
+
+    def _note_start(self, message: Any) -> None:
+        if message.text.startswith("Python starts from its beginning"):
+            self.slow_starts.append(message.text)
 
     def wait_for_notebook(self) -> None:
         """Until the notebook in front has a kernel: cells that are run before it are lost."""

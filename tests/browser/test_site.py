@@ -51,7 +51,10 @@ def test_everything_that_is_loaded_is_in_the_site(site: Path) -> None:
     settings = json.loads((site / "jupyter-lite.json").read_text())["jupyter-config-data"]
     kernel = settings["litePluginSettings"]["@jupyterlite/pyodide-kernel-extension:kernel"]
     options = kernel["loadPyodideOptions"]
-    assert (site / kernel["pyodideUrl"]).is_file()
+    start = (site / kernel["pyodideUrl"]).read_text()
+    (parts,) = re.findall(r"const settings = (\{.*\});", start)
+    for name in ("memory", "files", "pyodide"):
+        assert (site / "static" / "pyodide" / json.loads(parts)[name]).is_file()
     packages = json.loads((site / options["lockFileURL"]).read_text())["packages"]
     for entry in packages.values():
         assert (site / "static" / "pyodide" / entry["file_name"]).is_file()
@@ -71,6 +74,7 @@ def test_a_question_is_answered_and_the_answer_stays(page: SitePage) -> None:
     tab.get_by_role("button", name="Check").first.click()
     tab.locator(".jp-OutputArea").get_by_text("Right").first.wait_for()
     tab.screenshot(path=screenshot_folder() / "site_lesson01.png")
+    assert page.slow_starts == []
     page.command("docmanager:save")
     tab.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
 
@@ -152,6 +156,51 @@ def test_a_class_is_joined_from_the_site_that_its_server_serves(
     finally:
         room.stop()
         context.close()
+
+
+_RUN = """async (code) => {
+  const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+  const said = [];
+  const running = kernel.requestExecute({ code, store_history: false });
+  running.onIOPub = (message) => said.push(message.content.text ?? message.content.evalue ?? "");
+  await running.done;
+  return said.join("");
+}"""
+
+
+def test_a_kernel_begins_from_the_stored_memory_again_and_is_itself(page: SitePage) -> None:
+    """What a memory cannot keep: random numbers, the reader's language, libraries that were not loaded yet."""
+    tab = page.page
+    tab.goto(f"{page.address}lab/index.html?path={LESSON}")
+    page.wait_for_notebook()
+    drawn = "import random, os, numpy as np; print(random.random(), np.random.rand())"
+    first = tab.evaluate(_RUN, drawn)
+    other = tab.evaluate(_RUN, "from PIL import Image; print(Image.new('RGB', (2, 3)).size)")
+    assert other == "(2, 3)\n"
+    assert tab.evaluate(_RUN, "import os; print(os.environ['LANG'])") == "en_US.UTF-8\n"
+    assert "ZeroDivisionError" in tab.evaluate(
+        _RUN, "try:\n  1 / 0\nexcept Exception as e: print(repr(e))"
+    )
+    tab.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+    )
+    second = tab.evaluate(_RUN, drawn)
+    assert len(first.split()) == len(second.split()) == 2
+    assert not set(first.split()) & set(second.split())
+    assert page.slow_starts == []
+
+
+@pytest.mark.skipif(not LESSONS, reason="long: `make site-test` runs lessons whole")
+def test_a_lesson_runs_whole_where_the_memory_is_of_no_use(page: SitePage, site: Path) -> None:
+    (stored,) = (site / "static" / "pyodide").glob("kernel-memory-*")
+    aside = stored.rename(site / "aside")
+    try:
+        page.page.goto(f"{page.address}lab/index.html?path={LESSON}")
+        page.wait_for_notebook()
+        assert page.run_all(patience_seconds=800) == []
+        assert "404" in page.slow_starts[0]
+    finally:
+        aside.rename(stored)
 
 
 @pytest.mark.skipif(not LESSONS, reason="long: `make site-test` runs lessons whole")
