@@ -119,6 +119,11 @@ class OpDef(OpTraits):
         """The name of the file that defines it; its kernel is in the file of that name."""
         return self.__module__.rpartition(".")[2]
 
+    @property
+    def is_random(self) -> bool:
+        """Whether each run draws the next numbers of the node's own stream."""
+        return self.stateful and self.family == "random"
+
     def gradient(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorator: ``function(op, *output_gradients)`` returns a gradient for each input."""
         self.gradient_function = function

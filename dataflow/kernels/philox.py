@@ -16,6 +16,7 @@ import numpy as np
 from dataflow.kernels.array_types import Module
 from dataflow.kernels.cuda import philox as cuda_philox
 from dataflow.kernels.cuda.compiler import can_compile
+from dataflow.kernels.cuda.host_numbers import collected
 
 if TYPE_CHECKING:
     from dataflow.runtime.resources import KernelContext
@@ -59,6 +60,7 @@ class Stream:
 
     def words(self, count: int) -> Any:
         """The next ``count`` words, uint64; what is left of the last block is dropped."""
+        _refuse_capture()
         blocks = -(-count // BLOCK_WORDS)
         with self._lock:
             self.blocks += blocks
@@ -69,6 +71,7 @@ class Stream:
 
         NumPy's generator makes them of the same words in the same order, in one pass.
         """
+        _refuse_capture()
         block = BLOCK_WORDS if dtype == np.float64 else 2 * BLOCK_WORDS
         blocks = -(-count // block)
         with self._lock:
@@ -84,23 +87,39 @@ class Stream:
     def drawn_on(self, xp: Module, count: int, dtype: str) -> Any:
         """The next words, or the uniform numbers made of them, drawn by a GPU."""
         blocks = cuda_philox.blocks_of(dtype, count)
+        numbers = collected()
+        if numbers is None:
+            first = self._skip(blocks)
+        else:  # the launches of a CUDA graph are told where each of them begins
+            first = numbers.place(lambda: self._skip(blocks))
+        return cuda_philox.draw(xp, self.key, first, count, dtype)
+
+    def _skip(self, blocks: int) -> int:
+        """Leaves out so many blocks; returns the counter of the first of them."""
         with self._lock:
             first = self.blocks + 1  # the counter is advanced before a block is drawn
             self.blocks += blocks
             self._philox.advance(blocks)
-        return cuda_philox.draw(xp, self.key, first, count, dtype)
+        return first
 
     def generator(self) -> np.random.Generator:
         """A NumPy generator for distributions drawn by rejection, started at the next block.
 
         It owns the 2**64 blocks that have the same upper counter, so nothing overlaps.
         """
+        _refuse_capture()
         with self._lock:
             self.blocks += 1
             start = self.blocks
             self._philox.random_raw(BLOCK_WORDS)
         counter = np.array([0, start, 1, 0], dtype=np.uint64)
         return np.random.Generator(np.random.Philox(key=self.key, counter=counter))
+
+
+def _refuse_capture() -> None:
+    """What the host draws would be the same numbers in every launch of a CUDA graph."""
+    if collected() is not None:
+        raise RuntimeError("the host draws random numbers")
 
 
 def stream_of(context: KernelContext, seed: int, seed2: int) -> Stream:

@@ -5,10 +5,12 @@ than running it. A graph launches them all at once. What it needs: the same kern
 buffers every time. So fed values are copied into fixed buffers, variables are updated in place, and
 the graph is dropped when a feed has another shape or a variable another buffer.
 
-A plan can be captured when its nodes run on one GPU, hold no state but variables, and the host
-computes nothing from values: shapes follow from the feeds' shapes, and nothing waits for the device
-in between. Whether the kernels allow it turns out when capturing is tried; a plan that cannot be
-captured runs as before.
+A plan can be captured when its nodes run on one GPU, and the host computes nothing from the GPU's
+values: shapes follow from the feeds' shapes, and nothing waits for the device in between. What the
+host does without them (the next element of a data set, sampled candidates) is done before each
+launch, see `capture_split`; random numbers are drawn on the GPU, from where the host says that the
+next ones begin. Whether the kernels allow it turns out when capturing is tried; a plan that cannot
+be captured runs as before.
 """
 
 from __future__ import annotations
@@ -23,11 +25,13 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.graphs import CapturedWork, CaptureFailed, alias_of, buffer_of
 from dataflow.kernels.cuda.memory import is_out_of_memory
-from dataflow.kernels.xp import array_module, is_device_array
-from dataflow.placement.groups import reference_inputs
+from dataflow.kernels.xp import array_module, is_device_array, on_device, to_host
 from dataflow.placement.transfers import Placed
+from dataflow.runtime.capture_split import Split
+from dataflow.runtime.run_errors import annotate_error
 
 if TYPE_CHECKING:
+    from dataflow.runtime.codegen import GeneratedPlan
     from dataflow.runtime.plan import Plan
 
 
@@ -37,41 +41,13 @@ _RUNS_BEFORE_CAPTURE = 3
 _MAX_GRAPHS = 4
 
 
-def why_not(placed: Placed) -> str:
-    """Why a plan cannot be captured; ``""`` when its nodes give no reason."""
-    devices = set(placed.kernel_devices.values())
-    if len(devices) != 1:
-        return "its nodes run on several GPUs" if devices else "it uses no GPU"
-    if any(t in placed.feeds for t in placed.fetches):
-        return "a fed value is fetched"
-    from_values: set[Tensor] = set(placed.feeds)  # on the host, and different in every run
-    for op in placed.ops:
-        if op.op_def.control_flow:
-            return f"{op.name!r} ({op.type}) decides what runs"
-        if op.op_def.stateful and not op.op_def.is_variable and not reference_inputs(op):
-            return f"{op.name!r} ({op.type}) keeps state on the host"
-        if any(t.dtype.base_dtype.kind in "Sx" for t in (*op.inputs, *op.outputs)):
-            return f"{op.name!r} ({op.type}) works on strings or handles"
-        if op.type == "_CopyToHost":
-            if any(c in placed.ops for c in op.outputs[0].uses):
-                return f"the host computes with {op.inputs[0].name!r}"
-        elif op.type == "_CopyToDevice" or op.op_def.shape_only:
-            if op.type == "_CopyToDevice" and op.inputs[0] in from_values:
-                if op.inputs[0] not in placed.feeds:
-                    return f"{op.inputs[0].name!r} is computed by the host from what is fed"
-        elif any(t in from_values for t in op.inputs):
-            if op in placed.kernel_devices:
-                return f"{op.name!r} ({op.type}) takes a fed value on the host"
-            from_values.update(op.outputs)
-    return ""
-
-
 class CudaGraphs:
     """The CUDA graphs of one plan, by the shapes of its feeds."""
 
-    def __init__(self, plan: Plan, placed: Placed) -> None:
+    def __init__(self, plan: Plan, parts: Split) -> None:
         self._plan = plan
-        self._placed = placed
+        self._parts = parts
+        self._placed = placed = parts.captured
         self._index = int(next(iter(placed.kernel_devices.values())).partition(":")[2])
         self._copied = [
             op.inputs[0]
@@ -79,6 +55,9 @@ class CudaGraphs:
             if op.type == "_CopyToDevice" and op.inputs[0] in placed.feeds
         ]
         self._body = _body(plan, placed, self._copied)
+        #: What the host does before each launch, and how often all of the plan ran as usual so far.
+        self._before = None if parts.before is None else plan.generator(parts.before).generate()
+        self._runs_as_usual = 0
         self._variables = [plan.bind_variable(op) for op in placed.ops if op.op_def.is_variable]
         self._lock = threading.Lock()
         self._graphs: dict[tuple[Any, ...], _Graph | int] = {}
@@ -90,9 +69,41 @@ class CudaGraphs:
         if self.reason or not self._lock.acquire(blocking=False):
             return None  # another thread is using the buffers
         try:
-            return self._run(arguments)
+            if self._before is None:
+                return self._run(arguments)
+            if self._runs_as_usual < _RUNS_BEFORE_CAPTURE:
+                self._runs_as_usual += 1
+                return None
+            return self._run_after_the_host(self._before, arguments)
         finally:
             self._lock.release()
+
+    def _run_after_the_host(self, before: GeneratedPlan, arguments: Sequence[Any]) -> list[Any]:
+        """Both parts. What the host did cannot be undone: without a graph the rest runs as it is."""
+        plan = self._plan
+        with np.errstate(all="ignore"):
+            try:
+                given = before.function(*arguments)
+            except Exception as e:
+                raise annotate_error(e, before, plan.origin, plan.session) from e
+            arguments = [*(arguments[i] for i in self._parts.feeds), *given]
+            results = None if self.reason else self._run(arguments)
+            if results is None:
+                results = self._run_uncaptured(arguments)
+        rest = iter(results)
+        return [next(rest) if i is None else given[i] for i in self._parts.from_host]
+
+    def _run_uncaptured(self, arguments: Sequence[Any]) -> list[Any]:
+        """The captured part, launched kernel by kernel."""
+        plan, device = self._plan, f"gpu:{self._index}"
+        where = {t: i for i, t in enumerate(self._placed.feeds)}
+        copy = on_device(device, array_module(device).asarray)
+        copies = [copy(arguments[where[t]]) for t in self._copied]
+        try:
+            results = self._body.function(*arguments, *copies)
+        except Exception as e:
+            raise annotate_error(e, self._body, plan.origin, plan.session) from e
+        return [to_host(value) for value in results]
 
     def let_go(self) -> int:
         """Drops the graphs to free memory for other uses; returns their bytes.
@@ -114,7 +125,7 @@ class CudaGraphs:
         key = tuple((np.shape(a), a.dtype) for a in arguments)
         found = self._graphs.get(key, 0)
         if isinstance(found, int):
-            if found < _RUNS_BEFORE_CAPTURE:
+            if found < _RUNS_BEFORE_CAPTURE and not self._runs_as_usual:
                 self._graphs[key] = found + 1
                 return None
             graph = self._capture(key, arguments)

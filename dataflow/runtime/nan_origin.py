@@ -189,15 +189,11 @@ def _changed_before(generator: Generator, place: int) -> set[Operation]:
 def _is_given(op: Operation) -> bool:
     """True for a node that would return other values if called again."""
     traits = op.op_def
-    if traits.is_variable or traits.is_handle or traits.control_flow or _is_random(op):
+    if traits.is_variable or traits.is_handle or traits.control_flow or traits.is_random:
         return False
     if any(t.dtype.is_ref for t in (*op.inputs, *op.outputs)):
         return False
     return bool(op.outputs and (traits.stateful or traits.has_side_effect or traits.blocks))
-
-
-def _is_random(op: Operation) -> bool:
-    return bool(op.op_def.stateful and op.op_def.family == "random")
 
 
 def _noticed(
@@ -293,7 +289,7 @@ def _refuse(ops: Iterable[Operation], fed: set[Tensor], again: bool) -> None:
                 f"it hangs on {op.type} {op.name!r}, which cannot run once more without a change of "
                 f"state.\n  built at {op.built_at}"
             )
-        if again and _is_random(op) and where.get(op, OUTSIDE).loops:
+        if again and op.op_def.is_random and where.get(op, OUTSIDE).loops:
             raise _Refused(
                 f"it hangs on {op.type} {op.name!r}, which draws in a loop.\n  built at {op.built_at}"
             )
@@ -303,7 +299,7 @@ def _binder(plan: Plan, again: bool) -> Callable[..., Any]:
     """As `Plan.bind_kernel`, but random ops draw from copies of their streams."""
 
     def bind_kernel(op: Operation, where: str = "cpu") -> Callable[..., Any]:
-        if not _is_random(op):
+        if not op.op_def.is_random:
             return plan.bind_kernel(op, where)
         session = plan.session
         found = get_kernel(op.type, "cpu", op.op_def.family)

@@ -241,9 +241,11 @@ class Plan:
         config: Any = self.session.config
         if not placed.kernel_devices or not config.gpu_options.use_cuda_graphs:
             return None
-        from dataflow.runtime.cuda_graph import CudaGraphs, why_not
+        from dataflow.runtime.capture_split import split
+        from dataflow.runtime.cuda_graph import CudaGraphs
 
-        return None if why_not(placed) else CudaGraphs(self, placed)
+        parts = split(placed)
+        return None if isinstance(parts, str) else CudaGraphs(self, parts)
 
     def place(
         self,

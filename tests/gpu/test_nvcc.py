@@ -75,7 +75,8 @@ def sources() -> dict[str, str]:
     for dtype in ("float32", "float64"):
         found[f"truncated_{dtype}"] = fused_source(_truncated(dtype), "f", 1)
     for dtype in ("uint64", *FLOATS):
-        found[f"philox_{dtype}"] = philox_source(dtype)
+        for captured in (False, True):
+            found[f"philox_{dtype}{captured}"] = philox_source(dtype, captured)
     found |= {
         "normal_float32": normal_source("float32"),
         "normal_float64": normal_source("float64"),

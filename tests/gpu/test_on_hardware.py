@@ -20,6 +20,7 @@ from dataflow.kernels.cuda import matmul
 from dataflow.kernels.xp import array_module, gpus, is_device_array, num_pretend_gpus
 from tests.gpu import (
     test_batch_norm_cuda,
+    test_captured_training,
     test_conv_cuda,
     test_cuda_graphs,
     test_dilation_cuda,
@@ -364,6 +365,11 @@ def test_sums_of_rows_are_the_same_in_every_run(cupy: Any) -> None:
         results.append(x.get())
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("name", test_captured_training.BUILDS)
+def test_what_the_host_does_is_done_before_a_captured_step(name: str) -> None:
+    test_captured_training.check_captured(test_captured_training.BUILDS[name])
 
 
 def test_a_step_with_an_embedding_and_labels_is_captured() -> None:

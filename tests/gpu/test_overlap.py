@@ -18,6 +18,7 @@ import dataflow as tf
 from dataflow.kernels.cuda import clock as clock_module, copies, graphs
 from dataflow.kernels.cuda.clock import DeviceClock
 from dataflow.kernels.cuda.copies import HostToDevice
+from dataflow.kernels.cuda.host_numbers import HostNumbers
 from dataflow.kernels.xp import pretend_gpus
 from dataflow.runtime.stepper import record
 
@@ -160,7 +161,7 @@ def test_the_feeds_of_a_replayed_graph_do_too(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(graphs, "HostToDevice", lambda i, c: HostToDevice(i, c, CUPYX))
     work = object.__new__(graphs.CapturedWork)
     work._queue = queue = graphs._Queue(0, cupy)
-    work._copies = {}
+    work._copies, work._numbers = {}, HostNumbers(cupy)
     launches: list[tuple[float, float]] = []
     work._launch = lambda: launches.append(queue.stream.run(KERNEL_SECONDS))
     buffer, small = cupy.empty(BATCH.shape, BATCH.dtype), cupy.empty((), np.float32)

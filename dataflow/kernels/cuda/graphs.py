@@ -12,9 +12,16 @@ import numpy as np
 from dataflow.kernels import fake_gpu
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.cuda.copies import PINNED_BYTES, HostToDevice
+from dataflow.kernels.cuda.host_numbers import HostNumbers, collecting
 from dataflow.kernels.cuda.matmul import captured_by, cublas_of, is_capturing
 from dataflow.kernels.fake_gpu import Recording
-from dataflow.kernels.xp import address_of, is_device_array, num_pretend_gpus, to_host
+from dataflow.kernels.xp import (
+    address_of,
+    array_module,
+    is_device_array,
+    num_pretend_gpus,
+    to_host,
+)
 
 
 class CaptureFailed(Exception):
@@ -71,14 +78,20 @@ class CapturedWork:
         self.results: Any = None
         if num_pretend_gpus():
             self._queue: _Queue | None = None
+            self._numbers = HostNumbers(array_module(f"gpu:{index}"))
             self._launch = self._record(work, changed)
         else:
             self._queue = _queue_of(index)
+            with self._queue.device:
+                self._numbers = HostNumbers(self._queue.cupy)
             self._launch = self._capture(self._queue, work)
         self._copies: dict[int, HostToDevice] = {}
 
     def launch(self) -> None:
         """Computes everything once more. The host does not wait."""
+        numbers = self._numbers.next_ones()
+        if numbers is not None:
+            self.fill([numbers[0]], [numbers[1]])
         self._launch()
 
     @property
@@ -142,7 +155,8 @@ class CapturedWork:
             with stream, cupy.cuda.using_allocator(self._pool.malloc), queue.blas.on(stream):
                 stream.begin_capture(relaxed)
                 try:
-                    self.results = work()
+                    with collecting(self._numbers):
+                        self.results = work()
                 except Exception as e:
                     _abandon(stream)
                     raise CaptureFailed(str(e)) from e
@@ -163,7 +177,8 @@ class CapturedWork:
         recording = Recording()
         try:
             with recording, captured_by(fake_gpu.BLAS), np.errstate(all="ignore"):
-                self.results = work()
+                with collecting(self._numbers):
+                    self.results = work()
         except Exception as e:
             raise CaptureFailed(str(e)) from e
         finally:

@@ -24,11 +24,11 @@ from dataflow.kernels.cuda.source import (
 #: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; constants as in Random123.
 _PHILOX = r"""
 typedef unsigned long long W;
-extern "C" __global__ void philox(T* out, W key0, W key1, W first, long long count) {
+extern "C" __global__ void philox(T* out, W key0, W key1, FIRST_TYPE first, long long count) {
   long long step = (long long)gridDim.x * blockDim.x;
   for (long long b = (long long)blockIdx.x * blockDim.x + threadIdx.x; b * NUMBERS < count;
        b += step) {
-    W c[4] = {first + b, 0, 0, 0}, k0 = key0, k1 = key1;
+    W c[4] = {FIRST + b, 0, 0, 0}, k0 = key0, k1 = key1;
     for (int round = 0; round < 10; ++round) {
       W low0 = 0xD2E7470EE14C6C93ULL * c[0], high0 = __umul64hi(0xD2E7470EE14C6C93ULL, c[0]);
       W low1 = 0xCA5A826395121157ULL * c[2], high1 = __umul64hi(0xCA5A826395121157ULL, c[2]);
@@ -61,10 +61,15 @@ _NORMAL = """    T radius = sqrt((T)-2 * log((T)1 - u[i])), angle = u[size + i] 
 
 
 @kept
-def philox_source(dtype: str) -> str:
-    """The CUDA C that draws words (``uint64``), or uniform numbers in [0, 1)."""
+def philox_source(dtype: str, captured: bool = False) -> str:
+    """The CUDA C that draws words (``uint64``), or uniform numbers in [0, 1).
+
+    ``captured``: the first block's number is read from the GPU's memory.
+    """
     numbers, number = _NUMBERS[dtype]
     types = "typedef unsigned long long T;\n" if dtype == "uint64" else header(dtype, "long long")
+    first, kind = ("*first", "const W*") if captured else ("first", "W")
+    types += f"#define FIRST {first}\n#define FIRST_TYPE {kind}\n"
     return types + _PHILOX.replace("NUMBERS", str(numbers)).replace("NUMBER", number)
 
 
@@ -79,14 +84,19 @@ def blocks_of(dtype: str, count: int) -> int:
     return -(-count // _NUMBERS[dtype][0])
 
 
-def draw(xp: Module, key: Any, first: int, count: int, dtype: str) -> Any:
-    """``count`` words or uniform numbers of the blocks ``first``, ... (counted from 1)."""
+def draw(xp: Module, key: Any, first: Any, count: int, dtype: str) -> Any:
+    """``count`` words or uniform numbers of the blocks ``first``, ... (counted from 1).
+
+    ``first``: a number, or, for a launch that is captured, an array of the device that has one.
+    """
     out = xp.empty(count, dtype)
     if count:
-        launch = compile_kernel(xp, philox_source(dtype), "philox")
+        captured = not isinstance(first, int)
+        launch = compile_kernel(xp, philox_source(dtype, captured), "philox")
         grid = (min(MAX_BLOCKS, -(-blocks_of(dtype, count) // THREADS)),)
         keys = np.uint64(key[0]), np.uint64(key[1])
-        launch(grid, (THREADS,), (out, *keys, np.uint64(first), np.int64(count)))
+        where = first if captured else np.uint64(first)
+        launch(grid, (THREADS,), (out, *keys, where, np.int64(count)))
     return out
 
 
