@@ -344,7 +344,8 @@ def test_a_ring_of_workers_is_drawn_with_its_chunks_and_bytes(
             middle = page.page.locator(".df-cv-middle").text_content() or ""
             assert "2(n−1)/n = 1.50" in middle
             assert serious_findings(page.page, ".df-cluster-view") == []
-            training._optimizer = lambda: tf.train.MomentumOptimizer(0.05, 0.9)
+            assert "optimizer's slots: 2.5 KB a worker" in middle
+            assert training.slot_bytes() == (2600, 2600)
             training.switch("ZeRO")
             page.until(
                 "() => /slots: 652 B a worker of 2.5 KB/.test("
@@ -352,6 +353,7 @@ def test_a_ring_of_workers_is_drawn_with_its_chunks_and_bytes(
             )
             page.until(f"() => ({STEP})() > {page.page.evaluate(STEP)} + 5")
             page.page.screenshot(path=str(screenshot_folder() / f"zero_{dark}.png"))
+            assert training.slot_bytes() == (652, 2600)
             training.switch("asynchronous")
             page.until("() => !document.querySelector('.df-cv-arrow')")
             assert page.failures() == [] and view.failure == ""

@@ -10,7 +10,7 @@ BATCH_SIZE = 100
 
 
 def digits_training(cluster: Any, mode: str = "asynchronous", num_backups: int = 1) -> Any:
-    """A `tf.cluster.Training` of softmax regression, 64 x 10 weights, not started."""
+    """A `tf.cluster.Training` of softmax regression with momentum, 64 x 10 weights, not started."""
     import numpy as np
 
     import dataflow
@@ -42,7 +42,8 @@ def digits_training(cluster: Any, mode: str = "asynchronous", num_backups: int =
         softmax_regression,
         mode=mode,
         num_backups=num_backups,
-        learning_rate=0.5,
+        # Its slots are what the mode "ZeRO" divides among the workers.
+        optimizer=lambda: tf.train.MomentumOptimizer(0.05, 0.9),
         batch_size=BATCH_SIZE,
         steps_per_second=STEPS_PER_SECOND,
         name="softmax regression on digits",
