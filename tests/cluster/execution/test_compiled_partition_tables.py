@@ -14,6 +14,7 @@ from dataflow.cluster.execution.compiled_partition import (
     TaskSession,
     current_step,
 )
+from dataflow.cluster.execution.home_transport import Registered
 from dataflow.cluster.partition.partitioner import partition_graph
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
 from dataflow.errors import CancelledError
@@ -180,6 +181,16 @@ def test_a_queue_is_waited_for_without_a_thread_where_nothing_else_runs_with_it(
     assert made.num_blocking == 1 and not made.is_plain
     assert made.can_retry == [False, not with_others]
     assert made.is_quick is not with_others
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_which_partitions_wait(session, count):
+    with tf.device(PS):
+        y = tf.random_uniform([])
+        for _ in range(count):
+            y = y + tf.FIFOQueue(4, [tf.float32], shapes=[[]]).dequeue()
+    made = CompiledPartition(cut([y], PS), session)
+    assert Registered(made, "session", WORKER, {}).waits is (count > 0)
 
 
 def test_values_are_released_after_their_last_reader(session):

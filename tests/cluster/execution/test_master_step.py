@@ -12,7 +12,7 @@ import dataflow as tf
 from dataflow import errors
 from dataflow.cluster.execution import master_step, prefetch
 from dataflow.cluster.execution.compiled_partition import CompiledPartition, TaskSession
-from dataflow.cluster.execution.fast_path import Fallback
+from dataflow.cluster.execution.fast_path import Fallback, fast_step
 from dataflow.cluster.execution.master import MasterSession, PreparedStep, RemotePartition
 from dataflow.cluster.execution.master_step import MasterStep
 from dataflow.cluster.execution.schedule import first_chain
@@ -384,10 +384,11 @@ def test_a_task_that_waits_for_a_message_is_asked_with_it(play):
 
 
 def test_an_error_here_ends_the_step_elsewhere(play, training):
-    update, _, rate = training
+    update, gradient, rate = training
     play.ps.send(Kind.DATA, 0, STEP, arrays([1, 2]))
-    with pytest.raises(errors.InvalidArgumentError, match="gradient"):
+    with pytest.raises(errors.InvalidArgumentError, match="gradient") as raised:
         play.run(play.prepared(update, [rate]), arrays([1, 2, 3]))
+    assert raised.value.op is gradient.op
     assert play.pool.connections[PS].closed and not play.master.machine.waiting
 
 
@@ -592,3 +593,51 @@ def test_a_repeating_task_that_is_lost(play):
     Repeating(play, [1])
     with pytest.raises(errors.UnavailableError, match=PS):
         repeat(play, play.ps.close)
+
+
+# --- the session's part -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("given", "counts"), [(None, 0.1), (0.2, 0.2)])
+def test_a_steps_time_out_comes_before_that_of_the_session(play, given, counts):
+    play.master.timeout_seconds = 0.1
+    with pytest.raises(errors.DeadlineExceededError, match=f"not done within {counts} s"):
+        play.master.run(play.elsewhere(PS), [], given)
+
+
+def test_a_step_of_one_message_there_and_one_back_has_a_fast_path(play, training):
+    update, _, rate = training
+    prepared = play.prepared(update, [rate])
+    partition = prepared.remotes[0].partition
+    assert fast_step(play.master, prepared, partition) is not None
+    prepared.remotes[0].prefetch_channels = None  # its reads cannot be done ahead
+    assert fast_step(play.master, prepared, partition) is None
+
+
+def test_messages_that_do_not_go_together_have_no_fast_path(play):
+    with tf.device(PS):
+        w = tf.Variable(1.0, use_resource=False)
+    with tf.device(HERE):
+        early, late = tf.random_uniform([]), tf.multiply(w, 2.0)
+    with tf.device(PS):
+        update = tf.assign_add(w, early * late).op
+    prepared = play.prepared(update)
+    (remote,) = prepared.remotes
+    assert len(remote.partition.channels) == 2 and remote.coalesced
+    assert fast_step(play.master, prepared, remote.partition) is not None
+    remote.coalesced = frozenset()
+    assert fast_step(play.master, prepared, remote.partition) is None
+
+
+def test_a_partition_that_may_block_or_branch_has_no_fast_path(play, training, queue):
+    update, _, rate = training
+    with tf.device(HERE):
+        taken = queue[2]
+    with tf.device(PS):
+        w = next(op for op in update.graph.get_operations() if op.name == "w").outputs[0]
+        waiting = tf.assign_add(w, w * taken).op
+    prepared = play.prepared(waiting)
+    assert fast_step(play.master, prepared, prepared.remotes[0].partition) is None
+    plain = play.prepared(update, [rate])
+    plain.local.structured = True
+    assert fast_step(play.master, plain, plain.remotes[0].partition) is None

@@ -393,3 +393,11 @@ def test_each_array_of_a_watched_exchange_has_a_channel_of_its_own(middle):
     assert [note[2] for note in notes["sent"]] == [-16, -17]
     assert [note[2] for note in notes["received"]] == [-16, -17]
     assert notes["sent"][1][3] == ["chunk 3 of 3, sum of 2 (node)"]
+
+
+def test_exchanges_that_are_not_watched_leave_no_notes(middle):
+    middle.traffic.read(EXCHANGE)  # only those whose number has zeros there
+    middle.link.send(np.ones(2, np.float32))
+    middle.mailbox.items.put(np.ones(1))
+    middle.link.receive()
+    assert middle.traffic.read(0) == {"sent": [], "received": []}
