@@ -379,6 +379,13 @@ class Dataset(Structured):
             fillers = flatten(padding_values)
             if len(fillers) == 1:
                 fillers *= len(ours.dtypes)
+            for value, dtype in zip(fillers, ours.dtypes, strict=False):
+                is_text = convert_to_tensor(value).dtype.kind == "S"
+                if is_text != (dtype.kind == "S"):
+                    raise TypeError(
+                        f"Invalid `padding_values`: {value!r} does not match type {dtype.name} of "
+                        "the corresponding input component."
+                    )
         size = static_int(batch_size) if drop_remainder is True else None
         structure = ours.with_dims([(size, *(d or ())) for d in wanted])
         return Dataset(

@@ -32,12 +32,15 @@ from dataflow.data.structure import (
     OptionalSpec as OptionalStructure,
     Structure as _Elements,
 )
+from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.namespaces import explain_absent
 from dataflow.ops import dataset as ops
+from dataflow.ops.array import identity, zeros
 from dataflow.ops.sources import constant
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, TypeSpec as Structure
 
 __all__ = [
@@ -289,8 +292,33 @@ def Counter(start: TensorLike = 0, step: Any = 1, dtype: DTypeLike = dtypes.int6
 
 
 def get_single_element(dataset: Dataset) -> Any:
-    """The only element of a dataset, as tensors."""
-    return dataset.make_one_shot_iterator().get_next()
+    """The only element of a dataset, as tensors; each run makes it again.
+
+    A run raises `InvalidArgumentError` for a dataset of no element, or of several.
+    """
+    from dataflow.ops.graph_functions import control_dependencies
+    from dataflow.ops.logging_ops import Assert
+
+    def empty(spec: Any) -> Any:
+        sizes = [size or 0 for size in spec.shape.as_list() or ()] if spec.shape.ndims else []
+        if isinstance(spec, TensorSpec):
+            return zeros(sizes, spec.dtype)
+        indices = zeros([0, len(sizes)], dtypes.int64)
+        return SparseTensor(indices, zeros([0], spec.dtype), constant(sizes, dtypes.int64))
+
+    specs = dataset.element_spec
+    parts = nest.flatten(specs)
+    if not all(isinstance(spec, (TensorSpec, SparseTensorSpec)) for spec in parts):
+        return dataset.make_one_shot_iterator().get_next()
+    nothing = nest.pack_like(specs, [empty(spec) for spec in parts])
+    start = (constant(-1, dtypes.int64), nothing)
+    last, element = dataset.take(2).enumerate().reduce(start, lambda state, item: item)
+    checks = [
+        Assert(last >= 0, ["Dataset was empty."]),
+        Assert(last <= 0, ["Dataset had more than one element."]),
+    ]
+    with control_dependencies(checks):
+        return nest.map_structure(identity, element)
 
 
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Callable[[Dataset], Dataset]:

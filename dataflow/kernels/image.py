@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dataflow.errors import OutOfRangeError
 from dataflow.kernels import image_color as _image_color  # noqa: F401 (ops of the same file)
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
@@ -265,7 +266,7 @@ def crop_and_resize_kernel(
     extrapolation_value: float,
 ) -> Any:
     if box_ind.size and (int(box_ind.min()) < 0 or int(box_ind.max()) >= image.shape[0]):
-        raise ValueError(f"box_ind must lie in [0, {image.shape[0]})")
+        raise OutOfRangeError(None, None, f"box_index has values outside [0, {image.shape[0]})")
     crops = _Crops(boxes, image.shape[1:3], crop_size.tolist())
     n = box_ind[:, None, None]
     out = 0

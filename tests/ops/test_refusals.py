@@ -112,3 +112,31 @@ def test_import_graph_def_checks_its_arguments():
     for wrong in (7, [5]):
         with pytest.raises(TypeError, match="return_elements"):
             tf.import_graph_def(proto, return_elements=wrong)
+
+
+def test_the_single_element_of_a_dataset_is_made_again_and_is_alone():
+    single = tf.data.experimental.get_single_element
+    data = tf.data.Dataset
+    sparse = tf.SparseTensor([[0]], ["a"], [2])
+    number, (text, part) = single(data.from_tensors((7, (["x", "y"], sparse))))
+    with tf.Session() as sess:
+        for _ in range(2):
+            assert sess.run(number) == 7 and sess.run(text).tolist() == [b"x", b"y"]
+        assert sess.run(part).values.tolist() == [b"a"]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="more than one"):
+            sess.run(single(data.range(2)))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="empty"):
+            sess.run(single(data.range(0)))
+
+
+def test_padding_values_are_of_the_components_kind():
+    data = tf.data.Dataset.range(3)
+    with pytest.raises(TypeError, match="padding_values"):
+        data.padded_batch(2, [], padding_values="a")
+    assert data.padded_batch(2, [], padding_values=1) is not None
+
+
+def test_crops_of_images_that_are_not_there():
+    crops = tf.image.crop_and_resize(tf.ones([1, 4, 4, 1]), [[0.0, 0, 1, 1]], [5], [2, 2])
+    with pytest.raises(tf.errors.OutOfRangeError, match="box_index"):
+        run(crops)

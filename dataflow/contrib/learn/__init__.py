@@ -24,24 +24,49 @@ from dataflow.contrib.learn.estimator import (
 from dataflow.contrib.learn.experiment import Experiment
 from dataflow.contrib.learn.metric_spec import MetricSpec
 from dataflow.contrib.learn.modes import ModeKeys
+from dataflow.contrib.learn.monitors import PrintTensor, StopAtStep, ValidationMonitor
 from dataflow.contrib.learn.prediction_key import PredictionKey
-
+from dataflow.contrib.learn.step_monitors import (
+    BaseMonitor,
+    CaptureVariable,
+    CheckpointSaver,
+    GraphDump,
+    LoggingTrainable,
+    NanLoss,
+    StepCounter,
+    SummarySaver,
+)
+from dataflow.summary import FileWriterCache as SummaryWriterCache
+from dataflow.train.hooks import NanLossDuringTrainingError
 
 __all__ = [
+    "BaseMonitor",
+    "CaptureVariable",
+    "CheckpointSaver",
     "DNNClassifier",
     "DNNLinearCombinedClassifier",
     "DNNLinearCombinedRegressor",
     "DNNRegressor",
     "Estimator",
     "Experiment",
+    "GraphDump",
     "LinearClassifier",
     "LinearRegressor",
+    "LoggingTrainable",
     "MetricSpec",
     "ModeKeys",
     "ModelFnOps",
+    "NanLoss",
+    "NanLossDuringTrainingError",
     "PredictionKey",
+    "PrintTensor",
     "RunConfig",
     "SKCompat",
+    "StepCounter",
+    "StopAtStep",
+    "SummarySaver",
+    "SummaryWriterCache",
+    "ValidationMonitor",
     "datasets",
     "infer_real_valued_columns_from_input",
     "infer_real_valued_columns_from_input_fn",

@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow import logging
 from dataflow.graph.collections import GraphKeys
+from dataflow.namespaces import explain_absent
 from dataflow.train.global_step import get_global_step
 from dataflow.train.hooks import LoggingTensorHook, StopAtStepHook
 from dataflow.train.session_run_hook import SessionRunArgs, SessionRunHook
@@ -115,3 +116,14 @@ class ValidationMonitor(Monitor):
             logging.info("Stopping. Best step: %s with %s.", self.best_step, self.best_metrics)
             self.early_stopped = True
             run_context.request_stop()
+
+
+def __getattr__(name: str) -> Any:
+    from dataflow.contrib.learn import step_monitors
+
+    if not name.startswith("_") and hasattr(step_monitors, name):
+        return getattr(step_monitors, name)
+    return _absent(name)
+
+
+_absent = explain_absent(__name__)

@@ -1,0 +1,144 @@
+"""``tf.contrib.learn``'s monitors of each step, called by hand and as hooks of a session."""
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+learn = tf.contrib.learn
+monitors = learn.monitors
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+class Noted(monitors.EveryN):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.seen = []
+
+    def every_n_step_begin(self, step):
+        self.seen.append(("begin", step))
+        return ["step_squared:0"]
+
+    def every_n_step_end(self, step, outputs):
+        self.seen.append(("end", int(outputs["step_squared:0"])))
+        return step >= 7
+
+    def every_n_post_step(self, step, session):
+        self.seen.append(("post", step))
+
+
+def train(*hooks, steps=9):
+    """Runs a global step from 1 on under monitors; gives how far it came."""
+    step = tf.train.create_global_step()
+    tf.get_variable("weight", initializer=2.0)
+    following = tf.assign_add(step, 1)
+    tf.square(following, name="step_squared")
+    tf.summary.scalar("now", following)
+    with tf.train.MonitoredTrainingSession(hooks=list(hooks)) as sess:
+        for _ in range(steps):
+            if sess.should_stop():
+                break
+            last = sess.run(following)
+    return int(last)
+
+
+def test_every_third_step_and_the_first():
+    noted = Noted(3, 1)
+    assert train(noted) == 7
+    begun = [step for kind, step in noted.seen if kind == "begin"]
+    assert begun == [1, 4, 7]
+    assert [value for kind, value in noted.seen if kind == "end"] == [1, 16, 49]
+    assert [step for kind, step in noted.seen if kind == "post"] == begun
+
+
+def test_a_monitor_is_called_in_order():
+    monitor = monitors.BaseMonitor()
+    with pytest.raises(ValueError, match="without begin"):
+        monitor.end()
+    monitor.begin(max_steps=5)
+    with pytest.raises(ValueError, match="twice"):
+        monitor.begin()
+    monitor.epoch_begin(0)
+    with pytest.raises(ValueError, match="twice"):
+        monitor.epoch_begin(1)
+    assert monitor.step_begin(2) == []
+    with pytest.raises(ValueError, match="expected 2"):
+        monitor.step_end(3, {})
+    assert monitor.step_end(2, {}) is False
+    for wrong in (-1, 6):
+        with pytest.raises(ValueError, match="Invalid step"):
+            monitor.step_begin(wrong)
+    with pytest.raises(ValueError, match="expected 0"):
+        monitor.epoch_end(1)
+    monitor.epoch_end(0)
+    monitor.end()
+
+
+def test_variables_are_captured_and_logged(monkeypatch):
+    said = []
+    monkeypatch.setattr(tf.logging, "info", lambda text, *args: said.append(text % args))
+    captured = learn.CaptureVariable("weight:0", every_n=2, first_n=2)
+    train(captured, learn.LoggingTrainable(every_n=100), steps=4)
+    assert captured.values == {1: 2.0, 2: 2.0, 4: 2.0}
+    assert [line for line in said if "weight:0 = 2.0" in line]
+
+
+def test_no_number_stops_or_raises():
+    loss = tf.constant(np.nan, name="loss")
+    gentle = learn.NanLoss(loss, every_n_steps=1, fail_on_nan_loss=False)
+    assert train(gentle) == 1
+    strict = learn.NanLoss("loss:0", every_n_steps=1)
+    strict.begin()
+    assert strict.step_begin(1) == ["loss:0"]
+    assert strict.every_n_step_end(1, {"loss:0": 3.0}) is False
+    with pytest.raises(learn.NanLossDuringTrainingError):
+        strict.every_n_step_end(1, {"loss:0": np.nan})
+
+
+def test_summaries_and_speed_are_written(tmp_path):
+    folder = str(tmp_path)
+    scaffold = tf.train.Scaffold()
+    saver = learn.SummarySaver(None, save_steps=2, output_dir=folder, scaffold=scaffold)
+    saver._scaffold = type("Made", (), {"summary_op": property(lambda self: op[0])})()
+    op = []
+    step = tf.train.create_global_step()
+    following = tf.assign_add(step, 1)
+    op.append(tf.summary.scalar("now", following))
+    counter = learn.StepCounter(every_n_steps=2, output_dir=folder)
+    with tf.train.MonitoredTrainingSession(hooks=[saver, counter]) as sess:
+        for _ in range(5):
+            sess.run(following)
+    learn.SummaryWriterCache.get(folder).flush()
+    events = [
+        (value.tag, event.step)
+        for path in tmp_path.iterdir()
+        for event in tf.train.summary_iterator(str(path))
+        for value in event.summary.value
+    ]
+    assert [step for tag, step in events if tag == "now"] == [1, 3, 5]
+    assert [step for tag, step in events if tag == "global_step/sec"] == [3, 5]
+
+
+def test_checkpoints_are_saved_by_step_and_at_the_end(tmp_path):
+    train(learn.CheckpointSaver(str(tmp_path), save_steps=3), steps=5)
+    saved = {path.name for path in tmp_path.glob("*.meta")}
+    assert saved == {f"model.ckpt-{step}.meta" for step in (1, 4, 5)}
+    with pytest.raises(ValueError, match="Exactly one"):
+        learn.CheckpointSaver(str(tmp_path))
+
+
+def test_dumps_are_compared():
+    dumps = [learn.GraphDump(), learn.GraphDump()]
+    for dump, number in zip(dumps, (1.0, 2.0), strict=True):
+        dump.begin()
+        dump.step_begin(1)
+        dump.step_end(1, {"same:0": np.ones(2), "other:0": number})
+    assert dumps[0].compare(dumps[1], 1) == (["same:0"], ["other:0"])
+    with pytest.raises(ValueError, match="missing"):
+        dumps[1].data[1].pop("same:0")
+        dumps[0].compare(dumps[1], 1)
