@@ -14,6 +14,9 @@ import numpy as np
 #: A broadcast travels in pieces of this size, so that all links carry data at the same time.
 _PIECE_BYTES = 1 << 20
 
+#: What is reduced and divided at a time.
+_BLOCK_BYTES = 1 << 17
+
 MERGES: dict[str, Any] = {"Add": np.add, "Mul": np.multiply, "Min": np.minimum, "Max": np.maximum}
 
 
@@ -70,11 +73,18 @@ def reduce_scatter(
             merged[...] = own
         else:
             got = link.receive(bounds[chunk], bounds[chunk + 1])
-            combine(got, own, out=merged)
+            if step < size or final != "Div":
+                combine(got, own, out=merged)
+            else:  # divided while it is in the processor's cache
+                length = max(1, _BLOCK_BYTES // flat.itemsize)
+                for start in range(0, len(merged), length):
+                    block = slice(start, start + length)
+                    combine(got[block], own[block], out=merged[block])
+                    finish(merged[block], final, size)
             del got  # its memory is the sender's, who waits for it
         if step < size:
             link.send(merged)
-    return finish(merged, final, size)
+    return merged
 
 
 def gather_chunks(link: Link, result: np.ndarray) -> None:

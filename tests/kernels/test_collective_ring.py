@@ -58,6 +58,18 @@ def test_all_reduce(size, length):
         assert {link.sent_bytes for link in links} == {2 * (size - 1) * 240 // size}
 
 
+def test_the_division_in_blocks_has_the_same_bits(monkeypatch):
+    values = np.random.RandomState(0).randn(3, 61).astype(np.float32)
+
+    def reduce(block_bytes):
+        monkeypatch.setattr(ring, "_BLOCK_BYTES", block_bytes)
+        return together(3, lambda link: ring.all_reduce(link, values[link.rank], "Add", "Div"))[0]
+
+    (expected, *_), (got, *_) = reduce(1 << 17), reduce(16)
+    assert got.tobytes() == expected.tobytes()
+    np.testing.assert_allclose(got, values.mean(0), rtol=1e-5, atol=1e-6)
+
+
 def test_integers_are_divided_towards_zero():
     values = np.array([[-7, 7], [0, 0]], np.int32)
     results, _ = together(2, lambda link: ring.all_reduce(link, values[link.rank], "Add", "Div"))

@@ -3,7 +3,8 @@
 The first array of the member before is taken in by the thread of the connection that it came on; that
 thread then hands the connection to the member, which reads the others by itself: handing each
 over from thread to thread cost as much as the array of 50 KB that it carried. Where all members share the
-vector (`common_vectors`), nothing comes: a chunk is added to where it lies, and a doorbell passes it on.
+vector (`common_vectors`), nothing comes: a chunk is added to where it lies, and a doorbell passes it on. What
+is finished is read where it lies, too, as soon as the member that finished it has rung.
 """
 
 from __future__ import annotations
@@ -156,7 +157,8 @@ class TaskLink:
             mailbox.open()
         else:
             self._own_bell = common.bell(self.rank)
-            mailbox.bell = self._bell = common.bell((self.rank - 1) % self.size)
+            #: So many chunks are sums when they are passed on; the others are finished.
+            self._num_sums = 0 if request.kind == "gather" else self.size - 1
 
     def vector(self, dtype: np.dtype, length: int) -> np.ndarray:
         """A vector, in memory that the next member can read where that is possible and pays."""
@@ -191,7 +193,8 @@ class TaskLink:
             ends = self._owner.task, self._right, self._name(count)
             self.tracer.hops.append(Hop(id, count, *ends, array.nbytes, time.time(), True))
         if self._common is not None:
-            self._own_bell.ring(count + 1)
+            if count <= self._num_sums:  # afterwards it passes on what others have finished
+                self._own_bell.ring(count + 1)
             if self._connection is not None:
                 self._connection.shared_bytes_sent += array.nbytes
             return
@@ -251,14 +254,20 @@ class TaskLink:
 
     def _wait_for_part(self, start: int, stop: int) -> np.ndarray:
         """A part of the vector that all share, when the member before has passed it on."""
+        assert self._common is not None
         count = self._num_received + 1
-        while not self._bell.has_rung(count):
+        rank = self.rank - 1
+        if count > self._num_sums:
+            rank, count = self.rank - (count - self._num_sums), self._num_sums + 1
+        rank %= self.size
+        bell = self._mailbox.bell = self._common.bell(rank)
+        while not bell.has_rung(count):
             if self._mailbox.error is not None:
                 raise self._mailbox.error
             left = self.deadline - time.monotonic()
             if left <= 0:
-                raise self._late()
-            if not self._bell.wait(count, min(_BELL_SECONDS, left)):
+                raise self._late(self._joined.members[rank][0])
+            if not bell.wait(count, min(_BELL_SECONDS, left)):
                 self._look_around()
         assert self._vector is not None
         array = self._vector[start:stop]
@@ -329,9 +338,9 @@ class TaskLink:
     def _has_lost_right(self) -> bool:
         return self._connection is not None and not self._connection.is_quiet()
 
-    def _late(self) -> DeadlineExceededError:
+    def _late(self, task: str = "") -> DeadlineExceededError:
         return DeadlineExceededError(
-            None, None, f"{self._left} has sent nothing in time; it may be stopped"
+            None, None, f"{task or self._left} has sent nothing in time; it may be stopped"
         )
 
     def close(self) -> None:
