@@ -1,6 +1,5 @@
 from dataflow.ops.string import (
     as_string as as_string,
-    bytes_split as bytes_split,
     string_format as format,
     string_join as join,
     string_length as length,
@@ -20,6 +19,7 @@ from dataflow.ops.string import (
     string_upper as upper,
 )
 from dataflow.ops.unicode import (
+    bytes_split as bytes_split,
     ngrams as ngrams,
     unicode_decode as unicode_decode,
     unicode_decode_with_offsets as unicode_decode_with_offsets,

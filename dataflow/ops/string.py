@@ -174,11 +174,6 @@ def _need_sparse(result_type: str) -> None:
         )
 
 
-def bytes_split(input: Any, name: str | None = None) -> SparseTensor:
-    """The bytes of each string of a vector, as a SparseTensor."""
-    return string_split(input, sep="", name=name)
-
-
 # ---- parts and patterns -------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array_basics import need_rank, reshape, shape
 from dataflow.ops.concat_split import stack
 from dataflow.ops.ragged_tensor import RaggedTensor
+from dataflow.ops.string import string_split
 from dataflow.shapes import Dims
 
 
@@ -261,6 +262,23 @@ def unicode_split_with_offsets(
             input, input_encoding, errors, replacement_char
         )
         return _characters(points, input_encoding), starts
+
+
+def bytes_split(input: Any, name: str | None = None) -> Any:
+    """The bytes of a string, as a vector; of a vector of strings, as a `RaggedTensor` of its rows.
+
+    Raises `ValueError` for tensors of more dimensions.
+    """
+    with op_scope(name, "StringsByteSplit", [input]):
+        input = convert_to_tensor(input, dtypes.string, name="input")
+        if input.dims is None or len(input.dims) > 1:
+            raise ValueError(f"bytes_split takes a string or a vector, got {input.get_shape()}")
+        parts = string_split(reshape(input, [-1]), sep="")
+        if not input.dims:
+            return parts.values
+        return RaggedTensor.from_value_rowids(
+            parts.values, parts.indices[:, 0], parts.dense_shape[0], validate=False
+        )
 
 
 def ngrams(

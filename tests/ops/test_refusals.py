@@ -140,3 +140,10 @@ def test_crops_of_images_that_are_not_there():
     crops = tf.image.crop_and_resize(tf.ones([1, 4, 4, 1]), [[0.0, 0, 1, 1]], [5], [2, 2])
     with pytest.raises(tf.errors.OutOfRangeError, match="box_index"):
         run(crops)
+
+
+def test_strings_are_split_into_bytes():
+    assert run(tf.strings.bytes_split("ab")).tolist() == [b"a", b"b"]
+    assert run(tf.strings.bytes_split(["ab", "", "c"])).to_list() == [[b"a", b"b"], [], [b"c"]]
+    with pytest.raises(ValueError, match="vector"):
+        tf.strings.bytes_split([["a"]])

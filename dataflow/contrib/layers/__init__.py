@@ -16,6 +16,14 @@ from dataflow.contrib.feature_columns import (
     sparse_column_with_vocabulary_file,
     weighted_sparse_column,
 )
+from dataflow.contrib.feature_column_sums import (
+    check_feature_columns,
+    joint_weighted_sum_from_feature_columns,
+    parse_feature_columns_from_examples,
+    transform_features,
+    weighted_sum_from_feature_columns,
+)
+from dataflow.feature_column.embedding import shared_embedding_columns
 from dataflow.contrib.layers.convolutions import (
     conv1d,
     conv2d,
@@ -120,6 +128,7 @@ __all__ = [
     "bias_add",
     "bow_encoder",
     "bucketized_column",
+    "check_feature_columns",
     "conv1d",
     "conv2d",
     "conv2d_in_plane",
@@ -148,6 +157,7 @@ __all__ = [
     "images_to_sequence",
     "input_from_feature_columns",
     "instance_norm",
+    "joint_weighted_sum_from_feature_columns",
     "l1_l2_regularizer",
     "l1_regularizer",
     "l2_regularizer",
@@ -162,6 +172,7 @@ __all__ = [
     "one_hot_column",
     "one_hot_encoding",
     "optimize_loss",
+    "parse_feature_columns_from_examples",
     "poincare_normalize",
     "pool",
     "real_valued_column",
@@ -174,6 +185,7 @@ __all__ = [
     "separable_conv2d",
     "separable_convolution2d",
     "sequence_to_images",
+    "shared_embedding_columns",
     "softmax",
     "sparse_column_with_hash_bucket",
     "sparse_column_with_integerized_feature",
@@ -190,10 +202,12 @@ __all__ = [
     "summarize_tensors",
     "summarize_variables",
     "summarize_weights",
+    "transform_features",
     "unit_norm",
     "utils",
     "variance_scaling_initializer",
     "weighted_sparse_column",
+    "weighted_sum_from_feature_columns",
     "xavier_initializer",
     "xavier_initializer_conv2d",
 ]
