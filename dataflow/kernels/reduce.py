@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -88,6 +89,14 @@ def _by_columns(ufunc: Any, x: Array, axis: tuple[int, ...], keep_dims: bool) ->
 _MOST_AT_ONCE, _LEAST_IN_ALL, _LEAST_AT_ONCE, _LONGEST_SUM = 1 << 15, 256, 128, 1024
 
 
+@functools.lru_cache(maxsize=64)
+def _ones(length: int, letter: str) -> Any:
+    """So many ones, which nobody changes."""
+    found = np.ones(length, letter)
+    found.flags.writeable = False
+    return found
+
+
 def _total_by_blas(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:
     """The sum along the last axis or the last but one, as products with ones; ``None`` for other arrays.
 
@@ -110,11 +119,11 @@ def _total_by_blas(x: Array, axis: tuple[int, ...], keep_dims: bool) -> Any:
         rows = x.reshape(-1, length)
         if len(rows) < _SHORTEST_ROW:
             return None
-        total = rows.dot(np.ones(length, x.dtype))
+        total = rows.dot(_ones(length, x.dtype.char))
         return total.reshape((*x.shape[:-1], 1) if keep_dims else x.shape[:-1])
     if x.ndim < 3 or not _LEAST_AT_ONCE <= length * x.shape[-1] <= _MOST_AT_ONCE:
         return None
-    total = np.matmul(np.ones(length, x.dtype), x)
+    total = np.matmul(_ones(length, x.dtype.char), x)
     return total[..., None, :] if keep_dims else total
 
 
