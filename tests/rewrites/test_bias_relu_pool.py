@@ -126,3 +126,13 @@ def test_an_error_names_the_node_of_the_user() -> None:
         with pytest.raises(InvalidArgumentError, match="MaxPool") as caught:
             plan.run_flat([np.zeros((1, 4, 4, 3), np.float32), np.zeros(2, np.float32)])
         assert caught.value.op is y.op
+
+
+def test_what_is_added_to_each_pixel_is_no_bias(either: None) -> None:
+    x = tf.placeholder(tf.float32, [3, 6, 12, 5])
+    for shape in ([1, 6, 12, 5], [1, 1, 1, 5]):
+        more = tf.placeholder(tf.float32, shape)
+        y = tf.nn.max_pool(tf.nn.relu(x + more), [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+        plan, got, wanted = both([y], {x: numbers(3, 6, 12, 5), more: numbers(*shape)})
+        assert not moved(plan)
+        same(got, wanted)

@@ -345,3 +345,13 @@ def test_a_constant_that_gives_a_step_its_shape_stays_an_array(either: None) -> 
             first, *later = [session.run(slope, {x: value})[0] for _ in range(4)]
         for again in later:
             np.testing.assert_array_equal(again, first)
+
+
+def test_what_comes_before_a_join_does_not_hide_it(either: None) -> None:
+    """Other readers of the results, and a join along another axis, come first."""
+    x = tf.placeholder(tf.float32, [64, 64])
+    a, b = tf.tanh(x) * tf.sigmoid(x), tf.square(x) - tf.abs(x) + tf.tanh(x)
+    fetches = [tf.matmul(a, b), tf.concat([a, b], 0), tf.concat([a, b], 1)]
+    plan, got, wanted = both(fetches, {x: np.linspace(-1, 1, 4096).reshape(64, 64)})
+    same(got, wanted)
+    assert types(plan).count("ConcatV2") == 1

@@ -175,6 +175,7 @@ CASES: list[tuple[Callable[[Given], Any], Any]] = [
     (lambda g: tf.gather(g.x, g.indices), ["k", "m", 3]),
     (lambda g: tf.gather(g.x, 0), ["m", 3]),
     (lambda g: tf.gather(tf.ones([5, 2]), g.indices), ["k", 2]),
+    (lambda g: tf.raw_ops.Gather(params=g.x, indices=g.indices), ["k", "m", 3]),
     (lambda g: tf.nn.embedding_lookup(tf.ones([5, 2]), g.indices), ["k", 2]),
     (lambda g: tf.gather(g.x, [0, 1], axis=1), ["?", 2, 3]),
     (lambda g: tf.boolean_mask(g.flat, g.flat[:, 0] > 0.0), ["?", 12]),
