@@ -74,6 +74,20 @@ class Graph:
         self.seed: int | None = None
         self.attachments: dict[Any, Any] = {}
 
+    # Private names of TensorFlow's that programs read.
+
+    @property
+    def _nodes_by_name(self) -> dict[str, Operation]:
+        return self.op_by_name
+
+    @property
+    def _names_in_use(self) -> dict[str, int]:
+        return self.names_in_use
+
+    @property
+    def _name_stack(self) -> str:
+        return self.name_stack
+
     @property
     def name_stack(self) -> str:
         """The name scope that this thread is in."""

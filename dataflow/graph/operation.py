@@ -91,6 +91,24 @@ class Operation:
         """Operations that start only when this one is done, by a control edge."""
         return self._control_outputs or []
 
+    # Private names of TensorFlow's that programs read.
+
+    @property
+    def _inputs(self) -> list[Tensor]:
+        return self.inputs
+
+    @property
+    def _outputs(self) -> list[Tensor]:
+        return self.outputs
+
+    @property
+    def _original_op(self) -> None:
+        return None
+
+    @property
+    def _traceback(self) -> list[tracebacks.Frame]:
+        return self.traceback
+
     @property
     def traceback(self) -> list[tracebacks.Frame]:
         """The user's frames that made this node, outermost first."""

@@ -20,7 +20,7 @@ import numpy as np
 from dataflow.errors import DataLossError
 from dataflow.extras import install
 from dataflow.formats.atomic_files import write_atomically
-from dataflow.keras import backend as K
+from dataflow.keras import backend as K, recurrent_weights
 from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
 
@@ -65,7 +65,8 @@ def _write_weights(group: Any, model: Model) -> None:
     for layer in layers:
         part = group.create_group(layer.name)
         weights = _ordered_weights(layer)
-        _write_arrays(part, weights, K.batch_get_value(weights))
+        values = recurrent_weights.stored(layer, K.batch_get_value(weights))
+        _write_arrays(part, weights, values)
 
 
 def _write_arrays(group: Any, variables: list[Any], values: list[Any]) -> None:
@@ -190,6 +191,7 @@ def _assign(path: str, group: Any, model: Model, by_name: bool) -> None:
     updates: list[Any] = []
     for layer, arrays in pairs:
         weights = _ordered_weights(layer)
+        arrays = recurrent_weights.loaded(layer, arrays)
         shapes = [w.shape.as_list() for w in weights]
         if shapes != [list(a.shape) for a in arrays]:
             raise ValueError(

@@ -233,6 +233,15 @@ _KERAS = {
     },
     **{f"keras.utils.{n}": "keras.utils" for n in ("np_utils", "vis_utils", "generic_utils")},
     **{f"keras.utils.{n}": "keras.utils" for n in ("data_utils", "layer_utils", "io_utils")},
+    **{f"keras.utils.{n}": "keras.utils" for n in ("visualize_util", "training_utils")},
+    "keras.utils.multi_gpu_utils": "keras.utils.multi_gpu",
+    "keras.utils.conv_utils": "python.layer_sizes",
+    "keras.backend.tensorflow_backend": "keras.backend",
+    "keras.callbacks.callbacks": "keras.callbacks",
+    "keras.engine.input_layer": "keras.layers",
+    "keras.engine.saving": "keras.saving",
+    "keras.objectives": "keras.losses",
+    "keras.initializations": "keras.initializers",
 }
 _ROOT = "dataflow."
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import collections
 import collections.abc
 import fractions
+import functools
 import importlib
 import inspect
 import math
@@ -114,6 +115,16 @@ def _ragged(function: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
+def _as_list(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` with a list for a result, where NumPy 2 gives a tuple."""
+
+    @functools.wraps(function)
+    def listed(*args: Any, **kwargs: Any) -> list[Any]:
+        return list(function(*args, **kwargs))
+
+    return listed
+
+
 def _issubdtype(function: Any) -> Any:
     """NumPy's ``issubdtype``, in which ``float`` means every floating-point type again (int, complex alike).
 
@@ -171,7 +182,10 @@ def _mend_numpy() -> None:
     np.issubdtype = _issubdtype(np.issubdtype)
     np.array = _ragged(np.array)
     np.asarray = _ragged(np.asarray)
+    np.asanyarray = _ragged(np.asanyarray)
     np.fromstring = _fromstring(np.fromstring)
+    np.meshgrid = _as_list(np.meshgrid)
+    np.broadcast_arrays = _as_list(np.broadcast_arrays)
     _put(np.random, random_integers=_random_integers)
     if not hasattr(np.ndarray, "tostring"):
         _add_method(np.ndarray, "tostring", np.ndarray.tobytes)

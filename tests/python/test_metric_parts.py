@@ -147,3 +147,29 @@ def test_variables_that_a_tape_saw() -> None:
         _ = seen * 2.0
     _ = other * 2.0
     assert tape.watched_variables() == (seen,)
+
+
+def test_op_types_and_private_attributes_of_graphs() -> None:
+    from dataflow.python.framework import op_def_registry
+
+    op_def_registry.sync()
+    assert "MatMul" in op_def_registry.get_registered_ops()
+    assert op_def_registry.get("NoSuchOp") is None
+    x = tf.constant(1.0, name="x")
+    y = x + 1.0
+    assert (y.op._inputs, y.op._outputs, y.op._original_op) == (y.op.inputs, [y], None)
+    assert x.graph._nodes_by_name["x"] is x.op and "x" in x.graph._names_in_use
+
+
+def test_control_inputs_by_the_graph_editor() -> None:
+    editor = tf.contrib.graph_editor
+    v = tf.Variable(0.0)
+    step, result = tf.assign(v, 3.0), tf.identity(v._ref())
+    editor.add_control_inputs(result.op, [step.op])
+    with pytest.raises(ValueError, match="already a control_input"):
+        editor.add_control_inputs(result.op, step.op)
+    assert values(result) == 3.0
+    editor.remove_control_inputs(result.op, step.op)
+    assert values(result) == 0.0
+    with pytest.raises(ValueError, match="is not a control_input"):
+        editor.remove_control_inputs(result.op, step.op)

@@ -320,13 +320,14 @@ import numpy as np
 x = np.array([[3.5]])
 words = [error_of("import numpy; %s(numpy.ones(2))" % f) for f in ("int", "float")]
 result = [int(x), float(x), "%.1f %d" % (x, np.array([7])), math.floor(x[0, 0]), float(np.array(2)),
-          words, urllib.parse.quote("a b"), hasattr(urllib, "no_such_part")]
+          words, urllib.parse.quote("a b"), hasattr(urllib, "no_such_part"),
+          np.block(np.meshgrid([1, 2], [3])).tolist(), len(np.unique([[1], [2, 3]]))]
 """
     )
     assert found[:5] == [3, 3.5, "3.5 7", 3, 2.0]
     assert [w.partition(":")[0] for w in found[5]] == ["TypeError"] * 2
     assert all("only" in w for w in found[5])
-    assert found[6:] == ["a%20b", False]
+    assert found[6:] == ["a%20b", False, [[1, 2, 3, 3]], 2]
 
 
 def test_options_of_sessions_by_their_protocol_buffer() -> None:

@@ -1,6 +1,11 @@
 """``tf.contrib.graph_editor``: choose parts of a graph, copy them with other inputs, and rewire them."""
 
-from dataflow.contrib.graph_editor.reroute import reroute_ts, swap_ts
+from dataflow.contrib.graph_editor.reroute import (
+    add_control_inputs,
+    remove_control_inputs,
+    reroute_ts,
+    swap_ts,
+)
 from dataflow.contrib.graph_editor.select import (
     filter_ops,
     filter_ops_from_regex,
@@ -40,6 +45,7 @@ __all__ = [
     "ControlOutputs",
     "SubGraphView",
     "TransformerInfo",
+    "add_control_inputs",
     "copy",
     "copy_with_input_replacements",
     "filter_ops",
@@ -62,6 +68,7 @@ __all__ = [
     "make_placeholder_from_tensor",
     "make_view",
     "ph",
+    "remove_control_inputs",
     "reroute_ts",
     "select_ops",
     "select_ts",

@@ -59,3 +59,20 @@ def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = Non
                 op._update_input(index, new)
                 changed += 1
     return changed
+
+
+def add_control_inputs(op: Any, cops: Any) -> None:
+    """Lets ``op`` wait for ``cops``, operations; raises `ValueError` where it waits for one already."""
+    for other in make_list_of_op(cops):
+        if other in op.control_inputs:
+            raise ValueError(f"{other.name} is already a control_input of {op.name}")
+        op._add_control_inputs([other])
+
+
+def remove_control_inputs(op: Any, cops: Any) -> None:
+    """Lets ``op`` no longer wait for ``cops``; raises `ValueError` where it does not wait for one."""
+    for other in make_list_of_op(cops):
+        if other not in op.control_inputs:
+            raise ValueError(f"{other.name} is not a control_input of {op.name}")
+        op.remove_control_edge(other)
+    op.graph.mutated()

@@ -21,6 +21,7 @@ from dataflow.keras.serialization import (
 from dataflow.keras.utils.data_files import get_file
 from dataflow.keras.utils.enqueuers import GeneratorEnqueuer, OrderedEnqueuer, SequenceEnqueuer
 from dataflow.keras.utils.model_plot import model_to_dot, plot_model
+from dataflow.keras.utils.multi_gpu import multi_gpu_model
 from dataflow.keras.utils.progress import Progbar
 
 __all__ = ["CustomObjectScope", "GeneratorEnqueuer", "OrderedEnqueuer", "Progbar", "Sequence"]
@@ -29,6 +30,7 @@ __all__ += ["get_custom_objects", "get_source_inputs"]
 __all__ += [
     "get_file",
     "model_to_dot",
+    "multi_gpu_model",
     "normalize",
     "plot_model",
     "serialize_keras_object",
