@@ -76,9 +76,12 @@ def forget_op(op_type: str) -> None:
 def not_differentiable(*op_types: Any) -> None:
     """Says that no gradient flows through these ops (`OpDef` objects or op types).
 
-    A type that is not known, such as an op of somebody's C++ library, is passed over.
+    A type that is not known, such as an op of somebody's C++ library, is passed over. Raises
+    `TypeError` for what is no type of an op.
     """
     for op_type in op_types:
+        if not isinstance(op_type, (OpDef, str)):
+            raise TypeError(f"op_type must be a string, got {op_type!r}")
         try:
             op_def = op_type if isinstance(op_type, OpDef) else get_op(op_type)
         except KeyError:

@@ -183,7 +183,9 @@ def switch_beside(data: Tensor, pred: Tensor) -> Any:
 
 
 def merge(inputs: list[Tensor], name: str | None = None) -> Tensor:
-    """The input that arrives."""
+    """The input that arrives. Raises `ValueError` where one is None."""
+    if any(t is None for t in inputs):
+        raise ValueError(f"At least one of the merge inputs is None: {inputs}")
     if all(t.dtype.is_ref for t in inputs):
         return ref_merge_op(inputs, name=name)[0]  # type: ignore[no-any-return]
     return merge_op(inputs, name=name)[0]  # type: ignore[no-any-return]

@@ -246,8 +246,10 @@ def text(name: str, tensor: TensorLike, collections: Iterable[str] | None = None
 
 
 def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tensor:
-    """One summary with all of ``inputs``, so that one run gives them all."""
+    """One summary with all of ``inputs``, so that one run gives them all; `ValueError` for none."""
     inputs = list(inputs)
+    if not inputs:
+        raise ValueError("tf.summary.merge needs at least one summary.")
     with name_scope(name, "Merge", inputs):
         value = merge_summary_op(inputs)
         return _collect(value, collections, [])

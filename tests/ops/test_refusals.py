@@ -147,3 +147,14 @@ def test_strings_are_split_into_bytes():
     assert run(tf.strings.bytes_split(["ab", "", "c"])).to_list() == [[b"a", b"b"], [], [b"c"]]
     with pytest.raises(ValueError, match="vector"):
         tf.strings.bytes_split([["a"]])
+
+
+def test_nothing_cannot_be_merged():
+    from dataflow.python.ops import control_flow_ops
+
+    with pytest.raises(ValueError, match="None"):
+        control_flow_ops.merge([None, tf.constant(1)])
+    with pytest.raises(ValueError, match="at least one"):
+        tf.summary.merge([])
+    with pytest.raises(TypeError, match="string"):
+        tf.no_gradient(5)
