@@ -124,6 +124,11 @@ class OpDef(OpTraits):
         """Whether each run draws the next numbers of the node's own stream."""
         return self.stateful and self.family == "random"
 
+    @property
+    def is_of_one_run(self) -> bool:
+        """Whether what it keeps lives as long as the run: arrays of tensors, and lists of them."""
+        return self.family in ("tensor_array", "tensor_list")
+
     def gradient(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorator: ``function(op, *output_gradients)`` returns a gradient for each input."""
         self.gradient_function = function

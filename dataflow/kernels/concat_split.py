@@ -8,17 +8,18 @@ import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.cuda.concat import concatenate, stack
 from dataflow.kernels.registry import kernel
 
 
 @kernel("ConcatV2", any_dtype=True)
 def concat_kernel(xp: Module, values: list[Array], axis: Array) -> Any:
-    return xp.concatenate(values, scalar_int(axis))
+    return concatenate(xp, values, scalar_int(axis))
 
 
 @kernel("Concat", any_dtype=True)
 def concat_v1_kernel(xp: Module, axis: Array, values: list[Array]) -> Any:
-    return xp.concatenate(values, scalar_int(axis))
+    return concatenate(xp, values, scalar_int(axis))
 
 
 @kernel("ConcatOffset")
@@ -42,10 +43,10 @@ def stack_kernel(xp: Module, values: list[Array], *, axis: int) -> Any:
         if v.shape != first:
             raise ValueError(f"shapes differ: {list(first)} and {list(v.shape)}")
     if not first:
-        return xp.array(values, dtype=values[0].dtype) if xp is np else xp.stack(values)
+        return xp.array(values, dtype=values[0].dtype) if xp is np else stack(xp, values)
     if axis == 0 and xp is np:  # without a view of each
         return np.concatenate(values).reshape(len(values), *first)
-    return xp.stack(values, axis)
+    return stack(xp, values, axis)
 
 
 @kernel("Unpack", any_dtype=True)
@@ -59,7 +60,7 @@ def unstack_kernel(xp: Module, value: Array, *, num: int, axis: int) -> Any:
 
 @kernel("ParallelConcat")
 def parallel_concat_kernel(xp: Module, values: list[Array]) -> Any:
-    return xp.concatenate(values, 0)
+    return concatenate(xp, values, 0)
 
 
 @kernel("Split", any_dtype=True)

@@ -32,6 +32,7 @@ from dataflow.kernels.conv_geometry import (
     problem_of,
 )
 from dataflow.kernels.cuda import conv as cuda_conv
+from dataflow.kernels.cuda.concat import concatenate
 from dataflow.kernels.cuda.matmul import product
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.parallel import SHARES, add_up_pieces, matrix_product, run_pieces_of
@@ -410,7 +411,7 @@ def _by_group(xp: Module, x: Array, filters: Array, run: Any) -> Any:
     if channels == own:
         return run(x, filters)
     groups = num_groups(channels, own, outputs)
-    return xp.concatenate([run(a, b) for a, b in _split(xp, groups, x, filters)], axis=-1)
+    return concatenate(xp, [run(a, b) for a, b in _split(xp, groups, x, filters)], -1)
 
 
 def _split(xp: Module, groups: int, *arrays: Any) -> Any:
@@ -491,7 +492,7 @@ def _convolve_filter_gradient(
         return run(x, grad).astype(dtype, copy=False)
     groups = num_groups(x.shape[-1], sizes[-2], sizes[-1])
     parts = [run(a, b) for a, b in _split(xp, groups, x, grad)]
-    return xp.concatenate(parts, axis=-1).astype(dtype, copy=False)
+    return concatenate(xp, parts, -1).astype(dtype, copy=False)
 
 
 def _convolve_input_gradient(
@@ -541,7 +542,7 @@ def _convolve_input_gradient(
         out = run(grad, filters)
     else:
         parts = [run(g, f) for g, f in _split(xp, groups, grad, filters)]
-        out = xp.concatenate(parts, axis=-1)
+        out = concatenate(xp, parts, -1)
     return layout.from_last(xp, out.astype(dtype, copy=False))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dataflow.dtypes import DType, float16, float32
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.cuda.concat import concatenate
 from dataflow.kernels.cuda.matmul import product
 from dataflow.kernels.parallel import matrix_product, product_with_packed, sum_of_products
 from dataflow.kernels.registry import kernel
@@ -40,8 +41,8 @@ def mat_mul_kernel(xp: Module, *, transpose_a: bool, transpose_b: bool, T: DType
 @kernel("_MatMulSum", factory=True)
 def mat_mul_sum_kernel(xp: Module, *, transpose_a: bool, transpose_b: bool) -> Any:
     def on_gpu(a: list[Any], b: list[Any]) -> Any:  # joined, they are one product
-        left = xp.concatenate(a, 0).T if transpose_a else xp.concatenate(a, 1)
-        right = xp.concatenate(b, 1).T if transpose_b else xp.concatenate(b, 0)
+        left = concatenate(xp, a, 0).T if transpose_a else concatenate(xp, a, 1)
+        right = concatenate(xp, b, 1).T if transpose_b else concatenate(xp, b, 0)
         return product(xp, left, right)
 
     if xp is not np:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.cuda.concat import concatenate, stack
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class ArrayState:
                 return out
             if not first:
                 return xp.array(values, dtype=self.dtype.numpy)
-            return xp.stack(values)
+            return stack(xp, values)
         shape = self.element_shape if self.element_shape is not None else element_shape
         if shape is None or None in shape:
             shape = tuple(d or 0 for d in shape) if shape is not None else None
@@ -278,7 +279,7 @@ def tensor_array_concat_kernel(xp: Module, handle: Any, flow_in: Array) -> Any:
     if not parts:
         shape = handle.element_shape[1:] if handle.element_shape else ()
         return xp.zeros((0, *[d or 0 for d in shape]), handle.dtype.numpy), lengths
-    return xp.concatenate(parts), lengths
+    return concatenate(xp, parts, 0), lengths
 
 
 @kernel("TensorArraySplitV3")

@@ -7,12 +7,13 @@ are rarely worth a kernel; so do strings and handles of resources. All else is o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import ArgSpec
 from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
 
 HOST = "host"
 DEVICE = "device"
@@ -28,9 +29,13 @@ class Memory(NamedTuple):
     on_host: bool
 
 
-def memory_of(op: Operation) -> Memory:
-    """The memory of each input and output of an op that is placed on a GPU."""
-    if _is_host_work(op):
+def memory_of(op: Operation, on_host: Callable[[Tensor], bool] = lambda _: False) -> Memory:
+    """The memory of each input and output of an op that is placed on a GPU.
+
+    ``on_host`` tells of its inputs whether they are in the host's memory: what decides on a branch or
+    another round, one truth value made of others that are there, is left there, too.
+    """
+    if _is_host_work(op) or (_is_decision(op) and all(map(on_host, op.inputs))):
         return Memory((HOST,) * len(op.inputs), (HOST,) * len(op.outputs), True)
     inputs: list[str] = []
     for arg in op.op_def.inputs:
@@ -71,11 +76,21 @@ def _is_host_work(op: Operation) -> bool:
         for arg, t in zip(_each(op.op_def.inputs, op), op.inputs, strict=True)
         if _place_of_argument(op.op_def, arg) != HOST
     ]
-    names = {t.dtype.base_dtype.name for t in data}
-    made = {t.dtype.base_dtype.name for t in op.outputs}
-    if any(t.dtype.is_ref for t in (*op.inputs, *op.outputs)) or not made:
+    # A handle, a list's say, is the host's, and does not decide.
+    names = {t.dtype.base_dtype.name for t in data if t.dtype.base_dtype.kind not in "Sx"}
+    made = {t.dtype.base_dtype.name for t in op.outputs if t.dtype.base_dtype.kind not in "Sx"}
+    if any(t.dtype.is_ref for t in (*op.inputs, *op.outputs)) or not op.outputs:
         return False
     return made <= {"int32", "bool"} and names <= {"int32"} and ("int32" in names | made)
+
+
+def _is_decision(op: Operation) -> bool:
+    """Whether the op makes one truth value of others."""
+    return bool(
+        op.inputs
+        and op.op_def.elementwise
+        and all(t.dtype.name == "bool" and t.dims == () for t in (*op.inputs, *op.outputs))
+    )
 
 
 def _each(arguments: Iterable[ArgSpec], op: Operation) -> list[ArgSpec]:

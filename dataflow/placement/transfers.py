@@ -81,7 +81,7 @@ def insert_copies(
             wanted.append((op, (CPU,) * len(op.inputs)))
             place_of.update((t, CPU) for t in op.outputs if t not in place_of)
             continue
-        memory = memory_of(op)
+        memory = memory_of(op, lambda t: place_of.get(t) == CPU)
         if not memory.on_host:
             kernel_devices[op] = device
         wanted.append(
@@ -89,6 +89,7 @@ def insert_copies(
         )
         for tensor, where in zip(op.outputs, memory.outputs, strict=True):
             place_of.setdefault(tensor, device if where == DEVICE else CPU)
+    _leave_constants_on_host(wanted, kernel_devices, place_of)
     copies: dict[tuple[Tensor, str], Tensor] = {}
     for op, places in wanted:
         for i, (tensor, place) in enumerate(zip(op.inputs, places, strict=True)):
@@ -124,6 +125,23 @@ def insert_copies(
         kernel_devices,
         tuple(place_of[t] for t in found),
     )
+
+
+def _leave_constants_on_host(
+    wanted: Sequence[tuple[Operation, tuple[str, ...]]],
+    kernel_devices: dict[Operation, str],
+    place_of: dict[Tensor, str],
+) -> None:
+    """A constant that only the host reads, the elements of a data set say, is not sent to a GPU."""
+    readers: dict[Tensor, set[str]] = {}
+    for op, places in wanted:
+        for tensor, place in zip(op.inputs, places, strict=True):
+            readers.setdefault(tensor, set()).add(place)
+    for op, _ in wanted:
+        if op.type == "Const" and op in kernel_devices:
+            if readers.get(op.outputs[0]) == {CPU}:
+                del kernel_devices[op]
+                place_of[op.outputs[0]] = CPU
 
 
 def _behind_identities(tensor: Tensor, fixed: set[Tensor], copies: set[Tensor]) -> Tensor:

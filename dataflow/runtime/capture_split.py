@@ -3,7 +3,8 @@
 A graph repeats kernels on the same buffers. What the host does is another thing each time: it takes
 the next element of a data set, dequeues, samples candidates, works on strings. Where none of that
 needs a value from the GPU it is done first, and what the GPU needs of it is copied into buffers, as
-fed values are.
+fed values are. A loop or branch is captured as it ran, if the host decides about it by nothing but
+constants and shapes: the rounds of `tf.nn.dynamic_rnn` say.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.transfer import COPIES
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.transfers import Placed
 
@@ -41,14 +44,19 @@ def split(placed: Placed) -> Split | str:
     changing: set[Tensor] = set(placed.feeds)  # on the host, and different in every run
     before: set[Operation] = set()
     late: set[Operation] = set()  # what the GPU does, and what waits for it
+    decided: set[Operation] = set()  # in a loop or a branch, or behind one
     for op in placed.ops:
         on_device = op in placed.kernel_devices
         first = next((c for c in op.control_inputs if c in late), None)
         if on_device or first is not None:
             late.add(op)
+        before_it = (*(t.op for t in op.inputs), *op.control_inputs)
+        if op.op_def.control_flow or any(other in decided for other in before_it):
+            decided.add(op)
         if op.op_def.control_flow:
-            return f"{op.name!r} ({op.type}) decides what runs"
-        if op.type == "_CopyToHost":
+            if any(t in changing for t in op.inputs):
+                return f"{op.name!r} ({op.type}) decides what runs, by values"
+        elif op.type == "_CopyToHost":
             if any(c in placed.ops for c in op.outputs[0].uses):
                 return f"the host computes with {op.inputs[0].name!r}"
         elif op.type == "_CopyToDevice" or op.op_def.shape_only:
@@ -56,6 +64,8 @@ def split(placed: Placed) -> Split | str:
         elif not on_device and _is_done_before(op, changing):
             if first is not None:
                 return f"the host does {op.name!r} ({op.type}) after {first.name!r}"
+            if op in decided:
+                return f"the host does {op.name!r} ({op.type}) in a loop or branch"
             before.add(op)
             changing.update(op.outputs)
             continue
@@ -63,9 +73,8 @@ def split(placed: Placed) -> Split | str:
             return f"{op.name!r} ({op.type}) takes a value of the host that changes"
         if _keeps_state(op) and not (on_device and op.op_def.is_random):
             return f"{op.name!r} ({op.type}) keeps state on the host"
-        if any(t.dtype.base_dtype.kind in "Sx" for t in (*op.inputs, *op.outputs)):
-            if op.type not in ("_CopyToHost", "_CopyToDevice") and not op.op_def.shape_only:
-                return f"{op.name!r} ({op.type}) works on strings or handles"
+        if _holds_what_no_gpu_can(op):
+            return f"{op.name!r} ({op.type}) works on strings or handles"
     if not before:
         everything = list(range(len(placed.feeds)))
         return Split(placed, None, everything, [None] * len(placed.fetches))
@@ -74,11 +83,29 @@ def split(placed: Placed) -> Split | str:
 
 def _is_done_before(op: Operation, changing: set[Tensor]) -> bool:
     """Whether a node of the host does or gives another thing in each run."""
-    return op.op_def.stateful or any(t in changing for t in op.inputs)
+    moves = op.op_def.stateful and not op.op_def.is_of_one_run
+    return moves or any(t in changing for t in op.inputs)
 
 
 def _keeps_state(op: Operation) -> bool:
-    return op.op_def.stateful and not op.op_def.is_variable and not reference_inputs(op)
+    traits = op.op_def
+    if not traits.stateful or traits.is_variable or traits.is_of_one_run:
+        return False
+    return not reference_inputs(op)
+
+
+def _holds_what_no_gpu_can(op: Operation) -> bool:
+    """Whether a value of the node is a string or a handle, other than of a run's own arrays."""
+    traits = op.op_def
+    if (
+        traits.control_flow
+        or traits.shape_only
+        or op.type in COPIES
+        or not isinstance(traits, OpDef)
+    ):
+        return False
+    values = (*op.inputs, *op.outputs)
+    return not traits.is_of_one_run and any(t.dtype.base_dtype.kind in "Sx" for t in values)
 
 
 def _parts(placed: Placed, before: set[Operation]) -> Split:

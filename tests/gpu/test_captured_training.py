@@ -98,6 +98,42 @@ def sampled(config: Any) -> tuple[Any, list[Any]]:
     ]
 
 
+def _recurrent(config: Any, unrolled: bool) -> tuple[Any, list[Any]]:
+    """A recurrent network of two layers with dropout between them, whose batches have two lengths."""
+    x, labels = tf.placeholder(tf.float32, [None, None, 3]), tf.placeholder(tf.int64, [None])
+    cells = [
+        tf.nn.rnn_cell.DropoutWrapper(
+            tf.nn.rnn_cell.BasicLSTMCell(4), output_keep_prob=0.7, seed=4
+        ),
+        tf.nn.rnn_cell.GRUCell(5),
+    ]
+    cell = tf.nn.rnn_cell.MultiRNNCell(cells)
+    if unrolled:
+        x.set_shape([None, 4, 3])
+        last = tf.nn.static_rnn(cell, tf.unstack(x, axis=1), dtype=tf.float32)[0][-1]
+    else:
+        last = tf.nn.dynamic_rnn(cell, x, dtype=tf.float32)[0][:, -1]
+    loss = tf.losses.sparse_softmax_cross_entropy(labels, tf.layers.dense(last, 3))
+    step = tf.train.AdamOptimizer(0.05).minimize(loss)
+    session = tf.Session(config=config)
+    session.run(tf.global_variables_initializer())
+    lengths = [4] * 12 if unrolled else [4, 6] * 8
+    series = [IMAGES.ravel()[i : i + 15 * n].reshape(5, n, 3) for i, n in enumerate(lengths)]
+    return session, [session.run([loss, step], {x: a, labels: LABELS[:5]})[0] for a in series]
+
+
+def recurrent(config: Any) -> tuple[Any, list[Any]]:
+    return _recurrent(config, False)
+
+
+def unrolled(config: Any) -> tuple[Any, list[Any]]:
+    return _recurrent(config, True)
+
+
+#: How many sets of shapes each of them has.
+SHAPES = {"of_a_dataset": 2, "recurrent": 2}
+
+
 def run(build: Callable[[Any], tuple[Any, list[Any]]], config: Any) -> tuple[Any, list[Any]]:
     with tf.Graph().as_default():
         tf.set_random_seed(1)
@@ -108,14 +144,14 @@ def check_captured(build: Callable[[Any], tuple[Any, list[Any]]]) -> None:
     """Captured steps give what the same steps give launched one kernel after the other."""
     session, got = run(build, None)
     reasons = [p.cuda_graphs.reason for p in plans(session)]
-    assert num_captured(session) == 1 + (build is of_a_dataset), reasons
+    assert num_captured(session) == SHAPES.get(build.__name__, 1), reasons
     plain, want = run(build, PLAIN)
     assert not plans(plain)
     for one, other in zip(got, want, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
-BUILDS = {b.__name__: b for b in (fed, of_a_dataset, of_a_queue, sampled)}
+BUILDS = {b.__name__: b for b in (fed, of_a_dataset, of_a_queue, sampled, recurrent, unrolled)}
 
 
 @pytest.mark.parametrize("name", BUILDS)
@@ -165,6 +201,34 @@ def test_what_the_host_does_after_the_gpu_is_not_done_before(cuda_on_host: Any) 
         for _ in range(6):
             assert session.run(tf.square(said * tf.ones([3]))).tolist() == [4, 4, 4]
         assert num_captured(session) == 0 and len(seen) == 6
+
+
+def test_a_loop_that_depends_on_values_runs_each_time(cuda_on_host: Any) -> None:
+    """How many rounds there are is fed, or computed on the GPU, or is how long a sentence is."""
+    x, n = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int32, [])
+    counted = tf.while_loop(lambda i, v: i < n, lambda i, v: (i + 1, v * 2.0), [0, x])[1]
+    grown = tf.while_loop(lambda v: tf.reduce_sum(v) < 50.0, lambda v: v * 2.0, [x])
+    with tf.Session() as session:
+        for rounds in (1, 2, 3, 0, 4, 5, 6, 7):
+            found = session.run([counted, grown], {x: [1, 2], n: rounds})
+            assert found[0].tolist() == [2**rounds, 2 ** (rounds + 1)]
+            assert found[1].tolist() == [32, 64]
+        assert num_captured(session) == 0
+        sums = tf.nn.dynamic_rnn(
+            tf.nn.rnn_cell.BasicRNNCell(2), tf.ones([1, 5, 2]), tf.reshape(n, [1]), dtype=tf.float32
+        )[0]
+        session.run(tf.global_variables_initializer())
+        for length in (1, 2, 5, 3, 4, 0, 2, 5):
+            found = session.run(sums, {n: length})
+            assert (found[0].any(-1) == (np.arange(5) < length)).all()
+
+
+def test_nothing_of_a_loop_goes_to_and_fro(cuda_on_host: Any) -> None:
+    """Its counters stay on the host, those that a gradient reads again, too."""
+    session, _ = run(recurrent, None)
+    (plan,) = plans(session)
+    copied = [op.inputs[0].op.type for op in plan.compiled_ops if op.type == "_CopyToDevice"]
+    assert copied == ["Placeholder", "Placeholder"]
 
 
 def test_as_many_numbers_as_there_is_room_for() -> None:

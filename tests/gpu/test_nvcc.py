@@ -17,6 +17,7 @@ import pytest
 
 from dataflow.kernels.conv_geometry import problem_of
 from dataflow.kernels.cuda.batch_norm import Channels, each_source, sums_source
+from dataflow.kernels.cuda.concat import concat_source
 from dataflow.kernels.cuda.conv import conv_source
 from dataflow.kernels.cuda.depthwise import depthwise_source
 from dataflow.kernels.cuda.dilation import dilation_source
@@ -108,6 +109,8 @@ def rows() -> dict[str, str]:
             found[kernel + dtype] = lrn_source(kernel, dtype, 64, 5, 0.75, "int")
     for unit in (16, 8, 4, 2, 1):
         found[f"gather{unit}"] = gather_source(unit, 32, "int64", "long long")
+    for unit, parts in ((16, 2), (4, 64)):
+        found[f"concat{unit}"] = concat_source(unit, parts, "int")
     return {**found, "first": sort_source("int64", True), "next": sort_source("int32", False)}
 
 

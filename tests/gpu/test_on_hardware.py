@@ -21,6 +21,7 @@ from dataflow.kernels.xp import array_module, gpus, is_device_array, num_pretend
 from tests.gpu import (
     test_batch_norm_cuda,
     test_captured_training,
+    test_concat_cuda,
     test_conv_cuda,
     test_cuda_graphs,
     test_dilation_cuda,
@@ -352,6 +353,12 @@ def test_numbers_in_order(cupy: Any, count: int) -> None:
     want = np.argsort(numbers, kind="stable")
     np.testing.assert_array_equal(order.get(), want)
     np.testing.assert_array_equal(keys.get(), numbers[want])
+
+
+@pytest.mark.parametrize("name", test_concat_cuda.CASES)
+def test_arrays_are_put_together(cupy: Any, name: str) -> None:
+    test_concat_cuda.check_case(cupy, name)
+    test_concat_cuda.check_stack(cupy)
 
 
 def test_sums_of_rows_are_the_same_in_every_run(cupy: Any) -> None:

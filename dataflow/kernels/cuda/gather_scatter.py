@@ -19,6 +19,7 @@ from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.radix_sort import in_order
 from dataflow.kernels.cuda.source import (
     C_TYPES,
+    UNITS,
     can_run,
     element_kernel,
     index_type,
@@ -34,9 +35,6 @@ from dataflow.kernels.xp import address_of
 #: What may be added up.
 _DTYPES = ("float16", "float32", "float64", "int32", "int64")
 _INDICES = ("int32", "int64")
-
-#: What a thread of `gather` moves: as many bytes as the rows' alignment allows.
-_UNITS = {16: "int4", 8: "int2", 4: "int", 2: "short", 1: "char"}
 
 _GATHER = """    I rest = i;
     I c = rest % LENGTH; rest /= LENGTH;
@@ -67,7 +65,7 @@ def can_sum_repeated(xp: Module, values: Any, numbers: Any, rows: int) -> bool:
 @kept
 def gather_source(unit: int, length: int, indices: str, index: str) -> str:
     """The CUDA C of `gather` for rows of ``length`` units of so many bytes."""
-    return f"""typedef {_UNITS[unit]} T;
+    return f"""typedef {UNITS[unit]} T;
 typedef {index} I;
 #define LENGTH {length}
 """ + element_kernel(

@@ -56,6 +56,8 @@ def header(dtype: Any, index: str, constants: Mapping[str, int] | None = None) -
     return f"{include}typedef {name} T;\ntypedef {sums} A;\ntypedef {index} I;\n{defined}"
 
 
+#: What a thread moves that only copies: as many bytes as alignment allows.
+UNITS = {16: "int4", 8: "int2", 4: "int", 2: "short", 1: "char"}
 #: Bytes that a thread moves at a time.
 _VECTOR_BYTES = 16
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Module
 from dataflow.kernels.cuda.compiler import can_compile
+from dataflow.kernels.cuda.concat import concatenate
 from dataflow.kernels.cuda.elementwise import bind_region
 from dataflow.kernels.jit.elementwise import small_step
 from dataflow.kernels.jit.expression import (
@@ -199,7 +200,7 @@ def _on_gpu(
         shape = common_shape(region, tuple([x.shape for x in inputs]))
         if launch is None or shape is None:
             found = one_by_one(*inputs)
-            return (*found, *[xp.concatenate([found[i] for i in p], -1) for p in joined])
+            return (*found, *[concatenate(xp, [found[i] for i in p], -1) for p in joined])
         results = _joined_results(xp, shape, dtype, number, joined)
         launch(shape, _with_columns(inputs, rows, len(shape)), results[:number])
         return results
