@@ -178,7 +178,8 @@ class Site:
             worker = memory.kernel_worker(scripts / "static")
             with tempfile.TemporaryDirectory() as made:
                 folder = self._core(Path(made)) if self.is_remote else self.static
-                files = {packages[n]["name"]: self._wheel(packages[n], folder) for n in names}
+                loaded = [packages[name] for name in names if name in packages]
+                files = {entry["name"]: self._wheel(entry, folder) for entry in loaded}
                 archives = memory.store(self.static, folder, files, info, self._first_cells())
         except (memory.NoMemory, OSError) as error:
             print(

@@ -108,3 +108,69 @@ def test_pyodide_from_an_address(mirror: str, tmp_path: Path, monkeypatch: Any) 
     # What the mirror lacks is ours to give.
     for name in ("jedi", "ipywidgets"):
         assert (output / "static" / "pyodide" / packages[name]["file_name"]).is_file()
+
+
+def test_the_stored_memory_of_a_pyodide_that_stays_where_it_is(
+    mirror: str, tmp_path: Path, capsys: Any, monkeypatch: Any
+) -> None:
+    """The memory is the site's own; Pyodide and its packages are loaded from the address."""
+    from tools.kernel import memory
+    from tools.site import Site
+
+    core = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
+    for name in core:
+        (tmp_path / "mirror" / name).write_text(name)
+    seen: dict[str, Any] = {}
+
+    def stored(static: Path, folder: Path, wheels: dict[str, Path], *_: Any) -> dict[str, str]:
+        seen.update(wheels)
+        assert all((folder / name).read_text() == name for name in core)
+        assert wheels["numpy"].read_text() == "numpy"  # fetched
+        assert wheels["ipywidgets"].parent == static  # ours
+        return {"memory": "m.bin", "files": "f.bin"}
+
+    def without_jupyterlite(site: Site, _: Path) -> None:
+        worker = "extensions/@jupyterlite/pyodide-kernel-extension/static/1.js"
+        for name, text in {
+            "jupyter-lite.json": '{"jupyter-config-data": {}}',
+            "lab/index.html": "<head></head>",
+            worker: "Unserializable return value",
+        }.items():
+            (site.output / name).parent.mkdir(parents=True, exist_ok=True)
+            (site.output / name).write_text(text)
+
+    monkeypatch.setattr(memory, "store", stored)
+    monkeypatch.setattr(Site, "_jupyterlite", without_jupyterlite)
+    monkeypatch.setattr(Site, "_course_page", lambda _: None)
+    output = tmp_path / "site"
+    Site(mirror, output, tmp_path).build()
+    assert capsys.readouterr().err == ""
+    assert "dataflow-learn" in seen
+    config = json.loads((output / "jupyter-lite.json").read_text())["jupyter-config-data"]
+    kernel = config["litePluginSettings"]["@jupyterlite/pyodide-kernel-extension:kernel"]
+    assert kernel["pyodideUrl"] == "./static/pyodide/start.js"
+    start = (output / "static" / "pyodide" / "start.js").read_text()
+    assert f'"pyodide": "{mirror}/pyodide.js"' in start
+    early = (output / "static" / "pyodide" / "early.js").read_text()
+    assert "../../extensions/@jupyterlite/pyodide-kernel-extension/static/1.js" in early
+    assert "early.js" in (output / "lab" / "index.html").read_text()
+
+
+def test_the_public_address_is_that_of_the_kernels_own_release() -> None:
+    """Not asked for here: the address alone, as the built pages name it."""
+    import re
+    from importlib import metadata
+
+    from tools.site import PYODIDE
+
+    kernel = metadata.distribution("jupyterlite-pyodide-kernel")
+    made_for = {
+        found
+        for file in kernel.files or ()
+        if file.suffix == ".js"
+        for found in re.findall(
+            r"https://cdn\.jsdelivr\.net/pyodide/v[^/\"]+/full/",
+            Path(str(kernel.locate_file(file))).read_text(encoding="utf-8"),
+        )
+    }
+    assert made_for == {PYODIDE}
