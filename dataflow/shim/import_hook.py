@@ -111,7 +111,10 @@ class Finder(MetaPathFinder):
             package, _, name = home.rpartition(".")
             found = getattr(sys.modules.get(package), name, None)
             if not isinstance(found, ModuleType):
-                raise  # `_LastFinder` has said what it was
+                # `_LastFinder` has said what it was. pydoc.locate("tensorflow.nn.rnn_cell.LSTMCell") asks for a
+                # module first, and takes an error of this name for an answer.
+                error.name = fullname
+                raise
             home = found.__name__  # tensorflow.nn.rnn_cell: a name in nn's stub
         return ModuleSpec(fullname, _AliasWithPath(home), is_package=True)
 

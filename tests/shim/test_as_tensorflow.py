@@ -343,3 +343,17 @@ with tf.Session(config=config) as session:
               config_pb2.RunMetadata is tf.RunMetadata]
 """
     ) == [1.0, True, True]
+
+
+def test_classes_are_located_by_their_dotted_names() -> None:
+    assert result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import pydoc
+import tensorflow as tf
+names = ["nn.rnn_cell.LSTMCell", "layers.Conv1D", "keras.regularizers.L1L2", "train.AdamOptimizer"]
+result = [pydoc.locate("tensorflow." + n) is eval("tf." + n) for n in names]
+result.append(pydoc.locate("tensorflow.layers.NoSuchLayer") is None)
+"""
+    ) == [True, True, True, True, True]
