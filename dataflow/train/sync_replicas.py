@@ -220,7 +220,7 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
     """Initializes the local step, and in the chief the accumulators, tokens and thread."""
 
     def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
-        self._optimizer = optimizer
+        self._sync_optimizer = optimizer
         self._is_chief = is_chief
         self._num_tokens = num_tokens
         self._coord: Any = None
@@ -228,7 +228,7 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
 
     def begin(self) -> None:
         """Makes the nodes."""
-        optimizer = self._optimizer
+        optimizer = self._sync_optimizer
         if not optimizer._gradients_applied:
             raise ValueError(
                 "SyncReplicasOptimizer.apply_gradient should be called before using the hook."

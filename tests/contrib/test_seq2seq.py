@@ -675,3 +675,13 @@ def test_coverage_penalty_needs_attention() -> None:
     )  # fmt: skip
     with pytest.raises(ValueError, match="AttentionWrapper"):
         decoder.initialize()
+
+
+def test_private_parts_that_decoders_of_programs_read() -> None:
+    with tf.Graph().as_default():
+        memory = tf.ones([2, 4, 3])
+        mechanism = tf.contrib.seq2seq.LuongAttention(3, memory)
+        assert mechanism._keys is mechanism.keys and mechanism._values is mechanism.values
+        cell = tf.contrib.seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(3), mechanism)
+        assert cell._attention_mechanisms == [mechanism]
+        assert cell._item_or_tuple(m._keys.shape[1].value for m in [mechanism]) == 4

@@ -40,6 +40,13 @@ class AttentionMechanism:
     steps], next state).
     """
 
+    keys: Any
+    values: Any
+
+    # Programs with mechanisms and decoders of their own read these.
+    _keys = property(lambda self: self.keys)
+    _values = property(lambda self: self.values)
+
     def __init__(
         self,
         query_layer: Any,

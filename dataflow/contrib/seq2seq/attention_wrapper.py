@@ -95,7 +95,7 @@ class AttentionWrapper(RNNCell):
         if cell_input_fn is not None and not callable(cell_input_fn):
             raise TypeError(f"cell_input_fn must be callable, saw: {cell_input_fn}")
         self._cell = cell
-        self._mechanisms = mechanisms
+        self._attention_mechanisms = mechanisms
         self._layers = self._attention_layers(attention_layer_size, attention_layer, dtype)
         self._attention_size = sum(
             self._size_of(layer, mechanism)
@@ -110,12 +110,12 @@ class AttentionWrapper(RNNCell):
     def _attention_layers(self, sizes: Any, layers: Any, dtype: DTypeLike) -> list[Any]:
         given = sizes if sizes is not None else layers
         if given is None:
-            return [None] * len(self._mechanisms)
+            return [None] * len(self._attention_mechanisms)
         listed = list(given) if isinstance(given, (list, tuple)) else [given]
-        if len(listed) != len(self._mechanisms):
+        if len(listed) != len(self._attention_mechanisms):
             raise ValueError(
                 "If provided, attention_layer_size must contain exactly one integer per "
-                f"attention_mechanism, saw: {len(listed)} vs {len(self._mechanisms)}"
+                f"attention_mechanism, saw: {len(listed)} vs {len(self._attention_mechanisms)}"
             )
         if layers is not None:
             return listed
@@ -138,7 +138,7 @@ class AttentionWrapper(RNNCell):
         merged = [None, self._cell.output_size + (width or 0)]
         return int(layer.compute_output_shape(merged)[-1].value)
 
-    def _one_or_all(self, values: Any) -> Any:
+    def _item_or_tuple(self, values: Any) -> Any:
         values = tuple(values)
         return values if self._is_multi else values[0]
 
@@ -155,10 +155,10 @@ class AttentionWrapper(RNNCell):
             cell_state=self._cell.state_size,
             time=(),
             attention=self._attention_size,
-            alignments=self._one_or_all(m.alignments_size for m in self._mechanisms),
-            attention_state=self._one_or_all(m.state_size for m in self._mechanisms),
-            alignment_history=self._one_or_all(
-                m.alignments_size if self._keeps_history else () for m in self._mechanisms
+            alignments=self._item_or_tuple(m.alignments_size for m in self._attention_mechanisms),
+            attention_state=self._item_or_tuple(m.state_size for m in self._attention_mechanisms),
+            alignment_history=self._item_or_tuple(
+                m.alignments_size if self._keeps_history else () for m in self._attention_mechanisms
             ),
         )
 
@@ -176,21 +176,24 @@ class AttentionWrapper(RNNCell):
                 "and ask for batch_size * beam_width."
             )
             checks = [
-                assert_equal(batch_size, m.batch_size, message=message) for m in self._mechanisms
+                assert_equal(batch_size, m.batch_size, message=message)
+                for m in self._attention_mechanisms
             ]
             with control_dependencies([c for c in checks if c is not None]):
                 cell_state = nest.map_structure(
                     lambda s: array.identity(s, name="checked_cell_state"), cell_state
                 )
-            states = [m.initial_state(batch_size, dtype) for m in self._mechanisms]
-            alignments = [m.initial_alignments(batch_size, dtype) for m in self._mechanisms]
+            states = [m.initial_state(batch_size, dtype) for m in self._attention_mechanisms]
+            alignments = [
+                m.initial_alignments(batch_size, dtype) for m in self._attention_mechanisms
+            ]
             return AttentionWrapperState(
                 cell_state=cell_state,
                 time=array.zeros([], dtypes.int32),
                 attention=_zeros(batch_size, self._attention_size, dtype),
-                alignments=self._one_or_all(alignments),
-                attention_state=self._one_or_all(states),
-                alignment_history=self._one_or_all(
+                alignments=self._item_or_tuple(alignments),
+                attention_state=self._item_or_tuple(states),
+                alignment_history=self._item_or_tuple(
                     TensorArray(dtype, size=0, dynamic_size=True, element_shape=a.shape)
                     if self._keeps_history
                     else ()
@@ -208,7 +211,7 @@ class AttentionWrapper(RNNCell):
         output, cell_state = self._cell(cell_inputs, state.cell_state)
         attentions, alignments, states, histories = [], [], [], []
         for mechanism, layer, before, history in zip(
-            self._mechanisms,
+            self._attention_mechanisms,
             self._layers,
             self._all(state.attention_state),
             self._all(state.alignment_history),
@@ -224,9 +227,9 @@ class AttentionWrapper(RNNCell):
             time=state.time + 1,
             cell_state=cell_state,
             attention=attention,
-            attention_state=self._one_or_all(states),
-            alignments=self._one_or_all(alignments),
-            alignment_history=self._one_or_all(histories),
+            attention_state=self._item_or_tuple(states),
+            alignments=self._item_or_tuple(alignments),
+            alignment_history=self._item_or_tuple(histories),
         )
         return (attention if self._output_attention else output), following
 
