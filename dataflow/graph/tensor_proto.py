@@ -136,7 +136,7 @@ def make_tensor_proto(
     wanted = None if dtype is None else as_dtype(dtype)
     if verify_shape and shape is not None:
         array, found = array_of(values, wanted)
-        if list(array.shape) != [int(size) for size in TensorShape(shape).as_list()]:
+        if list(array.shape) != TensorShape(shape).as_list():
             raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {array.shape}.")
     array, found = array_of(values, wanted, shape)
     return array_to_proto(array, found)
