@@ -4,7 +4,8 @@ A graph repeats kernels on the same buffers. What the host does is another thing
 the next element of a data set, dequeues, samples candidates, works on strings. Where none of that
 needs a value from the GPU it is done first, and what the GPU needs of it is copied into buffers, as
 fed values are. A loop or branch is captured as it ran, if the host decides about it by nothing but
-constants and shapes: the rounds of `tf.nn.dynamic_rnn` say.
+constants and shapes (the rounds of `tf.nn.dynamic_rnn`), or by a fed truth value (whether a batch
+normalization trains), of which each has a graph of its own.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ class Split(NamedTuple):
 
     ``feeds`` are the places of the captured part's own feeds among the plan's. ``from_host``: for each
     of the plan's fetches its place among what ``before`` fetches, `None` where the graph computes it.
+    ``switches``: the places, among the captured part's feeds, of single truth values, ``is_training``
+    say. Each value of them has a graph of its own, so they may decide what runs.
     """
 
     captured: Placed
     before: Placed | None
     feeds: list[int]
     from_host: list[int | None]
+    switches: list[int]
 
 
 def split(placed: Placed) -> Split | str:
@@ -41,7 +45,8 @@ def split(placed: Placed) -> Split | str:
         return "its nodes run on several GPUs" if devices else "it uses no GPU"
     if any(t in placed.feeds for t in placed.fetches):
         return "a fed value is fetched"
-    changing: set[Tensor] = set(placed.feeds)  # on the host, and different in every run
+    # On the host, and different in every run.
+    changing: set[Tensor] = {t for t in placed.feeds if not _is_switch(t)}
     before: set[Operation] = set()
     late: set[Operation] = set()  # what the GPU does, and what waits for it
     decided: set[Operation] = set()  # in a loop or a branch, or behind one
@@ -77,8 +82,13 @@ def split(placed: Placed) -> Split | str:
             return f"{op.name!r} ({op.type}) works on strings or handles"
     if not before:
         everything = list(range(len(placed.feeds)))
-        return Split(placed, None, everything, [None] * len(placed.fetches))
+        switches = [i for i in everything if _is_switch(placed.feeds[i])]
+        return Split(placed, None, everything, [None] * len(placed.fetches), switches)
     return _parts(placed, before)
+
+
+def _is_switch(feed: Tensor) -> bool:
+    return feed.dtype.name == "bool" and feed.dims == ()
 
 
 def _is_done_before(op: Operation, changing: set[Tensor]) -> bool:
@@ -126,6 +136,7 @@ def _parts(placed: Placed, before: set[Operation]) -> Split:
         placed._replace(ops=first, fetches=given),
         feeds,
         [given.index(t) if t in made else None for t in placed.fetches],
+        [k for k, i in enumerate(feeds) if _is_switch(placed.feeds[i])],
     )
 
 

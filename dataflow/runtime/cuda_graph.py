@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 #: Runs with the same shapes before a plan is captured: by then kernels are compiled.
 _RUNS_BEFORE_CAPTURE = 3
-#: The most sets of shapes with a graph; a plan whose shapes keep changing is not captured.
-_MAX_GRAPHS = 4
+#: The most sets of shapes and truth values with a graph; a plan whose shapes keep changing is not
+#: captured.
+_MAX_GRAPHS = 6
 
 
 class CudaGraphs:
@@ -122,7 +123,8 @@ class CudaGraphs:
             self._lock.release()
 
     def _run(self, arguments: Sequence[Any]) -> list[Any] | None:
-        key = tuple((np.shape(a), a.dtype) for a in arguments)
+        key: tuple[Any, ...] = tuple((np.shape(a), a.dtype) for a in arguments)
+        key += tuple(bool(arguments[i]) for i in self._parts.switches)
         found = self._graphs.get(key, 0)
         if isinstance(found, int):
             if found < _RUNS_BEFORE_CAPTURE and not self._runs_as_usual:
@@ -145,7 +147,9 @@ class CudaGraphs:
         try:
             for variable in self._variables:
                 variable.exclusive()  # a buffer of its own, which updates in place may change
-            graph = _Graph(self._index, self._body, self._placed, arguments, self._copied)
+            graph = _Graph(
+                self._index, self._body, self._placed, arguments, self._copied, self._parts.switches
+            )
             graph.capture(self._variables)
         except CaptureFailed as e:
             self.reason = str(e)
@@ -169,6 +173,7 @@ class _Graph:
         placed: Placed,
         arguments: Sequence[Any],
         copied: Sequence[Tensor],
+        switches: Sequence[int],
     ) -> None:
         xp = array_module(f"gpu:{index}")
         self._index = index
@@ -178,6 +183,8 @@ class _Graph:
         self._buffers = [xp.empty(np.shape(arguments[i]), arguments[i].dtype) for i in self._fed]
         # For their shapes alone: a batch is not kept in memory for that.
         self._arguments = [np.broadcast_to(np.zeros((), a.dtype), np.shape(a)) for a in arguments]
+        for i in switches:
+            self._arguments[i] = arguments[i]
 
     def capture(self, variables: Sequence[Any]) -> None:
         """Captures the plan's kernels. Raises `CaptureFailed`."""

@@ -130,8 +130,28 @@ def unrolled(config: Any) -> tuple[Any, list[Any]]:
     return _recurrent(config, True)
 
 
-#: How many sets of shapes each of them has.
-SHAPES = {"of_a_dataset": 2, "recurrent": 2}
+def normalized(config: Any) -> tuple[Any, list[Any]]:
+    """Batch normalization and dropout that a fed truth value turns on and off."""
+    x, labels = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.int64, [None])
+    training = tf.placeholder(tf.bool, [])
+    h = tf.layers.batch_normalization(tf.layers.dense(x, 8), training=training)
+    h = tf.layers.dropout(tf.nn.relu(h), 0.3, training=training, seed=9)
+    loss = tf.losses.sparse_softmax_cross_entropy(labels, tf.layers.dense(h, 3))
+    with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
+        step = tf.train.AdamOptimizer(0.05).minimize(loss)
+    session = tf.Session(config=config)
+    session.run(tf.global_variables_initializer())
+    losses = []
+    for i in range(0, 60, 5):
+        feeds = {x: IMAGES[i : i + 5], labels: LABELS[i : i + 5]}
+        losses.append(session.run([loss, step], {**feeds, training: True})[0])
+        losses.append(session.run(loss, {**feeds, training: False}))
+        losses.append(session.run(loss, {**feeds, training: i % 2 == 0}))
+    return session, losses
+
+
+#: How many graphs each of them has, where they are not one.
+GRAPHS = {"of_a_dataset": 2, "recurrent": 2, "normalized": 3}
 
 
 def run(build: Callable[[Any], tuple[Any, list[Any]]], config: Any) -> tuple[Any, list[Any]]:
@@ -144,14 +164,17 @@ def check_captured(build: Callable[[Any], tuple[Any, list[Any]]]) -> None:
     """Captured steps give what the same steps give launched one kernel after the other."""
     session, got = run(build, None)
     reasons = [p.cuda_graphs.reason for p in plans(session)]
-    assert num_captured(session) == SHAPES.get(build.__name__, 1), reasons
+    assert num_captured(session) == GRAPHS.get(build.__name__, 1), reasons
     plain, want = run(build, PLAIN)
     assert not plans(plain)
     for one, other in zip(got, want, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
-BUILDS = {b.__name__: b for b in (fed, of_a_dataset, of_a_queue, sampled, recurrent, unrolled)}
+BUILDS = {
+    build.__name__: build
+    for build in (fed, of_a_dataset, of_a_queue, sampled, recurrent, unrolled, normalized)
+}
 
 
 @pytest.mark.parametrize("name", BUILDS)
