@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,16 +21,19 @@ class Training(Compiling):
 
     # ---- one batch ------------------------------------------------------------------------
 
-    def _function(self, kind: str) -> Callable[..., Any]:
-        """A callable of arrays for this session; "train", "test" or "predict"."""
+    def _function(self, kind: str, is_fed: bool = True) -> Callable[..., Any]:
+        """A callable of arrays for this session; "train", "test" or "predict".
+
+        Not ``is_fed``: the inputs and targets are tensors that have values by themselves.
+        """
         train_ops = self._make_train_operations() if kind == "train" else []
         session = K.get_session()
-        found = self._functions.get((kind, id(session)))
+        found = self._functions.get((kind, id(session), is_fed))
         if found is not None:
             return found
         fetches = list(self.outputs) if kind == "predict" else list(self._reported)
-        feeds = list(self.inputs)
-        if kind != "predict":
+        feeds = list(self.inputs) if is_fed else []
+        if kind != "predict" and is_fed:
             feeds += [*self.targets, *self.sample_weights]
         phase = K.learning_phase()
         fed_phase = isinstance(phase, Tensor)
@@ -45,7 +48,7 @@ class Training(Compiling):
             values = [np.asarray(a, t) for a, t in zip(arrays, types, strict=True)]
             return call(*values, *extra)[0]  # type: ignore[no-any-return]
 
-        self._functions[(kind, id(session))] = run
+        self._functions[(kind, id(session), is_fed)] = run
         return run
 
     def _state_operations(self) -> list[Any]:
@@ -71,7 +74,7 @@ class Training(Compiling):
 
     def _ready(self, x: Any) -> None:
         """Makes inputs for a model that waits for data, and the loss when it was compiled before."""
-        if not self.inputs:
+        if not self.inputs and x is not None:
             from dataflow.keras.layers.core import Input
 
             given = list(x) if isinstance(x, (list, tuple)) and np.ndim(x[0]) > 1 else [x]
@@ -117,6 +120,25 @@ class Training(Compiling):
             )
         self._ready(element[0])
         return self._standard(*element)
+
+    def _unfed(
+        self, what: str, steps: int | None, steps_name: str = "steps"
+    ) -> Iterator[list[Any]]:
+        """Batches of a model whose inputs and targets are tensors; raises `ValueError` for others."""
+        if not self.inputs or any(t.op.type == "Placeholder" for t in self.inputs):
+            raise ValueError(f"{what}: x is missing.")
+        self._ready(None)
+        if what != "predict" and self.targets:
+            raise ValueError(
+                f"{what}: y is missing. Where the inputs are tensors, so are the targets: "
+                "compile(target_tensors=[...])."
+            )
+        if steps is None:
+            raise ValueError(
+                f"{what}: when the inputs are tensors, you should specify the `{steps_name}` "
+                "argument: nobody knows how many batches they have."
+            )
+        return iter([[] for _ in range(steps)])
 
     def train_on_batch(
         self,
@@ -186,7 +208,8 @@ class Training(Compiling):
         """Trains, and returns a `History` whose ``history`` has a list per loss and metric.
 
         ``x`` and ``y``: arrays (lists or dicts of them for several inputs), or ``x`` a `tf.data`
-        dataset or a generator of pairs. ``validation_split`` takes the last part, unshuffled.
+        dataset or a generator of pairs; none where the model reads tensors (`Input(tensor=)`,
+        ``compile(target_tensors=)``), with ``steps_per_epoch``. ``validation_split`` takes the last part, unshuffled.
         ``validation_freq``: after every so many epochs, or after those in a list (from 1).
         ``verbose``: 0 silent, 1 a bar, 2 a line per epoch. ``max_queue_size``, ``workers`` and
         ``use_multiprocessing`` are accepted; batches are made in this thread.
@@ -201,9 +224,12 @@ class Training(Compiling):
                 if validation_split:
                     raise ValueError("validation_split needs arrays; give validation_data.")
                 source, arrays = self._source(x), None
+            elif x is None:
+                self._unfed(
+                    "fit", steps_per_epoch, "steps_per_epoch"
+                )  # refused before anything begins
+                source, arrays = None, None
             else:
-                if x is None:
-                    raise ValueError("fit: x is missing.")
                 self._ready(x)
                 source, arrays = None, self._standard(x, y, sample_weight, class_weight)
                 if validation_split:
@@ -234,8 +260,10 @@ class Training(Compiling):
             for epoch in range(initial_epoch, epochs):
                 every.on_epoch_begin(epoch)
                 self._reset_metrics()
-                if arrays is None:
-                    stream: Any = (self._batch(e) for e in source.epoch(steps_per_epoch))
+                if x is None:
+                    stream: Any = self._unfed("fit", steps_per_epoch)
+                elif arrays is None:
+                    stream = (self._batch(e) for e in source.epoch(steps_per_epoch))
                 else:
                     order = random.permutation(len(arrays[0])) if shuffle else None
                     stream = data.batches(arrays, size, order)
@@ -311,8 +339,8 @@ class Training(Compiling):
         sums: Any = None
         count, last, run = 0, [], None
         for number, arrays in enumerate(stream):
-            run = run or self._function(kind)
-            size = len(arrays[0])
+            run = run or self._function(kind, bool(arrays))
+            size = len(arrays[0]) if arrays else 1  # batches of tensors count alike
             if every is not None:
                 every.on_batch_begin(number, {"batch": number, "size": size})
             last = [v if np.ndim(v) else float(v) for v in run(arrays)]
@@ -372,6 +400,8 @@ class Training(Compiling):
         with self._graph.as_default():
             if data.is_dataset(x) or data.is_generator(x):
                 logs = self._evaluate(x, 32, steps, every)
+            elif x is None:
+                logs = self._test(self._unfed("evaluate", steps), every, reset=True)
             else:
                 self._ready(x)
                 given = (x, y) if sample_weight is None else (x, y, sample_weight)
@@ -381,7 +411,7 @@ class Training(Compiling):
 
     def predict(
         self,
-        x: Any,
+        x: Any = None,
         batch_size: int | None = None,
         verbose: int = 0,
         steps: int | None = None,
@@ -398,6 +428,8 @@ class Training(Compiling):
             if data.is_dataset(x) or data.is_generator(x):
                 elements = self._source(x).epoch(steps)
                 stream: Any = ([e[0]] if isinstance(e, tuple) else [e] for e in elements)
+            elif x is None:
+                stream = self._unfed("predict", steps)
             else:
                 self._ready(x)
                 names = self.input_names  # type: ignore[attr-defined]
@@ -409,10 +441,11 @@ class Training(Compiling):
             parts: list[list[Any]] = []
             every.on_begin()
             for number, batch in enumerate(stream):
-                self._ready(batch[0])
-                logs = {"batch": number, "size": len(batch[0])}
+                if batch:
+                    self._ready(batch[0])
+                logs = {"batch": number, "size": len(batch[0]) if batch else 1}
                 every.on_batch_begin(number, dict(logs))
-                parts.append(self._function("predict")(batch))
+                parts.append(self._function("predict", bool(batch))(batch))
                 every.on_batch_end(number, {**logs, "outputs": parts[-1]})
             every.on_end({})
             if not parts:
