@@ -185,9 +185,9 @@ _GROUPS = (
         "estimator.experimental_export_all_saved_models and tf.saved_model.loader.load.",
     ),
     (
-        "summary",
-        "initialize all_v2_summary_ops",
-        "it began TensorFlow 2's summaries; use tf.summary.FileWriter(logdir, graph).",
+        "contrib.summary",
+        "create_db_writer",
+        "it wrote to an SQLite database; use tf.contrib.summary.create_file_writer(logdir).",
     ),
     ("summary", "get_summary_description", "it read a node's attribute; use node.attr."),
     (
@@ -410,7 +410,6 @@ _CONTRIB = {
     "specs": ("a small language for networks", "write tf.layers"),
     "stat_summarizer": ("times of ops", "use a traced run and tf.python.client.timeline"),
     "statsmodels": ("statistics", "use scipy.stats"),
-    "summary": ("summaries of eager execution", "use tf.summary"),
     "tensor_forest": ("random forests", "use scikit-learn's RandomForestClassifier"),
     "tensorrt": ("NVIDIA's TensorRT", "leave it out: sessions compile graphs themselves"),
     "testing": ("readers of summaries in tests", "use tf.train.summary_iterator"),

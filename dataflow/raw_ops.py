@@ -51,8 +51,8 @@ _FAMILIES = (
         "an older op for many matrices at once; use that without Batch, which takes them too",
     ),
     (
-        "CreateSummary CloseSummary FlushSummary Write SummaryWriter ImportEvent",
-        "an op of TensorFlow 2's summaries; use tf.summary.scalar and tf.summary.FileWriter",
+        "CreateSummaryDb",
+        "a writer to an SQLite database; use tf.contrib.summary.create_file_writer",
     ),
     (
         "AnonymousIterator AnonymousMulti MultiDeviceIterator IteratorGetDevice",

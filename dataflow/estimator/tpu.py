@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from dataflow.estimator import estimator, model_fn, run_config
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
 from dataflow.namespaces import explain_absent
+from dataflow.summary.writers import flush, summary_writer_initializer_op
 from dataflow.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook
 
 __all__ = ["InputPipelineConfig", "RunConfig", "TPUConfig", "TPUEstimator", "TPUEstimatorSpec"]
@@ -154,10 +155,20 @@ def _called(call: Any) -> Any:
 
 
 class _HostCallHook(SessionRunHook):
-    """Runs what a host call returned in every step."""
+    """Runs what a host call returned in every step; makes the writers of `tf.contrib.summary` first."""
 
     def __init__(self, tensors: Any) -> None:
         self._tensors = tensors
+
+    def begin(self) -> None:
+        self._init_ops = summary_writer_initializer_op()
+        self._flush_ops = [flush(op.inputs[0]) for op in self._init_ops]
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        session.run(self._init_ops)
+
+    def end(self, session: Any) -> None:
+        session.run(self._flush_ops)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         return SessionRunArgs(self._tensors)

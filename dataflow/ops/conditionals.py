@@ -67,7 +67,7 @@ def cond(
             "runs. Use Python's if, or tf.constant(...)."
         )
     graph = pred.graph if isinstance(pred, Tensor) else default_graph()
-    with graph.as_default(), graph.name_scope(name or "cond"):
+    with graph.as_default(), graph.name_scope("cond" if name is None else name):
         pred = convert_to_tensor(pred, dtypes.bool_)
         return _build_cond(graph, pred, true_fn, false_fn, strict)
 
@@ -209,7 +209,7 @@ def case(
     if default is not None and not callable(default):
         raise TypeError("default must be callable.")
     graph = predicates[0].graph if predicates else default_graph()
-    with graph.as_default(), graph.name_scope(name or "case"):
+    with graph.as_default(), graph.name_scope("case" if name is None else name):
         if default is None:
             if not predicates:
                 raise ValueError("Must provide at least one pred_fn_pair or a default.")

@@ -72,7 +72,9 @@ python.ops.{nccl_ops gen_nccl_ops} : ops.nccl
 python.ops.{gradients gradients_impl gradients_util custom_gradient} : tf
 python.ops.{tensor_array_ops histogram_ops manip_ops sets sets_impl} : tf manip sets
 python.ops.confusion_matrix : tf math python.metric_parts
-python.ops.{summary_ops gen_summary_ops} : tf math summary
+python.ops.{summary_ops gen_summary_ops} : tf math summary python.op_functions
+python.ops.summary_ops_v2 : contrib.summary summary.writers
+contrib.summary.summary : contrib.summary
 python.ops.{metrics metrics_impl} : metrics python.metric_parts
 python.ops.losses : losses
 python.ops.losses.{losses losses_impl util} : losses

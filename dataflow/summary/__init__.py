@@ -15,13 +15,17 @@ from dataflow.ops.summary import (
     text,
 )
 from dataflow.summary.file_writer import FileWriter, FileWriterCache
+from dataflow.summary.recording import all_summary_ops as all_v2_summary_ops
+from dataflow.summary.recording import initialize
 
 __all__ = [
     "FileWriter",
     "FileWriterCache",
+    "all_v2_summary_ops",
     "audio",
     "histogram",
     "image",
+    "initialize",
     "merge",
     "merge_all",
     "scalar",

@@ -77,12 +77,30 @@ def install(tf: Any) -> None:
             get_or_create_global_step=tf.train.get_or_create_global_step,
             get_global_step=tf.train.get_global_step,
         ),
+        summary=_contrib_summary(),
     )
 
 
 def _summary(function: Any) -> Any:
     """Summaries of before 1.0 took the tag first, and used it as it stands."""
     return lambda tags, values, name=None: function(tags, values)
+
+
+def _contrib_summary() -> Any:
+    """What stayed of `tf.contrib.summary`, in a private module."""
+    from tensorflow.python.ops import summary_ops_v2
+
+    names = (
+        "SummaryWriter always_record_summaries never_record_summaries eval_dir scalar histogram image audio generic "
+        "record_summaries_every_n_global_steps create_file_writer initialize summary_writer_initializer_op import_event"
+    )
+    return types.SimpleNamespace(
+        **{name: getattr(summary_ops_v2, name) for name in names.split()},
+        all_summary_ops=summary_ops_v2.all_v2_summary_ops,
+        should_record_summaries=summary_ops_v2._legacy_contrib_should_record_summaries,
+        graph=summary_ops_v2.graph_v1,
+        flush=summary_ops_v2.legacy_raw_flush,
+    )
 
 
 def _slim(tf: Any) -> Any:
