@@ -145,7 +145,9 @@ def test_the_hops_of_a_ring_are_recorded_from_both_ends(make_spec):
     hops = [m for m in recording.messages() if "CollectiveReduce" in m.name]
     assert len(hops) == 4 * 3 * 4  # steps, workers, 2 (n - 1)
     assert sum(m.num_bytes for m in hops) == 4 * 3 * 1600  # 2 (n - 1) / n of the array
-    assert all(0 < m.received - m.sent < 30 for m in hops), "both ends are known"
+    # A finished chunk may be read, in the vector that all share, before the member between passes it on.
+    times = [m.received - m.sent for m in hops]
+    assert all(0 <= seconds < 30 for seconds in times) and any(times), "both ends are known"
     assert not recording._open_hops and not recording._early_hops
     view = ClusterView(recording)
     assert view._scene["ring"] and "measured: 1.6 KB, 1.33 of it" in view.describe()
