@@ -250,6 +250,11 @@ BY_TYPE = {
     # Nodes that rewrites and the placer make: errors and lifetimes are told of what they stand for.
     "runtime/run_errors.py": "_UpdateAll",
     "runtime/cuda_graph.py": "_CopyToDevice _CopyToHost",
+    "runtime/capture_split.py": "_CopyToDevice _CopyToHost",
+    # An assignment of another shape, by the attribute that only this op has.
+    "runtime/read_order.py": "Assign",
+    # A view that each round of a loop would read across memory is copied before it.
+    "runtime/control_structure.py": "Transpose",
     # `tf.get_session_handle` keeps what this op is given.
     "runtime/session.py": "GetSessionHandle",
     # A debugging node's output is its input: what made the NaN is behind it.
@@ -287,6 +292,7 @@ OTHER_WORDS = {
     "graph/serialize.py": "Shape",
     # The name of a variable that was given none.
     "distribute/strategy.py": "Variable",
+    "python/metric_parts.py": "Variable",
 }
 #: Parts of the package that build graphs, or look at those of learners; they decide nothing.
 BUILDERS = (

@@ -28,19 +28,19 @@ def GetContainingXLAContext(ctxt: Any) -> None:
 
 def IsSwitch(op: Any) -> bool:
     """Whether ``op`` is a Switch."""
-    return bool(op.type in ("Switch", "RefSwitch"))
+    return bool(op.op_def.control_flow == "switch")
 
 
 def IsMerge(op: Any) -> bool:
     """Whether ``op`` is a Merge."""
-    return bool(op.type in ("Merge", "RefMerge"))
+    return bool(op.op_def.control_flow == "merge")
 
 
 def IsLoopEnter(op: Any) -> bool:
     """Whether ``op`` is an Enter."""
-    return bool(op.type in ("Enter", "RefEnter"))
+    return bool(op.op_def.control_flow == "enter")
 
 
 def IsLoopExit(op: Any) -> bool:
     """Whether ``op`` is an Exit."""
-    return bool(op.type in ("Exit", "RefExit"))
+    return bool(op.op_def.control_flow == "exit")
