@@ -1,6 +1,7 @@
 from dataflow import (
     app as app,
     audio as audio,
+    autograph as autograph,
     bitwise as bitwise,
     cluster as cluster,
     compat as compat,

@@ -63,11 +63,6 @@ _GROUPS = (
     ),
     (
         "",
-        "autograph",
-        "functions are not rewritten: write tf.cond and tf.while_loop for if and while on tensors.",
-    ),
-    (
-        "",
         "mixed_precision experimental types mlir",
         "it is not part of graph mode here: "
         "place towers with tf.device, share variables between processes with "
@@ -348,7 +343,7 @@ _ADVICE |= {
 #: The packages of ``tf.contrib`` that are not here: what each was, and what to write instead.
 _CONTRIB = {
     "all_reduce": ("sums over devices", "use tf.add_n of the devices' tensors"),
-    "autograph": ("Python rewritten as graphs", "write it with tf.while_loop and tf.cond"),
+    "autograph": ("Python rewritten as graphs", "use tf.autograph"),
     "batching": ("batches of requests to a server", "batch with tf.train.batch or a Dataset"),
     "bayesflow": ("Monte Carlo estimates", "draw with tf.random_normal and take tf.reduce_mean"),
     "bigtable": ("a reader of Google's Bigtable", "read with a Python client in a tf.py_func"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.autograph.conversion import converted_if_needed
 from dataflow.gradients import UnconnectedGradients, gradients
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
@@ -18,6 +19,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.layers.base import snake_case
 from dataflow.ops.control_flow import group, with_dependencies
+from dataflow.ops.effects import in_order
 from dataflow.ops.trackable import AutoTrackable
 from dataflow.ops.variables import Variable, variable_creator_scope
 
@@ -34,21 +36,25 @@ def function(
 
     As in TensorFlow, variables are resource variables and made by the first call alone, arrays are
     turned into tensors, and what ``func`` assigns, prints and asserts is done in the order of its
-    lines, before its results can be had. Python's ``if`` and ``while`` on tensors are not
-    rewritten: write `tf.cond` and `tf.while_loop`. The other arguments change nothing.
+    lines, before its results can be had. With ``autograph`` a function whose source has branches or
+    loops is rewritten as by `tf.autograph.to_graph`, so that they work on tensors. The other arguments
+    change nothing.
 
     A function that returns nothing gives the operation that does what it does. Raises `ValueError`
     for arguments that do not fit ``input_signature``, and for a variable that is
     made by a later call.
     """
     if func is None:
-        return functools.partial(function, input_signature=input_signature)
-    return _Function(func, input_signature)
+        return functools.partial(function, input_signature=input_signature, autograph=autograph)
+    return _Function(func, input_signature, autograph)
 
 
 class _Function:
-    def __init__(self, python_function: Callable[..., Any], input_signature: Any) -> None:
+    def __init__(
+        self, python_function: Callable[..., Any], input_signature: Any, autograph: bool = True
+    ) -> None:
         self.python_function = python_function
+        self.autograph = autograph
         self.input_signature = input_signature
         self._variables: list[Variable] = []
         self._called = False
@@ -60,7 +66,8 @@ class _Function:
         name = f"_traced_{self.python_function.__name__}_{id(self)}"
         bound = instance.__dict__.get(name)
         if bound is None:  # variables belong to the object whose method this is
-            bound = _Function(self.python_function.__get__(instance, owner), self.input_signature)
+            method = self.python_function.__get__(instance, owner)
+            bound = _Function(method, self.input_signature, self.autograph)
             instance.__dict__[name] = bound
         return bound
 
@@ -70,12 +77,13 @@ class _Function:
         with (
             graph.name_scope(name),
             variable_creator_scope(self._make_variable),
-            _in_order(graph) as made,
+            in_order(graph) as made,
         ):
             if self.input_signature is not None:
                 args = self._checked(args)
             args, kwargs = map_structure(_as_argument, (args, kwargs))
-            result = self.python_function(*args, **kwargs)
+            run = self.python_function
+            result = (converted_if_needed(run) if self.autograph else run)(*args, **kwargs)
         self._called = True
         effects = made()
         if not effects:
@@ -130,52 +138,6 @@ def _after(effects: list[Operation], leaf: Any) -> Any:
     if isinstance(leaf, Variable):
         leaf = leaf.read_value()
     return with_dependencies(effects, leaf) if isinstance(leaf, Tensor) else leaf
-
-
-@contextlib.contextmanager
-def _in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
-    """Nodes with effects made in the block run one after the other; gives a function that lists them.
-
-    A node is bound to the last one before it that changed something, if it has an effect itself or
-    reads a variable. Those inside of a conditional or loop are ordered by it.
-    """
-    first = len(graph.operations)
-    outer = graph.control_flow_context
-
-    def effects() -> list[Operation]:
-        last: Operation | None = None
-        found: list[Operation] = []
-        inner = False
-        for op in graph.operations[first:]:
-            if op.control_flow_context is not outer:
-                inner = inner or op.op_def.stateful or any(a.is_ref for a in op.op_def.inputs)
-                continue
-            if inner and op.op_def.control_flow in ("merge", "exit"):
-                found.append(
-                    op
-                )  # what a conditional or loop did is done when its results are there
-            if op.op_def.is_variable:
-                continue
-            references = [t for t in op.inputs if t.dtype.is_ref]
-            initializes = any(
-                op is v.initializer for t in references for v in _variables_of(graph, t)
-            )
-            if initializes or not (references or op.op_def.stateful):
-                continue
-            reads = not op.op_def.stateful and not any(a.is_ref for a in op.op_def.inputs)
-            if last is not None and last not in op.control_inputs:
-                op._add_control_inputs([last])
-            if not reads:
-                last = op
-                found.append(op)
-        return found
-
-    yield effects
-
-
-def _variables_of(graph: Any, tensor: Tensor) -> list[Variable]:
-    every = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-    return [v for v in every if isinstance(v, Variable) and v._ref() is tensor]
 
 
 class GradientTape:

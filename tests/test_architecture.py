@@ -56,6 +56,7 @@ LAYERS = {
         *("summary", "cluster", "introspect", "keras", "saved_model", "distributions"),
         "distribute",
         "linear_operators",
+        "autograph",
     ),
     6: ("cli", "course", "shim"),
 }

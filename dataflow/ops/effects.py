@@ -1,0 +1,74 @@
+"""What the nodes made in a block do besides computing: assign, print, assert, draw."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.variables import Variable
+
+
+@contextlib.contextmanager
+def in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
+    """Nodes with effects made in the block run one after the other; gives a function that lists them.
+
+    A node is bound to the last one before it that changed something, if it has an effect itself or
+    reads a variable. Those inside of a conditional or loop are ordered by it.
+    """
+    first = len(graph.operations)
+    outer = graph.control_flow_context
+
+    def effects() -> list[Operation]:
+        last: Operation | None = None
+        found: list[Operation] = []
+        inner = False
+        for op in graph.operations[first:]:
+            if op.control_flow_context is not outer:
+                inner = inner or op.op_def.stateful or any(a.is_ref for a in op.op_def.inputs)
+                continue
+            if inner and op.op_def.control_flow in ("merge", "exit"):
+                found.append(
+                    op
+                )  # what a conditional or loop did is done when its results are there
+            if op.op_def.is_variable:
+                continue
+            references = [t for t in op.inputs if t.dtype.is_ref]
+            initializes = any(
+                op is v.initializer for t in references for v in _variables_of(graph, t)
+            )
+            if initializes or not (references or op.op_def.stateful):
+                continue
+            reads = not op.op_def.stateful and not any(a.is_ref for a in op.op_def.inputs)
+            if last is not None and last not in op.control_inputs:
+                op._add_control_inputs([last])
+            if not reads:
+                last = op
+                found.append(op)
+        return found
+
+    yield effects
+
+
+def _variables_of(graph: Any, tensor: Tensor) -> list[Variable]:
+    every = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    return [v for v in every if isinstance(v, Variable) and v._ref() is tensor]
+
+
+def done_inside(made: list[Operation], outer: Any) -> list[Operation]:
+    """Of the nodes ``made``, the asserts, and the ends of branches and loops that assign or assert.
+
+    ``outer`` is the control flow context that the nodes not in those branches have.
+    """
+    found: list[Operation] = []
+    inner = False
+    for op in made:
+        if op.control_flow_context is not outer:
+            changes = op.op_def.stateful and not op.outputs
+            inner = inner or changes or any(a.is_ref for a in op.op_def.inputs)
+        elif op.type == "Assert" or (inner and op.op_def.control_flow in ("merge", "exit")):
+            found.append(op)
+    return found
