@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes, shapes
+from dataflow.autograph.conversion import converted_if_needed
 from dataflow.data.arguments import (
     filler,
     int64_scalar,
@@ -461,11 +462,12 @@ class Dataset(Structured):
         """The function's graph, and the nesting of what it returned."""
         ours = self._structure
         nested: Any = None
+        run = converted_if_needed(function)
 
         def call(inputs: list[Tensor]) -> list[Tensor]:
             nonlocal nested
             element = ours.decode(inputs)
-            result = function(*element) if type(element) is tuple else function(element)
+            result = run(*element) if type(element) is tuple else run(element)
             if isinstance(result, list):  # what an op with several outputs returned
                 result = tuple(result)
             nested = to_tensors(result)

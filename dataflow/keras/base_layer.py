@@ -6,6 +6,7 @@ import functools
 import inspect
 from typing import Any
 
+from dataflow.autograph.conversion import converted_if_needed
 from dataflow.dtypes import as_dtype
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
@@ -185,7 +186,7 @@ class Layer(LayerTree, base.Layer):
         self._fill_in(inputs, kwargs)
         with graph.name_scope(self._layer_name), K.in_call(graph):
             self._make_sure_of_weights(inputs)
-            outputs = self.call(inputs, *args, **kwargs)
+            outputs = converted_if_needed(self.call)(inputs, *args, **kwargs)
             if self.activity_regularizer is not None:
                 for output in nest.flatten(outputs):
                     examples = cast(array.shape(output)[0], output.dtype.base_dtype)

@@ -106,7 +106,8 @@ python.lib.io.{tf_record python_io} : python_io
 python.client.session : tf python.private
 python.client.client_lib : tf
 python.util.nest : nest graph.nest python.nested
-python.autograph.impl.api : python.util.decorators
+python.autograph : autograph
+python.autograph.impl.api : autograph.experimental autograph.api
 python.util.compat : compat
 python.layers : layers
 python.layers.convolutional : layers layers.convolutional

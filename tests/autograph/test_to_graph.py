@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.autograph import language
 from tests.autograph.programs import PROGRAMS, helper
 
 
@@ -21,9 +22,10 @@ def run(function: Any, *args: Any, dtype: Any = tf.int32) -> Any:
         return sess.run(result, dict(zip(given, args, strict=True)))
 
 
-@pytest.mark.parametrize(("function", "args"), PROGRAMS)
+@pytest.mark.parametrize(("function", "args"), [*PROGRAMS, *language.PROGRAMS])
 def test_tensors_give_what_numbers_give(function: Any, args: tuple[int, ...]) -> None:
-    expected = function(*args)
+    with tf.Graph().as_default():
+        expected = function(*args)
     assert run(function, *args) == expected
     made = tf.autograph.to_graph(function)(*args)  # Python's own on Python's numbers
     with tf.Session() as sess:
@@ -242,3 +244,40 @@ def test_tf_function_converts() -> None:
         assert sess.run(halved(tf.constant(40))) == 2
         with pytest.raises(TypeError, match="no truth value"):
             plain(tf.constant(1))
+
+
+def test_functions_of_datasets_are_converted() -> None:
+    def halve(x):
+        while x > 3:
+            x //= 2
+        return x if x > 2 else -x
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        dataset = tf.data.Dataset.range(20, 24).map(halve)
+        dataset = dataset.concatenate(tf.data.Dataset.range(5))
+        dataset = dataset.filter(lambda x: x < 0 or x > 3)
+        item = dataset.make_one_shot_iterator().get_next()
+        assert [sess.run(item) for _ in range(5)] == [-2, -2, -2, -2, 4]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            sess.run(item)
+
+
+def test_the_call_of_a_users_layer_is_converted() -> None:
+    class Signed(tf.keras.layers.Layer):
+        def call(self, inputs):
+            if tf.reduce_sum(inputs) > 0.0:
+                return inputs
+            return -inputs
+
+    class Twice(tf.keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.signed = Signed()
+
+        def call(self, inputs, training=None):
+            for _ in tf.range(1):
+                inputs = self.signed(inputs) * 2.0
+            return inputs
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(Twice()(tf.constant([[-1.0, -2.0]]))).tolist() == [[2.0, 4.0]]

@@ -125,11 +125,6 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
     return old_value
 
 
-def do_not_convert(func: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """The function as it is: none is rewritten by AutoGraph."""
-    return func if callable(func) else lambda function: function
-
-
 contextmanager = tf_contextmanager = contextlib.contextmanager
 
 
