@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dataflow import logging
 from dataflow.autograph.branches import if_stmt
 from dataflow.autograph.mutations import Watch
 from dataflow.autograph.values import (
@@ -29,6 +30,8 @@ from dataflow.ops.while_loop import while_loop
 from dataflow.shapes import TensorShape
 
 _State = Callable[[], tuple[Any, ...]]
+#: Rounds of a Python loop after which it is told that each added its own nodes.
+_MANY_ROUNDS = 3000
 _SetState = Callable[[tuple[Any, ...]], None]
 
 
@@ -41,6 +44,7 @@ def while_stmt(
     site: Any,
 ) -> None:
     """Runs ``body`` while ``test`` is true. From the first time that it gives a tensor, as a `tf.while_loop`."""
+    rounds, first = 0, len(default_graph().operations)
     while True:
         value = test()
         if is_tensor(value):
@@ -48,6 +52,14 @@ def while_stmt(
         if not value:
             return
         body()
+        rounds += 1
+        if rounds == _MANY_ROUNDS and len(default_graph().operations) - first >= rounds:
+            logging.warning(
+                "line %d: the while loop has added nodes in %d rounds already, as its condition is no "
+                "tensor. `a == b` and `a != b` never are one in TensorFlow 1: write tf.equal(a, b).",
+                site[2],
+                rounds,
+            )
     loop = _TensorLoop(body, options, get_state, set_state, Site(*site))
     loop.build(lambda index: test(), lambda index: body())
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.autograph import loops
 from tests.autograph import language
 from tests.autograph.programs import PROGRAMS, helper
 
@@ -281,3 +282,19 @@ def test_the_call_of_a_users_layer_is_converted() -> None:
 
     with tf.Graph().as_default(), tf.Session() as sess:
         assert sess.run(Twice()(tf.constant([[-1.0, -2.0]]))).tolist() == [[2.0, 4.0]]
+
+
+def test_a_loop_that_python_runs_forever_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(loops, "_MANY_ROUNDS", 20)
+    monkeypatch.setattr(tf.logging, "warning", lambda text, *args: told.append(text % args))
+
+    def count_down(x):
+        rounds = 0
+        while x != 0 and rounds < 30:  # whether they are one object, which they are not
+            x -= 1
+            rounds += 1
+        return x
+
+    assert run(count_down, 3) == -27
+    assert len(told) == 1 and "write tf.equal" in told[0]
