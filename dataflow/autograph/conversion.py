@@ -189,9 +189,17 @@ def _length(value: Any) -> Any:
 
 
 def _range(*limits: Any) -> Any:
+    """``range`` of tensors: as Python's, empty where it ends before it starts."""
+    from dataflow.ops.fills import zeros_like
+    from dataflow.ops.math import maximum, minimum
     from dataflow.ops.sequences import range_
 
-    return range_(*limits)
+    if len(limits) == 1:
+        return range_(maximum(limits[0], zeros_like(limits[0])))
+    start, stop, *step = limits
+    if step and is_tensor(step[0]):
+        return range_(start, stop, step[0])
+    return range_(start, (minimum if step and step[0] < 0 else maximum)(start, stop), *step)
 
 
 def _number(dtype_name: str) -> Callable[[Any], Any]:

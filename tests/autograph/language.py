@@ -142,6 +142,20 @@ def rec(x, n=3):
     return rec(x, n - 1)
 
 
+def down(x):
+    total = 0
+    for i in range(x, 1, -2):
+        total = total * 10 + i
+    return total
+
+
+def between(x):
+    total = 0
+    for i in range(-2, x):
+        total += i * i
+    return total
+
+
 PROGRAMS = [
     (with_scope, (3,)),
     (with_scope, (-3,)),
@@ -167,4 +181,9 @@ PROGRAMS = [
     (match_, (3,)),
     (match_, (0,)),
     (rec, (5,)),
+    (deep, (0,)),
+    (down, (-2,)),
+    (down, (5,)),
+    (between, (1,)),
+    (between, (-4,)),
 ]
