@@ -255,6 +255,8 @@ BY_TYPE = {
     "runtime/read_order.py": "Assign",
     # A view that each round of a loop would read across memory is copied before it.
     "runtime/control_structure.py": "Transpose",
+    # `for i in tf.range(n)` counts, and makes no vector of the numbers.
+    "autograph/loops.py": "Range",
     # `tf.get_session_handle` keeps what this op is given.
     "runtime/session.py": "GetSessionHandle",
     # A debugging node's output is its input: what made the NaN is behind it.
