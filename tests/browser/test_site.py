@@ -206,7 +206,7 @@ def test_a_lesson_runs_whole_where_the_memory_is_of_no_use(page: SitePage, site:
 @pytest.mark.skipif(not LESSONS, reason="long: `make site-test` runs lessons whole")
 @pytest.mark.parametrize("number", LESSONS or ["none"])
 def test_a_lesson_runs_whole(page: SitePage, number: str) -> None:
-    (name,) = (path.name for path in LESSON_FOLDER.glob(f"{number}_*.ipynb"))
+    (name,) = (path.name for path in LESSON_FOLDER.glob(f"{number.zfill(2)}_*.ipynb"))
     page.page.goto(f"{page.address}lab/index.html?path={name}")
     page.wait_for_notebook()
     started = time.monotonic()
