@@ -19,7 +19,14 @@ from dataflow.metrics.streaming import (
     metric_variable,
     scoped_metric,
 )
-from dataflow.metrics.thresholds import COUNTS, EPSILON, counts_at, evenly_spread
+from dataflow.metrics.thresholds import (
+    COUNTS,
+    EPSILON,
+    at_one_cut,
+    closest_cut,
+    counts_at,
+    evenly_spread,
+)
 from dataflow.ops import array
 from dataflow.ops.arithmetic import div_no_nan
 from dataflow.ops.assertions import assert_greater_equal, assert_less_equal, assert_type
@@ -27,8 +34,6 @@ from dataflow.ops.control_flow import group
 from dataflow.ops.counting import histogram_fixed_width
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.math import (
-    abs_,
-    argmin,
     cast,
     cumsum,
     divide,
@@ -103,6 +108,10 @@ streaming_false_negative_rate_at_thresholds = _rate_at(
 )
 
 
+#: What precision and recall are made of.
+_KINDS = ("tp", "fn", "fp")
+
+
 @scoped_metric("precision_at_recall")
 def precision_at_recall(
     labels: TensorLike,
@@ -115,19 +124,14 @@ def precision_at_recall(
 
     Raises `ValueError` unless that lies in [0, 1].
     """
-    if not 0 <= target_recall <= 1:
-        raise ValueError(f"`target_recall` must be in the range [0, 1], got {target_recall}.")
-    values, updates = counts_at(
-        labels, predictions, evenly_spread(num_thresholds), weights, ("tp", "fn", "fp")
-    )
 
     def at_cut(counts: dict[str, Any], name: str) -> Any:
         tp, fn, fp = (counts[kind] for kind in ("tp", "fn", "fp"))
-        distance = abs_(divide(tp, tp + fn + EPSILON) - target_recall)
-        cut = cast(argmin(distance, 0), dtypes.int32)
+        cut = closest_cut(divide(tp, tp + fn + EPSILON), target_recall)
         return divide(tp[cut], tp[cut] + fp[cut] + EPSILON, name=name)
 
-    return at_cut(values, "value"), at_cut(updates, "update_op")
+    target = {"target_recall": target_recall}
+    return at_one_cut(labels, predictions, weights, num_thresholds, _KINDS, target, at_cut)
 
 
 @scoped_metric("recall_at_precision")
@@ -144,11 +148,6 @@ def recall_at_precision(
     With ``strict_mode`` the best recall of the cuts that reach it, 0 where none does. Raises
     `ValueError` unless ``precision`` lies in [0, 1].
     """
-    if not 0 <= precision <= 1:
-        raise ValueError(f"`precision` must be in the range [0, 1], got {precision}.")
-    values, updates = counts_at(
-        labels, predictions, evenly_spread(num_thresholds), weights, ("tp", "fn", "fp")
-    )
 
     def at_cut(counts: dict[str, Any], name: str) -> Any:
         tp, fn, fp = (counts[kind] for kind in ("tp", "fn", "fp"))
@@ -157,10 +156,10 @@ def recall_at_precision(
         if strict_mode:
             reached = cast(greater_equal(found, precision), recall.dtype)
             return reduce_max(recall * reached, name=name)
-        cut = cast(argmin(abs_(found - precision), 0), dtypes.int32)
-        return array.identity(recall[cut], name=name)
+        return array.identity(recall[closest_cut(found, precision)], name=name)
 
-    return at_cut(values, "value"), at_cut(updates, "update_op")
+    target = {"precision": precision}
+    return at_one_cut(labels, predictions, weights, num_thresholds, _KINDS, target, at_cut)
 
 
 @scoped_metric("precision_recall_at_equal_thresholds")

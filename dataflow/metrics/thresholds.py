@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -240,6 +241,33 @@ def recall_at_thresholds(
     return _share_at(labels, predictions, thresholds, weights, "fn", "recall")
 
 
+def at_one_cut(
+    labels: Any,
+    predictions: Any,
+    weights: Any,
+    num_thresholds: int,
+    kinds: tuple[str, ...],
+    target: dict[str, float],
+    measure: Callable[[dict[str, Any], str], Any],
+) -> Pair:
+    """``measure(counts, name)`` of the counts of these kinds at evenly spread cuts: value, and update.
+
+    ``target``: the share that chooses the cut, by the name of its argument. Raises `ValueError`
+    unless that lies in [0, 1].
+    """
+    ((name, share),) = target.items()
+    if not 0 <= share <= 1:
+        raise ValueError(f"`{name}` must be in the range [0, 1], got {share}.")
+    cuts = evenly_spread(num_thresholds)
+    values, updates = counts_at(labels, predictions, cuts, weights, kinds)
+    return measure(values, "value"), measure(updates, "update_op")
+
+
+def closest_cut(shares: Any, target: float) -> Any:
+    """The number of the first cut whose share is closest to the one given."""
+    return cast(argmin(abs_(shares - target), 0), dtypes.int32)
+
+
 @scoped_metric("sensitivity_at_specificity")
 def sensitivity_at_specificity(
     labels: Any,
@@ -252,19 +280,14 @@ def sensitivity_at_specificity(
 
     Raises `ValueError` unless it lies in [0, 1].
     """
-    if not 0 <= specificity <= 1:
-        raise ValueError(f"`specificity` must be in the range [0, 1], got {specificity}.")
-    values, updates = counts_at(
-        labels, predictions, evenly_spread(num_thresholds), weights, tuple(COUNTS)
-    )
 
     def at_cut(counts: dict[str, Any], name: str) -> Tensor:
         tp, fn, tn, fp = (counts[k] for k in COUNTS)
-        found = divide(tn, tn + fp + EPSILON)
-        cut = cast(argmin(abs_(found - specificity), 0), dtypes.int32)
+        cut = closest_cut(divide(tn, tn + fp + EPSILON), specificity)
         return divide(tp[cut], tp[cut] + fn[cut] + EPSILON, name=name)
 
-    return at_cut(values, "value"), at_cut(updates, "update_op")
+    target = {"specificity": specificity}
+    return at_one_cut(labels, predictions, weights, num_thresholds, tuple(COUNTS), target, at_cut)
 
 
 @scoped_metric("specificity_at_sensitivity")
@@ -279,11 +302,6 @@ def specificity_at_sensitivity(
 
     Raises `ValueError` unless it lies in [0, 1].
     """
-    if not 0 <= sensitivity <= 1:
-        raise ValueError(f"`sensitivity` must be in the range [0, 1], got {sensitivity}.")
-    values, updates = counts_at(
-        labels, predictions, evenly_spread(num_thresholds), weights, tuple(COUNTS)
-    )
 
     def at_cut(counts: dict[str, Any], name: str) -> Tensor:
         tp, fn, tn, fp = (counts[k] for k in COUNTS)
@@ -293,4 +311,5 @@ def specificity_at_sensitivity(
         cut = cast(argmax(cumsum(closest), 0), dtypes.int32)
         return divide(tn[cut], add(tn[cut], fp[cut]) + EPSILON, name=name)
 
-    return at_cut(values, "value"), at_cut(updates, "update_op")
+    target = {"sensitivity": sensitivity}
+    return at_one_cut(labels, predictions, weights, num_thresholds, tuple(COUNTS), target, at_cut)
