@@ -34,7 +34,7 @@ export function labelPlaces(points, widths, cards, size) {
 
 const arrowHead = ([x, y, degrees]) => s("path", { class: "df-cv-arrow", d: "M-9 -8L10 0L-9 8Z", transform: `translate(${x} ${y}) rotate(${degrees})` });
 
-const isNarrow = (card) => card.w < 160;
+const isNarrow = (card) => card.w < 190;
 
 export class ClusterPicture {
   /** `select(i)` is called for a machine that is pressed; `hasBarrier`: its steps are synchronous. */
@@ -172,7 +172,7 @@ export class ClusterPicture {
       const where = task.pid ? `process ${task.pid}` : task.address;
       const rest = `${number(Number((task.stepsPerSecond ?? 0).toPrecision(3)))} steps/s${delay}`;
       // What was done to it says more than where it is.
-      const words = task.state !== "running" ? `${task.state}${delay}` : isTight && !delay ? `bottleneck: computes ${Math.round(100 * task.busy)} % of the time` : delay || scene.tasks[i].w < 190 ? rest : `${where} · ${rest}`;
+      const words = task.state !== "running" ? `${task.state}${delay}` : isTight && !delay ? `bottleneck: computes ${Math.round(100 * task.busy)} % of the time` : delay || isNarrow(scene.tasks[i]) ? rest : `${where} · ${rest}`;
       write(card.detail, scene.tasks[i].small ? "" : fit(words, scene.tasks[i].w - 16));
       const version = this.versions[i];
       const figure = version === undefined ? `${bytes(Math.round(rate))}/s` : `version ${version}`;
