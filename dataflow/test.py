@@ -241,8 +241,12 @@ class TestCase(UnitAsserts):
         return np.asarray(self._value(a))
 
     def assertAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
-        """Same shape and same elements."""
-        np.testing.assert_array_equal(self._value(a), self._value(b), err_msg=msg or "")
+        """Same shape and same elements; of ragged tensors the same rows."""
+        a, b = self._value(a), self._value(b)
+        if getattr(a, "is_ragged", False) or getattr(b, "is_ragged", False):
+            self.assertEqual(_as_list(a), _as_list(b), msg)
+            return
+        np.testing.assert_array_equal(a, b, err_msg=msg or "")
 
     def assertNotAllEqual(self, a: TensorLike, b: TensorLike, msg: str | None = None) -> None:
         """Some element differs."""
@@ -495,6 +499,15 @@ class TestCase(UnitAsserts):
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """The block raises an `OpError` whose text matches."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
+
+
+def _as_list(value: Any) -> Any:
+    """Arrays and ragged values as lists, in lists too."""
+    if getattr(value, "is_ragged", False):
+        return value.to_list()
+    if isinstance(value, (list, tuple)):
+        return [_as_list(each) for each in value]
+    return getattr(value, "tolist", lambda: value)()
 
 
 def main(argv: Any = None) -> None:

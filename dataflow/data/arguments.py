@@ -39,8 +39,18 @@ def static_int(value: Any) -> int | None:
 def padded_dims(padded_shape: Any) -> Any:
     """A shape of `padded_batch`: a vector that is a tensor stays one."""
     if isinstance(padded_shape, Tensor):
+        if not padded_shape.dtype.base_dtype.is_integer:
+            raise TypeError(
+                f"Padded shape {padded_shape} must be a 1-D tensor of tf.int64 values, but its "
+                f"element type was {padded_shape.dtype.base_dtype.name}."
+            )
         return int64_tensor(padded_shape)
     if isinstance(padded_shape, (list, tuple)):
+        if np.ndim(padded_shape) > 1:
+            raise ValueError(
+                f"Padded shape {padded_shape} must be a 1-D tensor of tf.int64 values, but its shape "
+                f"was {np.shape(padded_shape)}."
+            )
         padded_shape = [None if d == -1 else d for d in padded_shape]  # -1 is "unknown" here
     return shapes.as_dims(padded_shape)
 
@@ -75,3 +85,10 @@ def op_seeds(seed: Any) -> tuple[Any, Any]:
 def filler(value: Any, dtype: DType) -> Tensor:
     """A padding value as a tensor."""
     return value if isinstance(value, Tensor) else constant(value, dtype)
+
+
+def can_be_padded(dims: Any, padded: Any) -> bool:
+    """Whether elements of shape ``dims`` fit into the shape ``padded``, as far as both are known."""
+    return len(dims) == len(padded) and all(
+        d is None or p is None or d <= p for d, p in zip(dims, padded, strict=True)
+    )

@@ -8,6 +8,7 @@ from typing import Any
 from dataflow import dtypes, shapes
 from dataflow.autograph.conversion import converted_if_needed
 from dataflow.data.arguments import (
+    can_be_padded,
     filler,
     int64_scalar,
     int64_tensor,
@@ -369,7 +370,7 @@ class Dataset(Structured):
         if any(d is None for d in wanted):
             raise ValueError("padded_batch needs padded_shapes of known rank for every component")
         for dims, given in zip(ours.dims, wanted, strict=True):
-            if dims is not None and len(dims) != len(given or ()):
+            if dims is not None and not can_be_padded(dims, given or ()):
                 raise ValueError(
                     f"The padded shape {shapes.format_dims(given)} is not compatible with the "
                     f"corresponding input component shape {shapes.format_dims(dims)}."
@@ -574,22 +575,30 @@ class Dataset(Structured):
         flat = before.encode(initial)
         ours = self._structure
         nested: Any = None
+        dims = [t.dims for t in flat]
+        while True:
+            known = before.with_dims(
+                [
+                    own if isinstance(spec, TensorSpec) else whole
+                    for spec, own, whole in zip(before.specs, dims, before.dims, strict=True)
+                ]
+            )
 
-        def call(inputs: list[Tensor]) -> list[Tensor]:
-            nonlocal nested
-            packed = before.decode(inputs[: len(flat)])
-            element = ours.decode(inputs[len(flat) :])
-            nested = to_tensors(function(packed, element))
-            return Structure.of(nested).encode(nested)
+            def call(inputs: list[Tensor], held: Structure = known) -> list[Tensor]:
+                nonlocal nested
+                packed = held.decode(inputs[: len(flat)])
+                element = ours.decode(inputs[len(flat) :])
+                nested = to_tensors(function(packed, element))
+                return Structure.of(nested).encode(nested)
 
-        graph = trace(
-            function,
-            name,
-            [t.dtype.base_dtype for t in flat] + ours.dtypes,
-            [t.dims for t in flat] + ours.dims,
-            call,
-        )
-        return graph, nested, flat
+            kinds = [t.dtype.base_dtype for t in flat] + ours.dtypes
+            graph = trace(function, name, kinds, dims + ours.dims, call)
+            # The state may change its shape: what is known of it holds before and after every step.
+            pairs = zip(dims, graph.outputs, strict=False)
+            common = [shapes.common(own, after.dims) for own, after in pairs]
+            if common == dims or len(common) < len(dims):
+                return graph, nested, flat
+            dims = common
 
     def reduce(
         self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
@@ -618,6 +627,17 @@ class Dataset(Structured):
     ) -> Dataset:
         """``scan_func(state, element) -> (state, output)`` along the dataset; the outputs."""
         graph, nested, flat = self._with_state(scan_func, initial_state, "scan_func")
+        if not isinstance(nested, tuple) or len(nested) != 2:
+            raise TypeError(
+                "The scan function must return a pair comprising the new state and the output value, "
+                f"got {nested}."
+            )
+        for before, after in zip(flat, graph.outputs, strict=False):
+            if before.dtype.base_dtype is not after.dtype.base_dtype:
+                raise TypeError(
+                    "The element types for the new state must match the initial state. Expected "
+                    f"{before.dtype.base_dtype.name}; got {after.dtype.base_dtype.name}."
+                )
         structure = Structure.of(nested[1])
         return self._derive(
             ops.scan_dataset_op, structure, lambda: flat, lambda: graph.captured, f=graph

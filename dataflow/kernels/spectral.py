@@ -37,6 +37,9 @@ def _register(num_axes: int) -> None:
 
     @kernel(f"FFT{suffix}")
     def forward_kernel(xp: Module, x: Array) -> Any:
+        if not x.size:
+            return xp.zeros_like(x)
+
         def transform(part: Array) -> Any:
             return _library(xp).fftn(part, axes=axes).astype(x.dtype, copy=False)
 
@@ -44,6 +47,9 @@ def _register(num_axes: int) -> None:
 
     @kernel(f"IFFT{suffix}")
     def inverse_kernel(xp: Module, x: Array) -> Any:
+        if not x.size:
+            return xp.zeros_like(x)
+
         def transform(part: Array) -> Any:
             return _library(xp).ifftn(part, axes=axes).astype(x.dtype, copy=False)
 
@@ -52,6 +58,9 @@ def _register(num_axes: int) -> None:
     @kernel(f"RFFT{suffix}")
     def real_kernel(xp: Module, x: Array, fft_length: Array, *, Tcomplex: DType) -> Any:
         sizes = tuple(fft_length.tolist())
+        if not x.size or 0 in sizes:
+            half = sizes[-1] // 2 + 1 if sizes[-1] else 0
+            return xp.zeros((*x.shape[:-num_axes], *sizes[:-1], half), Tcomplex.numpy)
 
         def transform(part: Any) -> Any:
             return _library(xp).rfftn(part, s=sizes, axes=axes).astype(Tcomplex.numpy, copy=False)
@@ -61,6 +70,8 @@ def _register(num_axes: int) -> None:
     @kernel(f"IRFFT{suffix}")
     def to_real_kernel(xp: Module, x: Array, fft_length: Array, *, Treal: DType) -> Any:
         sizes = tuple(fft_length.tolist())
+        if not x.size or 0 in sizes:
+            return xp.zeros((*x.shape[:-num_axes], *sizes), Treal.numpy)
 
         def transform(part: Any) -> Any:
             return _library(xp).irfftn(part, s=sizes, axes=axes).astype(Treal.numpy, copy=False)

@@ -78,12 +78,22 @@ def map_fn(
 
     ``elems``: a tensor of shape [n, ...] or a nesting of such; ``fn`` gets one element (in that
     nesting). ``dtype``: the dtypes of what it returns, in its structure, where they differ from
-    those of ``elems``. Returns tensors of shape [n, ...].
+    those of ``elems``, a `RaggedTensorType` for ragged results. Returns tensors of shape [n, ...].
     """
     _check(fn)
     if fn_output_signature is not None:
         dtype = fn_output_signature
     graph = default_graph()
+    from dataflow.ops.ragged_map import is_ragged_map, ragged_map_fn
+
+    if is_ragged_map(elems, dtype):
+        loop = {
+            "parallel_iterations": parallel_iterations or 10,
+            "back_prop": back_prop,
+            "swap_memory": swap_memory,
+        }
+        with graph.name_scope(name or "map"):
+            return ragged_map_fn(fn, elems, dtype, infer_shape, loop)
     with graph.name_scope(name or "map"):
         elements = _Elements(elems, "map_fn")
         structure = elements.structure if dtype is None else dtype

@@ -15,10 +15,12 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.arithmetic import maximum_op, minimum_op
+from dataflow.ops.assertions import assert_none_equal
 from dataflow.ops.casts import cast
 from dataflow.ops.cumulative import cumsum
 from dataflow.ops.elementary import ceil
 from dataflow.ops.embedding import embedding_lookup
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.ragged_tensor import (
     RaggedTensor,
     convert_to_ragged,
@@ -45,6 +47,18 @@ from dataflow.ops.segment import (
 # ---- rows --------------------------------------------------------------------------------------
 
 
+def _check_ranges(**arguments: Tensor) -> None:
+    """Raises `ValueError` for an argument that is neither a number nor a vector, or vectors of other lengths."""
+    sizes = set()
+    for name, each in arguments.items():
+        if each.dims is not None and len(each.dims) > 1:
+            raise ValueError(f"{name} must be a number or a vector, got shape {each.shape}.")
+        sizes |= {d for d in each.dims or () if d is not None}
+    if len(sizes) > 1:
+        shapes = ", ".join(f"{name} {each.shape}" for name, each in arguments.items())
+        raise ValueError(f"starts, limits and deltas must be of one length, got {shapes}.")
+
+
 def ragged_range(
     starts: Any,
     limits: Any = None,
@@ -66,9 +80,14 @@ def ragged_range(
             dtype = known[0] if known else as_dtype(np.result_type(*parts))
             dtype = dtypes.int32 if not known and dtype is dtypes.int64 else dtype
         first, last, step = (cast(convert_to_tensor(p), as_dtype(dtype)) for p in parts)
+        _check_ranges(starts=first, limits=last, deltas=step)
         zero = array.reshape((first + last + step) * 0, [-1])
         first, last, step = (array.reshape(p, [-1]) + zero for p in (first, last, step))
         kind = as_dtype(row_splits_dtype)
+        if isinstance(deltas, Tensor) or not np.all(deltas):
+            ok = assert_none_equal(step, array.zeros_like(step), message="Requires delta != 0")
+            with control_dependencies([ok]):
+                step = array.identity(step)
         if as_dtype(dtype).is_floating:
             counts = cast(ceil((last - first) / step), kind)
         else:

@@ -80,6 +80,16 @@ class RaggedTensorValue:
         return f"<tf.RaggedTensorValue {self.to_list()}>"
 
 
+def _check_default(default: Tensor, flat_values: Tensor) -> None:
+    """Raises `ValueError` where ``default`` cannot stand for one of the values."""
+    if default.dims is None or flat_values.dims is None:
+        return
+    default.shape.with_rank_at_most(len(flat_values.dims) - 1)
+    for own, wanted in zip(default.dims[::-1], flat_values.dims[:0:-1], strict=False):
+        if None not in (own, wanted) and own not in (1, wanted):
+            raise ValueError(f"Shapes {default.shape} and {flat_values.shape[1:]} are incompatible")
+
+
 def is_value(value: Any) -> bool:
     """Whether it is the value of a ragged tensor."""
     return isinstance(value, RaggedTensorValue)
@@ -472,6 +482,7 @@ class RaggedTensor:
             if default_value is None:
                 default_value = b"" if self.dtype.base_dtype is dtypes.string else 0
             default = convert_to_tensor(default_value, self.dtype.base_dtype)
+            _check_default(default, self.flat_values)
             if isinstance(inner, RaggedTensor):
                 inner = inner.to_tensor(default)
             lengths = self.row_lengths()

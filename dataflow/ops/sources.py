@@ -233,6 +233,8 @@ def _fill(array: Any, dims: Dims) -> Any:
     assert wanted is not None
     if array.size == wanted:
         return array.reshape(dims).copy()
+    if not wanted:  # whatever the value is
+        return np.empty(dims, array.dtype)
     if array.size == 0 or array.size > wanted:
         raise ValueError(
             f"Too {'few' if array.size < wanted else 'many'} elements provided. "

@@ -26,7 +26,10 @@ _PARTS = frozenset({dtypes.float32, dtypes.float64})
 
 def _needs_rank(dims: Dims, num_axes: int) -> None:
     if dims is not None and len(dims) < num_axes:
-        raise ValueError(f"the transform needs at least {num_axes} axes, got {list_dims(dims)}")
+        raise ValueError(
+            f"Shape must be at least rank {num_axes} but is rank {len(dims)}: the transform is over "
+            f"the last {num_axes} axes of {list_dims(dims)}"
+        )
 
 
 def _name(num_axes: int) -> str:

@@ -98,6 +98,8 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def _explicit(equation: str, inputs: list[Tensor]) -> tuple[list[str], str]:
     """Labels of the inputs and of the result, with ellipses written out and the result named."""
     equation = equation.replace(" ", "")
+    if equation.count("->") > 1:
+        raise ValueError(f"The equation {equation!r} has more than one '->'.")
     if "->" in equation:
         left, result = equation.split("->")
     else:
@@ -107,6 +109,9 @@ def _explicit(equation: str, inputs: list[Tensor]) -> tuple[list[str], str]:
         raise ValueError(
             f"Got {len(inputs)} arguments for equation {equation!r}, expecting {len(labels)}"
         )
+    for part in [*labels, result or ""]:
+        if part.count("...") > 1:
+            raise ValueError(f"The equation {equation!r} has more than one ellipsis in {part!r}.")
     used = set(equation)
     free = [c for c in reversed(_LETTERS) if c not in used]
     width = 0
@@ -128,6 +133,10 @@ def _explicit(equation: str, inputs: list[Tensor]) -> tuple[list[str], str]:
         once = sorted(c for c in set(flat) if flat.count(c) == 1 and c not in dots)
         result = dots + "".join(once) if "..." in left else "".join(once)
     else:
+        if dots and "..." not in result:
+            raise ValueError(
+                f"The result of {equation!r} needs an ellipsis, as the inputs' stands for {width} axes."
+            )
         result = result.replace("...", dots)
     for name in result:
         if not any(name in names for names in written):

@@ -20,8 +20,11 @@ from dataflow.namespaces import absent
 
 #: ``path : homes``. "tf" is dataflow itself; "{a b}" stands for one line with each of its words.
 _TABLE = """
+core.example.{example_pb2 feature_pb2} : formats.example_protos
+core.protobuf.queue_runner_pb2 : train.queue_runner_def
+core.protobuf.tensorflow_server_pb2 : cluster
 python : tf
-python.framework.{constant_op sparse_tensor importer versions} : tf graph_util python.private
+python.framework.{constant_op sparse_tensor importer versions} : tf graph_util python.private ops.sparse_tensor
 python.framework.device : tf
 python.framework.device_spec : tf python.private
 python.framework.random_seed : tf
@@ -30,25 +33,34 @@ python.framework.{graph_util graph_util_impl} : graph_util
 python.framework.{graph_io meta_graph} : train io tf
 python.framework.test_util : test python.test_decorators
 python.framework.common_shapes : shapes
-python.framework.tensor_spec : tf
+python.framework.{tensor_spec type_spec indexed_slices tensor_like} : tf
 python.ops.{array_ops gen_array_ops} : tf python.private python.op_functions
 python.ops.{math_ops gen_math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
 python.ops.{control_flow_ops gen_control_flow_ops} : tf debugging ops.control_flow
 python.ops.{check_ops standard_ops functional_ops} : tf debugging
 python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf python.private python.op_functions
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
+python.ops.{data_flow_grad image_grad manip_grad random_grad state_grad rnn_grad tensor_array_grad} : tf
+python.ops.{cudnn_rnn_grad optional_grad} : tf
+python.ops.{batch_ops session_ops unconnected_gradients quantized_ops list_ops} : tf quantization
+python.ops.{gen_functional_ops gen_stateless_random_ops gen_user_ops} : tf random python.op_functions
+python.ops.{gen_dataset_ops gen_experimental_dataset_ops} : python.op_functions
+python.ops.{gen_ragged_array_ops gen_ragged_math_ops} : python.op_functions
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf
 python.ops.{variables variable_scope state_ops gen_state_ops} : tf ops.variables ops.partitioned_variable python.private python.op_functions
 python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
+python.ops.{gen_resource_variable_ops gen_training_ops} : python.op_functions
 python.ops.resource_variable_ops : ops.resource_variables tf python.private
 python.ops.{partitioned_variables template logging_ops gen_logging_ops} : tf summary
 python.ops.init_ops : initializers tf keras.initializers
+python.ops.init_ops_v2 : initializers
 python.ops.{random_ops gen_random_ops} : random tf python.op_functions
-python.ops.{clip_ops numerics script_ops string_ops gen_string_ops} : tf strings
-python.ops.{sparse_ops gen_sparse_ops sparse_grad} : sparse tf
-python.ops.{linalg_ops gen_linalg_ops spectral_ops} : linalg tf signal
+python.ops.{clip_ops numerics script_ops string_ops gen_string_ops gen_script_ops} : tf strings python.op_functions
+python.ops.{sparse_ops gen_sparse_ops sparse_grad} : sparse tf python.sparse_names python.op_functions raw_ops
+python.ops.{linalg_ops gen_linalg_ops linalg_ops_impl linalg_grad spectral_ops} : linalg tf signal python.op_functions
+python.ops.gen_spectral_ops : signal python.op_functions
 python.ops.linalg.{linalg linalg_impl linear_operator linear_operator_adjoint} : linalg
 python.ops.linalg.{linear_operator_block_diag linear_operator_circulant} : linalg
 python.ops.linalg.{linear_operator_composition linear_operator_diag} : linalg
@@ -58,10 +70,12 @@ python.ops.linalg.{linear_operator_kronecker linear_operator_low_rank_update} : 
 python.ops.linalg.{linear_operator_lower_triangular linear_operator_toeplitz} : linalg
 python.ops.linalg.{linear_operator_zeros linear_operator_addition} : linalg
 python.ops.linalg.linear_operator_util : python.private linalg tf
-python.ops.ragged.{ragged_tensor ragged_tensor_value ragged_factory_ops ragged_ops} : ragged ops.ragged_tensor tf
-python.ops.ragged.{ragged_array_ops ragged_math_ops ragged_functional_ops} : ragged tf
+python.ops.ragged.{ragged_tensor ragged_tensor_value ragged_factory_ops ragged_ops} : ragged ops.ragged_tensor ops.ragged_map tf
+python.ops.ragged.{ragged_array_ops ragged_math_ops ragged_functional_ops} : ragged math tf
 python.ops.ragged.{ragged_concat_ops ragged_gather_ops ragged_batch_gather_ops} : ragged tf
 python.ops.ragged.{ragged_where_op ragged_tile_op ragged_squeeze_op ragged_map_ops} : ragged tf
+python.ops.ragged.ragged_test_util : python.ragged_test_util
+python.ops.ragged.{ragged_conversion_ops} : ragged ops.ragged_tensor tf
 python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} : ragged tf
 python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged tf strings
 python.ops.{image_ops image_ops_impl gen_image_ops} : image python.op_functions
@@ -69,6 +83,7 @@ python.ops.{io_ops gen_io_ops parsing_ops gen_parsing_ops} : io tf python.op_fun
 python.ops.{data_flow_ops gen_data_flow_ops lookup_ops gen_lookup_ops} : tf queue lookup ops.synchronization contrib.lookup
 python.ops.{collective_ops gen_collective_ops} : ops.collective
 python.ops.{nccl_ops gen_nccl_ops} : ops.nccl
+python.ops.gradient_checker_v2 : python.gradient_checker_v2
 python.ops.{gradients gradients_impl gradients_util custom_gradient} : tf
 python.ops.{tensor_array_ops histogram_ops manip_ops sets sets_impl} : tf manip sets
 python.ops.confusion_matrix : tf math python.metric_parts
@@ -77,12 +92,14 @@ python.ops.summary_ops_v2 : contrib.summary summary.writers
 contrib.summary.summary : contrib.summary
 python.ops.{metrics metrics_impl} : metrics python.metric_parts
 python.ops.losses : losses
-python.ops.losses.{losses losses_impl util} : losses
-python.ops.{rnn rnn_cell rnn_cell_impl} : rnn.cells nn rnn.linear python.private
+python.ops.losses.{losses losses_impl loss_reduction util} : losses
+python.ops.{rnn rnn_cell rnn_cell_impl rnn_cell_wrapper_impl} : rnn.cells nn rnn.linear python.private
 python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq test
 python.ops.distributions.{distribution distributions kullback_leibler util} : distributions
 python.ops.distributions.{normal bernoulli beta categorical dirichlet exponential} : contrib.distributions
 python.ops.distributions.{gamma laplace multinomial student_t uniform} : contrib.distributions
+python.ops.distributions.{dirichlet_multinomial transformed_distribution} : contrib.distributions
+python.ops.distributions.{bijector bijector_impl} : contrib.distributions distributions.bijectors
 python.training.{training training_util optimizer adam adagrad adadelta ftrl momentum} : train
 python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_descent} : train
 python.training.{adagrad_da sync_replicas_optimizer server_lib} : train
@@ -95,12 +112,16 @@ python.training.{input learning_rate_decay warm_starting_util basic_loops} : tra
 python.training.evaluation : train contrib.evaluation
 python.training.moving_averages : train.moving_averages
 python.training.slot_creator : train.slot_creator
+python.training.checkpoint_ops : contrib.framework
+python.training.saving.saveable_object : train.saveables train
 python.training.{training_ops gen_training_ops} : python.op_functions
 python.training.{summary_io saving} : summary train
 python.platform.{app} : app
 python.platform.{flags} : flags
 python.platform.{tf_logging logging} : logging
 python.platform.{test googletest} : test
+python.platform.benchmark : benchmark
+python.platform.sysconfig : tf
 python.lib.io.file_io : python.file_io gfile
 python.lib.io.{tf_record python_io} : python_io
 python.client.session : tf python.private
@@ -109,6 +130,7 @@ python.util.nest : nest graph.nest python.nested
 python.autograph : autograph
 python.autograph.impl.api : autograph.experimental autograph.api
 python.util.compat : compat
+python.compat.compat : compat
 python.layers : layers
 python.layers.convolutional : layers layers.convolutional
 python.layers.{core base normalization pooling layers} : layers layers.base
@@ -126,10 +148,22 @@ python.summary.{summary summary_iterator} : summary train
 python.summary.writer.{writer writer_cache event_file_writer} : summary
 python.estimator : estimator
 python.estimator.{estimator estimator_lib run_config model_fn training export.export} : estimator
+python.estimator.{exporter export.export_output export.export_lib canned.parsing_utils} : estimator
+python.estimator.{canned.baseline canned.dnn_linear_combined canned.boosted_trees} : estimator
+python.estimator.canned.{metric_keys prediction_keys optimizers} : estimator.canned estimator
 python.estimator.{canned.dnn canned.linear canned.head inputs.numpy_io inputs.pandas_io} : estimator
 python.data : data
-python.data.ops.{dataset_ops iterator_ops readers} : data
+python.data.ops.{dataset_ops iterator_ops readers} : data python.dataset_names data.experimental
+python.data.ops.optional_ops : data.experimental
+python.data.experimental.ops.{batching cardinality counter distribute enumerate_ops error_ops} : data.experimental
+python.data.experimental.ops.{get_single_element grouping interleave_ops iterator_ops} : data.experimental
+python.data.experimental.ops.{optimization optimization_options parsing_ops prefetching_ops} : data.experimental
+python.data.experimental.ops.{random_ops readers resampling scan_ops shuffle_ops take_while_ops} : data.experimental
+python.data.experimental.ops.{threading_options distribute_options unique writers} : data.experimental
+python.data.util.structure : data.experimental
+python.data.util.nest : python.data_nest
 python.feature_column.{feature_column feature_column_v2 feature_column_lib} : feature_column
+python.feature_column.{sequence_feature_column dense_features} : feature_column keras.layers
 python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
 python.eager.backprop : traced_functions
 python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random
@@ -138,10 +172,12 @@ python.ops.weights_broadcast_ops : metrics.streaming ops.weights tf
 python.ops.summary_op_util : python.private ops.summary
 python.distribute.summary_op_util : python.private ops.summary
 python.estimator.util : python.util.function_utils
+python.ops.signal.{dct_ops fft_ops mel_ops mfcc_ops} : signal
 python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
 contrib.layers.python.layers.{layers regularizers optimizers encoders rev_block_lib} : contrib.layers
 contrib.layers.python.layers.utils : contrib.layers.building
 contrib.layers.python.layers.sparse_ops : contrib.layers
+contrib.layers.python.ops.{sparse_ops bucketization_op} : contrib.layers
 contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn
 contrib.layers.python.layers.{initializers} : contrib.layers initializers
 contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layers
@@ -183,23 +219,39 @@ contrib.slim.python.slim.data.prefetch_queue : contrib.slim.prefetch_queue
 contrib.factorization.python.ops.{clustering_ops kmeans factorization_ops} : contrib.factorization
 contrib.training.python.training.{training hparam evaluation bucket_ops} : contrib.training
 contrib.training.python.training.{resample sampling_ops sgdr_learning_rate_decay} : contrib.sampling contrib.training
+contrib.training.python.training.device_setter : contrib.training
 contrib.training.python.training.sequence_queueing_state_saver : contrib.training
-contrib.metrics.python.ops.{metric_ops histogram_ops} : contrib.metrics
+contrib.metrics.python.ops.{metric_ops histogram_ops confusion_matrix_ops set_ops} : contrib.metrics
+contrib.metrics.python.metrics.classification : contrib.metrics
 contrib.integrate.python.ops.odes : contrib.integrate
 contrib.losses.python.losses.loss_ops : contrib.losses losses
 contrib.losses.python.metric_learning.metric_loss_ops : contrib.losses.metric_learning
 contrib.lookup.lookup_ops : contrib.lookup
 contrib.data.python.ops.{batching grouping interleave_ops shuffle_ops} : contrib.data data
+contrib.data.python.ops.{counter enumerate_ops error_ops get_single_element prefetching_ops} : contrib.data data
+contrib.data.python.ops.{resampling scan_ops sliding unique writers} : contrib.data data
 contrib.data.python.ops.{dataset_ops iterator_ops readers} : contrib.data data
 contrib.crf.python.ops.crf : contrib.crf
 contrib.image.python.ops.{image_ops dense_image_warp interpolate_spline sparse_image_warp} : contrib.image
 contrib.image.python.ops.distort_image_ops : contrib.image
 contrib.opt.python.training.{external_optimizer lazy_adam_optimizer variable_clipping_optimizer} : contrib.opt
 contrib.opt.python.training.{moving_average_optimizer nadam_optimizer} : contrib.opt
+contrib.opt.python.training.{adamax addsign lars_optimizer powersign} : contrib.opt
+contrib.opt.python.training.sign_decay : contrib.opt.sign_decay
+contrib.opt.python.training.weight_decay_optimizers : contrib.opt
 contrib.graph_editor.util : contrib.graph_editor.elements
 contrib.cudnn_rnn.python.ops.cudnn_rnn_ops : contrib.cudnn_rnn
 contrib.cudnn_rnn.python.layers.cudnn_rnn : contrib.cudnn_rnn
 contrib.distributions.python.ops.{distribution normal categorical bernoulli} : contrib.distributions
+contrib.distributions.python.ops.{autoregressive batch_reshape binomial cauchy chi2} : contrib.distributions
+contrib.distributions.python.ops.{deterministic geometric half_normal independent} : contrib.distributions
+contrib.distributions.python.ops.{inverse_gamma logistic mixture mixture_same_family} : contrib.distributions
+contrib.distributions.python.ops.{mvn_diag mvn_tril mvn_full_covariance negative_binomial} : contrib.distributions
+contrib.distributions.python.ops.{onehot_categorical poisson quantized_distribution} : contrib.distributions
+contrib.distributions.python.ops.{relaxed_bernoulli relaxed_onehot_categorical wishart} : contrib.distributions
+contrib.distributions.python.ops.bijectors : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{affine chain exp identity invert} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{sigmoid softplus} : distributions.bijectors
 contrib.estimator.python.estimator.{extenders head early_stopping} : contrib.estimator
 contrib.staging.python.ops.data_flow_ops : contrib.staging
 contrib.eager.python.tfe : contrib.eager
@@ -220,6 +272,7 @@ _TREES = {
     "python.keras.api.keras": "keras",
     "contrib.keras.python.keras": "keras",
     "contrib.keras.api.keras": "keras",
+    "contrib.slim.python.slim.nets": "contrib.slim.nets",
 }
 
 #: Modules of the standalone Keras that are one here: ``keras.layers.convolutional``.
@@ -247,6 +300,8 @@ _KERAS = {
     "keras.initializations": "keras.initializers",
 }
 _ROOT = "dataflow."
+#: A package with one of these in its path is nobody's but the table's.
+_OF_TENSORFLOW = {"python", "core"}
 
 
 @cache
@@ -357,7 +412,9 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith(("dataflow.python.", "dataflow.contrib.", "dataflow.keras.")):
+        if not fullname.startswith(
+            ("dataflow.python.", "dataflow.contrib.", "dataflow.keras.", "dataflow.core.")
+        ):
             return None
         relative = fullname.removeprefix(_ROOT)
         if (
@@ -371,7 +428,9 @@ class _Finder(MetaPathFinder):
             return real
         if (home := _same(relative)) is not None:
             return ModuleSpec(fullname, Alias(_ROOT + home))
-        if relative in homes() or (relative in _packages() and "python" in relative.split(".")):
+        if relative in homes() or (
+            relative in _packages() and _OF_TENSORFLOW & {*relative.split(".")}
+        ):
             return ModuleSpec(fullname, _Gather(), is_package=True)
         return None
 

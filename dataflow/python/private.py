@@ -17,6 +17,7 @@ from dataflow.ops.conv_functions import convolution
 from dataflow.ops.counting import bucketize_op
 from dataflow.ops.matmul import matmul as matmul_with_broadcast
 from dataflow.ops.replicas import state
+from dataflow.ops.resource_variables import ResourceVariable
 from dataflow.ops.static_value import constant_value
 from dataflow.ops.variable_scope import get_variable_scope, variable_scope
 from dataflow.ops.variables import Variable
@@ -27,6 +28,7 @@ from dataflow.shapes import TensorShape
 __all__ = [
     "Convolution",
     "DeviceSpecV1",
+    "RefVariable",
     "matmul_with_broadcast",
     "register_session_run_conversion_functions",
     "resource_scatter_add",
@@ -51,6 +53,20 @@ def variable(
     if use_resource is None:
         use_resource = bool(get_variable_scope().use_resource)
     return Variable(initial_value, use_resource=use_resource, **kwargs)
+
+
+class _RefVariables(type(Variable)):  # type: ignore[misc]
+    """Whatever is a variable and no resource variable is an instance."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return Variable(*args, **{**kwargs, "use_resource": False})
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Variable) and not isinstance(instance, ResourceVariable)
+
+
+class RefVariable(Variable, metaclass=_RefVariables):
+    """A `tf.Variable` that is no resource variable, whatever the scope says."""
 
 
 def shape_internal(

@@ -2,22 +2,56 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+import itertools
+import unittest
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from dataflow.graph.conversion import is_tensor_like
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
+from dataflow.ops.array import transpose
 from dataflow.test import TestCase as TensorFlowTestCase, is_gpu_available
 
 __all__ = [
+    "GpuSupportsHalfMatMulAndConv",
+    "IsBuiltWithROCm",
+    "IsMklEnabled",
+    "NCHWToNHWC",
+    "NHWCToNCHW",
     "TensorFlowTestCase",
+    "also_run_as_tf_function",
+    "assert_no_garbage_created",
+    "assert_no_new_pyobjects_executing_eagerly",
+    "assert_no_new_tensors",
+    "assert_ops_in_graph",
+    "deprecated_graph_mode_only",
+    "device",
+    "disable_all_xla",
+    "disable_control_flow_v2",
+    "disable_xla",
+    "enable_control_flow_v2",
+    "for_all_test_methods",
+    "force_cpu",
+    "force_gpu",
+    "generate_combinations_with_testcase_name",
     "is_gpu_available",
     "is_xla_enabled",
     "run_all_in_graph_and_eager_modes",
     "run_all_in_graph_mode_only",
+    "run_cuda_only",
     "run_deprecated_v1",
+    "run_gpu_only",
     "run_in_graph_and_eager_modes",
     "run_v1_only",
+    "run_v2_only",
+    "skip_if",
+    "use_gpu",
+    "with_forward_compatibility_horizons",
+    "xla_allow_fallback",
 ]
 
 
@@ -43,8 +77,152 @@ def _as_it_is(reason: Any = None) -> Any:
     return reason if callable(reason) else lambda decorated: decorated
 
 
-run_v1_only = run_deprecated_v1 = run_all_in_graph_mode_only = _as_it_is
-disable_xla = build_as_function_and_v1_graph = _as_it_is
+run_v1_only = run_deprecated_v1 = run_all_in_graph_mode_only = deprecated_graph_mode_only = (
+    _as_it_is
+)
+disable_xla = disable_all_xla = xla_allow_fallback = build_as_function_and_v1_graph = _as_it_is
+disable_control_flow_v2 = enable_control_flow_v2 = also_run_as_tf_function = _as_it_is
+assert_no_garbage_created = assert_no_new_tensors = _as_it_is
+assert_no_new_pyobjects_executing_eagerly = _as_it_is
+
+
+def for_all_test_methods(decorator: Any, *args: Any, **kwargs: Any) -> Any:
+    """A class decorator: ``decorator(*args, **kwargs)`` for each of its test methods."""
+
+    def decorate(cls: type) -> type:
+        for name, value in list(vars(cls).items()):
+            if name.startswith("test") and name != "test_session" and callable(value):
+                setattr(cls, name, decorator(*args, **kwargs)(value))
+        return cls
+
+    return decorate
+
+
+def skip_if(condition: Any) -> Any:
+    """Skips the test where ``condition``, a truth value or a function, says so."""
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def run(self: Any, *args: Any, **kwargs: Any) -> None:
+            if not (condition() if callable(condition) else condition):
+                method(self, *args, **kwargs)
+
+        return run
+
+    return decorate
+
+
+def run_gpu_only(func: Callable[..., Any] | None = None) -> Any:
+    """Skips the test where there is no GPU."""
+    if func is None:
+        return run_gpu_only
+
+    @functools.wraps(func)
+    def run(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not is_gpu_available():
+            self.skipTest("Test requires GPU")
+        func(self, *args, **kwargs)
+
+    return run
+
+
+run_cuda_only = run_gpu_only
+
+
+def run_v2_only(func: Callable[..., Any] | None = None) -> Any:
+    """Skips a test of TensorFlow 2's behavior."""
+    skip = unittest.skip("Test is only compatible with v2")
+    return skip if func is None else skip(func)
+
+
+def with_forward_compatibility_horizons(*horizons: Any) -> Any:
+    """Runs a test once for each date, or None, to which `tf.compat.forward_compatible` looks ahead."""
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def run(self: Any, *args: Any, **kwargs: Any) -> None:
+            from dataflow.compat import forward_compatibility_horizon
+
+            for horizon in horizons:
+                with (
+                    forward_compatibility_horizon(*horizon) if horizon else contextlib.nullcontext()
+                ):
+                    method(self, *args, **kwargs)
+
+        return run
+
+    return decorate
+
+
+@contextlib.contextmanager
+def device(use_gpu: bool) -> Iterator[None]:
+    """Nodes of the block stand on the GPU where ``use_gpu`` and there is one, or else on the CPU."""
+    with default_graph().device(
+        "/device:GPU:0" if use_gpu and is_gpu_available() else "/device:CPU:0"
+    ):
+        yield
+
+
+def use_gpu() -> Any:
+    """Nodes of the block stand on the GPU, where there is one."""
+    return device(use_gpu=True)
+
+
+def force_gpu() -> Any:
+    """Nodes of the block stand on the GPU."""
+    return default_graph().device("/device:GPU:0")
+
+
+def force_cpu() -> Any:
+    """Nodes of the block stand on the CPU."""
+    return default_graph().device("/device:CPU:0")
+
+
+def _reordered(value: Any, order: dict[int, list[int]]) -> Any:
+    """A tensor, or the sizes of one, with the dimensions in the order for that rank."""
+    if is_tensor_like(value):
+        return transpose(value, order[value.shape.rank])
+    return [value[axis] for axis in order[len(value)]]
+
+
+def NHWCToNCHW(input_tensor: Any) -> Any:
+    """A tensor or a list of sizes in NHWC (or NDHWC), with the channels second."""
+    return _reordered(input_tensor, {4: [0, 3, 1, 2], 5: [0, 4, 1, 2, 3]})
+
+
+def NCHWToNHWC(input_tensor: Any) -> Any:
+    """A tensor or a list of sizes in NCHW (or NCDHW), with the channels last."""
+    return _reordered(input_tensor, {4: [0, 2, 3, 1], 5: [0, 2, 3, 4, 1]})
+
+
+def assert_ops_in_graph(expected_ops: dict[str, str], graph: Graph) -> dict[str, Any]:
+    """The NodeDefs of ``graph`` by name; raises `ValueError` where one of ``expected_ops`` differs or is absent."""
+    found = {}
+    for node in graph.as_graph_def().node:
+        if node.name in expected_ops:
+            if expected_ops[node.name] != node.op:
+                raise ValueError(
+                    f"Expected op for node {node.name} is different. {expected_ops[node.name]} vs {node.op}"
+                )
+            found[node.name] = node
+    if set(expected_ops) != set(found):
+        raise ValueError(
+            f"Not all expected ops are present. Expected {expected_ops.keys()}, found {found.keys()}"
+        )
+    return found
+
+
+def generate_combinations_with_testcase_name(**kwargs: Any) -> list[Any]:
+    """For ``@parameterized.named_parameters``: each choice of one value a keyword, and a name of it."""
+    keys = sorted(kwargs)
+    combinations = []
+    for values in itertools.product(*(kwargs[key] for key in keys)):
+        pairs = list(zip(keys, values, strict=True))
+        letters = ("".join(c for c in str(part) if c.isalnum()) for pair in pairs for part in pair)
+        words = list(letters)
+        name = "".join(f"_{k}_{v}" for k, v in zip(words[::2], words[1::2], strict=True))
+        combinations.append(OrderedDict([*pairs, ("testcase_name", f"_test{name}")]))
+    return combinations
 
 
 def run_all_in_graph_and_eager_modes(cls: type) -> type:
@@ -60,7 +238,12 @@ def is_xla_enabled() -> bool:
     return False
 
 
-IsMklEnabled = is_xla_enabled
+IsMklEnabled = IsBuiltWithROCm = is_xla_enabled
+
+
+def GpuSupportsHalfMatMulAndConv() -> bool:
+    """Whether there is a GPU, each of which has arithmetic of float16."""
+    return is_gpu_available()
 
 
 def InstallStackTraceHandler() -> None:

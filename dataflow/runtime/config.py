@@ -217,6 +217,16 @@ class GraphOptions(Options):
     }
 
 
+class RPCOptions(Options):
+    """How tasks talk to each other; taken and not looked at."""
+
+    _defaults = {
+        "use_rpc_for_inprocess_master": False,
+        "compression_algorithm": "",
+        "compression_level": 0,
+    }
+
+
 class ConfigProto(Options):
     """Options of a session, as ``tf.Session(config=tf.ConfigProto(...))`` takes them.
 
@@ -240,7 +250,7 @@ class ConfigProto(Options):
         "isolate_session_state": False,
         "share_cluster_devices_in_session": False,
         "cluster_def": None,
-        "rpc_options": None,
+        "rpc_options": RPCOptions,
         "session_inter_op_thread_pool": OptionsList(ThreadPoolOptionProto),
         "experimental": ConfigExperimental,
     }

@@ -33,3 +33,9 @@ def queue_runner_def_class() -> Any:
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.QueueRunnerDef"))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "QueueRunnerDef":
+        return queue_runner_def_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

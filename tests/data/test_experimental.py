@@ -122,3 +122,40 @@ def test_conjugate_gradients_solve_many_systems() -> None:
     lopsided = tf.linalg.LinearOperatorFullMatrix(np.eye(2), is_self_adjoint=False)
     with pytest.raises(ValueError, match="self-adjoint and positive definite"):
         tf.linalg.experimental.conjugate_gradient(lopsided, [1.0, 2.0])
+
+
+def test_scan_finds_what_of_its_state_stays() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        grows = tf.data.experimental.scan([0], lambda s, e: (tf.concat([s, s], 0), s))
+        dataset = tf.data.Dataset.range(3).apply(grows)
+        assert dataset.output_shapes.as_list() == [None]
+        following = dataset.make_one_shot_iterator().get_next()
+        assert [len(sess.run(following)) for _ in range(3)] == [1, 2, 4]
+
+
+def test_scan_refuses_functions_that_do_not_fit() -> None:
+    def stop(_: int) -> int:
+        raise StopIteration
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        dataset = tf.data.Dataset.range(3)
+        with pytest.raises(TypeError, match="a pair"):
+            dataset.apply(tf.data.experimental.scan(np.int64(0), lambda s, e: s))
+        with pytest.raises(TypeError, match="match the initial state"):
+            dataset.apply(tf.data.experimental.scan(0, lambda s, e: (e, s)))
+        ends = dataset.apply(
+            tf.data.experimental.scan(0, lambda s, e: (s, tf.py_func(stop, [e], tf.int64)))
+        )
+        with pytest.raises(tf.errors.InvalidArgumentError, match="OutOfRange"):
+            sess.run(ends.make_one_shot_iterator().get_next())
+
+
+def test_padded_batch_refuses_shapes_that_are_none() -> None:
+    with tf.Graph().as_default():
+        dataset = tf.data.Dataset.from_tensors([1, 2, 3])
+        with pytest.raises(ValueError, match="not compatible"):
+            dataset.padded_batch(2, [1])
+        with pytest.raises(ValueError, match="1-D"):
+            dataset.padded_batch(2, [[1, 1], [1, 1]])
+        with pytest.raises(TypeError, match="float32"):
+            dataset.padded_batch(2, tf.constant([3.0]))

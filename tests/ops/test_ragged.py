@@ -108,3 +108,38 @@ def test_a_model_of_words_learns_from_ragged_rows() -> None:
         for _ in range(60):
             sess.run(step, feeds)
         assert sess.run(loss, feeds) < 0.1
+
+
+def test_map_fn_goes_over_ragged_rows_and_makes_some() -> None:
+    from dataflow.ops.ragged_map import RaggedTensorType
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        rows = tf.ragged.constant([[1, 2, 3], [], [4, 5]])
+        assert sess.run(tf.map_fn(tf.reduce_sum, rows, tf.int32)).tolist() == [6, 0, 9]
+        assert sess.run(tf.map_fn(lambda r: r * 2, rows)).to_list() == [[2, 4, 6], [], [8, 10]]
+        made = tf.map_fn(tf.range, tf.constant([2, 0, 1]), RaggedTensorType(tf.int32, 1))
+        assert sess.run(made).to_list() == [[0, 1], [], [0]]
+        deep = tf.ragged.constant([[[1, 2], []], [[3]]])
+        assert sess.run(tf.map_fn(lambda r: r + 1, deep)).to_list() == [[[2, 3], []], [[4]]]
+        pair = tf.map_fn(lambda p: p[0][p[1]], (rows, tf.constant([2, 0, 0])), tf.int32)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            sess.run(pair)  # the empty row has no first element
+        with pytest.raises(ValueError, match="Expected `fn` to return"):
+            tf.map_fn(lambda r: r, rows, RaggedTensorType(tf.int32, 2))
+        with pytest.raises(ValueError, match="Expected `fn` to return"):
+            tf.map_fn(lambda r: r, deep, tf.int32)
+
+
+def test_bad_ranges_and_defaults_are_refused() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        for arguments in (([[0]], 5), (0, [[5]]), (0, 5, [[0]]), ([0], [1, 2])):
+            with pytest.raises(ValueError):
+                tf.ragged.range(*arguments)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Requires delta != 0"):
+            sess.run(tf.ragged.range(0, 0, 0))
+        with pytest.raises(ValueError, match="at most 0"):
+            tf.ragged.constant([[1, 2]]).to_tensor([0])
+        pairs = tf.ragged.constant([[[1, 2]], []], ragged_rank=1)
+        with pytest.raises(ValueError, match="incompatible"):
+            pairs.to_tensor([1, 2, 3])
+        assert sess.run(pairs.to_tensor([7])).tolist() == [[[1, 2]], [[7, 7]]]

@@ -131,3 +131,17 @@ def test_bessel_functions_by_their_series(order: int) -> None:
     asymptotic = asymptotic / np.sqrt(2 * np.pi * abs(large)) * np.sign(large) ** order
     np.testing.assert_allclose(run(scaled, large), asymptotic, rtol=1e-9)
     assert np.isnan(run(scaled, [np.nan])).all()
+
+
+def test_einsum_refuses_ellipses_that_say_nothing() -> None:
+    a, b = np.zeros([2, 2, 3]), np.zeros([3, 4])
+    with tf.Graph().as_default():
+        for equation in ("...ij...,jk->ik", "...ij,jk->...ik...", "...ij,jk->ik", "ij->j->i"):
+            with pytest.raises(ValueError):
+                tf.einsum(equation, a, b)
+        assert tf.einsum("...ij,jk->...ik", a, b).shape.as_list() == [2, 2, 4]
+
+
+def test_an_empty_constant_takes_any_value() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.constant(-np.inf, shape=[0, 2])).shape == (0, 2)

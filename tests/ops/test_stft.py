@@ -57,3 +57,13 @@ def test_stft_is_the_transform_of_each_windowed_frame():
     np.testing.assert_allclose(
         run(tf.signal.stft(tf.constant(x, tf.float64), 6, 3)), want, atol=1e-9
     )
+
+
+def test_transforms_of_nothing() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        empty = tf.zeros([0, 0], tf.complex64)
+        for function in (tf.signal.fft, tf.signal.ifft2d):
+            assert sess.run(function(empty)).shape == (0, 0)
+        assert sess.run(tf.signal.rfft(tf.zeros([3, 0]))).shape == (3, 0)
+        assert sess.run(tf.signal.rfft(tf.zeros([0, 4]))).shape == (0, 3)
+        assert sess.run(tf.signal.irfft(tf.zeros([0, 3], tf.complex64))).shape == (0, 4)

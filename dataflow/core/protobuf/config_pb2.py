@@ -9,6 +9,7 @@ from dataflow.runtime.config import (
     GPUOptions as GPUOptions,
     GraphOptions as GraphOptions,
     OptimizerOptions as OptimizerOptions,
+    RPCOptions as RPCOptions,
     RunOptions as RunOptions,
     ThreadPoolOptionProto as ThreadPoolOptionProto,
 )

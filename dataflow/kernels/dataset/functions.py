@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow.capabilities import THREADS
-from dataflow.errors import InvalidArgumentError
+from dataflow.errors import InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.dataset.elements import (
     END,
@@ -191,7 +191,11 @@ def scan_dataset_kernel(
         state = list(initial_state)
 
         def step(element: Element) -> Element:
-            results = function(*state, *element)
+            try:
+                results = function(*state, *element)
+            except OutOfRangeError as e:  # would be taken for the end of the dataset
+                text = f"Function invocation produced OutOfRangeError: {e.message}"
+                raise InvalidArgumentError(None, None, text) from e
             state[:] = results[:width]
             return tuple(results[width:])
 

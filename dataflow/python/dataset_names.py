@@ -1,0 +1,11 @@
+"""Names of ``tensorflow.python.data.ops.dataset_ops`` for what `tf.data` has under others."""
+
+from __future__ import annotations
+
+from dataflow.data.iterators import (
+    get_output_classes as get_legacy_output_classes,
+    get_output_shapes as get_legacy_output_shapes,
+    get_output_types as get_legacy_output_types,
+)
+
+__all__ = ["get_legacy_output_classes", "get_legacy_output_shapes", "get_legacy_output_types"]

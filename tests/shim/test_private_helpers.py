@@ -1,0 +1,109 @@
+"""Helpers of TensorFlow's private modules: what they do, beside that they are there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from dataflow.python.ops.ragged import ragged_test_util
+
+import dataflow as tf
+from dataflow.python import data_nest
+from dataflow.python.framework import test_util
+from dataflow.python.ops import gradient_checker_v2, sparse_ops, variables
+
+
+def test_gradient_checker_v2_gives_a_jacobian_for_each_argument() -> None:
+    with tf.Graph().as_default(), tf.Session():
+        x, y = np.array([1.0, 2.0]), np.array([[3.0], [4.0]])
+        theory, numeric = gradient_checker_v2.compute_gradient(
+            lambda a, b: tf.reduce_sum(a[:, None] * b, 0), [x, y]
+        )
+        np.testing.assert_allclose(theory[0], [[3.0, 4.0]])
+        np.testing.assert_allclose(theory[1], [[1.0, 2.0]])
+        assert gradient_checker_v2.max_error(theory, numeric) < 1e-6
+        assert gradient_checker_v2.max_error([np.ones(2)], [np.array([1.0, 3.0])]) == 2.0
+        with pytest.raises(ValueError, match="must be a list"):
+            gradient_checker_v2.compute_gradient(tf.square, 1.0)
+
+
+def test_lists_are_leaves_of_an_element_of_a_dataset() -> None:
+    nested = ({"b": [1, 2], "a": 3}, 4)
+    assert data_nest.flatten(nested) == [3, [1, 2], 4]
+    assert data_nest.pack_sequence_as(nested, "xyz") == ({"b": "y", "a": "x"}, "z")
+    assert data_nest.map_structure(lambda a, b: (a, b), nested[0], nested[0])["a"] == (3, 3)
+    with pytest.raises(ValueError, match="2 elements"):
+        data_nest.pack_sequence_as((1, 2), [1])
+    with pytest.raises(ValueError):
+        data_nest.assert_same_structure((1, 2), (1, (2, 3)))
+    with pytest.raises(TypeError):
+        data_nest.assert_same_structure((1,), {"a": 1})
+
+
+def test_a_ref_variable_is_no_resource_variable() -> None:
+    with tf.Graph().as_default():
+        with tf.variable_scope("v", use_resource=True):
+            ref, resource = variables.RefVariable(1.0), tf.Variable(1.0)
+            assert type(ref) is tf.Variable
+            assert type(resource).__name__ == "ResourceVariable"
+    assert isinstance(ref, variables.RefVariable)
+    assert not isinstance(resource, variables.RefVariable)
+
+
+def test_decorators_and_helpers_of_tests() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.zeros([2, 3, 4, 5], name="x")
+        assert test_util.NHWCToNCHW(x).shape.as_list() == [2, 5, 3, 4]
+        assert test_util.NCHWToNHWC([2, 5, 3, 4]) == [2, 3, 4, 5]
+        with test_util.force_cpu():
+            assert tf.zeros([]).device == "/device:CPU:0"
+        assert set(test_util.assert_ops_in_graph({"x": "Const"}, graph)) == {"x"}
+        with pytest.raises(ValueError, match="different"):
+            test_util.assert_ops_in_graph({"x": "Add"}, graph)
+        with pytest.raises(ValueError, match="present"):
+            test_util.assert_ops_in_graph({"y": "Add"}, graph)
+    ran = []
+    test_util.skip_if(True)(lambda _: ran.append(1))(None)
+    test_util.skip_if(lambda: False)(lambda _: ran.append(2))(None)
+    assert ran == [2]
+    made = test_util.generate_combinations_with_testcase_name(mode=["a", "b"], n=[1])
+    assert [dict(m) for m in made] == [
+        {"mode": "a", "n": 1, "testcase_name": "_test_mode_a_n_1"},
+        {"mode": "b", "n": 1, "testcase_name": "_test_mode_b_n_1"},
+    ]
+
+
+def test_ragged_comparisons_can_fail() -> None:
+    case = ragged_test_util.RaggedTensorTestCase()
+    with tf.Graph().as_default(), tf.Session():
+        rt = tf.ragged.constant([[1, 2], [], [3]])
+        case.assertRaggedEqual(rt, [[1, 2], [], [3]])
+        case.assertRaggedAlmostEqual(tf.ragged.constant([[1.0]]), [[1.00000001]])
+        case.assertAllEqual(rt, [[1, 2], [], [3]])
+        for wrong in ([[1, 2], [3], []], [[1, 2], [], [4]]):
+            with pytest.raises(AssertionError):
+                case.assertRaggedEqual(rt, wrong)
+            with pytest.raises(AssertionError):
+                case.assertAllEqual(rt, wrong)
+
+
+def test_names_of_sparse_ops() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(sparse_ops.sparse_eye(2)).values.tolist() == [1.0, 1.0]
+        assert sparse_ops.sparse_expand_dims(sparse_ops.sparse_eye(2), 0).shape.as_list() == [
+            1,
+            2,
+            2,
+        ]
+
+
+def test_messages_that_tensorboard_does_not_ship() -> None:
+    from dataflow.core.example import example_pb2, feature_pb2
+
+    from dataflow.core.protobuf import config_pb2, queue_runner_pb2, tensorflow_server_pb2
+
+    assert example_pb2.Example is tf.train.Example
+    assert feature_pb2.Feature is tf.train.Feature
+    assert queue_runner_pb2.QueueRunnerDef(queue_name="q").queue_name == "q"
+    assert tensorflow_server_pb2.ServerDef is tf.train.ServerDef
+    options = config_pb2.RPCOptions(use_rpc_for_inprocess_master=True)
+    assert config_pb2.ConfigProto(rpc_options=options).rpc_options.use_rpc_for_inprocess_master
