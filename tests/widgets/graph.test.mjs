@@ -30,6 +30,12 @@ test("an op's own literals are no scope to open", () => {
   assert.equal(visibleGraph(model, { open: new Set() }).items.length, 3);
 });
 
+test("a literal that a gradient reads too is still an op's own", () => {
+  const gradient = { ...node("gradients/mul_grad/Mul", "Mul", ["mul/y:0"]), role: "gradient" };
+  const model = new GraphModel([node("mul/y", "Const"), node("mul", "Mul", ["mul/y:0"]), gradient]);
+  assert.deepEqual(model.scopeOf.slice(0, 2), ["", ""]);
+});
+
 test("a variable's scope holds the variable too", () => {
   const model = new GraphModel([node("W", "VariableV2"), node("W/read", "Identity", ["W:0"])]);
   assert.deepEqual(model.scopeOf, ["W", "W"]);

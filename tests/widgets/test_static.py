@@ -7,18 +7,21 @@ import shutil
 import subprocess
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
 
+import dataflow as tf
+from dataflow_widgets.graph_view import graph_and_nodes
 from dataflow_widgets.static import layout as layout_module
 from dataflow_widgets.static.dot import graph_dot, quoted
 from dataflow_widgets.static.draw import TooLargeError, graph_svg
 from dataflow_widgets.static.html import MAX_PICTURE_CHARS, picture_html
 from dataflow_widgets.static.layout import layout_dot, place
-from dataflow_widgets.static.visible import scope_of, visible
+from dataflow_widgets.static.visible import MOST_BOXES, Visible, scope_of, visible
 from dataflow_widgets.text_description import count_words, describe_nodes
 from tests.widgets import graphs
 
@@ -173,6 +176,60 @@ def test_a_picture_shows_the_model_and_dot_all_of_it() -> None:
     assert {nodes[i]["op"] for i in box.members} >= {"VariableV2", "Assign", "Identity"}
     dot = graph_dot(nodes)
     assert all(quoted(node["name"]) in dot for node in nodes)
+
+
+def model_of(make: Callable[[], object]) -> Visible:
+    """What is shown of a network that is trained."""
+    with tf.Graph().as_default() as graph:
+        loss = tf.reduce_mean(tf.square(make()))  # type: ignore[arg-type]
+        tf.train.AdamOptimizer().minimize(loss)
+    return visible(graph_and_nodes(graph)[1])
+
+
+def titles(shown: Visible) -> list[str]:
+    return sorted(item.title for item in shown.items)
+
+
+def test_a_scope_of_one_node_is_that_node_and_a_literal_is_its_value() -> None:
+    def network() -> object:
+        x = tf.placeholder(tf.float32, [None, 4, 4, 1], name="x")
+        pooled = tf.layers.max_pooling2d(tf.layers.conv2d(x, 2, 3, padding="same"), 2, 2)
+        return pooled * 1.5
+
+    shown = model_of(network)
+    boxes = {item.title: item for item in shown.items}
+    assert (boxes["max_pooling2d"].detail, boxes["max_pooling2d"].scope) == ("MaxPool", "")
+    assert (boxes["kernel"].kind, boxes["kernel"].scope) == ("variable", "conv2d")
+    assert (boxes["1.5"].kind, boxes["1.5"].detail) == ("const", "")
+    assert shown.scopes == ["conv2d"]
+
+
+def test_a_loop_stays_closed_in_a_picture_of_the_model() -> None:
+    def network() -> object:
+        x = tf.placeholder(tf.float32, [None, 5, 3], name="x")
+        return tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell(4), x, dtype=tf.float32)[0]
+
+    shown = model_of(network)
+    loop = next(item for item in shown.items if item.title == "while")
+    assert (loop.kind, loop.scope) == ("scope", "rnn")
+    assert "LoopCond" not in titles(shown) and "kernel" in titles(shown)
+
+
+def test_layers_that_are_alike_open_together_or_not_at_all() -> None:
+    def network(num_blocks: int) -> Callable[[], object]:
+        def make() -> object:
+            x = tf.placeholder(tf.float32, [None, 4], name="x")
+            for i in range(num_blocks):
+                with tf.variable_scope(f"block{i}"):
+                    x = tf.layers.dense(tf.layers.dense(x, 4, tf.nn.relu), 4) + x
+            return x
+
+        return make
+
+    few, many = model_of(network(2)), model_of(network(20))
+    assert {"block0/dense", "block1/dense_1"} <= set(few.scopes)
+    assert not [scope for scope in many.scopes if scope.startswith("block")]
+    assert len(many.items) <= MOST_BOXES
 
 
 def test_only_some_nodes() -> None:

@@ -103,13 +103,14 @@ export class GraphModel {
         this.updates.set(path, (this.updates.get(path) ?? 0) + update);
       }
     });
-    // An op such as Add whose scope holds only its own literals (Add/x, Add/y) is no scope to open.
+    // An op such as Add whose scope holds only its own literals (Add/x, Add/y), which nothing else of the
+    // model reads (gradients may), is no scope to open.
     const inline = new Set();
     for (const [path, below] of members) {
       const owner = this.indexOf.get(path);
       if (owner === undefined) continue;
       const literals = below.every(
-        (i) => kindOf(this.nodes[i]) === "const" && this.consumers[i].every(({ to }) => to === owner),
+        (i) => kindOf(this.nodes[i]) === "const" && this.consumers[i].every(({ to }) => to === owner || this.nodes[to].role),
       );
       if (literals) inline.add(path);
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from dataflow_widgets.static.draw import COLORS, PRUNED, graph_svg, state_color, state_of
 from dataflow_widgets.static.layout import DIRECTIONS
-from dataflow_widgets.static.visible import Item, visible
+from dataflow_widgets.static.visible import MOST_BOXES, Item, visible
 
 try:
     import graphviz
@@ -76,7 +76,7 @@ def to_graphviz(
     only: Sequence[Any] | None = None,
     direction: str = "down",
     whole: bool = False,
-    limit: int = 60,
+    limit: int = MOST_BOXES,
     name: str = "dataflow",
 ) -> Picture:
     """The graph as `GraphView` draws it at first, as a ``graphviz.Digraph``.

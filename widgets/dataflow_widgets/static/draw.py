@@ -7,7 +7,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from dataflow_widgets.static.layout import place
-from dataflow_widgets.static.visible import Item, Visible, visible
+from dataflow_widgets.static.visible import MOST_BOXES, Item, Visible, visible
 
 MAX_BOXES = 300
 
@@ -33,6 +33,8 @@ COLORS = {
     "scope": ("#dce6ee", "#3d5d7a"),
     "op": ("#d9e8f8", "#1f61a8"),
 }
+#: Half the height of the lid of a variable's drum, in px.
+_LID = 3.5
 #: Filling and line of what a run did not need.
 PRUNED = ("#ffffff", "#8b9199")
 
@@ -42,7 +44,7 @@ def graph_svg(
     marks: Mapping[str, Any] | None = None,
     only: set[int] | None = None,
     direction: str = "down",
-    limit: int = 60,
+    limit: int = MOST_BOXES,
     whole: bool = False,
 ) -> str:
     """SVG of ``nodes`` (see `dataflow.introspect.graph_json`), pruned ones gray and dashed.
@@ -114,9 +116,9 @@ def _box(item: Item, states: list[str]) -> str:
         line, extra = color, " stroke-width='2.6'"
     elif "pruned" in states:
         (fill, line), extra = PRUNED, " stroke-dasharray='4 3'"
-    radius = item.height / 2 if item.kind == "const" else 6
     x, y = item.x - item.width / 2, item.y - item.height / 2
     top = item.y - 2 if item.detail else item.y + 4
+    top += _LID / 2 if item.kind == "variable" else 0
     ink = " style='fill:#636970'" if "pruned" in states else ""
     text = f"<text class='t' x='{item.x:.1f}' y='{top:.1f}'{ink}>{_text(item.title)}</text>"
     if item.detail:
@@ -129,7 +131,19 @@ def _box(item: Item, states: list[str]) -> str:
             f"<text class='g' x='{x + item.width - 4:.1f}' y='{y - 3:.1f}' "
             f"fill={quoteattr(line)}>{tag}</text>"
         )
-    return (
-        f"<rect x='{x:.1f}' y='{y:.1f}' width='{item.width:.1f}' height='{item.height:.1f}' "
-        f"rx='{radius:.0f}' fill='{fill}' stroke='{line}'{extra}/>{text}"
-    )
+    return f"{_outline(item, x, y)} fill='{fill}' stroke='{line}'{extra}/>{text}"
+
+
+def _outline(item: Item, x: float, y: float) -> str:
+    """The shape of a box, without its end: as in the page, what is fed slants, what is kept is a drum."""
+    w, h = item.width, item.height
+    if item.kind == "placeholder":
+        return f"<path d='M{x + 10:.1f},{y:.1f}h{w - 10:.1f}l-10,{h:.1f}h{10 - w:.1f}z'"
+    if item.kind == "variable":
+        lid = f"a{w / 2:.1f},{_LID:.1f} 0 0 1"
+        return (
+            f"<path d='M{x:.1f},{y + _LID:.1f}{lid} {w:.1f},0v{h - 2 * _LID:.1f}{lid} {-w:.1f},0z"
+            f"m0,0a{w / 2:.1f},{_LID:.1f} 0 0 0 {w:.1f},0'"
+        )
+    radius = h / 2 if item.kind == "const" else 6
+    return f"<rect x='{x:.1f}' y='{y:.1f}' width='{w:.1f}' height='{h:.1f}' rx='{radius:.0f}'"

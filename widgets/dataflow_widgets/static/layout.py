@@ -12,12 +12,11 @@ import subprocess
 from typing import Any
 
 from dataflow_widgets.static.layered import layered
-from dataflow_widgets.static.visible import Visible, text_width
+from dataflow_widgets.static.visible import MOST_BOXES, Visible, text_width
 
 # A picture is made while the user waits for the widget, and `dot` can take minutes on a graph with
 # hubs: past half a second the plain drawing has to do.
 TIMEOUT_SECONDS = 0.5
-_MANY_BOXES = 40
 #: Graphviz's word for each direction; where "auto" is asked for, a static picture goes down.
 DIRECTIONS = {"auto": "TB", "down": "TB", "up": "BT", "right": "LR"}
 
@@ -74,7 +73,7 @@ def _room(width: float, height: int) -> str:
 def layout_dot(visible: Visible, direction: str = "down") -> str:
     """The graph as DOT for layout only: sizes, no names."""
     number = {item.key: i for i, item in enumerate(visible.items)}
-    many = len(visible.items) > _MANY_BOXES
+    many = len(visible.items) > MOST_BOXES
     limits = " nslimit=1 nslimit1=1 mclimit=0.1 splines=line" if many else ""
     lines = [
         "digraph {",

@@ -1,16 +1,21 @@
-"""Which part of a graph a static picture shows: scopes closed until it is small enough.
+"""Which part of a graph a static picture shows: scopes open as long as it stays small enough.
 
-The same rules as ``shared/graph.js``, without opening and closing: in a graph of more than
-`PLAIN_LIMIT` nodes whose roles are known (`dataflow.introspect.node_roles`), the model alone.
+The same rules as ``shared/graph.js``, without opening and closing by hand: in a graph of more than
+`PLAIN_LIMIT` nodes whose roles are known (`dataflow.introspect.node_roles`), the model alone, where
+a scope of one node is that node, and loops are closed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 PLAIN_LIMIT = 60
+#: More boxes are hard to read, and Graphviz is asked for straight lines then.
+MOST_BOXES = 40
 _VARIABLES = {"Variable", "VariableV2", "VarHandleOp", "TemporaryVariable"}
 _SOURCES = {"Placeholder", "PlaceholderWithDefault", "PlaceholderV2"}
 
@@ -86,7 +91,10 @@ def kind_of(node: dict[str, Any]) -> str:
 
 
 def scope_of(nodes: Sequence[dict[str, Any]]) -> list[str]:
-    """The scope that holds each node; an op's own literals (``Add/x``) belong to the op's scope."""
+    """The scope that holds each node; an op's own literals (``Add/x``) belong to the op's scope.
+
+    Own are those that nothing else of the model reads: gradients may.
+    """
     names = {node["name"]: i for i, node in enumerate(nodes)}
     members: dict[str, list[int]] = {}
     for i, node in enumerate(nodes):
@@ -98,7 +106,7 @@ def scope_of(nodes: Sequence[dict[str, Any]]) -> list[str]:
     for i, node in enumerate(nodes):
         for text in node["inputs"]:
             source = names.get(parse_input(text)[0])
-            if source is not None:
+            if source is not None and "role" not in node:
                 users.setdefault(source, set()).add(i)
     inline = {
         path
@@ -129,27 +137,27 @@ def chain(path: str) -> list[str]:
 def visible(
     nodes: Sequence[dict[str, Any]],
     only: set[int] | None = None,
-    limit: int = 60,
+    limit: int = MOST_BOXES,
     whole: bool = False,
 ) -> Visible:
     """The picture's content: everything if that is at most ``limit`` boxes, else scopes closed.
 
-    ``whole``: the machinery too, however large the graph is.
+    ``whole``: the machinery too, however large the graph is, and what is inside of loops.
     """
-    scopes = scope_of(nodes)
+    above = {i: chain(scope) for i, scope in enumerate(scope_of(nodes))}
     names = {node["name"]: i for i, node in enumerate(nodes)}
     shown = [i for i in range(len(nodes)) if only is None or i in only]
     parts: dict[int, int] = {}
+    titles: dict[int, str] = {}
+    loops: set[str] = set()
     if len(nodes) > PLAIN_LIMIT and not whole:
         stand_in = {i: _stand_in(i, nodes, names) for i in shown}
         parts = {i: at for i, at in stand_in.items() if at not in (i, None)}
         shown = [i for i in shown if stand_in[i] == i]
-    depth = max((scopes[i].count("/") + 1 if scopes[i] else 0 for i in shown), default=0)
-    while True:
-        holder, items = _hold(nodes, shown, scopes, depth)
-        if len(items) <= limit or depth == 0:
-            break
-        depth -= 1
+        loops = {above[i][-1] for i in shown if nodes[i]["op"] == "LoopCond" and above[i]}
+        titles = _name_by_scope(shown, above)
+    open_ones = _open_scopes({i: above[i] for i in shown}, limit, loops)
+    holder, items = _hold(nodes, shown, above, open_ones, titles, names)
     for i, at in parts.items():
         if at in holder:
             holder[i] = holder[at]
@@ -201,29 +209,77 @@ def _edge_label(
     return shape.replace(",)", ")")
 
 
+def _name_by_scope(shown: Sequence[int], above: dict[int, list[str]]) -> dict[int, str]:
+    """Takes each node that its scopes hold alone out of them; the names that such nodes get."""
+    count = Counter(path for i in shown for path in above[i])
+    titles = {}
+    for i in shown:
+        paths = above[i]
+        shared = [path for path in paths if count[path] > 1]
+        if len(shared) < len(paths):
+            titles[i] = paths[len(shared)].rpartition("/")[2]
+            above[i] = shared
+    return titles
+
+
+def _open_scopes(above: Mapping[int, list[str]], limit: int, loops: set[str]) -> set[str]:
+    """The scopes to open so that at most ``limit`` boxes are drawn; those in ``loops`` stay closed.
+
+    From the outermost inwards. Where not all of a level fit, those that hold fewer boxes come first,
+    and those that hold as many boxes as each other (the layers of a network) open together.
+    """
+    inside: dict[str, set[str | int]] = {}
+    for i, paths in above.items():
+        inner: list[str | int] = [*paths, i]
+        for outer, one in zip(["", *paths], inner, strict=True):
+            inside.setdefault(outer, set()).add(one)
+    opened: set[str] = set()
+    boxes = len(inside.get("", ()))
+    level = [""]
+    while level:
+        below = [p for outer in level for p in inside.get(outer, ()) if isinstance(p, str)]
+        level = []
+        for size in sorted({len(inside[path]) for path in below}):
+            alike = [p for p in below if len(inside[p]) == size and p not in loops]
+            if boxes + (size - 1) * len(alike) > limit:
+                continue
+            boxes += (size - 1) * len(alike)
+            level += alike
+        opened.update(level)
+    return opened
+
+
 def _hold(
-    nodes: Sequence[dict[str, Any]], shown: list[int], scopes: list[str], depth: int
+    nodes: Sequence[dict[str, Any]],
+    shown: list[int],
+    above: Mapping[int, list[str]],
+    open_ones: set[str],
+    titles: Mapping[int, str],
+    names: Mapping[str, int],
 ) -> tuple[dict[int, str], dict[str, Item]]:
-    """Which box each node is in when scopes deeper than ``depth`` are closed."""
+    """Which box each node is in when the scopes ``open_ones`` are open."""
     holder: dict[int, str] = {}
     items: dict[str, Item] = {}
     for i in shown:
-        above = chain(scopes[i])
-        if len(above) > depth:
-            path = above[depth]
+        paths = above[i]
+        depth = next((n for n, path in enumerate(paths) if path not in open_ones), len(paths))
+        parent = paths[depth - 1] if depth else ""
+        if depth < len(paths):
+            path = paths[depth]
             key = f"s:{path}"
             if key not in items:
-                parent = above[depth - 1] if depth else ""
                 items[key] = Item(key, path.rpartition("/")[2], "", "scope", [], parent)
             items[key].members.append(i)
         else:
             key = f"n:{i}"
             node = nodes[i]
-            title = node["name"].rpartition("/")[2]
+            title = titles.get(i, node["name"].rpartition("/")[2])
             detail = node.get("value", "") if node["op"] == "Const" else ""
-            if not detail and title.rstrip("0123456789").rstrip("_") != node["op"]:
+            if detail and i not in titles and _is_literal(node["name"], names):
+                title, detail = detail, ""
+            elif not detail and title.rstrip("0123456789").rstrip("_") != node["op"]:
                 detail = node["op"] if title != node["op"] else ""
-            items[key] = Item(key, title, detail, kind_of(node), [i], scopes[i])
+            items[key] = Item(key, title, detail, kind_of(node), [i], parent)
         holder[i] = key
     for item in items.values():
         if item.kind == "scope":
@@ -231,9 +287,19 @@ def _hold(
             item.detail = f"{count} op" if count == 1 else f"{count} ops"
         item.title, item.detail = _shorten(item.title, 28), _shorten(item.detail, 30)
         inner = max(text_width(item.title, 12), text_width(item.detail, 10))
-        item.width = max(44.0, inner + (34 if item.kind == "scope" else 24))
+        item.width = max(44.0, inner + (34 if item.kind in ("scope", "placeholder") else 24))
         item.height = 38.0 if item.detail else 28.0
     return holder, items
+
+
+def _is_literal(name: str, names: Mapping[str, int]) -> bool:
+    """Whether a constant has no name of its own: ``Const_1``, or the ``Add/y`` of ``x + 2``."""
+    outer, _, last = name.rpartition("/")
+    return (
+        bool(re.fullmatch(r"Const(_\d+)?", last))
+        or outer in names
+        or (outer != "" and last in ("x", "y"))
+    )
 
 
 def _shorten(text: str, limit: int) -> str:
