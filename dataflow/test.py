@@ -654,7 +654,8 @@ def compute_gradient(
             session.run(target)
     if x_init_value is None:
         x_init_value = np.random.uniform(size=x_shape)
-    start = np.array(x_init_value, dtype=x.dtype.base_dtype.as_numpy_dtype).reshape(x_shape)
+    numpy_type = x.dtype.base_dtype.as_numpy_dtype
+    start = np.array(x_init_value, numpy_type, order="C").reshape(x_shape)  # `_as_reals` is a view
     feeds = dict(extra_feed_dict or {})
     with default_graph().as_default():
         seed = placeholder(y.dtype.base_dtype, y_shape)

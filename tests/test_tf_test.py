@@ -328,3 +328,10 @@ def test_graphs_without_their_versions(case):
 def test_public_functions_have_their_public_names():
     for name in ("abs", "range", "round", "slice", "complex", "tuple", "print"):
         assert getattr(tf, name).__name__ == name
+
+
+def test_compute_gradient_of_a_transposed_array(case: Any) -> None:
+    x = np.arange(6.0).reshape(2, 3).T
+    t = tf.constant(x)
+    with tf.Session():
+        assert tf.test.compute_gradient_error(t, (3, 2), t**2, (3, 2), x) < 1e-6

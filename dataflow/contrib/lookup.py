@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from dataflow.graph.type_aliases import TensorLike
@@ -17,6 +16,7 @@ from dataflow.ops.table_initializers import (
 )
 from dataflow.ops.vocabulary_tables import (
     FastHashSpec,
+    HasherSpec,
     IdTableWithHashBuckets,
     StrongHashSpec,
     index_table_from_file,
@@ -24,9 +24,6 @@ from dataflow.ops.vocabulary_tables import (
     index_to_string_table_from_file,
     index_to_string_table_from_tensor,
 )
-
-#: How a table hashes what it does not know: the hash ("fasthash" or "stronghash") and its key.
-HasherSpec = namedtuple("HasherSpec", ["hasher", "key"])
 
 
 def string_to_index(

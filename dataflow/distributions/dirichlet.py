@@ -86,6 +86,7 @@ class Dirichlet(Distribution):
     def _log_prob(self, x: TensorLike) -> Any:
         from dataflow.ops.special import xlogy
 
+        x = after(self._checked((_shares, x)), x)
         return reduce_sum(xlogy(self.concentration - 1.0, x), -1) - self._log_beta()
 
     def _entropy(self) -> Any:
@@ -118,6 +119,18 @@ class Dirichlet(Distribution):
 
         where = reduce_all(self.concentration > 1.0, -1, keepdims=True)
         return self._where_defined(where & (mode <= mode), mode, message)
+
+
+def _shares(x: Tensor) -> Any:
+    """Asserts that ``x`` is positive, and that its last axis sums to 1."""
+    from dataflow.ops.assertions import assert_near, assert_positive
+    from dataflow.ops.control_flow import group
+
+    total = reduce_sum(x, -1)
+    return group(
+        assert_positive(x, message="samples must be positive"),
+        assert_near(array.ones_like(total), total, message="sample last-dimension must sum to `1`"),
+    )
 
 
 class DirichletMultinomial(Dirichlet):

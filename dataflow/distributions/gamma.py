@@ -124,6 +124,9 @@ class Exponential(Gamma):
     def _sample_n(self, n: Any, seed: Any = None) -> Any:
         return -log(uniform_noise(self, n, seed)) / self.rate
 
+    def _log_survival_function(self, x: TensorLike) -> Any:
+        return self._log_prob(x) - log(self.rate)
+
     def _quantile(self, p: Any) -> Any:
         return -log1p(-p) / self.rate
 

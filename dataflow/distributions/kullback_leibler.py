@@ -13,7 +13,7 @@ from dataflow.ops.math import is_nan, logical_not, reduce_all
 _DIVERGENCES: dict[tuple[type, type], Callable[..., Any]] = {}
 
 
-def _registered(kind_a: type, kind_b: type) -> Callable[..., Any] | None:
+def _registered_kl(kind_a: type, kind_b: type) -> Callable[..., Any] | None:
     """The function for the nearest classes above these two, the first one's distance deciding ties."""
     best, found = None, None
     for i, a in enumerate(kind_a.__mro__):
@@ -35,7 +35,7 @@ def kl_divergence(
     With ``allow_nan_stats=False`` a NaN raises `InvalidArgumentError` at run time. Raises
     `NotImplementedError` for pairs without a closed form; `RegisterKL` adds one.
     """
-    function = _registered(type(distribution_a), type(distribution_b))
+    function = _registered_kl(type(distribution_a), type(distribution_b))
     if function is None:
         a, b = type(distribution_a).__name__, type(distribution_b).__name__
         raise NotImplementedError(
@@ -46,8 +46,12 @@ def kl_divergence(
         divergence = function(distribution_a, distribution_b, name=name)
         if allow_nan_stats:
             return divergence
+        text = (
+            f"KL calculation between {distribution_a.name} and {distribution_b.name} returned NaN "
+            "values (and was called with allow_nan_stats=False). Values:"
+        )
         fine = reduce_all(logical_not(is_nan(divergence)))
-        return after([Assert(fine, ["The KL divergence is NaN here:", divergence])], divergence)
+        return after([Assert(fine, [text, divergence])], divergence)
 
 
 def cross_entropy(

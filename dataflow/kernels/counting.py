@@ -72,5 +72,7 @@ def histogram_fixed_width_kernel(
 
 @kernel("Bucketize")
 def bucketize_kernel(xp: Module, x: Array, *, boundaries: Any) -> Any:
+    if list(boundaries) != sorted(boundaries):
+        raise ValueError(f"Expected sorted boundaries, got {list(boundaries)}")
     edges = xp.asarray(np.asarray(boundaries, np.float32))
     return xp.searchsorted(edges, x, side="right").astype(np.int32)

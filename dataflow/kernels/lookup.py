@@ -147,8 +147,7 @@ def mutable_hash_table_of_tensors_kernel(context: KernelContext, *, value_shape:
 
 @kernel("InitializeTableV2", cpu_only=_REASON)
 def initialize_table_kernel(xp: Module, table: LookupTable, keys: Array, values: Array) -> None:
-    entries = _distinct(table, keys, values)
-    table.fill(entries)
+    table.fill(_distinct(table, keys, values))
 
 
 @kernel("LookupTableImportV2", cpu_only=_REASON)
@@ -162,6 +161,8 @@ def lookup_table_import_kernel(xp: Module, table: LookupTable, keys: Array, valu
 
 
 def _distinct(table: LookupTable, keys: Any, values: Any) -> dict[Any, Any]:
+    if not np.size(keys):
+        raise ValueError("keys and values cannot be empty tensors.")
     entries = table.pairs(keys, values)
     if len(entries) != np.size(keys):
         flat = strings(keys).reshape(-1).tolist() if table.key_dtype.kind == "S" else keys.tolist()

@@ -38,6 +38,8 @@ def reverse_sequence_kernel(
     xp: Module, x: Array, lengths: Array, *, seq_dim: int, batch_dim: int
 ) -> Any:
     """Gathers with indices: ``length - 1 - t`` inside of each sequence, ``t`` after it."""
+    if seq_dim % x.ndim == batch_dim % x.ndim:
+        raise ValueError(f"batch_dim == seq_dim == {seq_dim}: they must be different axes")
     batch, time = x.shape[batch_dim], x.shape[seq_dim]
     if lengths.shape[0] != batch:
         raise ValueError(f"{lengths.shape[0]} lengths for a batch of {batch}")

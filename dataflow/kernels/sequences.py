@@ -190,7 +190,7 @@ def first_appearances(x: Array) -> tuple[Any, Any]:
             low = 0
         if high - low < _LARGEST_TABLE:
             return _unique_by_table(x, low, high - low + 1)
-    values, first, which = np.unique(x, return_index=True, return_inverse=True)
+    values, first, which = np.unique(x, return_index=True, return_inverse=True, equal_nan=False)
     order = np.argsort(first, kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
@@ -216,6 +216,35 @@ def unique_kernel(xp: Module, x: Array, *, out_idx: DType) -> Any:
 def unique_with_counts_kernel(xp: Module, x: Array, *, out_idx: DType) -> Any:
     values, which, counts = unique_in_order(x)
     return values, which.astype(out_idx.numpy), counts.astype(out_idx.numpy)
+
+
+def _unique_slices(x: Array, axis: Array, out_idx: DType) -> tuple[Any, Any, Any]:
+    """The different slices, for each slice its number, and how often each appears."""
+    if not axis.size:
+        if x.ndim != 1:
+            raise ValueError(f"without an axis, x must be a vector; its shape is {x.shape}")
+        values, which, counts = unique_in_order(x)
+    else:
+        if axis.size > 1 or not -x.ndim <= axis[0] < x.ndim:
+            raise ValueError(f"axis {axis.tolist()} is no axis of the shape {x.shape}")
+        slices = np.moveaxis(x, int(axis[0]), 0)
+        rows = map(tuple, slices.reshape(len(slices), -1).tolist())
+        numbers: dict[Any, int] = {}
+        which = np.fromiter((numbers.setdefault(r, len(numbers)) for r in rows), np.int64)
+        first = np.searchsorted(np.maximum.accumulate(which), np.arange(len(numbers)))
+        values = x.take(first, int(axis[0]))
+        counts = np.bincount(which, minlength=len(numbers))
+    return values, which.astype(out_idx.numpy), counts.astype(out_idx.numpy)
+
+
+@kernel("UniqueV2", cpu_only=_SETS)
+def unique_v2_kernel(xp: Module, x: Array, axis: Array, *, out_idx: DType) -> Any:
+    return _unique_slices(x, axis, out_idx)[:2]
+
+
+@kernel("UniqueWithCountsV2", cpu_only=_SETS)
+def unique_with_counts_v2_kernel(xp: Module, x: Array, axis: Array, *, out_idx: DType) -> Any:
+    return _unique_slices(x, axis, out_idx)
 
 
 @kernel("ListDiff", cpu_only=_SETS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import functools
 import itertools
 import re
@@ -28,8 +29,13 @@ def strings(value: Any) -> Any:
 
 
 def one(value: Any) -> bytes:
-    """The only element of a scalar string."""
-    return value if isinstance(value, bytes) else strings(value).reshape(-1)[0]
+    """The only element of a scalar string. Raises `ValueError` for more than a scalar."""
+    if isinstance(value, bytes):
+        return value
+    array = strings(value)
+    if array.ndim:
+        raise ValueError(f"one string (a scalar) is needed, got shape {array.shape}")
+    return array.item()  # type: ignore[no-any-return]
 
 
 def text_array(items: Iterable[bytes], shape: Any) -> Any:
@@ -150,7 +156,9 @@ def _decode(text: bytes) -> str:
 
 @kernel("Substr", cpu_only=_REASON)
 def substr_kernel(xp: Module, x: Array, pos: Array, length: Array, *, unit: str) -> Any:
-    if unit == "BYTE" and np.ndim(pos) == np.ndim(length) == 0:
+    if np.shape(pos) != np.shape(length):
+        raise ValueError(f"pos {np.shape(pos)} and len {np.shape(length)} must have one shape")
+    if unit == "BYTE" and np.ndim(pos) == 0:
         array, start, count = strings(x), int(pos), max(int(length), 0)
         flat = array.reshape(-1).tolist()
         if not start or abs(start) <= min(map(len, flat), default=0):
@@ -391,6 +399,38 @@ def decode_base64_kernel(xp: Module, x: Array) -> Any:
     return each(decode, x)
 
 
+_CONTROLS = re.compile("[\x00-\x1f]")
+_BYTE_ORDER_MARKS = {
+    "utf-16": ((codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF16_LE, "utf-16-le")),
+    "utf-32": ((codecs.BOM_UTF32_BE, "utf-32-be"), (codecs.BOM_UTF32_LE, "utf-32-le")),
+}
+
+
+def _decoded(text: bytes, encoding: str, bad: str | None) -> str:
+    """``text`` as characters, each malformed part as ``bad``; `ValueError` where that is None.
+
+    Without a mark of their byte order, UTF-16 and UTF-32 have the high byte first.
+    """
+    for mark, ordered in _BYTE_ORDER_MARKS.get(encoding.lower(), ()):
+        if text.startswith(mark):
+            text, encoding = text[len(mark) :], ordered
+            break
+    else:
+        if encoding.lower() in _BYTE_ORDER_MARKS:
+            encoding += "-be"
+    parts: list[str] = []
+    while True:
+        try:
+            return "".join((*parts, text.decode(encoding)))
+        except LookupError:
+            raise ValueError(f"Could not create converter for input encoding: {encoding}") from None
+        except UnicodeDecodeError as error:
+            if bad is None:
+                raise ValueError("Invalid formatting on input string") from None
+            parts += [text[: error.start].decode(encoding), bad]
+            text = text[error.end :]
+
+
 @kernel("UnicodeTranscode", cpu_only=_REASON)
 def unicode_transcode_kernel(
     xp: Module,
@@ -403,23 +443,14 @@ def unicode_transcode_kernel(
     replace_control_characters: bool,
 ) -> Any:
     target = output_encoding.lower()
+    bad = {"replace": chr(replacement_char), "ignore": ""}.get(errors)
 
     def transcode(text: bytes) -> bytes:
-        try:
-            decoded = text.decode(input_encoding, errors)
-        except LookupError:
-            raise ValueError(
-                f"Could not create converter for input encoding: {input_encoding}"
-            ) from None
-        except UnicodeDecodeError:
-            raise ValueError("Invalid formatting on input string") from None
-        if errors == "replace" and replacement_char != 65533:
-            decoded = decoded.replace("\ufffd", chr(replacement_char))
-        if replace_control_characters:
-            decoded = "".join(
-                chr(replacement_char) if ord(c) < 32 and c not in "\t\n\r\f\v" else c
-                for c in decoded
-            )
+        decoded = _decoded(text, input_encoding, bad)
+        if replace_control_characters and (found := _CONTROLS.search(decoded)):
+            if bad is None:
+                raise ValueError(f"Invalid formatting on input string: it has {found[0]!r}")
+            decoded = _CONTROLS.sub(lambda _: bad, decoded)
         return decoded.encode(target, "replace")
 
     return each(transcode, x)

@@ -292,7 +292,7 @@ def tensor_array_split_kernel(
             f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
             f"{sum(sizes)} and value's shape is: {list(value.shape)}"
         )
-    if len(sizes) > len(handle.elements) and not handle.dynamic:
+    if len(sizes) != len(handle.elements) and not handle.dynamic:
         raise handle.fail(
             f"TensorArray's size is not equal to the size of lengths ({len(handle.elements)} vs. "
             f"{len(sizes)}), and the TensorArray is not marked as dynamically resizeable"

@@ -15,10 +15,12 @@ from dataflow import dtypes
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array
-from dataflow.ops.math import cast, multiply
+from dataflow.ops.conditionals import cond
+from dataflow.ops.math import cast, equal, multiply
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.ops.variables import Variable
 from dataflow.ops.weights import match_rank, require_broadcastable
@@ -108,6 +110,43 @@ def collect(
     return value, update
 
 
+def remove_squeezable_dimensions(
+    labels: TensorLike,
+    predictions: TensorLike,
+    expected_rank_diff: int = 0,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Labels and predictions; where one has a dimension too many, and it is 1, it is dropped.
+
+    ``expected_rank_diff``: how many dimensions more ``predictions`` should have. Where a rank is not
+    known yet, each run finds out.
+    """
+    with op_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
+        labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
+        a, b = predictions.dims, labels.dims
+        if a is not None and b is not None:
+            more = len(a) - len(b)
+            if more == expected_rank_diff + 1 and a[-1] in (1, None):
+                predictions = array.squeeze(predictions, [-1])
+            elif more == expected_rank_diff - 1 and b[-1] in (1, None):
+                labels = array.squeeze(labels, [-1])
+            return labels, predictions
+        more = array.rank(predictions) - array.rank(labels)
+        both = []
+        for tensor, too_many in (
+            (labels, expected_rank_diff - 1),
+            (predictions, expected_rank_diff + 1),
+        ):
+            if tensor.dims is None or (tensor.dims and tensor.dims[-1] in (1, None)):
+                tensor = cond(
+                    equal(more, too_many),
+                    functools.partial(array.squeeze, tensor, [-1]),
+                    functools.partial(array.identity, tensor),
+                )
+            both.append(tensor)
+        return both[0], both[1]
+
+
 def matched(predictions: Any, labels: Any, weights: Any) -> tuple[Tensor, Any, Any]:
     """Predictions, labels and weights as tensors of one rank: a last dimension of 1 is dropped.
 
@@ -115,13 +154,7 @@ def matched(predictions: Any, labels: Any, weights: Any) -> tuple[Tensor, Any, A
     """
     predictions = convert_to_tensor(predictions)
     if labels is not None:
-        labels = convert_to_tensor(labels)
-        a, b = predictions.dims, labels.dims
-        if a is not None and b is not None:
-            if len(a) == len(b) + 1 and a[-1] in (1, None):
-                predictions = array.squeeze(predictions, [-1])
-            elif len(b) == len(a) + 1 and b[-1] in (1, None):
-                labels = array.squeeze(labels, [-1])
+        labels, predictions = remove_squeezable_dimensions(labels, predictions)
         if not compatible(predictions.dims, labels.dims):
             raise ValueError(
                 f"Shapes {format_dims(predictions.dims)} and {format_dims(labels.dims)} are "

@@ -195,9 +195,12 @@ class Table:
     def export(self, name: str | None = None) -> Any:
         """``(keys, values)``: all that the table holds."""
         with op_scope(name, f"{self._name}_lookup_table_export_values", [self.resource_handle]):
-            return lookup_table_export_op(
+            keys, values = lookup_table_export_op(
                 self.resource_handle, Tkeys=self.key_dtype, Tvalues=self.value_dtype
             )
+            if self._default_value.dims is not None:
+                values.set_shape((None, *self._default_value.dims))
+            return keys, values
 
 
 def _short_name(op: Operation) -> str:

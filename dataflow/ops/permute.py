@@ -163,8 +163,6 @@ def reverse_sequence_op(
     for name, axis in (("seq_dim", seq_dim), ("batch_dim", batch_dim)):
         if not -rank_ <= axis < rank_:
             raise ValueError(f"{name} {axis} is out of range for a tensor of rank {rank_}")
-    if seq_dim % rank_ == batch_dim % rank_:
-        raise ValueError(f"batch_dim == seq_dim == {seq_dim}: they must be different axes")
     batch = input.dims[batch_dim]
     if seq_lengths.dims is not None and not shapes.compatible((batch,), seq_lengths.dims):
         raise ValueError(

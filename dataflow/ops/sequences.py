@@ -333,6 +333,47 @@ def unique_with_counts(x: Tensor, *, out_idx: DType = dtypes.int32) -> list[Dims
     return [(None,), x.dims or (None,), (None,)]
 
 
+def _unique_v2_dims(x: Tensor, axis: Tensor) -> list[Dims]:
+    need_rank(axis, 1, "axis")
+    if axis.dims == (0,):
+        need_rank(x, 1, "x")
+        return [(None,), x.dims or (None,)]
+    known = static_value(axis)
+    if x.dims is None or known is None:
+        return [None if x.dims is None else (None,) * len(x.dims), (None,)]
+    if known.size > 1:
+        raise ValueError(f"axis must have one element or none, got {known.tolist()}")
+    (at,), rank_ = known.tolist(), len(x.dims)
+    if not -rank_ <= at < rank_:
+        raise ValueError(f"axis {at} is out of range [-{rank_}, {rank_}) for x of rank {rank_}")
+    dims = list(x.dims)
+    dims[at] = None
+    return [tuple(dims), (x.dims[at],)]
+
+
+@define_op(
+    "UniqueV2",
+    "x: T, axis: Taxis -> y: T, idx: out_idx",
+    Taxis=dtypes.INDICES,
+    out_idx=dtypes.INDICES,
+)
+def unique_v2(x: Tensor, axis: Tensor, *, out_idx: DType = dtypes.int32) -> list[Dims]:
+    """``(y, idx)``: the different slices along ``axis`` ([1], or [0] for a vector), in order of
+    first appearance, and which one each slice of x is. Not differentiable."""
+    return _unique_v2_dims(x, axis)
+
+
+@define_op(
+    "UniqueWithCountsV2",
+    "x: T, axis: Taxis -> y: T, idx: out_idx, count: out_idx",
+    Taxis=dtypes.INDICES,
+    out_idx=dtypes.INDICES,
+)
+def unique_with_counts_v2(x: Tensor, axis: Tensor, *, out_idx: DType = dtypes.int32) -> list[Dims]:
+    """``(y, idx, count)``: as UniqueV2, and how often each slice appears. Not differentiable."""
+    return [*_unique_v2_dims(x, axis), (None,)]
+
+
 @define_op("ListDiff", "x: T, y: T -> out: T, idx: out_idx", out_idx=dtypes.INDICES)
 def list_diff_op(x: Tensor, y: Tensor, *, out_idx: DType = dtypes.int32) -> list[Dims]:
     """The elements of x that are not in y, in order, and their places in x. Not differentiable."""
@@ -368,7 +409,7 @@ def unravel_index(indices: Tensor, dims: Tensor) -> Dims:
 
 
 not_differentiable(invert_permutation, unravel_index)
-refuse_gradient(unique, unique_with_counts, list_diff_op)
+refuse_gradient(unique, unique_with_counts, unique_v2, unique_with_counts_v2, list_diff_op)
 
 
 def setdiff1d(

@@ -79,7 +79,10 @@ def make_array(
         raise TypeError(f"a constant needs a value, got the tensor {value.name!r}")
     from_numpy = isinstance(value, (np.ndarray, np.generic))
     try:
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except UnicodeDecodeError:  # a list of str and bytes: NumPy reads the bytes as text
+            array = np.array(value, dtype=object)
         if array.dtype.kind in "SU" and not from_numpy:
             array = np.array(value, dtype=object)  # NumPy's texts lose zeros at their end
             _require_texts(value, array)

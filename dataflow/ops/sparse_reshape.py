@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,19 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     return result
 
 
+def sizes_after(old: list[int], new: list[int]) -> list[int]:
+    """The sizes ``new`` with -1 filled in; `ValueError` where they do not have as many elements."""
+    total, sizes = math.prod(old), list(new)
+    if sizes.count(-1) > 1:
+        raise ValueError(f"at most one size of the new shape may be -1, got {new}")
+    if -1 in sizes:
+        rest = -math.prod(sizes)
+        sizes[sizes.index(-1)] = total // rest if rest else 0
+    if math.prod(sizes) != total:
+        raise ValueError(f"cannot reshape {old} ({total} elements) to {new}")
+    return sizes
+
+
 @define_op(
     "SparseReshape",
     "input_indices: int64, input_shape: int64, new_shape: int64 "
@@ -76,14 +90,8 @@ def sparse_reshape_op(input_indices: Tensor, input_shape: Tensor, new_shape: Ten
     count = None if input_indices.dims is None else input_indices.dims[0]
     rank = None if new_shape.dims is None else new_shape.dims[0]
     old, new = static_value(input_shape), static_value(new_shape)
-    if new is not None and np.count_nonzero(np.asarray(new) == -1) > 1:
-        raise ValueError(f"at most one size of the new shape may be -1, got {np.asarray(new)}")
-    if old is not None and new is not None and (np.asarray(new) >= 0).all():
-        if int(np.prod(old)) != int(np.prod(new)):
-            raise ValueError(
-                f"cannot reshape {np.asarray(old).tolist()} ({int(np.prod(old))} elements) to "
-                f"{np.asarray(new).tolist()} ({int(np.prod(new))} elements)"
-            )
+    if old is not None and new is not None:
+        sizes_after(np.asarray(old).tolist(), np.asarray(new).tolist())
     return [(count, rank), (rank,)]
 
 

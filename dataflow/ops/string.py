@@ -190,6 +190,9 @@ def substr_op(input: Tensor, pos: Tensor, len: Tensor, *, unit: str = "BYTE") ->
     differentiable.
     """
     _check_unit(unit)
+    if not shapes.compatible(pos.dims, len.dims):
+        a, b = shapes.list_dims(pos.dims), shapes.list_dims(len.dims)
+        raise ValueError(f"pos {a} and len {b} must have one shape")
     return shapes.broadcast(input.dims, shapes.broadcast(pos.dims, len.dims))
 
 

@@ -255,11 +255,14 @@ class StagingArea:
             return dict(zip(self._names, result, strict=True))
         return list(result)
 
-    def get(self, index: Any = None, name: str | None = None) -> Any:
-        """Takes the oldest tuple out; with ``index``, looks at that one, which stays."""
+    def get(self, name: str | None = None) -> Any:
+        """Takes the oldest tuple out; waits for one."""
         name = name or f"{self._name}_get"
-        if index is None:
-            return self._shaped(unstage_op(dtypes=self._dtypes, name=name, **self._attrs))
+        return self._shaped(unstage_op(dtypes=self._dtypes, name=name, **self._attrs))
+
+    def peek(self, index: Any, name: str | None = None) -> Any:
+        """The tuple at ``index``, which stays; waits until there are so many."""
+        name = name or f"{self._name}_peek"
         return self._shaped(stage_peek_op(index, dtypes=self._dtypes, name=name, **self._attrs))
 
     def size(self, name: str | None = None) -> Tensor:

@@ -90,8 +90,8 @@ class TextFileInitializer:
 
     @property
     def _shared_name(self) -> str:
-        size = "" if self._vocab_size is None else self._vocab_size
-        return f"hash_table_{self._filename}_{size}_{self._key_index}_{self._value_index}"
+        size = "" if self._vocab_size is None else f"_{self._vocab_size}"
+        return f"hash_table_{self._filename}{size}_{self._key_index}_{self._value_index}"
 
     def initialize(self, table: Any) -> Any:
         """The operation that fills ``table``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,21 +23,23 @@ from dataflow.ops.table_initializers import (
 )
 
 
-class FastHashSpec:
-    """Keys out of vocabulary are hashed by FarmHash."""
+class HasherSpec(NamedTuple):
+    """How keys that are out of vocabulary are hashed: the name of the hash, and its key."""
 
-    hasher, key = "fasthash", None
+    hasher: str
+    key: Any
 
 
-class StrongHashSpec:
+FastHashSpec = HasherSpec("fasthash", None)
+
+
+class StrongHashSpec(HasherSpec):
     """Keys out of vocabulary are hashed by SipHash under ``key``, two numbers."""
 
-    hasher = "stronghash"
-
-    def __init__(self, key: Any) -> None:
+    def __new__(cls, key: Any) -> StrongHashSpec:
         if len(key) != 2 or not all(isinstance(k, int) for k in key):
             raise ValueError(f"key must be a list of 2 integers, got {key!r}")
-        self.key = list(key)
+        return super().__new__(cls, "stronghash", list(key))
 
 
 class IdTableWithHashBuckets(Table):
@@ -51,6 +53,8 @@ class IdTableWithHashBuckets(Table):
         name: str | None = None,
         key_dtype: Any = None,
     ) -> None:
+        if num_oov_buckets and not isinstance(hasher_spec, HasherSpec):
+            raise TypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec!r}")
         if table is None and not num_oov_buckets:
             raise ValueError("oov_buckets must be > 0 if no table is supplied.")
         key = (
@@ -103,6 +107,8 @@ class IdTableWithHashBuckets(Table):
                 )
             if not self._num_oov_buckets:
                 return self._table.lookup(keys)
+            if self._hasher.hasher not in ("fasthash", "stronghash"):
+                raise ValueError(f"Unknown hasher {self._hasher.hasher}: fasthash or stronghash")
             text = keys
             if keys.dtype.base_dtype is not dtypes.string:
                 text = as_string(cast(keys, dtypes.int64))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.metrics import streaming
 from dataflow.metrics.ranking import average_precision_at_top_k
+from dataflow.metrics.streaming import remove_squeezable_dimensions
 from dataflow.metrics.thresholds import counts_at
-from dataflow.ops.array import identity, squeeze
+from dataflow.ops.array import identity
 from dataflow.ops.math import div_no_nan
 from dataflow.ops.variables import Variable
 
@@ -76,24 +76,3 @@ def _streaming_sparse_average_precision_at_top_k(
     return average_precision_at_top_k(
         labels, predictions_idx, weights, metrics_collections, updates_collections, name
     )
-
-
-def remove_squeezable_dimensions(
-    labels: TensorLike,
-    predictions: TensorLike,
-    expected_rank_diff: int = 0,
-    name: str | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Labels and predictions; where one has a dimension too many, and it is 1, it is dropped.
-
-    ``expected_rank_diff``: how many dimensions more ``predictions`` should have.
-    """
-    labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
-    a, b = predictions.dims, labels.dims
-    if a is not None and b is not None:
-        more = len(a) - len(b)
-        if more == expected_rank_diff + 1 and a[-1] in (1, None):
-            predictions = squeeze(predictions, [-1])
-        elif more == expected_rank_diff - 1 and b[-1] in (1, None):
-            labels = squeeze(labels, [-1])
-    return labels, predictions

@@ -31,12 +31,12 @@ python.framework.random_seed : tf
 python.framework.{errors errors_impl} : errors
 python.framework.{graph_util graph_util_impl} : graph_util
 python.framework.{graph_io meta_graph} : train io tf
-python.framework.test_util : test python.test_decorators
+python.framework.test_util : python.test_decorators test
 python.framework.common_shapes : shapes
 python.framework.{tensor_spec type_spec indexed_slices tensor_like} : tf
 python.ops.{array_ops gen_array_ops} : tf python.private python.op_functions
 python.ops.{math_ops gen_math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
-python.ops.{control_flow_ops gen_control_flow_ops} : tf debugging ops.control_flow
+python.ops.{control_flow_ops gen_control_flow_ops} : tf debugging ops.control_flow python.op_functions
 python.ops.{check_ops standard_ops functional_ops} : tf debugging
 python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf python.private python.op_functions
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
@@ -46,18 +46,19 @@ python.ops.{batch_ops session_ops unconnected_gradients quantized_ops list_ops} 
 python.ops.{gen_functional_ops gen_stateless_random_ops gen_user_ops} : tf random python.op_functions
 python.ops.{gen_dataset_ops gen_experimental_dataset_ops} : python.op_functions
 python.ops.{gen_ragged_array_ops gen_ragged_math_ops} : python.op_functions
-python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf
+python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf python.op_functions
 python.ops.{variables variable_scope state_ops gen_state_ops} : tf ops.variables ops.partitioned_variable python.private python.op_functions
 python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
 python.ops.{gen_resource_variable_ops gen_training_ops} : python.op_functions
 python.ops.resource_variable_ops : ops.resource_variables tf python.private
-python.ops.{partitioned_variables template logging_ops gen_logging_ops} : tf summary
+python.ops.{partitioned_variables template logging_ops gen_logging_ops} : tf summary python.op_functions
 python.ops.init_ops : initializers tf keras.initializers
 python.ops.init_ops_v2 : initializers
 python.ops.{random_ops gen_random_ops} : random tf python.op_functions
-python.ops.{clip_ops numerics script_ops string_ops gen_string_ops gen_script_ops} : tf strings python.op_functions
+python.ops.{clip_ops numerics script_ops gen_script_ops} : tf strings python.op_functions
+python.ops.{string_ops gen_string_ops} : tf strings python.private python.op_functions
 python.ops.{sparse_ops gen_sparse_ops sparse_grad} : sparse tf python.sparse_names python.op_functions raw_ops
 python.ops.{linalg_ops gen_linalg_ops linalg_ops_impl linalg_grad spectral_ops} : linalg tf signal python.op_functions
 python.ops.gen_spectral_ops : signal python.op_functions
@@ -68,7 +69,8 @@ python.ops.linalg.{linear_operator_full_matrix linear_operator_householder} : li
 python.ops.linalg.{linear_operator_identity linear_operator_inversion} : linalg
 python.ops.linalg.{linear_operator_kronecker linear_operator_low_rank_update} : linalg
 python.ops.linalg.{linear_operator_lower_triangular linear_operator_toeplitz} : linalg
-python.ops.linalg.{linear_operator_zeros linear_operator_addition} : linalg
+python.ops.linalg.{linear_operator_zeros} : linalg
+python.ops.linalg.linear_operator_addition : linear_operators.addition linalg
 python.ops.linalg.linear_operator_util : python.private linalg tf
 python.ops.ragged.{ragged_tensor ragged_tensor_value ragged_factory_ops ragged_ops} : ragged ops.ragged_tensor ops.ragged_map tf
 python.ops.ragged.{ragged_array_ops ragged_math_ops ragged_functional_ops} : ragged math tf
@@ -80,7 +82,7 @@ python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} 
 python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged tf strings
 python.ops.{image_ops image_ops_impl gen_image_ops} : image python.op_functions
 python.ops.{io_ops gen_io_ops parsing_ops gen_parsing_ops} : io tf python.op_functions
-python.ops.{data_flow_ops gen_data_flow_ops lookup_ops gen_lookup_ops} : tf queue lookup ops.synchronization contrib.lookup
+python.ops.{data_flow_ops gen_data_flow_ops lookup_ops gen_lookup_ops} : tf queue lookup ops.synchronization ops.vocabulary_tables contrib.lookup python.private python.op_functions
 python.ops.{collective_ops gen_collective_ops} : ops.collective
 python.ops.{nccl_ops gen_nccl_ops} : ops.nccl
 python.ops.gradient_checker_v2 : python.gradient_checker_v2
@@ -95,7 +97,8 @@ python.ops.losses : losses
 python.ops.losses.{losses losses_impl loss_reduction util} : losses
 python.ops.{rnn rnn_cell rnn_cell_impl rnn_cell_wrapper_impl} : rnn.cells nn rnn.linear python.private
 python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq test
-python.ops.distributions.{distribution distributions kullback_leibler util} : distributions
+python.ops.distributions.kullback_leibler : distributions distributions.kullback_leibler
+python.ops.distributions.{distribution distributions util} : distributions
 python.ops.distributions.{normal bernoulli beta categorical dirichlet exponential} : contrib.distributions
 python.ops.distributions.{gamma laplace multinomial student_t uniform} : contrib.distributions
 python.ops.distributions.{dirichlet_multinomial transformed_distribution} : contrib.distributions

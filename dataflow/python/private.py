@@ -15,12 +15,15 @@ from dataflow.ops.array import concat, range_, rank, reshape, transpose
 from dataflow.ops.array_basics import shape_of
 from dataflow.ops.conv_functions import convolution
 from dataflow.ops.counting import bucketize_op
+from dataflow.ops.lookup import StaticHashTable as StaticHashTableV1
 from dataflow.ops.matmul import matmul as matmul_with_broadcast
 from dataflow.ops.replicas import state
 from dataflow.ops.resource_variables import ResourceVariable
 from dataflow.ops.static_value import constant_value
+from dataflow.ops.string import split as string_split_v2
 from dataflow.ops.variable_scope import get_variable_scope, variable_scope
 from dataflow.ops.variables import Variable
+from dataflow.ops.vocabulary_tables import StaticVocabularyTable as StaticVocabularyTableV1
 from dataflow.runtime.feeds import register_feed_expander
 from dataflow.runtime.fetches import register_fetch_expander
 from dataflow.shapes import TensorShape
@@ -29,11 +32,14 @@ __all__ = [
     "Convolution",
     "DeviceSpecV1",
     "RefVariable",
+    "StaticHashTableV1",
+    "StaticVocabularyTableV1",
     "matmul_with_broadcast",
     "register_session_run_conversion_functions",
     "resource_scatter_add",
     "shape_internal",
     "skip_summary",
+    "string_split_v2",
     "variable",
 ]
 

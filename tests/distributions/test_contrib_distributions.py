@@ -373,3 +373,30 @@ def test_a_policy_learns_from_its_log_probabilities() -> None:
                 assert sess.run(divergence) >= 0
                 sess.run(old.assign(mean))
             assert 1.4 < sess.run(mean)[0, 0] < 2.6
+
+
+def test_divergences_that_are_not_numbers_say_whose() -> None:
+    class Odd(ds.Normal):  # type: ignore[misc, name-defined]
+        """A distribution whose divergence is NaN."""
+
+    ds.RegisterKL(Odd, Odd)(lambda a, b, name=None: tf.constant([np.nan]))
+    odd = Odd(0.0, 1.0)
+    with tf.Session() as session:
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"KL calculation between .*Odd|Normal"
+        ):
+            session.run(ds.kl_divergence(odd, odd, allow_nan_stats=False))
+
+
+def test_the_far_tail_of_waiting_times() -> None:
+    with tf.Session() as session:
+        tail = ds.Exponential(2.0).log_survival_function([1.0, 10.0, 100.0])
+        np.testing.assert_allclose(session.run(tail), [-2.0, -20.0, -200.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("x", [[-1.0, 1.5, 0.5], [0.0, 0.1, 0.9], [0.1, 0.2, 0.8]])
+def test_shares_are_validated(x: list[float]) -> None:
+    shares = ds.Dirichlet([1.0, 2.0, 3.0], validate_args=True)
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="samples must|must sum to"):
+            session.run(shares.prob(x))

@@ -504,3 +504,29 @@ def test_a_list_of_numpy_numbers_is_as_one_of_pythons() -> None:
     assert of([np.uint8(3)]) == "uint8"
     assert of(np.int64(3)) == "int64"
     assert of(np.zeros(2)) == "float64"
+
+
+def test_mistakes_of_values_wait_for_the_run() -> None:
+    """As in TensorFlow, these nodes can be built, and say what is wrong when they run."""
+    x = tf.zeros([2, 2])
+    reverse = tf.reverse_sequence(x, [1, 1], seq_axis=0)
+    buckets = tf.raw_ops.Bucketize(input=[1], boundaries=[3.0, 1.0])
+    with tf.Session() as session:
+        for fetch, match in ((reverse, "batch_dim == seq_dim"), (buckets, "sorted boundaries")):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=match):
+                session.run(fetch)
+
+
+def test_unique_slices() -> None:
+    unique = tf.raw_ops.UniqueV2
+    x = np.array([[1, 0, 0], [1, 0, 0], [2, 0, 0]])
+    with tf.Session() as session:
+        columns, numbers = session.run(unique(x=x, axis=[1]))
+        assert columns.tolist() == [[1, 0], [1, 0], [2, 0]] and numbers.tolist() == [0, 1, 1]
+        values, numbers = session.run(unique(x=np.array([np.nan, 1, np.nan]), axis=[]))
+        assert len(values) == 3 and numbers.tolist() == [0, 1, 2]
+    assert unique(x=x, axis=[-1]).y.shape.as_list() == [3, None]
+    assert unique(x=x, axis=tf.placeholder(tf.int32)).idx.shape.as_list() == [None]
+    for axis in ([[0]], [], [0, 1], [2]):
+        with pytest.raises(ValueError, match=r"axis|x must|rank"):
+            unique(x=x, axis=axis)

@@ -145,3 +145,26 @@ def test_many_whole_numbers_are_found_one_by_one_or_in_a_row(keys, values: str) 
         new = b"new" if values == "words" else 99
         session.run(table.insert(keys[:1], tf.constant([new], dtype)))
         assert set(session.run(found, {asked: given}).tolist()) == {new}
+
+
+def test_a_table_of_no_words_is_refused_when_it_is_filled() -> None:
+    table = tf.contrib.lookup.index_table_from_tensor(np.array([], np.str_), num_oov_buckets=1)
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="cannot be empty"):
+            session.run(table.initializer)
+
+
+def test_hashers_are_checked() -> None:
+    lookup = tf.contrib.lookup
+    with pytest.raises(TypeError, match="HasherSpec, got 1"):
+        lookup.index_table_from_tensor(["a"], num_oov_buckets=1, hasher_spec=1)
+    odd = lookup.index_table_from_tensor(["a"], 1, hasher_spec=lookup.HasherSpec("odd", None))
+    with pytest.raises(ValueError, match="Unknown hasher odd"):
+        odd.lookup(tf.constant(["a"]))
+    assert lookup.StrongHashSpec([1, 2]) == ("stronghash", [1, 2])
+
+
+def test_exported_values_have_the_shape_of_the_default() -> None:
+    table = tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, [-1, -1])
+    keys, values = table.export()
+    assert keys.shape.as_list() == [None] and values.shape.as_list() == [None, 2]

@@ -225,3 +225,14 @@ def test_indices_as_objects_of_pandas() -> None:
     assert found.tolist() == [[0, 1], [0, 0], [2, 0]]
     with pytest.raises(TypeError, match="Expected int64"):
         tf.convert_to_tensor(np.array([1, "a"], dtype=object), tf.int64)
+
+
+@pytest.mark.parametrize("shape", [[-1, 7], [-1, 2, -1], [4, 7]])
+def test_reshapes_that_cannot_be_are_refused_where_that_is_known(shape: list[int]) -> None:
+    sparse = tf.SparseTensor([[0, 0]], [1.0], [5, 6])
+    with pytest.raises(ValueError, match=r"cannot reshape|at most one"):
+        tf.sparse.reshape(sparse, shape)
+    fed = tf.sparse_placeholder(tf.float32)
+    late = tf.sparse.reshape(fed, shape)  # the old shape is not known yet
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError):
+        session.run(late, {fed: ([[0, 0]], [1.0], [5, 6])})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import dataflow as tf
@@ -134,3 +136,49 @@ def test_hexadecimal_numbers() -> None:
         assert sess.run(tf.string_to_number(["0xF", "1.5"])).tolist() == [15.0, 1.5]
         with pytest.raises(tf.errors.InvalidArgumentError, match="0xG"):
             sess.run(tf.string_to_number(["0xG"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "options", "expected"),
+    [
+        (b"\x00*", "UTF-16", {}, b"*"),  # without a mark, the high byte comes first
+        (b"\xff\xfe*\x00", "UTF-16", {}, b"*"),
+        (b"\x00\x00\x00a", "UTF-32", {}, b"a"),
+        (b"a\xef\xbf\xbd", "UTF-8", {"replacement_char": ord("?")}, b"a\xef\xbf\xbd"),
+        (b"ab\xff", "UTF-8", {"replacement_char": ord("?")}, b"ab?"),
+        (b"\x00\xfft", "UTF-8", {"errors": "ignore", "replace_control_characters": True}, b"t"),
+        (b"a\tb", "UTF-8", {"replace_control_characters": True}, b"a\xef\xbf\xbdb"),
+    ],
+)
+def test_transcoding(text: bytes, encoding: str, options: Any, expected: bytes) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        out = tf.strings.unicode_transcode(text, encoding, "UTF-8", **options)
+        assert session.run(out) == expected
+
+
+def test_control_characters_are_malformed_where_that_is_strict() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        out = tf.strings.unicode_transcode(
+            b"a\n", "UTF-8", "UTF-8", errors="strict", replace_control_characters=True
+        )
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid formatting"):
+            session.run(out)
+
+
+def test_str_and_bytes_in_one_list() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.constant(["a", b"\xf0\x9f"])).tolist() == [b"a", b"\xf0\x9f"]
+
+
+def test_one_delimiter_and_one_shape_of_positions() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        delimiter = tf.placeholder(tf.string)
+        words = tf.string_split(["a|b"], delimiter)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"scalar.*got shape \(1,\)"):
+            session.run(words, {delimiter: ["|"]})
+        with pytest.raises(ValueError, match=r"pos \[1\] and len \[\] must have one shape"):
+            tf.strings.substr(["abc"], [1], 1)
+        position = tf.placeholder(tf.int32)
+        part = tf.strings.substr(["abc"], position, 1)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must have one shape"):
+            session.run(part, {position: [1]})

@@ -229,3 +229,12 @@ def test_gradients_that_nobody_changes_are_added_and_left_as_they_were(
         accumulator.apply(1, gradients[2])
         assert accumulator.take(Waiting(), 1).dtype == dtype
         assert int(gradients[2].reshape(-1)[0].real) == 5
+
+
+def test_a_look_into_the_staging_area() -> None:
+    area = StagingArea([tf.int32], [[]])
+    put, peek, get = area.put([tf.placeholder_with_default(3, [])]), area.peek(0), area.get()
+    with tf.Session() as session:
+        session.run(put)
+        assert session.run([peek, area.size()]) == [[3], 1]
+        assert session.run([get, area.size()])[0] == [3]

@@ -194,3 +194,10 @@ def test_lengths_of_pieces_may_be_int32() -> None:
     piece = pieces.split([1.0, 2.0, 3.0], tf.constant([1, 2])).read(1)
     with tf.Session() as sess:
         assert sess.run(piece).tolist() == [2.0, 3.0]
+
+
+def test_a_split_into_fewer_parts_than_the_array_has() -> None:
+    array = tf.TensorArray(tf.float32, 2, infer_shape=False).split([1.0], [1])
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"\(2 vs\. 1\)"):
+            session.run(array.flow)

@@ -173,3 +173,17 @@ def test_control_inputs_by_the_graph_editor() -> None:
     assert values(result) == 0.0
     with pytest.raises(ValueError, match="is not a control_input"):
         editor.remove_control_inputs(result.op, step.op)
+
+
+def test_a_dimension_of_1_is_dropped_where_the_run_finds_it() -> None:
+    from dataflow.python.ops.confusion_matrix import remove_squeezable_dimensions
+
+    labels, predictions = tf.placeholder(tf.int64), tf.placeholder(tf.int64)
+    both = remove_squeezable_dimensions(labels, predictions)
+    _, update = tf.metrics.accuracy(labels, predictions)
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        for fed in ([[1], [2]], [1, 2]), ([1, 2], [[1], [2]]), ([1, 2], [1, 2]):
+            feeds = dict(zip((labels, predictions), fed, strict=True))
+            assert [x.tolist() for x in session.run(both, feeds)] == [[1, 2], [1, 2]]
+            assert session.run(update, feeds) == 1.0

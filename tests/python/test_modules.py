@@ -48,3 +48,27 @@ def test_input_spec_where_layers_of_programs_look() -> None:
 @pytest.mark.parametrize("name", ["Adadelta", "Adagrad", "Adam", "Ftrl", "Momentum", "RMSProp"])
 def test_optimizers_are_direct_subclasses(name: str) -> None:
     assert getattr(tf.train, f"{name}Optimizer").__base__ is tf.train.Optimizer
+
+
+def test_modules_have_the_ops_of_their_generated_ones() -> None:
+    from dataflow.python.ops import (
+        data_flow_ops,
+        gen_string_ops,
+        linalg_ops,
+        sparse_ops,
+        string_ops,
+    )
+
+    with tf.Session() as session:
+        assert session.run(string_ops.string_lower(["aB"])).tolist() == [b"ab"]
+        assert session.run(gen_string_ops.static_regex_full_match(["ab"], "a.")).tolist() == [True]
+        words = session.run(string_ops.string_split_v2(["a b"], maxsplit=1))
+        assert words.values.tolist() == [b"a", b"b"]
+    assert sparse_ops.sparse_dense_cwise_add and linalg_ops.matrix_inverse
+    assert data_flow_ops.stage
+
+
+def test_protocol_buffers_of_examples_by_path() -> None:
+    from dataflow.core.example import example_pb2, feature_pb2
+
+    assert example_pb2.Example is tf.train.Example and feature_pb2.Feature is tf.train.Feature

@@ -538,6 +538,18 @@ SEQUENCES = [
         [[3, 1, 2], [0, 1, 0, 2, 1, 0], [3, 2, 1]],
     ),
     Sample(
+        "UniqueV2",
+        lambda tf: list(tf.raw_ops.UniqueV2(x=[[3, 1], [3, 1], [2, 0]], axis=[0])),
+        (),
+        [[[3, 1], [2, 0]], [0, 0, 1]],
+    ),
+    Sample(
+        "UniqueWithCountsV2",
+        lambda tf: list(tf.raw_ops.UniqueWithCountsV2(x=[["b", "a", "b"]], axis=[-1])),
+        (),
+        [np.array([[b"b", b"a"]], object), [0, 1, 0], [2, 1]],
+    ),
+    Sample(
         "ListDiff", lambda tf: list(tf.setdiff1d([1, 2, 3, 2, 4], [2, 4])), (), [[1, 3], [0, 2]]
     ),
     Sample(
