@@ -70,7 +70,7 @@ def _take(xp: Module, params: Any, indices: Array, axis: int, out: Any) -> Any:
     return params.take(indices, axis=axis, out=out, mode="clip")  # "raise" writes elsewhere first
 
 
-def _coordinates(xp: Module, indices: Array, shape: Any) -> tuple[Any, ...]:
+def _coordinates(indices: Array, shape: Any) -> tuple[Any, ...]:
     """The last axis of ``indices`` as a NumPy index, checked against ``shape``."""
     depth = indices.shape[-1]
     if depth > len(shape):
@@ -97,7 +97,7 @@ def gather_nd_kernel(xp: Module, params: Array, indices: Array) -> Any:
         inner = params.shape[indices.shape[-1] :]
         rows = gather_scatter.gather(xp, params.reshape(count, -1), numbers, 0)
         return rows.reshape(*indices.shape[:-1], *inner)
-    return params[_coordinates(xp, indices, params.shape)]
+    return params[_coordinates(indices, params.shape)]
 
 
 def _flat_numbers(xp: Module, indices: Array, shape: Any) -> tuple[Any, int]:
@@ -110,7 +110,7 @@ def _flat_numbers(xp: Module, indices: Array, shape: Any) -> tuple[Any, int]:
     if unchecked:
         parts = tuple(indices[..., i] for i in range(depth))
     else:
-        parts = _coordinates(xp, indices, shape)
+        parts = _coordinates(indices, shape)
     rows = int(np.prod(shape[:depth], dtype=np.int64))
     if depth == 0:
         return xp.zeros(indices.shape[:-1], np.int64).reshape(-1), 1
@@ -173,7 +173,7 @@ def scatter_nd_kernel(xp: Module, indices: Array, updates: Array, shape: Array) 
 @kernel("TensorScatterUpdate")
 def tensor_scatter_update_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     out = tensor.copy()
-    out[_coordinates(xp, indices, tensor.shape)] = updates
+    out[_coordinates(indices, tensor.shape)] = updates
     return out
 
 
@@ -194,14 +194,14 @@ def tensor_scatter_sub_kernel(xp: Module, tensor: Array, indices: Array, updates
 @kernel("TensorScatterMax")
 def tensor_scatter_max_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     out = tensor.copy()
-    scatter_at(xp, "maximum", out, _coordinates(xp, indices, tensor.shape), updates)
+    scatter_at(xp, "maximum", out, _coordinates(indices, tensor.shape), updates)
     return out
 
 
 @kernel("TensorScatterMin")
 def tensor_scatter_min_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     out = tensor.copy()
-    scatter_at(xp, "minimum", out, _coordinates(xp, indices, tensor.shape), updates)
+    scatter_at(xp, "minimum", out, _coordinates(indices, tensor.shape), updates)
     return out
 
 

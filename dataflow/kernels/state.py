@@ -150,7 +150,7 @@ def rounds(xp: Module, indices: Array) -> Iterator[Any]:
         yield order[nth == i]
 
 
-def _apply_to_rows(xp: Module, ufunc: Any, array: Array, flat: Any, rows: Any) -> None:
+def _apply_to_rows(ufunc: Any, array: Array, flat: Any, rows: Any) -> None:
     """``array[flat] = ufunc(array[flat], rows)`` for indices that are all different."""
     part = array.take(flat, 0)
     ufunc(part, rows, out=part)
@@ -189,7 +189,7 @@ def _change(xp: Module, ref: Any, indices: Array, updates: Any, op: str, ufunc: 
             add_rows(ref.exclusive(), flat, rows if op == "Add" else -rows)
         else:
             flat, rows = sum_repeated(xp, flat, rows)
-            _apply_to_rows(xp, ufunc, ref.exclusive(), flat, rows)
+            _apply_to_rows(ufunc, ref.exclusive(), flat, rows)
 
 
 @kernel("ScatterAdd")
@@ -218,7 +218,7 @@ def _scatter_with(op_type: str, ufunc: str) -> None:
             else:  # CuPy has no atomic product
                 for where in rounds(xp, flat):
                     part = slice(None) if where is None else where
-                    _apply_to_rows(xp, getattr(xp, ufunc), array, flat[part], rows[part])
+                    _apply_to_rows(getattr(xp, ufunc), array, flat[part], rows[part])
 
 
 for _type, _ufunc in (

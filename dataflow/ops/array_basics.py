@@ -327,20 +327,20 @@ def reshape_op(tensor: Tensor, shape: Tensor) -> Dims:
         if rest != total:
             raise ValueError(
                 f"cannot reshape {total} elements to {shapes.list_dims(dims)} ({rest} elements)\n"
-                + _reshape_advice(tensor.dims, dims)
+                + _reshape_advice(tensor.dims)
             )
         return dims
     if rest and total % rest:
         raise ValueError(
             f"cannot reshape {total} elements to {shapes.list_dims(dims)}: "
-            f"{total} is not a multiple of {rest}\n" + _reshape_advice(tensor.dims, dims)
+            f"{total} is not a multiple of {rest}\n" + _reshape_advice(tensor.dims)
         )
     if dims.count(None) == 1 and rest:
         return tuple(total // rest if d is None else d for d in dims)
     return dims
 
 
-def _reshape_advice(before: Dims, after: Dims) -> str:
+def _reshape_advice(before: Dims) -> str:
     return (
         f"The product of the new sizes must equal that of {shapes.list_dims(before)}. "
         "Write -1 for one size to have it computed."

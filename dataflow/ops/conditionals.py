@@ -168,7 +168,7 @@ def _build_branch(
     return original, leaves
 
 
-def _pairs(pred_fn_pairs: Any, allow_int: bool = False) -> tuple[list[Any], list[Any]]:
+def _pairs(pred_fn_pairs: Any) -> tuple[list[Any], list[Any]]:
     if isinstance(pred_fn_pairs, Mapping):
         items = list(pred_fn_pairs.items())
     elif isinstance(pred_fn_pairs, (list, tuple)):

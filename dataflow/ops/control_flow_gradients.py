@@ -217,7 +217,7 @@ class LoopGradient:
                 handle, constant(0.0), source=value.op.attrs["source"]
             )[0]
         guards = self.guards.of(value)
-        return self._pop(graph, value, self._keep(graph, value, guards), guards)
+        return self._pop(value, self._keep(graph, value, guards), guards)
 
     def _keep(self, graph: Graph, value: Tensor, guards: Guards) -> Tensor:
         """Makes the forward loop push ``value`` in each round; returns the list after the loop."""
@@ -241,7 +241,7 @@ class LoopGradient:
 
         return forward.add_variable(start, push, "f_acc")[0]
 
-    def _pop(self, graph: Graph, value: Tensor, kept: Tensor, guards: Guards) -> Tensor:
+    def _pop(self, value: Tensor, kept: Tensor, guards: Guards) -> Tensor:
         """Makes the backward loop pop the list that `_keep` returned; gives the element."""
         from dataflow.ops.tensor_list import tensor_list_pop_back_op
 

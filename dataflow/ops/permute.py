@@ -393,7 +393,7 @@ def required_space_to_batch_paddings(
         return paddings, crops
 
 
-def _space_depth_axes(dims: Any, data_format: str) -> tuple[int, int, int]:
+def _space_depth_axes(data_format: str) -> tuple[int, int, int]:
     if data_format == "NHWC":
         return 1, 2, 3
     if data_format == "NCHW":
@@ -407,7 +407,7 @@ def space_to_depth_op(input: Tensor, *, block_size: int, data_format: str = "NHW
     need_rank(input, 4, "the input")
     if block_size < 2:
         raise ValueError(f"block_size must be at least 2, got {block_size}")
-    height, width, depth = _space_depth_axes(input.dims, data_format)
+    height, width, depth = _space_depth_axes(data_format)
     if input.dims is None:
         return (None,) * 4
     out = list(input.dims)
@@ -429,7 +429,7 @@ def depth_to_space_op(input: Tensor, *, block_size: int, data_format: str = "NHW
     need_rank(input, 4, "the input")
     if block_size < 2:
         raise ValueError(f"block_size must be at least 2, got {block_size}")
-    height, width, depth = _space_depth_axes(input.dims, data_format)
+    height, width, depth = _space_depth_axes(data_format)
     if input.dims is None:
         return (None,) * 4
     out = list(input.dims)

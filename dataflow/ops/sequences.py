@@ -211,7 +211,7 @@ def nth_element_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [expand_dims(grad, -1) * chosen / count, None]
 
 
-def _sorted_last(values: Tensor, direction: str, stable: bool) -> Any:
+def _sorted_last(values: Tensor, direction: str) -> Any:
     """(values, indices) sorted along the last axis."""
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"direction must be 'ASCENDING' or 'DESCENDING', got {direction!r}")
@@ -253,7 +253,7 @@ def sort(
     values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
     """``values`` sorted along ``axis``."""
-    return _along(values, axis, lambda v: _sorted_last(v, direction, True)[0], name, "sort")
+    return _along(values, axis, lambda v: _sorted_last(v, direction)[0], name, "sort")
 
 
 def argsort(
@@ -264,7 +264,7 @@ def argsort(
     name: str | None = None,
 ) -> Tensor:
     """The int32 indices that would sort ``values`` along ``axis``; equal ones keep their order."""
-    return _along(values, axis, lambda v: _sorted_last(v, direction, stable)[1], name, "argsort")
+    return _along(values, axis, lambda v: _sorted_last(v, direction)[1], name, "argsort")
 
 
 # ---- Search -------------------------------------------------------------------------------

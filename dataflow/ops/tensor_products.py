@@ -177,7 +177,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
 # ---- tensordot -----------------------------------------------------------------------------------
 
 
-def _contraction_axes(a: Tensor, b: Tensor, axes: Any) -> tuple[list[int], list[int]]:
+def _contraction_axes(a: Tensor, axes: Any) -> tuple[list[int], list[int]]:
     if isinstance(axes, Tensor):
         from dataflow.ops.static_value import static_value
 
@@ -276,7 +276,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
         b = convert_to_tensor(b, a.dtype.base_dtype, name="b")
         if _is_found_at_run_time(a, b, axes):
             return _tensordot_at_run_time(a, b, axes, scope)
-        first, second = _contraction_axes(a, b, axes)
+        first, second = _contraction_axes(a, axes)
         if a.dims is not None and b.dims is not None:
             for i, j in zip(first, second, strict=True):
                 p, q = a.dims[i], b.dims[j]

@@ -177,9 +177,7 @@ class RayBackend:
             self._await(task, deadline)
             self._say(f"{task.name} is ready, {number} of {len(tasks)}.")
         self.tell_all(key)
-        self._watcher = threading.Thread(
-            target=self._watch, args=(key,), name="dataflow watch", daemon=True
-        )
+        self._watcher = threading.Thread(target=self._watch, name="dataflow watch", daemon=True)
         self._watcher.start()
 
     def _start_one(self, task: ActorTask, key: str, port: int, number: int = 0) -> None:
@@ -232,7 +230,7 @@ class RayBackend:
 
     # Watching
 
-    def _watch(self, key: str) -> None:
+    def _watch(self) -> None:
         head = ray.get_runtime_context().gcs_address
         asked, misses = time.monotonic(), 0
         while not self._stopping.is_set():

@@ -102,12 +102,6 @@ class ClusterSpec:
 
         return to_cluster_def(self._jobs)
 
-    def device_names(self) -> list[str]:
-        """Return ``/job:<job>/task:<index>`` of every task, sorted."""
-        return [
-            f"/job:{job}/task:{index}" for job in self.jobs for index in sorted(self._jobs[job])
-        ]
-
     def addresses(self) -> dict[str, str]:
         """Return the address of each task by ``/job:<job>/task:<index>``."""
         return {

@@ -48,7 +48,11 @@ def test_spec_targets_and_status(launched):
     assert launched.target == launched.targets["/job:worker/task:0"]
     assert all(a.startswith("127.0.0.1:") for a in launched.spec.addresses().values())
     status = launched.status()
-    assert [row["task"] for row in status] == launched.spec.device_names()
+    assert [row["task"] for row in status] == [
+        "/job:ps/task:0",
+        "/job:worker/task:0",
+        "/job:worker/task:1",
+    ]
     assert len({row["pid"] for row in status}) == 3
     assert {row["state"] for row in status} == {"running"}
     assert "/job:ps/task:0" in repr(status)
