@@ -15,8 +15,8 @@ import numpy as np
 
 from dataflow.kernels.array_types import Module
 from dataflow.kernels.cuda import philox as cuda_philox
+from dataflow.kernels.cuda.capture import current_capture
 from dataflow.kernels.cuda.compiler import can_compile
-from dataflow.kernels.cuda.host_numbers import collected
 
 if TYPE_CHECKING:
     from dataflow.runtime.resources import KernelContext
@@ -87,11 +87,11 @@ class Stream:
     def drawn_on(self, xp: Module, count: int, dtype: str) -> Any:
         """The next words, or the uniform numbers made of them, drawn by a GPU."""
         blocks = cuda_philox.blocks_of(dtype, count)
-        numbers = collected()
-        if numbers is None:
+        capture = current_capture()
+        if capture is None:
             first = self._skip(blocks)
         else:  # the launches of a CUDA graph are told where each of them begins
-            first = numbers.place(lambda: self._skip(blocks))
+            first = capture.numbers.place(lambda: self._skip(blocks))
         return cuda_philox.draw(xp, self.key, first, count, dtype)
 
     def _skip(self, blocks: int) -> int:
@@ -118,7 +118,7 @@ class Stream:
 
 def _refuse_capture() -> None:
     """What the host draws would be the same numbers in every launch of a CUDA graph."""
-    if collected() is not None:
+    if current_capture() is not None:
         raise RuntimeError("the host draws random numbers")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.cuda.host_numbers import MOST_NUMBERS, HostNumbers
+from dataflow.kernels.cuda.capture import MOST_NUMBERS, HostNumbers
 from dataflow.kernels.xp import pretend_module
 from tests.gpu.test_cuda_graphs import PLAIN, num_captured, plans
 

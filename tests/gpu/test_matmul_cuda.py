@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.cuda import graphs, matmul
+from dataflow.kernels.cuda import capture, graphs, matmul
 from dataflow.kernels.fake_gpu import Recording
 from dataflow.kernels.xp import pretend_gpus, pretend_module
 from tests.gpu.test_cuda_graphs import num_captured
@@ -86,6 +88,16 @@ def blas(capability: str = "90") -> tuple[matmul.CuBLAS, Library]:
     return matmul.CuBLAS(cupy, library), library
 
 
+STREAM = SimpleNamespace(ptr=5)
+
+
+@contextlib.contextmanager
+def capturing(blas: Any, stream: Any = STREAM, xp: Any = XP) -> Iterator[None]:
+    """Products of the block are those of ``blas``, as while ``stream`` is captured."""
+    with blas.on(stream), capture.capturing(blas, capture.HostNumbers(xp)):
+        yield
+
+
 def array(*shape: int, dtype: str = "float32") -> Any:
     values = RNG.randn(*shape)
     if dtype.startswith("complex"):
@@ -127,7 +139,7 @@ def test_what_is_asked_for_is_the_product(name: str, with_out: str) -> None:
         wide = XP.empty((*want.shape[:-1], want.shape[-1] + 3), want.dtype)
         out = XP.empty(want.shape, want.dtype) if with_out == "dense" else wide[..., 2:-1]
     own, library = blas()
-    with own.on(SimpleNamespace(ptr=5)):
+    with capturing(own):
         got = matmul.product(XP, a, b, out)
     assert library.calls == ["stream 5", "workspace 32 MiB"]
     assert got.dtype == want.dtype and got.shape == want.shape
@@ -138,7 +150,7 @@ def test_what_is_asked_for_is_the_product(name: str, with_out: str) -> None:
 
 def test_tf32_is_asked_for_when_enabled() -> None:
     own, library = blas("86")
-    with own.on(SimpleNamespace(ptr=5)):
+    with capturing(own):
         assert library.calls[-1] == "workspace 4 MiB"
         matmul.product(XP, *CASES["plain"])
         assert library.compute == 68
@@ -154,7 +166,7 @@ def test_tf32_is_asked_for_when_enabled() -> None:
 
 def test_what_it_cannot_multiply_is_said() -> None:
     own, _ = blas()
-    with own.on(SimpleNamespace(ptr=5)):
+    with capturing(own):
         with pytest.raises(NotImplementedError, match="int32"):
             matmul.product(XP, array(2, 2).astype(np.int32), array(2, 2).astype(np.int32))
         with pytest.raises(ValueError, match="inner dimensions differ"):
@@ -163,7 +175,7 @@ def test_what_it_cannot_multiply_is_said() -> None:
 
 def test_without_the_library_a_capture_fails_and_says_why() -> None:
     refused = matmul.cublas_of(SimpleNamespace())
-    with refused.on(SimpleNamespace(ptr=5)):
+    with capturing(refused):
         with pytest.raises(NotImplementedError, match="products cannot be captured: "):
             matmul.product(XP, *CASES["plain"])
 
@@ -172,7 +184,7 @@ def test_a_call_that_fails_is_named() -> None:
     own, library = blas()
     library.cublasSetStream_v2 = lambda *_: 13  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="cublasSetStream_v2 failed with status 13"):
-        with own.on(SimpleNamespace(ptr=5)):
+        with capturing(own):
             pass
 
 
@@ -200,7 +212,7 @@ def test_a_copy_from_the_host_cannot_be_captured() -> None:
     (allocate,) = allocators
     assert allocate(8) == 8
     own, _ = blas()
-    with own.on(SimpleNamespace(ptr=5)):
+    with capturing(own):
         with pytest.raises(RuntimeError, match="while the stream is capturing"):
             allocate(8)
     assert allocate(8) == 8

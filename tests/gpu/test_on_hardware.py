@@ -264,7 +264,7 @@ def test_cublas_without_cupy(cupy: Any, name: str) -> None:
     own = matmul.cublas_of(cupy)
     assert isinstance(own, matmul.CuBLAS), own.reason
     left, right = cupy.asarray(a), cupy.asarray(b)  # nothing of the host is copied in the block
-    with own.on(cupy.cuda.get_current_stream()):
+    with test_matmul_cuda.capturing(own, cupy.cuda.get_current_stream(), cupy):
         product = matmul.product(cupy, left, right)
     got = product.get()
     rtol = 2e-3 if name == "half" else 1e-5

@@ -16,9 +16,9 @@ import pytest
 
 import dataflow as tf
 from dataflow.kernels.cuda import clock as clock_module, copies, graphs
+from dataflow.kernels.cuda.capture import HostNumbers
 from dataflow.kernels.cuda.clock import DeviceClock
 from dataflow.kernels.cuda.copies import HostToDevice
-from dataflow.kernels.cuda.host_numbers import HostNumbers
 from dataflow.kernels.xp import pretend_gpus
 from dataflow.runtime.stepper import record
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from dataflow.kernels import fake_gpu
 from dataflow.kernels.array_types import Array
+from dataflow.kernels.cuda.capture import HostNumbers, capturing, current_capture
 from dataflow.kernels.cuda.copies import PINNED_BYTES, HostToDevice
-from dataflow.kernels.cuda.host_numbers import HostNumbers, collecting
-from dataflow.kernels.cuda.matmul import captured_by, cublas_of, is_capturing
+from dataflow.kernels.cuda.matmul import cublas_of
 from dataflow.kernels.fake_gpu import Recording
 from dataflow.kernels.xp import (
     address_of,
@@ -59,7 +59,7 @@ def refuse_host_memory(cupy: Any) -> None:
     pool = cupy.get_default_pinned_memory_pool()
 
     def allocate(size: int) -> Any:
-        if is_capturing():
+        if current_capture() is not None:
             raise RuntimeError("a value of the host is copied while the stream is capturing")
         return pool.malloc(size)
 
@@ -155,7 +155,7 @@ class CapturedWork:
             with stream, cupy.cuda.using_allocator(self._pool.malloc), queue.blas.on(stream):
                 stream.begin_capture(relaxed)
                 try:
-                    with collecting(self._numbers):
+                    with capturing(queue.blas, self._numbers):
                         self.results = work()
                 except Exception as e:
                     _abandon(stream)
@@ -176,9 +176,8 @@ class CapturedWork:
         before = [array.host_array.copy() for array in changed]
         recording = Recording()
         try:
-            with recording, captured_by(fake_gpu.BLAS), np.errstate(all="ignore"):
-                with collecting(self._numbers):
-                    self.results = work()
+            with recording, capturing(fake_gpu.BLAS, self._numbers), np.errstate(all="ignore"):
+                self.results = work()
         except Exception as e:
             raise CaptureFailed(str(e)) from e
         finally:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.cuda.capture import current_capture
 from dataflow.kernels.cuda.precision import tf32_enabled
 
 #: What NVIDIA advises for a workspace: that of Hopper and later, and of older GPUs.
@@ -49,35 +50,11 @@ _TYPES = {
 }
 
 
-class _Captured(threading.local):
-    """What multiplies while this thread captures a stream."""
-
-    blas: Any = None
-
-
-_captured = _Captured()
-
-
-@contextlib.contextmanager
-def captured_by(blas: Any) -> Iterator[None]:
-    """Products in the block are those of ``blas``: a stream is captured there."""
-    before, _captured.blas = _captured.blas, blas
-    try:
-        yield
-    finally:
-        _captured.blas = before
-
-
-def is_capturing() -> bool:
-    """Whether this thread captures a stream."""
-    return _captured.blas is not None
-
-
 def product(xp: Module, a: Array, b: Array, out: Any = None) -> Any:
     """``a @ b`` for arrays of two axes or more on a GPU: [..., m, k] and [..., k, n]."""
-    blas = _captured.blas
-    if blas is not None:
-        return blas.product(xp, a, b, out)
+    capture = current_capture()
+    if capture is not None:
+        return capture.blas.product(xp, a, b, out)
     if a.ndim == 2 and b.ndim == 2:  # with less overhead than `matmul`
         return xp.dot(a, b, out)
     return xp.matmul(a, b, out=out)
@@ -104,15 +81,14 @@ class CuBLAS:
 
     @contextlib.contextmanager
     def on(self, stream: Any) -> Iterator[None]:
-        """Products of this thread in the block go to ``stream``, which is captured."""
+        """Products in the block go to ``stream``, which is being captured."""
         with self._lock:
             # In this order: another stream takes the workspace away.
             self._call("cublasSetStream_v2", self._handle, ctypes.c_void_p(stream.ptr))
             memory = ctypes.c_void_p(int(self._workspace.data.ptr))
             size = ctypes.c_size_t(self._workspace.nbytes)
             self._call("cublasSetWorkspace_v2", self._handle, memory, size)
-            with captured_by(self):
-                yield
+            yield
 
     def product(self, xp: Module, a: Array, b: Array, out: Any) -> Any:
         """As `product`. Raises `NotImplementedError` for what it cannot multiply."""
@@ -202,8 +178,7 @@ class Refused:
     @contextlib.contextmanager
     def on(self, stream: Any) -> Iterator[None]:
         """As `CuBLAS.on`."""
-        with captured_by(self):
-            yield
+        yield
 
     def product(self, xp: Module, a: Array, b: Array, out: Any) -> Any:
         """Raises `NotImplementedError`."""
