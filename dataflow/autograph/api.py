@@ -36,19 +36,19 @@ def to_graph(
     experimental_optional_features: Any = None,
 ) -> Callable[..., Any]:
     """``entity`` with its ``if``, ``while``, ``for``, ``and``, ``or``, ``not`` and ``assert`` working on
-    tensors too, by `tf.cond` and `tf.while_loop`; where what they look at is no tensor they are Python's.
+    tensors too, by `tf.cond` and `tf.while_loop`; where the value they test is not a tensor they stay Python's.
 
     ``entity`` is a function, a method, a lambda, or an object that can be called. ``recursive`` does the
     same to functions that it calls, if they are no library's. ``Feature.AUTO_CONTROL_DEPS`` runs what the
     function assigns and prints in the order of its lines, as `tf.function` does; what it asserts, and
     assigns within branches and loops on tensors, is done before its results in any case.
-    ``arg_values`` and ``arg_types`` change nothing. ``==`` and ``!=`` ask, as ever in TensorFlow 1, whether
-    two tensors are one object: write `tf.equal`.
+    ``arg_values`` and ``arg_types`` change nothing. ``==`` and ``!=`` ask, as always in TensorFlow 1,
+    whether two tensors are the same object: write `tf.equal`.
 
-    The function made raises, when it is called, `ValueError` for a variable that is read after a branch or
+    The returned function raises, when it is called, `ValueError` for a variable that is read after a branch or
     loop on tensors and may have no value, `TypeError` for one whose dtype or structure changes in it, and
     `NotImplementedError` for a list that does. `to_graph` raises `ConversionError`, which is a
-    `NotImplementedError`, when the source is not to be had or holds what cannot be rewritten.
+    `NotImplementedError`, when the source is not available or has something that cannot be rewritten.
     """
     python_function = getattr(entity, "python_function", entity)
     if isinstance(python_function, type):
@@ -113,7 +113,7 @@ def to_code(
 ) -> str:
     """The source that `to_graph` makes of ``entity``: ``ag__`` in it stands for AutoGraph's operators.
 
-    Raises `ConversionError` as `to_graph` does. Only ``entity`` and ``indentation`` have a meaning.
+    Raises `ConversionError` as `to_graph` does. Arguments but ``entity`` and ``indentation`` have no effect.
     """
     function, _ = function_of(getattr(entity, "python_function", entity))
     if function is None or isinstance(entity, type):
@@ -129,7 +129,7 @@ def to_code(
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     """Logs which functions `to_graph` rewrites (``level`` 1 and more), with the new source (3 and more).
 
-    ``alsologtostdout`` prints it too. At 0, where it begins, nothing is said.
+    ``alsologtostdout`` prints them too. At 0, the default, nothing is logged.
     """
     _verbosity["level"], _verbosity["print"] = level, alsologtostdout
 

@@ -1,4 +1,4 @@
-"""A function of Python made anew from its rewritten source, with the closure, defaults and lines it had."""
+"""Compiles a Python function from its rewritten source, with its closure, defaults and line numbers."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ def function_of(entity: Any) -> tuple[FunctionType | None, tuple[Any, ...]]:
 
 
 def is_left_alone(function: FunctionType) -> bool:
-    """Whether the function is rewritten already, or is not to be."""
+    """Whether the function has been rewritten already, or must not be."""
     return function.__code__ in _made or LEFT_ALONE in function.__dict__
 
 
 def converted(function: FunctionType, operators: Operators) -> FunctionType:
-    """``function`` from its rewritten source; raises `ConversionError` where that cannot be had."""
+    """``function`` from its rewritten source; raises `ConversionError` where there is none."""
     code = function.__code__
     key = (code.co_filename, code)
     made = _codes.get(key)
@@ -173,7 +173,7 @@ def converted_if_needed(entity: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def operators(recursive: bool) -> Operators:
-    """What code that is rewritten with, or without, the functions that it calls gets as ``ag__``."""
+    """The ``ag__`` of rewritten code. With ``recursive`` the functions that it calls are rewritten too."""
     return _OPERATORS[recursive]
 
 

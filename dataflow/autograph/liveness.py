@@ -24,7 +24,7 @@ def dotted(node: ast.AST) -> str:
 
 
 def written(nodes: Iterable[Any]) -> list[str]:
-    """Names and attributes (``self.x``) that statements assign to, in order; not in functions' own."""
+    """Names and attributes (``self.x``) that statements assign to, in order; not those within functions."""
     found: dict[str, None] = {}
 
     def visit(node: Any) -> None:
@@ -74,7 +74,7 @@ def captured(body: list[ast.stmt]) -> set[str]:
 
 
 class Liveness:
-    """Writes on each branch and loop what is read after it (``live_out``), and at a loop's head."""
+    """Notes on each branch what is read after it, on each loop what is read at its head: ``live_out``."""
 
     def __init__(self, always: set[str]) -> None:
         self._always = always

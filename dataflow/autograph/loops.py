@@ -30,7 +30,7 @@ from dataflow.ops.while_loop import while_loop
 from dataflow.shapes import TensorShape
 
 _State = Callable[[], tuple[Any, ...]]
-#: Rounds of a Python loop after which it is told that each added its own nodes.
+#: Rounds of a Python loop after which a warning says that each of them added nodes.
 _MANY_ROUNDS = 3000
 _SetState = Callable[[tuple[Any, ...]], None]
 
@@ -43,7 +43,7 @@ def while_stmt(
     set_state: _SetState,
     site: Any,
 ) -> None:
-    """Runs ``body`` while ``test`` is true. From the first time that it gives a tensor, as a `tf.while_loop`."""
+    """Runs ``body`` while ``test`` is true; a `tf.while_loop` from the round where ``test`` gives a tensor."""
     rounds, first = 0, len(default_graph().operations)
     while True:
         value = test()
@@ -253,7 +253,7 @@ class _TensorLoop:
         if None in shapes:
             raise NotImplementedError(
                 f"line {self.site.line}: shape_invariants of loops with a TensorArray or sparse tensor "
-                "are not here: use tf.while_loop."
+                "are not supported: use tf.while_loop."
             )
         for variable, wanted in given:
             for n, leaf in enumerate(start.carried):

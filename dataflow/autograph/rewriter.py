@@ -16,7 +16,7 @@ from dataflow.autograph.jumps import DO_RETURN, RETVAL, forget_lines, lower_jump
 from dataflow.autograph.liveness import Liveness, captured, dotted, written
 from dataflow.autograph.source import ConversionError
 
-#: What a loop's first statements may be, to say how the loop is built.
+#: A call among a loop's statements that says how the loop is built.
 _OPTIONS = "set_loop_options"
 
 
@@ -302,7 +302,7 @@ class _Function:
         return self._call("for_stmt", node, names, [iterated, ends, loop, options])
 
     def _with_options(self, body: list[ast.stmt]) -> tuple[list[ast.stmt], ast.expr]:
-        """A loop's statements without `set_loop_options`, and what that says, as a function."""
+        """A loop's statements without `set_loop_options`, and its options, as a function."""
         for number, node in enumerate(body):
             if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
                 continue

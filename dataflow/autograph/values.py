@@ -49,7 +49,7 @@ def ld(value: Any) -> Any:
 
 
 def attribute(read: Callable[[], Any], name: str) -> Any:
-    """What ``read`` gives, or that an attribute of this name is not there."""
+    """What ``read`` returns, or `Undefined` where the object has no such attribute."""
     try:
         return read()
     except AttributeError:
@@ -57,7 +57,7 @@ def attribute(read: Callable[[], Any], name: str) -> Any:
 
 
 def set_attribute(owner: Any, name: str, value: Any) -> None:
-    """Sets the attribute, or takes it away when it was not there."""
+    """Sets the attribute, or deletes it where ``value`` is `Undefined`."""
     if not isinstance(value, Undefined):
         if getattr(owner, name, None) is not value:
             setattr(owner, name, value)

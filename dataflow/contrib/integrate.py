@@ -29,7 +29,6 @@ from dataflow.ops.math import (
     sqrt,
     square,
 )
-from dataflow.ops.sequences import range_
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.while_loop import while_loop
 from dataflow.shapes import TensorShape
@@ -159,6 +158,27 @@ def odeint(
         return (solution, info) if full_output else solution
 
 
+def _first_step(
+    func: Callable[..., Any], y0: Tensor, slope0: Tensor, start: Tensor, rtol: Any, atol: Any
+) -> Tensor:
+    """The first step's size: Hairer, Norsett and Wanner, "Solving Ordinary Differential Equations I", II.4."""
+    of_error = y0.dtype.real_dtype
+    scale = cast(atol, of_error) + cast(rtol, of_error) * abs_(y0)
+    size0, size1 = (sqrt(reduce_mean(square(abs_(v) / scale))) for v in (y0, slope0))
+    sizable = logical_and(greater(size0, 1e-5), greater(size1, 1e-5))
+    guess = array.where(sizable, 0.01 * size0 / size1, array.ones_like(size0) * 1e-6)
+    ahead = y0 + cast(guess, y0.dtype) * slope0
+    bend = _slope(func, ahead, start + cast(guess, start.dtype)) - slope0
+    size2 = sqrt(reduce_mean(square(abs_(bend) / scale))) / guess
+    largest = maximum(size1, size2)
+    chosen = array.where(
+        less_equal(largest, 1e-15),
+        maximum(guess * 1e-3, cast(1e-6, of_error)),
+        (0.01 / largest) ** 0.2,
+    )
+    return cast(minimum(100 * guess, chosen), start.dtype)  # type: ignore[no-any-return]
+
+
 def _adaptive(
     func: Callable[..., Any],
     y0: Tensor,
@@ -178,21 +198,7 @@ def _adaptive(
 
     first = options["first_step"]
     if first is None:
-        # Hairer, Norsett and Wanner, "Solving Ordinary Differential Equations I", section II.4
-        scale = cast(atol, of_error) + cast(rtol, of_error) * abs_(y0)
-        size0, size1 = (sqrt(reduce_mean(square(abs_(v) / scale))) for v in (y0, slope0))
-        small = logical_and(greater(size0, 1e-5), greater(size1, 1e-5))
-        guess = array.where(small, 0.01 * size0 / size1, array.ones_like(size0) * 1e-6)
-        ahead = y0 + cast(guess, y0.dtype) * slope0
-        bend = _slope(func, ahead, times[0] + cast(guess, kind)) - slope0
-        size2 = sqrt(reduce_mean(square(abs_(bend) / scale))) / guess
-        largest = maximum(size1, size2)
-        chosen = array.where(
-            less_equal(largest, 1e-15),
-            maximum(guess * 1e-3, cast(1e-6, of_error)),
-            (0.01 / largest) ** 0.2,
-        )
-        first = cast(minimum(100 * guess, chosen), kind)
+        first = _first_step(func, y0, slope0, times[0], rtol, atol)
     first = convert_to_tensor(first, kind)
     no_numbers = array.zeros([0], kind)
 
@@ -276,23 +282,27 @@ def odeint_fixed(
     method: str = "rk4",
     name: str | None = None,
 ) -> Tensor:
-    """The solution [times, ...] of dy/dt = ``func(y, t)`` with steps of ``dt``, or from time to time.
+    """The solution [times, ...] of dy/dt = ``func(y, t)`` in steps of equal length between two times.
 
-    ``method``: "rk4" (Runge-Kutta, order 4) or "midpoint" (order 2). Between steps it is linear.
-    Raises as `odeint` does.
+    ``dt``: the largest step, one number or one for each interval of ``t``; an interval is divided into as
+    many steps as that takes, one without ``dt``. ``method``: "rk4" (Runge-Kutta, order 4) or
+    "midpoint" (order 2). Raises as `odeint` does, and `ValueError` for a ``dt`` of another shape.
     """
     if method not in ("rk4", "midpoint"):
         raise ValueError(f"method not supported: {method!r}. Use 'rk4' or 'midpoint'.")
-    with name_scope(name, "odeint_fixed", [y0, t]):
+    with name_scope(name, "odeint_fixed", [y0, t, dt]):
         y0, t = _checked(y0, t)
-        grid = t
+        intervals = t[1:] - t[:-1]
+        steps = array.ones_like(intervals)
         if dt is not None:
             dt = convert_to_tensor(dt, t.dtype)
-            if dt.dims not in (None, ()):
-                raise ValueError(f"dt must be a scalar, got shape {dt.get_shape()}.")
-            steps = cast(ceil((t[-1] - t[0]) / dt), dtypes.int32) + 1
-            grid = t[0] + cast(range_(steps), t.dtype) * dt
-        number = array.size(t)
+            if not intervals.get_shape().is_compatible_with(dt.get_shape()) and dt.dims != ():
+                raise ValueError(
+                    f"dt must be a scalar or have one number for each of the intervals of t, "
+                    f"{intervals.get_shape()}, got shape {dt.get_shape()}."
+                )
+            steps = ceil(intervals / dt)
+        sizes, counts, number = intervals / steps, cast(steps, dtypes.int32), array.size(t)
 
         def move(y: Tensor, begin: Tensor, step: Tensor) -> Tensor:
             size = cast(step, y.dtype)
@@ -304,30 +314,18 @@ def odeint_fixed(
             fourth = _slope(func, y + third * size, begin + step)
             return y + size / 6 * (first + 2 * second + 2 * third + fourth)  # type: ignore[no-any-return]
 
-        def write(index: Any, values: Any, y: Any, after: Any, begin: Any, end: Any) -> Any:
-            def fill(index: Any, values: Any) -> Any:
-                share = cast((t[index] - begin) / (end - begin), y.dtype)
-                return index + 1, values.write(index, y + share * (after - y))
-
-            return while_loop(
-                lambda index, values: logical_and(
-                    less(index, number), less_equal(t[minimum(index, number - 1)], end)
-                ),
-                fill,
-                (index, values),
+        def cross(index: Any, values: Any, y: Any) -> Any:
+            begin, step = t[index], sizes[index]
+            _, after = while_loop(
+                lambda k, y: less(k, counts[index]),
+                lambda k, y: (k + 1, move(y, begin + cast(k, t.dtype) * step, step)),
+                (0, y),
             )
-
-        def body(at: Any, y: Any, index: Any, values: Any) -> Any:
-            begin, end = grid[at], grid[at + 1]
-            after = move(y, begin, end - begin)
-            index, values = write(index, values, y, after, begin, end)
-            return at + 1, after, index, values
+            return index + 1, values.write(index + 1, after), after
 
         values = TensorArray(y0.dtype, number, element_shape=y0.get_shape()).write(0, y0)
-        final = while_loop(
-            lambda at, *rest: less(at, array.size(grid) - 1), body, (0, y0, 1, values)
-        )
-        solution: Tensor = final[3].stack()
+        final = while_loop(lambda index, *rest: less(index, number - 1), cross, (0, values, y0))
+        solution: Tensor = final[1].stack()
         solution.set_shape(t.get_shape().concatenate(y0.get_shape()))
         return solution
 

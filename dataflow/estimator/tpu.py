@@ -48,7 +48,7 @@ class TPUConfig(NamedTuple):
 
 
 class RunConfig(run_config.RunConfig):
-    """A `tf.estimator.RunConfig` with ``tpu_config``, ``cluster``, and masters that may be named."""
+    """A `tf.estimator.RunConfig` that also takes ``tpu_config``, ``cluster`` and the names of masters."""
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class TPUEstimator(estimator.Estimator):
 
     @property
     def params(self) -> Any:
-        """A copy of the parameters, with what the functions are told beside the caller's."""
+        """A copy of the caller's parameters, with the batch size that the functions are told."""
         params = copy.deepcopy(self._params)
         if (size := self._batch_sizes[self._mode]) is not None:
             _set(params, _BATCH_SIZE, size)

@@ -1,11 +1,11 @@
 """A plan's two parts for a CUDA graph: what the host does before each launch, and what is captured.
 
-A graph repeats kernels on the same buffers. What the host does is another thing each time: it takes
-the next element of a data set, dequeues, samples candidates, works on strings. Where none of that
-needs a value from the GPU it is done first, and what the GPU needs of it is copied into buffers, as
-fed values are. A loop or branch is captured as it ran, if the host decides about it by nothing but
-constants and shapes (the rounds of `tf.nn.dynamic_rnn`), or by a fed truth value (whether a batch
-normalization trains), of which each has a graph of its own.
+A graph repeats kernels on the same buffers. The host's work differs from run to run: it takes the
+next element of a data set, dequeues, samples candidates, works on strings. Where none of that needs
+a value from the GPU it is done first, and what the GPU needs of it is copied into buffers, as fed
+values are. A loop or branch is captured as it ran, if what decides about it are constants and shapes
+(the rounds of `tf.nn.dynamic_rnn`), or a fed truth value (whether a batch normalization trains): each
+such value has a graph of its own.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _is_switch(feed: Tensor) -> bool:
 
 
 def _is_done_before(op: Operation, changing: set[Tensor]) -> bool:
-    """Whether a node of the host does or gives another thing in each run."""
+    """Whether a node of the host may do or return something else in each run."""
     moves = op.op_def.stateful and not op.op_def.is_of_one_run
     return moves or any(t in changing for t in op.inputs)
 
@@ -141,7 +141,7 @@ def _parts(placed: Placed, before: set[Operation]) -> Split:
 
 
 def _with_inputs(ops: Iterable[Operation], placed: Placed) -> set[Operation]:
-    """The nodes and all of the host's that they need, constants say."""
+    """The nodes, and all nodes that they need, constants for example."""
     found: set[Operation] = set()
     waiting = list(ops)
     there = set(placed.ops)

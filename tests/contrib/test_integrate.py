@@ -84,6 +84,23 @@ def test_fixed_steps_have_their_order(method, order):
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.2)
 
 
+@pytest.mark.parametrize(
+    ("dt", "grid"),
+    [
+        (0.3, [0.1, 0.4, 0.7, 1.0, 1.25, 1.5]),  # 0.1 + 3 * 0.3 is below 1
+        ([0.45, 0.5], [0.1, 0.55, 1.0, 1.5]),
+        (None, [0.1, 1.0, 1.5]),
+    ],
+)
+def test_each_interval_is_divided_into_equal_fixed_steps(dt, grid):
+    def solve(times, dt=None):
+        one = tf.constant(1.0, tf.float64)
+        return run(odes.odeint_fixed(lambda y, t: -y * tf.cast(t, y.dtype), one, times, dt))
+
+    at = [grid.index(1.0), -1]
+    np.testing.assert_allclose(solve([0.1, 1.0, 1.5], dt)[1:], solve(grid)[at], rtol=1e-12)
+
+
 def test_a_fixed_step_is_not_bound_to_the_times():
     solution = odes.odeint_fixed(lambda y, t: y, tf.constant(1.0, tf.float64), TIMES, dt=0.01)
     np.testing.assert_allclose(run(solution), np.exp(TIMES), rtol=1e-4)

@@ -1,7 +1,7 @@
 """Python's memory after its imports, and its files, for the kernel of `make site`.
 
-To start Python in a page and to import NumPy, IPython, dataflow and the widgets takes ten seconds of a
-processor; to put back the memory of a Python that has done so takes one. ``start.js`` says how.
+Starting Python in a page and importing NumPy, IPython, dataflow and the widgets takes ten seconds of a
+processor; restoring the memory of a Python that has done so takes one. ``start.js`` says how.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ del name, names
 gc.collect()
 '; '.join(failed)
 """
-#: In the page, when the memory is back: numbers are random again, and the language is the reader's.
+#: In the page, once the memory is restored: random numbers are seeded anew, the language is the reader's.
 _AFTERWARDS = """
 def afterwards():
     import os, random, sys
@@ -119,7 +119,7 @@ def archive_of(wheels: Iterable[Path]) -> bytes:
                 name = entry.filename
                 if entry.is_dir() or name.endswith(_LEFT_OUT):
                     continue
-                # (Ours read theirs: that is where a package's public names are.)
+                # Our own packages need theirs: they read their public names from them.
                 if name.startswith("numpy/") and name.endswith(".pyi"):
                     continue
                 if any(part in f"/{name}" for part in _FOLDERS_LEFT_OUT):

@@ -20,7 +20,7 @@ from dataflow.train.session_run_hook import SessionRunArgs
 
 
 class BaseMonitor(Monitor):
-    """Called before and after each step; what it asks for before it gets afterwards.
+    """Called before and after each step, with the values afterwards that it asked for before.
 
     Override `step_begin`, which returns tensors or their names, `step_end`, which gets a dict of their
     values and returns True to stop the training, and `post_step`, `begin` and `end`.
@@ -115,10 +115,6 @@ class EveryN(BaseMonitor):
         self._last_active_step = 0
         self._active = False
 
-    def begin(self, max_steps: int | None = None) -> None:
-        """Training starts."""
-        super().begin(max_steps)
-
     def every_n_step_begin(self, step: int) -> list[Any]:
         """What to fetch in this step."""
         return []
@@ -155,7 +151,7 @@ class EveryN(BaseMonitor):
             self.every_n_post_step(step, session)
 
     def end(self, session: Any = None) -> None:
-        """Training is over: looks at the last step, if it was not yet."""
+        """Training is over: calls `every_n_post_step` for the last step, if that has not been done."""
         super().end(session)
         last = self._last_successful_step
         if session is not None and last is not None and last != self._last_active_step:
@@ -255,7 +251,7 @@ class CheckpointSaver(BaseMonitor):
         super().begin(max_steps)
         self._last_saved = None
         if self._saver is None and self._scaffold is None:
-            self._saver = Saver()  # a session that runs can add no node any more
+            self._saver = Saver()  # once there is a session, no node can be added
 
     def post_step(self, step: int, session: Any) -> None:
         """Saves, where it is time."""
@@ -280,7 +276,7 @@ class CheckpointSaver(BaseMonitor):
 
 
 class NanLoss(EveryN):
-    """Stops the training, or raises, when ``loss_tensor`` is no number."""
+    """Stops the training, or raises, when ``loss_tensor`` is NaN."""
 
     def __init__(
         self, loss_tensor: Any, every_n_steps: int = 100, fail_on_nan_loss: bool = True
@@ -293,7 +289,7 @@ class NanLoss(EveryN):
         return [self._loss_tensor]
 
     def every_n_step_end(self, step: int, outputs: dict[str, Any]) -> bool:
-        """True, or a `NanLossDuringTrainingError`, when it is no number."""
+        """True, or a `NanLossDuringTrainingError`, when it is NaN."""
         if not np.any(np.isnan(outputs[_name(self._loss_tensor)])):
             return False
         if self._fail:

@@ -1,4 +1,4 @@
-"""Arrays put together on a GPU by one kernel, with their addresses among its arguments.
+"""Arrays joined on a GPU by one kernel, which has their addresses among its arguments.
 
 CuPy's own function copies a table of addresses and strides from the host first, which takes longer
 than the joining of small arrays, and cannot be captured in a CUDA graph.

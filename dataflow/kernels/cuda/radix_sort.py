@@ -1,7 +1,7 @@
-"""Numbers of rows in order, on a GPU: a stable radix sort, eight bits in each pass.
+"""Row numbers sorted on a GPU: a stable radix sort, eight bits in each pass.
 
 A pass takes two launches. In the first each block counts the digits of its keys; in the second it adds
-up what the blocks before it found, and places its keys behind theirs. There are few blocks, so that
+up the counts of the blocks before it, and places its keys behind theirs. There are few blocks, so that
 those sums are short; each warp has keys that are neighbors, 32 in each round, and a key's place among
 the 32 comes from votes of the warp. The host waits for nothing.
 """
@@ -120,9 +120,9 @@ def sort_source(indices: str, first: bool) -> str:
 
 
 def in_order(xp: Module, numbers: Any, rows: int) -> tuple[Any, Any]:
-    """The numbers in order, and where each of them stood; equal ones stay in their order.
+    """The numbers sorted, and the position that each of them had; equal ones keep their order.
 
-    Both have 32 bits. Numbers that are not below ``rows`` become ``rows``, without a sign.
+    Both are int32. Negative numbers, and those that are not below ``rows``, become ``rows``.
     """
     numbers = xp.ascontiguousarray(numbers).reshape(-1)
     size = numbers.size
