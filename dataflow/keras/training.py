@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -121,9 +121,7 @@ class Training(Compiling):
         self._ready(element[0])
         return self._standard(*element)
 
-    def _unfed(
-        self, what: str, steps: int | None, steps_name: str = "steps"
-    ) -> Iterator[list[Any]]:
+    def _unfed(self, what: str, steps: int | None, steps_name: str = "steps") -> list[list[Any]]:
         """Batches of a model whose inputs and targets are tensors; raises `ValueError` for others."""
         if not self.inputs or any(t.op.type == "Placeholder" for t in self.inputs):
             raise ValueError(f"{what}: x is missing.")
@@ -138,7 +136,7 @@ class Training(Compiling):
                 f"{what}: when the inputs are tensors, you should specify the `{steps_name}` "
                 "argument: nobody knows how many batches they have."
             )
-        return iter([[] for _ in range(steps)])
+        return [[] for _ in range(steps)]
 
     def train_on_batch(
         self,
@@ -220,18 +218,16 @@ class Training(Compiling):
         _refuse_unknown("fit", kwargs)
         with self._graph.as_default():
             held: Any = None
+            source, arrays, unfed = None, None, []
             if data.is_dataset(x) or data.is_generator(x):
                 if validation_split:
                     raise ValueError("validation_split needs arrays; give validation_data.")
-                source, arrays = self._source(x), None
+                source = self._source(x)
             elif x is None:
-                self._unfed(
-                    "fit", steps_per_epoch, "steps_per_epoch"
-                )  # refused before anything begins
-                source, arrays = None, None
+                unfed = self._unfed("fit", steps_per_epoch, "steps_per_epoch")
             else:
                 self._ready(x)
-                source, arrays = None, self._standard(x, y, sample_weight, class_weight)
+                arrays = self._standard(x, y, sample_weight, class_weight)
                 if validation_split:
                     arrays, held = data.split_off(arrays, validation_split)
             has_validation = held is not None or validation_data is not None
@@ -260,18 +256,16 @@ class Training(Compiling):
             for epoch in range(initial_epoch, epochs):
                 every.on_epoch_begin(epoch)
                 self._reset_metrics()
-                if x is None:
-                    stream: Any = self._unfed("fit", steps_per_epoch)
-                elif arrays is None:
+                stream: Any = unfed
+                if source is not None:
                     stream = (self._batch(e) for e in source.epoch(steps_per_epoch))
-                else:
+                elif arrays is not None:
                     order = random.permutation(len(arrays[0])) if shuffle else None
                     stream = data.batches(arrays, size, order)
                 logs = self._run("train", stream, every)
                 if has_validation and data.is_due(epoch + 1, validation_freq):
                     if held is not None:
-                        batches = data.batches(held, size)
-                        found = self._test(batches, every.of_tests, reset=True)
+                        found = self._test(data.batches(held, size), every.of_tests, reset=True)
                     else:
                         found = self._evaluate(
                             validation_data, size, validation_steps, every.of_tests

@@ -97,7 +97,7 @@ def _place_with_gpus(
         if pinned and "GPU" in device and not soft:
             blocking = blocking or next((op for op in pinned if _missing_kernel(op)), None)
             if blocking is not None:
-                raise _no_kernel(pinned[0], blocking, device)
+                raise _no_kernel(pinned[0], blocking)
         if blocking is not None and "GPU" in device:  # a pin to another CPU is kept
             device = devices[0]
         for op in group:
@@ -143,7 +143,7 @@ def _missing_kernel(op: Operation) -> str | None:
     return cpu_only_reason(op.type) or "it has a kernel for the CPU only"
 
 
-def _no_kernel(pinned: Operation, blocking: Operation, device: str) -> InvalidArgumentError:
+def _no_kernel(pinned: Operation, blocking: Operation) -> InvalidArgumentError:
     types = ", ".join(
         f"{a}={v.name}" for a, v in sorted(blocking.attrs.items()) if hasattr(v, "base_dtype")
     )

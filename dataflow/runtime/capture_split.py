@@ -27,15 +27,20 @@ class Split(NamedTuple):
 
     ``feeds`` are the places of the captured part's own feeds among the plan's. ``from_host``: for each
     of the plan's fetches its place among what ``before`` fetches, `None` where the graph computes it.
-    ``switches``: the places, among the captured part's feeds, of single truth values, ``is_training``
-    say. Each value of them has a graph of its own, so they may decide what runs.
     """
 
     captured: Placed
     before: Placed | None
     feeds: list[int]
     from_host: list[int | None]
-    switches: list[int]
+
+    @property
+    def switches(self) -> list[int]:
+        """The places among the captured part's own feeds of single truth values, such as ``is_training``.
+
+        Each of their values has a graph of its own, so they may decide what runs.
+        """
+        return [i for i in range(len(self.feeds)) if _is_switch(self.captured.feeds[i])]
 
 
 def split(placed: Placed) -> Split | str:
@@ -81,9 +86,7 @@ def split(placed: Placed) -> Split | str:
         if _holds_what_no_gpu_can(op):
             return f"{op.name!r} ({op.type}) works on strings or handles"
     if not before:
-        everything = list(range(len(placed.feeds)))
-        switches = [i for i in everything if _is_switch(placed.feeds[i])]
-        return Split(placed, None, everything, [None] * len(placed.fetches), switches)
+        return Split(placed, None, [*range(len(placed.feeds))], [None] * len(placed.fetches))
     return _parts(placed, before)
 
 
@@ -136,7 +139,6 @@ def _parts(placed: Placed, before: set[Operation]) -> Split:
         placed._replace(ops=first, fetches=given),
         feeds,
         [given.index(t) if t in made else None for t in placed.fetches],
-        [k for k, i in enumerate(feeds) if _is_switch(placed.feeds[i])],
     )
 
 

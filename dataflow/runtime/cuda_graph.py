@@ -47,7 +47,7 @@ class CudaGraphs:
 
     def __init__(self, plan: Plan, parts: Split) -> None:
         self._plan = plan
-        self._parts = parts
+        self._parts, self._switches = parts, parts.switches
         self._placed = placed = parts.captured
         self._index = int(next(iter(placed.kernel_devices.values())).partition(":")[2])
         self._copied = [
@@ -124,7 +124,7 @@ class CudaGraphs:
 
     def _run(self, arguments: Sequence[Any]) -> list[Any] | None:
         key: tuple[Any, ...] = tuple((np.shape(a), a.dtype) for a in arguments)
-        key += tuple(bool(arguments[i]) for i in self._parts.switches)
+        key += tuple(bool(arguments[i]) for i in self._switches)
         found = self._graphs.get(key, 0)
         if isinstance(found, int):
             if found < _RUNS_BEFORE_CAPTURE and not self._runs_as_usual:
@@ -148,7 +148,7 @@ class CudaGraphs:
             for variable in self._variables:
                 variable.exclusive()  # a buffer of its own, which updates in place may change
             graph = _Graph(
-                self._index, self._body, self._placed, arguments, self._copied, self._parts.switches
+                self._index, self._body, self._placed, arguments, self._copied, self._switches
             )
             graph.capture(self._variables)
         except CaptureFailed as e:

@@ -88,9 +88,7 @@ def make_feed_converter(tensor: Tensor, device: str = "") -> Callable[[Any], Any
         partial: Any = None
     else:
         exact, partial = None, dims
-    scalar_types = (int, float, bool)
     is_string = dtype.kind == "S"
-    scalar_type = None if is_string else numpy_dtype.type
 
     def convert(value: Any) -> Any:
         if type(value) is np.ndarray and value.dtype is numpy_dtype and not is_string:
@@ -98,25 +96,19 @@ def make_feed_converter(tensor: Tensor, device: str = "") -> Callable[[Any], Any
         elif device and is_device_array(value) and value.ndim and device_of(value) == device:
             array = value.astype(numpy_dtype, copy=False)
         else:
-            array = _to_array(tensor, value, numpy_dtype, is_string, scalar_types)
+            array = _to_array(tensor, value, numpy_dtype, is_string)
         shape = array.shape
         if exact is not None:
             if shape != exact:
                 _wrong_shape(tensor, shape)
         elif partial is not None and not shapes.compatible(partial, shape):
             _wrong_shape(tensor, shape)
-        return array[()] if not shape and scalar_type is not None else array
+        return array if shape or is_string else array[()]
 
     return convert
 
 
-def _to_array(
-    tensor: Tensor,
-    value: Any,
-    numpy_dtype: np.dtype[Any],
-    is_string: bool,
-    scalar_types: tuple[type, ...],
-) -> Any:
+def _to_array(tensor: Tensor, value: Any, numpy_dtype: np.dtype[Any], is_string: bool) -> Any:
     if isinstance(value, Tensor) or hasattr(value, "_dense_var_to_tensor"):
         raise TypeError(
             f"The value of a feed cannot be a tf.Tensor object: {tensor.name!r} was given "
