@@ -37,7 +37,8 @@ TESTS = (
     ),
     *("tests/ops/test_synchronization.py", "tests/ops/test_tensor_array.py"),
     *("tests/ops/test_control_flow_gradients.py", "tests/ops/test_sparse.py", "tests/introspect"),
-    *("tests/gpu/test_cuda_graphs.py", "tests/gpu/test_sparse_steps_cuda.py"),
+    *("tests/gpu/test_cuda_graphs.py", "tests/gpu/test_captured_training.py"),
+    *("tests/gpu/test_sparse_steps_cuda.py", "tests/gpu/test_overlap.py"),
     *("tests/train/test_background_jobs.py", "tests/cluster/management/test_thread_backend.py"),
     *(
         "tests/cluster/management/test_message_watch.py",

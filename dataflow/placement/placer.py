@@ -41,7 +41,7 @@ def local_devices(config: ConfigProto | None, num_gpus: int, task: str = _THIS_T
 def place(
     ops: Iterable[Operation],
     devices: list[str],
-    config: ConfigProto | None,
+    config: ConfigProto,
     pin_of: Callable[[Operation], str] = lambda op: op.device,
 ) -> dict[Operation, str]:
     """The device of every node. ``pin_of`` gives what a node asks for; ``""`` for nothing.
@@ -52,7 +52,7 @@ def place(
     there is, and which kernel is missing.
     """
     ops = list(ops)
-    soft = bool(getattr(config, "allow_soft_placement", False))
+    soft = bool(config.allow_soft_placement)
     result = dict.fromkeys(ops, devices[0])
     gpu = next((name for name in devices if "GPU" in name), None)
     if gpu is None:

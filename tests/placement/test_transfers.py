@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dataflow as tf
-from dataflow.placement.transfers import Placed, insert_copies, short_name
+from dataflow.placement.transfers import Placed, devices_of_feeds, insert_copies, short_name
 from dataflow.rewrites.prune import needed_operations
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -109,3 +109,20 @@ def test_a_switch_tests_what_is_behind_an_identity_that_waits_for_nothing(
     assert f"{tested}/copy_to_host" in copies(result)
     (switch,) = (op for op in result.ops if op.type == "Switch")
     assert switch.inputs[1].op.name == f"{tested}/copy_to_host"
+
+
+def test_a_feed_is_copied_to_the_one_gpu_that_reads_it() -> None:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y, z = tf.square(x, name="y"), tf.negative(x, name="z")
+    assert devices_of_feeds(placed([y], {y: GPU_1}, [x])) == ["gpu:1"]
+    assert devices_of_feeds(placed([y, z], {y: GPU, z: GPU_1}, [x])) == [""]
+    assert devices_of_feeds(placed([y, z], {y: GPU}, [x])) == [""]  # the host reads it, too
+    assert devices_of_feeds(placed([y, x], {y: GPU}, [x])) == [""]  # and here it is fetched
+
+
+def test_a_constant_that_only_the_host_reads_stays_there() -> None:
+    c = tf.constant([1.0, 2.0], name="c")
+    y, z = tf.square(c, name="y"), tf.negative(c, name="z")
+    result = placed([y], {c: GPU})
+    assert result.kernel_devices == {} and copies(result) == {}
+    assert copies(placed([y, z], {c: GPU, z: GPU})) == {"c/copy_to_host": "gpu:0"}

@@ -13,6 +13,7 @@ import dataflow as tf
 from dataflow.kernels import parallel
 from dataflow.kernels.jit import compiler
 from dataflow.runtime import buffers, concurrency, plan as plans
+from dataflow.runtime.codegen import Line
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
 
@@ -165,6 +166,21 @@ def test_random_numbers_are_drawn_in_the_steps_own_thread(eager: None) -> None:
     lines = plan.source.splitlines()
     inside = {op.name for n, op in plan.generated.line_ops.items() if lines[n - 1][:8].isspace()}
     assert "Cos" in inside and "drawn/RandomStandardNormal" not in inside
+
+
+@pytest.mark.parametrize(("read", "found"), [("x", [(0, 0, 3)]), ("v1.array", [])])
+def test_a_variable_is_read_before_the_step_changes_it(
+    read: str, found: list[tuple[int, int, int]], eager: None
+) -> None:
+    pure = tf.tanh(tf.placeholder(tf.float32, [4])).op
+    change = tf.assign(tf.Variable(tf.zeros([4])), tf.ones([4])).op
+    lines = [
+        Line(0, f"t0 = k0({read})", pure, ("t0",)),
+        Line(0, "k1(v1, t9)", change, (), ("t9",)),
+        Line(0, "t1 = k2(t9)", pure, ("t1",), ("t9",)),
+        Line(0, "t2 = k3(t0, t1)", pure, ("t2",), ("t0", "t1")),
+    ]
+    assert [region[:3] for region in concurrency.find(lines, 1, False)] == found
 
 
 def test_loops_branches_and_recorded_runs_have_no_parts(eager: None) -> None:

@@ -243,6 +243,39 @@ def test_tasks_have_turns_while_the_main_program_sleeps_and_none_within_a_run() 
         cooperative.page_sleep(-1)
 
 
+@pytest.mark.without_threads
+@pytest.mark.parametrize(
+    "rest", [scheduler.share_time, lambda: cooperative.page_sleep(0.01)], ids=["share", "sleep"]
+)
+def test_others_have_no_turn_within_a_turn(rest: Any) -> None:
+    told: list[str] = []
+
+    def steps(name: str) -> Any:
+        rest()
+        told.append(name)
+        yield None
+        told.append(f"{name} again")
+
+    for name in ("first", "second"):
+        task = Task(steps, (name,))
+        task.shares_time = True
+        task.start()
+    scheduler.let_run()
+    assert told == ["first", "second"]
+    scheduler.let_run()
+
+
+def test_interrupts_are_held_until_the_outermost_block_ends() -> None:
+    interrupts = cooperative._Interrupts(scheduler)
+    former = signal.getsignal(signal.SIGINT)
+    with interrupts:
+        held = signal.getsignal(signal.SIGINT)
+        with interrupts:
+            pass
+        assert signal.getsignal(signal.SIGINT) == held != former
+    assert signal.getsignal(signal.SIGINT) == former
+
+
 def test_wait_for_stop_takes_its_time() -> None:
     coordinator = tf.train.Coordinator()
     began = time.monotonic()

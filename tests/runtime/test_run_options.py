@@ -48,6 +48,19 @@ def test_a_node_says_what_it_read_and_made() -> None:
         assert node.scheduled_micros == node.all_start_micros > 1e15  # since 1970
 
 
+def test_a_node_that_did_not_run_stands_for_what_it_read() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    v = tf.Variable(1.0, name="v")
+    unused = tf.square(x, name="unused")
+    both = tf.group(tf.assign(v, x, name="a"), unused, name="both")
+    with tf.control_dependencies([both]):
+        y = tf.exp(x, name="y")
+    nodes = traced(y, {x: 1.0})
+    assert "unused" not in nodes
+    assert nodes["both"].timeline_label == "both = NoOp(^a, ^x)"
+    assert nodes["y"].timeline_label == "y = Exp(x, ^both)"
+
+
 def test_nothing_is_traced_unless_asked() -> None:
     y = tf.constant(1.0) + 1.0
     metadata = tf.RunMetadata()

@@ -471,6 +471,20 @@ def test_the_devices_of_a_session_are_as_many_as_it_was_told() -> None:
         assert len(s.list_devices()) == 1
 
 
+def test_where_the_system_does_not_say_how_much_memory_there_is(monkeypatch: Any) -> None:
+    monkeypatch.delattr("os.sysconf")
+    (device,) = tf.python.client.device_lib.list_local_devices(
+        tf.ConfigProto(device_count={"GPU": 0})
+    )
+    assert device.memory_limit == 0
+
+
+def test_a_run_of_an_empty_graph_says_so() -> None:
+    with tf.Session(graph=tf.Graph()) as s:
+        with pytest.raises(RuntimeError, match="The Session graph is empty"):
+            s.run([])
+
+
 @pytest.mark.parametrize("value", [1, 1.5, True, np.float32(2)])
 def test_a_number_is_no_text(value: Any) -> None:
     with tf.Graph().as_default(), tf.Session() as session:

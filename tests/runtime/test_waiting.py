@@ -102,7 +102,8 @@ def test_the_error_of_the_op_that_waits() -> None:
 
 
 @pytest.mark.threads
-def test_python_functions_that_wait_for_each_other() -> None:
+@pytest.mark.parametrize("after_another", [False, True])
+def test_python_functions_that_wait_for_each_other(after_another: bool) -> None:
     events = [threading.Event(), threading.Event()]
 
     def function(own: int) -> Any:
@@ -113,7 +114,10 @@ def test_python_functions_that_wait_for_each_other() -> None:
 
         return body
 
-    both = [tf.py_func(function(i), [], tf.double) for i in range(2)]
+    x = tf.square(tf.placeholder_with_default(2.0, []))
+    before = [tf.py_func(lambda x: x, [x], tf.float32)] if after_another else []
+    with tf.control_dependencies(before):
+        both = [tf.py_func(function(i), [], tf.double) for i in range(2)]
     with tf.Session() as session:
         for _ in range(RUNS):
             for event in events:

@@ -1,0 +1,52 @@
+"""What the generated function of a plan looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.plan import Plan
+
+
+@pytest.fixture
+def session() -> Iterator[tf.Session]:
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+def plan(session: tf.Session, fetches: Any, feeds: list[Any]) -> Plan:
+    return Plan(session, FetchPlan(session.graph, fetches, session), feeds)
+
+
+@pytest.mark.parametrize("branches", [False, True])
+def test_a_value_that_nobody_reads_is_dropped_at_once(branches: bool, session: tf.Session) -> None:
+    x = tf.placeholder(tf.float32, [4], name="x")
+    first, second = tf.split(tf.exp(x), 2)
+    y = tf.sin(first)
+    if branches:
+        y = tf.cond(x[0] > 0, lambda: tf.sin(first), lambda: tf.cos(first))
+    made = plan(session, y, [x])
+    (line,) = [text for text in made.source.splitlines() if made.generated.values[first] in text][
+        :1
+    ]
+    assert made.generated.values[second] in line.partition("del ")[2]
+    np.testing.assert_allclose(made.run([np.ones(4, np.float32)]), np.sin([np.e] * 2), rtol=1e-6)
+
+
+def test_lists_of_tensors_are_made_without_a_kernel(session: tf.Session) -> None:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    empty = tf.raw_ops.EmptyTensorList(
+        element_shape=-1, max_num_elements=-1, element_dtype=tf.float32
+    )
+    full = tf.raw_ops.TensorListPushBack(input_handle=empty, tensor=x)
+    _, last = tf.raw_ops.TensorListPopBack(
+        input_handle=full, element_shape=-1, element_dtype=tf.float32
+    )
+    made = plan(session, last, [x])
+    assert "(" not in made.source.partition("\n")[2].replace("((), x)", "").replace("return (", "")
+    assert made.run([np.array([1, 2], np.float32)]).tolist() == [1, 2]
