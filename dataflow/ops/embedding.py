@@ -40,6 +40,11 @@ def _tables(params: Any) -> list[Any]:
     return [params] if partitions is None else list(partitions)
 
 
+def _table(value: Any, name: str) -> Any:
+    """A variable or a tensor as it is; an array or a list as a constant."""
+    return value if hasattr(value, "graph") else convert_to_tensor(value, name=name)
+
+
 def _static(value: TensorLike) -> Any:
     return as_dims(getattr(value, "shape", None))
 
@@ -76,6 +81,7 @@ def embedding_lookup(
     if partition_strategy not in ("mod", "div"):
         raise ValueError(f"partition_strategy must be 'mod' or 'div', got {partition_strategy!r}")
     with op_scope(name, "embedding_lookup", [*tables, ids]) as scope:
+        tables = [_table(t, f"params_{i}") for i, t in enumerate(tables)]
         ids = convert_to_tensor(ids, name="ids")
         count = len(tables)
         if count == 1:

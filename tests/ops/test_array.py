@@ -234,6 +234,15 @@ def test_gather_refuses_indices_outside() -> None:
                 session.run(y, {i: [0, bad]})
 
 
+def test_a_table_of_embeddings_may_be_an_array_or_a_list() -> None:
+    table = np.arange(6, dtype=np.float32).reshape(3, 2)
+    one = tf.nn.embedding_lookup(table, [2, 0], name="one")
+    assert "one/params_0" in {op.name for op in one.graph.get_operations()}
+    two = tf.nn.embedding_lookup([table[::2], table[1::2]], [2, 0], name="two")
+    np.testing.assert_array_equal(run(one)[0], table[[2, 0]])
+    np.testing.assert_array_equal(run(two)[0], table[[2, 0]])
+
+
 def test_the_gradient_of_a_gather_is_sparse_end_to_end() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         table = tf.Variable(np.ones((5, 2), np.float32))
