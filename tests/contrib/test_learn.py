@@ -44,7 +44,7 @@ CLASSIFIERS = {
         linear_feature_columns=columns(),
         dnn_feature_columns=columns(),
         dnn_hidden_units=[8],
-        dnn_optimizer=tf.train.AdagradOptimizer(0.1),
+        fix_global_step_increment_bug=True,
         config=SEEDED,
     ),
 }
@@ -73,7 +73,10 @@ def test_regressors_on_arrays(kind, tmp_path) -> None:
         "deep": lambda: learn.DNNRegressor([8], columns(), str(tmp_path), optimizer=adam),
         "linear": lambda: learn.LinearRegressor(columns(), str(tmp_path), optimizer=adam),
         "both": lambda: learn.DNNLinearCombinedRegressor(
-            str(tmp_path), linear_feature_columns=columns(), linear_optimizer=adam
+            str(tmp_path),
+            linear_feature_columns=columns(),
+            linear_optimizer=adam,
+            gradient_clip_norm=1e3,
         ),
     }[kind]()
     regressor.fit(X, SCORE.astype(np.float32), steps=150)

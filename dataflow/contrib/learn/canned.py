@@ -132,12 +132,12 @@ def _class_head(n_classes: int, weights: TensorLike, label_keys: Any) -> Head:
 
 
 def _clipped(optimizer: Any, rate: float, name: str, clip_norm: float | None) -> Any:
-    """The optimizer, ``name`` without one; its gradients' global norm held below ``clip_norm``."""
-    if not clip_norm:
-        return optimizer or name
+    """The optimizer, ``name`` with ``rate`` without one; its gradients' norm held below ``clip_norm``."""
 
     def make() -> Any:
         made = canned.optimizer_instance(optimizer or name, rate)
+        if not clip_norm:
+            return made
         apply = made.apply_gradients
 
         def apply_gradients(grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
@@ -227,7 +227,7 @@ class DNNRegressor(_Regressor):
 
 def _linear(columns: Any, optimizer: Any, clip: float | None) -> Any:
     columns = list(columns)
-    rate = min(0.2, 1.0 / len(columns) ** 0.5)
+    rate = min(0.2, 1.0 / max(len(columns), 1) ** 0.5)
     return [columns, _clipped(optimizer, rate, "Ftrl", clip), None, "sum"]
 
 
@@ -294,12 +294,14 @@ def _both(
     hidden_units: Any,
     activation_fn: Callable[..., Any],
     dropout: Any,
+    clip: float | None,
 ) -> Any:
-    return [
-        list(linear_columns or ()), linear_optimizer or "Ftrl", "sum",
-        list(dnn_columns or ()), dnn_optimizer or "Adagrad", hidden_units, activation_fn, dropout,
-        False, None,
-    ]  # fmt: skip
+    columns, wide, _, combiner = _linear(linear_columns or (), linear_optimizer, clip)
+    units, *deep = _deep(
+        hidden_units, dnn_columns or (), dnn_optimizer, activation_fn, dropout, clip
+    )
+    dnn, chosen, *rest = deep
+    return [columns, wide, combiner, dnn, chosen, units, *rest]
 
 
 class DNNLinearCombinedClassifier(_Classifier):
@@ -318,9 +320,14 @@ class DNNLinearCombinedClassifier(_Classifier):
         dnn_hidden_units: Any = None,
         dnn_activation_fn: Any = relu,
         dnn_dropout: Any = None,
+        gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False,
         config: Any = None,
         feature_engineering_fn: Any = None,
+        embedding_lr_multipliers: Any = None,
+        input_layer_min_slice_size: Any = None,
         label_keys: Any = None,
+        fix_global_step_increment_bug: bool = False,  # there is none here
     ) -> None:
         super().__init__(
             n_classes,
@@ -329,7 +336,7 @@ class DNNLinearCombinedClassifier(_Classifier):
             canned.combined_model_fn,
             _both(
                 linear_feature_columns, linear_optimizer, dnn_feature_columns, dnn_optimizer,
-                dnn_hidden_units, dnn_activation_fn, dnn_dropout,
+                dnn_hidden_units, dnn_activation_fn, dnn_dropout, gradient_clip_norm,
             ),
             model_dir,
             config,
@@ -352,16 +359,21 @@ class DNNLinearCombinedRegressor(_Regressor):
         dnn_hidden_units: Any = None,
         dnn_activation_fn: Any = relu,
         dnn_dropout: Any = None,
+        gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False,
+        label_dimension: int = 1,
         config: Any = None,
         feature_engineering_fn: Any = None,
-        label_dimension: int = 1,
+        embedding_lr_multipliers: Any = None,
+        input_layer_min_slice_size: Any = None,
+        fix_global_step_increment_bug: bool = False,  # there is none here
     ) -> None:
         super().__init__(
             canned.combined_model_fn,
             RegressionHead(label_dimension, weight_column_name, _MEAN),
             _both(
                 linear_feature_columns, linear_optimizer, dnn_feature_columns, dnn_optimizer,
-                dnn_hidden_units, dnn_activation_fn, dnn_dropout,
+                dnn_hidden_units, dnn_activation_fn, dnn_dropout, gradient_clip_norm,
             ),
             model_dir,
             config,
