@@ -193,11 +193,14 @@ def run_program(path: Path, arguments: Sequence[str], *, python2: bool = False) 
     line on stderr.
     """
     import dataflow
+    from dataflow.shim.python2_values import as_python2
 
     try:
         pieces = read_program(path, python2)
         trees = [parse(piece) for piece in pieces]
         refuse_other_programs(path, list(zip((p.filename for p in pieces), trees, strict=True)))
+        if python2:
+            trees = [as_python2(tree) for tree in trees]
         dataflow.as_tensorflow()
     except (ProgramError, RuntimeError) as error:
         print(f"dataflow run: {error}", file=sys.stderr)
@@ -274,6 +277,7 @@ def _translate_imports(folder: Path) -> None:
     from importlib.machinery import FileFinder, SourceFileLoader
 
     from dataflow.shim.python2 import to_python3
+    from dataflow.shim.python2_values import as_python2
 
     root = str(folder.absolute())
 
@@ -281,7 +285,8 @@ def _translate_imports(folder: Path) -> None:
         def get_code(self, fullname: str) -> types.CodeType:  # no cached bytecode: it is another's
             path = self.get_filename(fullname)
             source = importlib.util.decode_source(self.get_data(path))
-            return compile(to_python3(source), path, "exec", dont_inherit=True)
+            tree = ast.parse(to_python3(source), path)
+            return compile(as_python2(tree), path, "exec", dont_inherit=True)
 
     def hook(path: str) -> FileFinder:
         if not (os.path.abspath(path) + os.sep).startswith(root + os.sep):

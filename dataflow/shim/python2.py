@@ -2,8 +2,8 @@
 
 What a scanner of tokens can tell: ``print`` and ``exec`` statements, ``except E, e``, ``raise E, "text"``,
 ``<>``, backquotes, ``0777``, ``10L``, ``ur""``, ``.has_key``, ``.next()``, and names that moved (``xrange``,
-``raw_input``, ``itertools.izip``, ``cPickle``, ``d.iteritems()``). Line numbers stay. As with ``2to3``, what
-depends on values is left: ``/`` of integers gives a float, ``map`` and ``d.keys()`` are no lists.
+``raw_input``, ``itertools.izip``, ``cPickle``, ``d.iteritems()``). Line numbers stay. What depends on values
+(``/`` of integers, ``map`` and ``d.keys()`` that were lists) is for `dataflow.shim.python2_values`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 _TOKEN = re.compile(
     r"""(?P<string>[bBuUrR]{0,3}(?:'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\""""
     r"""|'(?:[^'\\\n]|\\.|\\\n)*'|"(?:[^"\\\n]|\\.|\\\n)*"))"""
-    r"""|(?P<comment>\#[^\n]*)|(?P<number>(?:0[xX][\da-fA-F]+|\d[\w.]*(?:[eE][+-]?\d+)?)[lLjJ]?)"""
+    r"""|(?P<comment>\#[^\n]*)|(?P<number>(?:0[xX][\da-fA-F]+|0[bBoO]\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[lLjJ]?)"""
     r"""|(?P<name>[^\W\d]\w*)|(?P<newline>\n)|(?P<joined>\\\n)|(?P<space>[ \t\f\r]+)|(?P<op><>|.)""",
     re.S,
 )

@@ -217,11 +217,19 @@ import tensorflow as tf, beside
 from itertools import izip
 for i, j in izip(xrange(2), beside.letters()):
     print "%d:" % i, j,
-print
+print beside.half(3)
 try:
     raise ValueError, "bad"
 except ValueError, e:
     print >>__import__("sys").stderr, e
+"""
+
+BESIDE = """
+def letters():
+    print 'called'
+    return u'ab'
+def half(n):
+    return n / 2
 """
 
 
@@ -235,9 +243,9 @@ def test_a_program_of_a_package_that_needs_tensorflow_runs(tmp_path: Path) -> No
 
 
 def test_python_2_on_request(tmp_path: Path) -> None:
-    write(tmp_path, old=PYTHON_2, beside="def letters():\n    print 'called'\n    return u'ab'\n")
+    write(tmp_path, old=PYTHON_2, beside=BESIDE)
     result = run(tmp_path, "--python2", "old.py")
-    assert (result.returncode, result.stdout) == (0, "called\n0: a 1: b \n")
+    assert (result.returncode, result.stdout) == (0, "called\n0: a 1: b 1\n")
     assert result.stderr == "bad\n"
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import dataflow as tf
 from dataflow.shim.python2 import to_python3
+from dataflow.shim.python2_values import as_python2
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,7 @@ from dataflow.shim.python2 import to_python3
         ("mnist.train.next(10)", "mnist.train.next(10)"),
         ("f(long=3)", "f(long=3)"),
         ("n = sys.maxint", "n = sys.maxsize"),
+        ("x = .03 + 1e-05 + 2.5e+010 + 08.5", "x = .03 + 1e-05 + 2.5e+010 + 08.5"),
     ],
 )
 def test_a_line(old: str, new: str) -> None:
@@ -53,3 +57,31 @@ def test_print_function_is_respected_and_python_3_comes_back_as_it_is() -> None:
     assert to_python3(source) == source
     source = Path(__file__).read_text(encoding="utf-8").partition("@pytest")[0]
     assert to_python3(source) == source
+
+
+def values(source: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(compile(as_python2(ast.parse(source)), "old.py", "exec"), names)
+    return names
+
+
+def test_whole_numbers_divide_to_whole_numbers() -> None:
+    got = values("a = 7 / 2; b = 7 / 2.0; a /= 2; rows = [9]; rows[0] /= 2")
+    assert (got["a"], got["b"], got["rows"]) == (1, 3.5, [4])
+    got = values("import numpy as np; n = np.arange(4); same = n; n /= 2; half = n / 2.0")
+    assert got["same"].tolist() == [0, 0, 1, 1]
+    assert got["half"].tolist() == [0, 0, 0.5, 0.5]
+    got = values("import dataflow as tf; t = tf.constant(7) / 2; f = tf.constant(7.0) / 2")
+    with tf.Session(graph=got["t"].graph) as session:
+        assert session.run([got["t"], got["f"]]) == [3, 3.5]
+    assert values("'It divides.'; from __future__ import division; a = 7 / 2")["a"] == 3.5
+
+
+def test_range_map_and_keys_are_lists() -> None:
+    got = values("a = range(3) + [9]; b = map(int, '12'); c = zip('a', 'b'); d = {'k': 1}.keys()")
+    assert [got[name] for name in "abcd"] == [[0, 1, 2, 9], [1, 2], [("a", "b")], ["k"]]
+    assert values("a = map(None, [1, 2], [3])")["a"] == [(1, 3), (2, None)]
+    assert values("a = filter(str.isdigit, 'a1b2'), filter(None, [0, 1])")["a"] == ("12", [1])
+    assert values("a = reduce(max, [1, 3, 2])")["a"] == 3
+    assert values("for a in range(10**12):\n  if a == 2: break")["a"] == 2
+    assert values("def range(n): return n\na = range(2)")["a"] == 2
