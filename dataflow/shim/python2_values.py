@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from itertools import zip_longest
 from typing import Any
 
@@ -149,8 +148,11 @@ def divide(a: Any, b: Any) -> Any:
 
 def divide_in_place(a: Any, b: Any) -> Any:
     """``a /= b``, rounded down where both are whole numbers."""
-    whole = _is_whole(a) and _is_whole(b)
-    return operator.ifloordiv(a, b) if whole else operator.itruediv(a, b)
+    if _is_whole(a) and _is_whole(b):
+        a //= b
+    else:
+        a /= b
+    return a
 
 
 def range(*bounds: Any) -> Any:
@@ -181,8 +183,7 @@ def zip(*rows: Iterable[Any]) -> list[Any]:
 
 def listed(view: Any) -> Any:
     """A dictionary's keys, values or items as a list; anything else as it is."""
-    views = (type({}.keys()), type({}.values()), type({}.items()))
-    return list(view) if isinstance(view, views) else view
+    return list(view) if isinstance(view, (KeysView, ValuesView, ItemsView)) else view
 
 
 reduce = functools.reduce
