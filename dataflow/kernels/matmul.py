@@ -11,7 +11,12 @@ from dataflow.dtypes import DType, float16, float32
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.concat import concatenate
 from dataflow.kernels.cuda.matmul import product
-from dataflow.kernels.parallel import matrix_product, product_with_packed, sum_of_products
+from dataflow.kernels.parallel import (
+    batch_of_products,
+    matrix_product,
+    product_with_packed,
+    sum_of_products,
+)
 from dataflow.kernels.registry import kernel
 
 _CPU_ONLY = "BLAS packs what it multiplies itself; no rewrite makes one for a GPU"
@@ -100,4 +105,4 @@ def batch_mat_mul_kernel(xp: Module, x: Array, y: Array, *, adj_x: bool, adj_y: 
         return _in_single(x, y)
     if xp is not np:
         return product(xp, x, y)
-    return np.matmul(x, y)
+    return batch_of_products(x, y)

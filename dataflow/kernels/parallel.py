@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -265,6 +266,23 @@ def matrix_product(a: Array, b: Array, out: Any = None) -> Any:
         out = np.empty((rows, columns), a.dtype)
     _multiply(a, b, out, multiplications)
     return out
+
+
+def batch_of_products(a: Array, b: Array) -> Any:
+    """``a @ b`` for two NumPy arrays of matrices; the threads here share a large batch."""
+    if a.ndim < 2 or b.ndim < 2 or not a.dtype.char == b.dtype.char == "f":
+        return np.matmul(a, b)
+    *_, rows, steps = a.shape
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    multiplications = math.prod(batch) * rows * steps * b.shape[-1]
+    if multiplications < _MEDIUM_PRODUCT or b.shape[-2] != steps:
+        return np.matmul(a, b)
+    from dataflow.kernels.jit import batched_gemm  # with the first product of some size
+
+    out = batched_gemm.empty_like_right(b, (*batch, rows, b.shape[-1]))
+    if batched_gemm.multiply(a, b, out, _num_shares(multiplications)):
+        return out
+    return np.matmul(a, b)
 
 
 def product_with_packed(a: Array, packed: Any) -> Any:

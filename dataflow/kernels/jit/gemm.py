@@ -41,7 +41,7 @@ from dataflow.kernels.jit.thread_pool import run_calls
 #: With fewer multiplications, packing and the call cost more than they save.
 SMALL_PRODUCT = 1 << 20
 #: The fewest rows and columns: a packed panel (48 KB) must be reused, and not be mostly padding.
-_LEAST_ROWS, _LEAST_COLUMNS = 4, BLOCK
+LEAST_ROWS, LEAST_COLUMNS = 4, BLOCK
 #: Rows of the right matrix in a panel; rows of the left one that are multiplied by it before the next
 #: panel, so that they stay in an L2 cache of 512 KB.
 _MOST_STEPS, _ROWS_TOGETHER = 256, 256
@@ -59,9 +59,11 @@ _FIELDS = (
     *(*_ADDRESSES, "rows", "columns", "steps", "left_row", "left_step"),
     *("right_row", "right_column", "out_row", "most_rows", "most_steps", "kept", "packs_left"),
 )
+#: The length of a table.
+NUM_FIELDS = len(_FIELDS)
 #: Packing of panels: into one buffer that is reused; each into a place of its own, to be kept; already
-#: packed.
-_IN_PASSING, _TO_STAY, _THERE = range(3)
+#: packed; and none, for a plain right matrix that is read where it lies.
+IN_PASSING, _TO_STAY, _THERE, IN_PLACE = range(4)
 _PANEL_BYTES = MOST_COLUMNS * NUMBER_BYTES * _MOST_STEPS
 _LEFT_BYTES = _MOST_STEPS * _LEFT_STEP_BYTES
 _pack_addresses = struct.Struct("q" * len(_ADDRESSES)).pack
@@ -119,7 +121,7 @@ class PackedMatrix:
         """``out = a @ b``; ``False`` as `multiply`, or where packing does not pay off."""
         b = self.matrix
         (rows, steps), columns = a.shape, b.shape[1]
-        if not _LEAST_ROWS <= rows <= _MOST_ROWS or columns < parts * _LEAST_COLUMNS:
+        if not LEAST_ROWS <= rows <= _MOST_ROWS or columns < parts * LEAST_COLUMNS:
             return False
         if not a.dtype.char == b.dtype.char == "f":
             return False
@@ -213,8 +215,8 @@ def _layout_of(a: Array, b: Array, out: Any, parts: int, by_steps: bool = True) 
     (rows, steps), columns = a.shape, b.shape[1]
     if (
         rows * steps * columns < SMALL_PRODUCT
-        or rows < _LEAST_ROWS
-        or columns < _LEAST_COLUMNS
+        or rows < LEAST_ROWS
+        or columns < LEAST_COLUMNS
         or not a.dtype.char == b.dtype.char == out.dtype.char == "f"
     ):
         return None
@@ -245,6 +247,7 @@ def lay_out(
     out_row: int,
     parts: int,
     by_steps: bool,
+    packing: int = IN_PASSING,
 ) -> _Layout:
     """How a product with these rows, steps and columns is divided into parts, and their calls.
 
@@ -282,7 +285,7 @@ def lay_out(
         fields = _pack_fields(
             *(*lengths, left_row, left_step, right_row, right_column),
             columns * NUMBER_BYTES if here[3] else out_row,
-            *(most_rows, most_steps, _IN_PASSING, left_step >= _FAR and left_row == NUMBER_BYTES),
+            *(most_rows, most_steps, packing, left_step >= _FAR and left_row == NUMBER_BYTES),
         )
         found.append((*here, fields))
     return _Layout(function, len(found) if by_steps else 1, tuple(found))
@@ -373,15 +376,20 @@ def source(isa: Isa, transposed: bool) -> str:
                 own = w.op(
                     "add", before, w.op("mul", w.op("mul", column, NUMBER_BYTES), whole_steps)
                 )
-                passing = w.compare("eq", field["kept"], _IN_PASSING)
+                passing = w.compare("eq", field["kept"], IN_PASSING)
                 place = w.op("add", field["panel"], w.select(passing, 0, own))
+                row_bytes = w.op("mul", vectors, vector_bytes)
+                if not transposed:
+                    in_place = w.compare("eq", field["kept"], IN_PLACE)
+                    place = w.select(in_place, right, place)
+                    row_bytes = w.select(in_place, field["right_row"], row_bytes)
 
                 def pack() -> None:
                     numbers = (right, place, steps, vectors, last, mask, stride)
                     w.call("@pack", *[("i64", x) for x in numbers])
 
-                w.switch(field["kept"], {_IN_PASSING: pack, _TO_STAY: pack})
-                set_tile("right_step", w.op("mul", vectors, vector_bytes))
+                w.switch(field["kept"], {IN_PASSING: pack, _TO_STAY: pack})
+                set_tile("right_step", row_bytes)
                 for name, number in (("count", steps), ("mask", mask), ("adds", adds)):
                     set_tile(name, number)
                 first_out = w.at(out, (column, NUMBER_BYTES))

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.simd
 @pytest.fixture(autouse=True)
 def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gemm, "SMALL_PRODUCT", 0)
-    monkeypatch.setattr(gemm, "_LEAST_ROWS", 1)
-    monkeypatch.setattr(gemm, "_LEAST_COLUMNS", 1)
+    monkeypatch.setattr(gemm, "LEAST_ROWS", 1)
+    monkeypatch.setattr(gemm, "LEAST_COLUMNS", 1)
 
 
 def _whole_numbers(shape: tuple[int, ...], seed: int) -> Any:

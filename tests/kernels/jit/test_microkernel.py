@@ -84,8 +84,8 @@ def computed(monkeypatch: pytest.MonkeyPatch, wanted: Isa) -> list[Any]:
         patch.setattr(direct_conv_common, "_SMALL_PRODUCT", 0)
         patch.setattr(direct_conv_common, "_LEAST_OUTPUTS", 1)
         patch.setattr(gemm, "SMALL_PRODUCT", 0)
-        patch.setattr(gemm, "_LEAST_COLUMNS", 1)
-        patch.setattr(gemm, "_LEAST_ROWS", 1)
+        patch.setattr(gemm, "LEAST_COLUMNS", 1)
+        patch.setattr(gemm, "LEAST_ROWS", 1)
         return list(_results())
 
 
@@ -149,7 +149,7 @@ def test_all_processors_compute_the_same_bits(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.simd
 def test_what_is_written_around_a_tile_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gemm, "SMALL_PRODUCT", 0)
-    monkeypatch.setattr(gemm, "_LEAST_COLUMNS", 1)
+    monkeypatch.setattr(gemm, "LEAST_COLUMNS", 1)
     for one in (NEON, isa.host()):
         with monkeypatch.context() as patch:
             patch.setattr(isa, "host", lambda one=one: one)
