@@ -15,6 +15,7 @@ from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import softmax as cuda_rows
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
+from dataflow.kernels.jit.row_mapping import cross_entropy, softmax_parts
 from dataflow.kernels.reduce import is_tall
 from dataflow.kernels.registry import kernel
 
@@ -40,6 +41,9 @@ def softmax_cross_entropy_kernel(xp: Module, features: Array, labels: Array) -> 
             ) from None
     if can_run(xp, features, labels):
         return cuda_rows.cross_entropy(xp, features, labels)
+    found = cross_entropy(features, labels) if xp is np else None
+    if found is not None:
+        return found  # type: ignore[no-any-return]
     tall = is_tall(xp, features)
     if tall:
         features, labels = np.ascontiguousarray(features.T), np.ascontiguousarray(labels.T)
@@ -97,6 +101,12 @@ def sparse_softmax_cross_entropy_kernel(
             f"[0, {classes}).  Label values: {' '.join(str(int(v)) for v in labels[:32])}",
         )
     places = xp.arange(rows)
+    parts = softmax_parts(features) if xp is np else None
+    if parts is not None:
+        largest, total, backprop = parts
+        chosen = features[places, labels] - largest[:, 0]
+        backprop[places, labels] -= 1
+        return np.log(total[:, 0]) - chosen, backprop
     tall = is_tall(xp, features)
     if tall:
         features, where, axis = np.ascontiguousarray(features.T), (labels, places), 0

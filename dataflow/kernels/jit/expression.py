@@ -10,6 +10,9 @@ SELECT_ROWS = "SelectRows"
 #: Sums and means along the last axis, which stays with size 1: steps of regions of rows.
 ROW_SUM, ROW_MEAN = "RowSum", "RowMean"
 ROW_SUMS = frozenset({ROW_SUM, ROW_MEAN})
+#: The maximum along the last axis, likewise: a step of kernels' own loops, of which no region is made.
+ROW_MAX = "RowMax"
+ROW_REDUCTIONS = ROW_SUMS | {ROW_MAX}
 #: Steps that machine code and CUDA C express by others.
 _JOINED = frozenset({"AddN", "ZerosLike", SELECT_ROWS})
 

@@ -6,18 +6,18 @@ cache, and each tile in stages: a stage computes, vector by vector, everything t
 call, and saves in scratch memory what later stages and the calls after it need. The last stage
 stores all results, as they may overwrite the inputs.
 
-Sums along the innermost axis are such calls, too. Then a tile is a whole row, of at most `MOST_SUMMED`
+Reductions along the innermost axis are such calls, too. Then a tile is a whole row, of at most `MOST_SUMMED`
 elements, and what is one number for the row is computed once, between the stages.
 """
 
 from __future__ import annotations
 
 from dataflow.kernels.jit import ufunc_loops
-from dataflow.kernels.jit.expression import ROW_MEAN
+from dataflow.kernels.jit.expression import ROW_MAX, ROW_MEAN
 from dataflow.kernels.jit.llvm_builder import Writer, module, vector_of, vector_type
 from dataflow.kernels.jit.loop_stages import Call, Stages, needs
 from dataflow.kernels.jit.narrow_codegen import NARROW, widened
-from dataflow.kernels.jit.row_sum_codegen import write_row_sum
+from dataflow.kernels.jit.row_reduction_codegen import write_row_reduction
 from dataflow.kernels.jit.step_codegen import Loop, Places, StepWriter
 
 _VECTOR_BYTES = 64
@@ -74,7 +74,7 @@ class _Axis:
                 if stage < plan.last:
                     for call in plan.calls[stage]:
                         if call.value in plan.by_row:
-                            self._sum(call, here, places)
+                            self._reduce(call, here, places)
                         else:
                             self._call(call, begin, places)
             self._store_by_row(places)
@@ -119,19 +119,21 @@ class _Axis:
             values = [self.row_values.get(i, "") for i in range(number)]
             self.row_values[number] = x.value_of(op, operands, values, {})
 
-    def _sum(self, call: Call, length: str, places: Places) -> None:
-        """Sums a value along the row."""
+    def _reduce(self, call: Call, length: str, places: Places) -> None:
+        """Sums a value along the row, or finds its maximum."""
         w, (value,) = self.w, call.operands
         x = StepWriter(w, self.loop, self.lanes, places)
         if value in self.plan.slots:
             row = self._slot(value, "0")
         else:
             row = places.rows[value]
-        total = write_row_sum(w, self.element, self.lanes, x.align, row, length)
+
+        largest = call.op == ROW_MAX
+        found = write_row_reduction(w, self.element, self.lanes, x.align, largest, row, length)
         if call.op == ROW_MEAN:
             count = w.put(f"uitofp i64 {length} to {self.element}")
-            total = w.put(f"fdiv {self.element} {total}, {count}")
-        self.row_values[call.value] = x.spread(total)
+            found = w.put(f"fdiv {self.element} {found}, {count}")
+        self.row_values[call.value] = x.spread(found)
 
     def _store_by_row(self, places: Places) -> None:
         """Stores the results that are one number for the row."""

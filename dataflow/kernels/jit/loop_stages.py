@@ -1,6 +1,6 @@
 """The stages of a loop in machine code: what is computed between calls, and what is kept for later stages.
 
-Calls are those of NumPy's functions and sums along a row (`loop_codegen`).
+Calls are those of NumPy's functions and reductions along a row (`loop_codegen`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from dataflow.kernels.jit import ufunc_loops
-from dataflow.kernels.jit.expression import ROW_SUMS
+from dataflow.kernels.jit.expression import ROW_REDUCTIONS
 from dataflow.kernels.jit.op_table import TABLE, TRUTHS
 from dataflow.kernels.jit.step_codegen import CALLED, Loop
 
@@ -29,11 +29,11 @@ class Stages:
 
     ``stage``: for each value, the first stage in which it is available. ``calls``: the calls after each
     stage. ``slots``: positions in scratch memory, by value. ``kept``: the values each stage saves there.
-    ``by_row``: in a loop with sums along rows, the values that are one number for the whole row.
+    ``by_row``: in a loop with reductions along rows, the values that are one number for the whole row.
     """
 
     def __init__(self, loop: Loop, inlined: frozenset[str]) -> None:
-        self.called = (frozenset(ufunc_loops.NAMES) - inlined) | ROW_SUMS
+        self.called = (frozenset(ufunc_loops.NAMES) - inlined) | ROW_REDUCTIONS
         self.inputs = len(loop.inputs)
         self.steps, numbers = _with_calls_written_out(loop)
         self.results = tuple((numbers[value], letter) for value, letter in loop.results)
@@ -69,13 +69,13 @@ class Stages:
                         self.kept[at].append(o)
 
     def _values_by_row(self, loop: Loop) -> set[int]:
-        if not any(op in ROW_SUMS for op, _ in self.steps):
+        if not any(op in ROW_REDUCTIONS for op, _ in self.steps):
             return set()
         found = {i for i, letter in enumerate(loop.inputs) if letter in "un"}
         for number, (op, operands) in enumerate(self.steps, self.inputs):
-            if op in ROW_SUMS:
+            if op in ROW_REDUCTIONS:
                 if operands[0] in found:
-                    raise ValueError("the sum along a row of one number")
+                    raise ValueError("the reduction of a row of one number")
                 found.add(number)
             elif op == "Const" or (op not in self.called and found.issuperset(operands)):
                 found.add(number)

@@ -1,14 +1,15 @@
-"""Loops in machine code with sums along the last axis: `native_ufunc`'s mappings, by rows."""
+"""Loops in machine code with sums and maxima along the last axis: `native_ufunc`'s mappings, by rows."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.array_types import Array
-from dataflow.kernels.jit.expression import ROW_SUM, ROW_SUMS
+from dataflow.kernels.jit.expression import ROW_MAX, ROW_REDUCTIONS, ROW_SUM
 from dataflow.kernels.jit.loop_codegen import MOST_SUMMED
 from dataflow.kernels.jit.native_ufunc import (
     MAX_RANK,
@@ -35,7 +36,7 @@ def are_summed(shape: tuple[int, ...]) -> bool:
 
 
 class RowMapping(Mapping):
-    """A `Mapping` whose steps may be sums along the last axis (`expression.ROW_SUMS`).
+    """A `Mapping` whose steps may be sums and maxima along the last axis (`expression.ROW_REDUCTIONS`).
 
     Arrays have the shape [..., length] or one that is broadcast to it; an output with a last axis of
     size 1 takes one number for each row.
@@ -46,7 +47,7 @@ class RowMapping(Mapping):
         cls, dtype: Any, steps: Steps, results: tuple[int, ...], at_once: bool = False
     ) -> RowMapping | None:
         """The mapping; ``None`` where machine code has no such op or type."""
-        known = all(op in ROW_SUMS or can_write(op, dtype) for op, _ in steps)
+        known = all(op in ROW_REDUCTIONS or can_write(op, dtype) for op, _ in steps)
         if np.dtype(dtype).char not in "fd" or not known:
             return None
         return cls(dtype, steps, results, at_once=at_once)
@@ -91,3 +92,68 @@ def summed_rows(x: Array) -> Any:
         return None
     total = np.empty((*x.shape[:-1], 1), x.dtype)
     return total if mapping.run(x.shape, [x], [total]) else None
+
+
+#: For x: its maximum, the exponentials of what is less, their sum, and their shares of it.
+_SOFTMAX = (
+    (ROW_MAX, (0,)),
+    ("Sub", (0, 1)),
+    ("Exp", (2,)),
+    (ROW_SUM, (3,)),
+    ("RealDiv", (3, 4)),
+)
+_SHARES = {char: RowMapping.of_rows(char, _SOFTMAX, (5,)) for char in "fd"}
+_SOFTMAX_PARTS = {
+    char: RowMapping.of_rows(char, _SOFTMAX, (1, 4, 5), at_once=True) for char in "fd"
+}
+#: For logits and labels: the sum of the exponentials, softmax less labels, the sum of the labels, and that of the
+#: labels times what the logits are less than their maximum.
+_CROSS_ENTROPY = {
+    char: RowMapping.of_rows(
+        char,
+        (
+            (ROW_MAX, (0,)),
+            ("Sub", (0, 2)),
+            ("Exp", (3,)),
+            (ROW_SUM, (4,)),
+            ("RealDiv", (4, 5)),
+            ("Sub", (6, 1)),
+            (ROW_SUM, (1,)),
+            ("Mul", (3, 1)),
+            (ROW_SUM, (9,)),
+        ),
+        (5, 7, 8, 10),
+        at_once=True,
+    )
+    for char in "fd"
+}
+
+
+def _run(mapping: RowMapping | None, by_row: Sequence[bool], *inputs: Array) -> Any:
+    """The results of a mapping, in arrays of the inputs' shape or with one number for each row; or ``None``."""
+    shape, dtype = inputs[0].shape, inputs[0].dtype
+    if mapping is None or not are_summed(shape):
+        return None
+    results = [np.empty((*shape[:-1], 1) if one else shape, dtype) for one in by_row]
+    return results if mapping.run(shape, inputs, results) else None
+
+
+def softmax(x: Array) -> Any:
+    """The softmax along the last axis; ``None`` where machine code does not do it (yet)."""
+    found = _run(_SHARES.get(x.dtype.char), (False,), x)
+    return found and found[0]
+
+
+def softmax_parts(x: Array) -> Any:
+    """(Maxima, sums of the exponentials of what is less, softmax) along the last axis; or ``None``."""
+    return _run(_SOFTMAX_PARTS.get(x.dtype.char), (True, True, False), x)
+
+
+def cross_entropy(logits: Array, labels: Array) -> Any:
+    """(Losses, softmax less labels), for matrices of one shape; or ``None``."""
+    mapping = _CROSS_ENTROPY.get(logits.dtype.char)
+    found = _run(mapping, (True, False, True, True), logits, labels)
+    if found is None:
+        return None
+    total, gradient, labeled, chosen = found
+    return (np.log(total) * labeled - chosen)[:, 0], gradient

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import reduce
+from dataflow.kernels import activation, loss, reduce
 from dataflow.kernels.jit import native_ufunc, row_mapping
 from dataflow.kernels.jit.expression import ROW_MEAN, ROW_SUM, Region
 from dataflow.kernels.jit.regions import small
@@ -150,3 +150,67 @@ def test_what_is_left_to_one_call_after_the_other(
 def test_which_rows_are_summed_here() -> None:
     assert are_summed((2, 16)) and are_summed((3, 1, 1024))
     assert not are_summed((16,)) and not are_summed((2, 15)) and not are_summed((2, 1025))
+
+
+def _logits(shape: tuple[int, ...], dtype: str) -> Any:
+    """Also rows with NaN and infinities, and one of equal numbers."""
+    x = 20 * _numbers(shape, dtype)
+    rows = x.reshape(-1, shape[-1])
+    if len(rows) > 5:
+        rows[0, -1], rows[1, 0], rows[2], rows[3, 3] = np.nan, np.inf, -np.inf, -np.inf
+        rows[4] = 7
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_softmax_has_the_bits_of_its_steps(
+    shape: tuple[int, ...], dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = _logits(shape, dtype)
+    in_one_pass = results_of(monkeypatch, activation, "softmax")
+    with np.errstate(all="ignore"):
+        got = activation.softmax_kernel(np, x)
+        monkeypatch.setattr(activation, "softmax", lambda x: None)
+        wanted = activation.softmax_kernel(np, x)
+    assert in_one_pass[0] is got
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(700, 16), (64, 100), (5, 1024), (500, 33)], ids=str)
+def test_cross_entropies(
+    shape: tuple[int, int], dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = _logits(shape, dtype)
+    numbers = np.arange(len(x)) * 7 % shape[1]
+    one_hot = np.eye(shape[1], dtype=dtype)[numbers]
+    shares = np.abs(_numbers(shape, dtype, 1))
+    shares /= shares.sum(1, keepdims=True)
+    calls: list[tuple[Any, Any, str]] = [
+        (loss.sparse_softmax_cross_entropy_kernel, numbers, "softmax_parts"),
+        (loss.softmax_cross_entropy_kernel, one_hot, "cross_entropy"),
+        (loss.softmax_cross_entropy_kernel, shares, "cross_entropy"),
+    ]
+    near = {"rtol": 1e-5 if dtype == "float32" else 1e-13, "atol": 1e-6}
+    for kernel, labels, name in calls:
+        with monkeypatch.context() as patch, np.errstate(all="ignore"):
+            in_one_pass = results_of(patch, loss, name)
+            got = kernel(np, x, labels)
+            assert in_one_pass[0] is not None
+            patch.setattr(loss, name, lambda *_: None)
+            wanted = kernel(np, x, labels)
+        for one, other in zip(got, wanted, strict=True):
+            assert one.shape == other.shape
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(one, other, **near)
+
+
+def test_certain_labels_give_the_sparse_loss() -> None:
+    """Of a label that is certain, the dense and the sparse loss are the same bits."""
+    x = _numbers((64, 100), "float32")
+    numbers = np.arange(64)
+    sparse = loss.sparse_softmax_cross_entropy_kernel(np, x, numbers)
+    dense = loss.softmax_cross_entropy_kernel(np, x, np.eye(100, dtype=np.float32)[numbers])
+    for one, other in zip(sparse, dense, strict=True):
+        np.testing.assert_array_equal(one, other)

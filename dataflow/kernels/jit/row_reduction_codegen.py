@@ -1,0 +1,81 @@
+"""Writes the sum or the maximum along a row of numbers in LLVM assembly.
+
+The order of the additions depends on the row's length alone: four sums of vectors take turns, and are added
+up in pairs at the end. `reduce` and regions of rows sum by this, so that fusing changes no bit. A maximum may pass
+NaN over, which saves two instructions of three: sums of what depends on all numbers of the row show it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dataflow.kernels.jit.llvm_builder import Writer, number, vector_of, vector_type
+
+#: Vectors that take turns: one would wait for each operation to end before the next begins.
+_PARTS = 4
+
+
+def write_row_reduction(
+    w: Writer, element: str, lanes: int, align: int, maximum: bool, row: str, length: str
+) -> str:
+    """Writes the sum (or the maximum) of ``length`` numbers from ``row`` on; returns the name of the scalar."""
+    kind = vector_type(lanes, element)
+    neutral = vector_of(element, [number(-math.inf if maximum else 0.0)] * lanes)
+
+    def combine(a: str, b: str) -> str:
+        if not maximum:
+            return w.put(f"fadd {kind} {a}, {b}")
+        larger = w.put(f"fcmp ogt {kind} {a}, {b}")
+        return w.put(f"select {vector_type(lanes, 'i1')} {larger}, {kind} {a}, {kind} {b}")
+
+    together = lanes * _PARTS
+    whole = w.op("and", length, -together)
+    head, inside, end, before = *map(w.name, ("head", "inside", "end")), w.block
+    w.enter(head)
+    i = w.phi("i64", 0, before)
+    parts = [w.phi(kind, neutral, before) for _ in range(_PARTS)]
+    w.branch(w.compare("slt", i, whole), inside, end)
+    w.begin(inside)
+    places = [w.element(element, row, w.op("add", i, j * lanes)) for j in range(_PARTS)]
+    reduced = [
+        combine(part, w.load(kind, place, align)) for part, place in zip(parts, places, strict=True)
+    ]
+    w.arrive(i, w.op("add", i, together))
+    for part, following in zip(parts, reduced, strict=True):
+        w.arrive(part, following)
+    w.jump(head)
+    w.begin(end)
+
+    # The rest, vector by vector; the last with a mask for its elements.
+    head, inside, done, before = *map(w.name, ("head", "inside", "end")), w.block
+    w.enter(head)
+    i = w.phi("i64", whole, before)
+    rest = w.phi(kind, neutral, before)
+    w.branch(w.compare("slt", i, length), inside, done)
+    w.begin(inside)
+    left = w.spread(lanes, "i64", w.op("sub", length, i))
+    every = vector_of("i64", range(lanes))
+    mask = w.put(f"icmp slt {vector_type(lanes, 'i64')} {every}, {left}")
+    here = w.load(kind, w.element(element, row, i), align, mask)
+    if maximum:
+        here = w.put(f"select {vector_type(lanes, 'i1')} {mask}, {kind} {here}, {kind} {neutral}")
+    following = combine(rest, here)
+    w.arrive(i, w.op("add", i, lanes))
+    w.arrive(rest, following)
+    w.jump(head)
+    w.begin(done)
+    pairs = [combine(*parts[:2]), combine(*parts[2:])]
+    total = combine(combine(*pairs), rest)
+
+    while lanes > 1:
+        lanes //= 2
+        before_kind, kind = kind, vector_type(lanes, element)
+        halves = [
+            w.put(
+                f"shufflevector {before_kind} {total}, {before_kind} poison, "
+                f"{vector_type(lanes, 'i32')} {vector_of('i32', range(start, start + lanes))}"
+            )
+            for start in (0, lanes)
+        ]
+        total = combine(*halves)
+    return w.put(f"extractelement {kind} {total}, i64 0")
