@@ -136,7 +136,10 @@ def scan_example(data: bytes, wanted: Container[bytes]) -> dict[bytes, Feature] 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
     length = data[at]
-    return (length, at + 1) if length < 128 else read_varint(data, at)
+    if length < 128:
+        return length, at + 1
+    more = data[at + 1]
+    return (length & 127 | more << 7, at + 2) if more < 128 else read_varint(data, at)
 
 
 def unpacked(name: str, values: Any) -> Any:

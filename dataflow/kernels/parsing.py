@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from dataflow.dtypes import DType
 from dataflow.formats.compression import unpack
 from dataflow.formats.example_table import scan_table
 from dataflow.formats.example_wire import read_example, scan_example, unpacked
+from dataflow.formats.protobuf_wire import WireError, packed_int64
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.csv_records import Layout
 from dataflow.kernels.index_arrays import as_intp
@@ -29,7 +30,7 @@ def decode_raw_kernel(xp: Module, x: Array, *, out_type: DType, little_endian: b
     flat = array.reshape(-1).tolist()
     dtype = out_type.numpy
     size = len(flat[0]) if flat else 0
-    if len(set(map(len, flat))) > 1:
+    if len(flat) > 1 and len(set(map(len, flat))) > 1:
         i = next(i for i, text in enumerate(flat) if len(text) != size)
         raise ValueError(
             "DecodeRaw requires input strings to all be the same size, but element "
@@ -118,9 +119,13 @@ def parse_example_kernel(
     dense_shapes: Any,
 ) -> Any:
     batch = strings(serialized)
-    labels = strings(names).reshape(-1).tolist()
     sparse, dense = strings(sparse_keys).tolist(), strings(dense_keys).tolist()
     wanted = dict(zip((*sparse, *dense), [t.name for t in (*sparse_types, *Tdense)], strict=True))
+    if batch.ndim == 0 and not sparse:
+        made = _dense_of_one(batch.item(), wanted, dense_shapes)
+        if made is not None:
+            return made
+    labels = strings(names).reshape(-1).tolist()
     texts = batch.reshape(-1).tolist()
     table = scan_table(texts, wanted) if len(wanted) == len(sparse) + len(dense) else None
     examples = _one_by_one(texts, wanted) if table is None else []
@@ -169,6 +174,40 @@ def parse_example_kernel(
             made = made.reshape(len(texts), *dims)
         outputs.append(made.reshape(made.shape[1:]) if single else made)
     return (*indices, *sparse_values, *sparse_shapes, *outputs)
+
+
+def _dense_of_one(
+    text: bytes, wanted: Mapping[bytes, str], shapes: Sequence[Any]
+) -> tuple[Any, ...] | None:
+    """The features ``wanted`` (name -> dtype name) of one Example, each an array of its shape.
+
+    ``None`` where one is missing or of another dtype or size, or the Example is not laid out as
+    today's writers do: for the general way, which knows defaults and errors.
+    """
+    found = scan_example(text, wanted)
+    if found is None or len(found) != len(shapes):
+        return None
+    made = []
+    for (key, name), dims in zip(wanted.items(), shapes, strict=True):
+        kind, values = found[key]
+        if kind != name or None in dims:
+            return None
+        size = math.prod(dims)
+        if kind == "float32":
+            if len(values) != 4 * size:
+                return None
+            array = np.frombuffer(values, "<f4").copy()
+        elif kind == "int64":
+            try:
+                array = packed_int64(values)
+            except WireError:
+                return None
+        else:
+            array = text_array(values, (len(values),))
+        if len(array) != size:
+            return None
+        made.append(array.reshape(dims))
+    return tuple(made)
 
 
 def _one_by_one(texts: list[bytes], wanted: Container[bytes]) -> list[dict[bytes, Any]]:

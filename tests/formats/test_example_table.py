@@ -126,6 +126,14 @@ def test_long_strings_and_features_in_any_order() -> None:
     assert columns[b"s"].dense(1) is None and columns[b"f"].dense(1) is None
 
 
+def test_many_strings_of_few_sizes_keep_their_zeros() -> None:
+    words = [b"ab\0", b"\0", b"", b"xyz", b"\0\0\0"]
+    texts = [message(s=("string", [words[i % 5], words[(i + 2) % 5]])) for i in range(60)]
+    columns = scan_table(texts, WANTED)
+    assert columns is not None
+    agrees(texts, columns)
+
+
 def test_parsing_many_is_parsing_each() -> None:
     """Defaults, lists of any length and errors with the number of the example."""
     rng = np.random.default_rng(0)

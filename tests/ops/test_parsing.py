@@ -60,6 +60,49 @@ def test_bytes_that_are_no_example_are_refused() -> None:
             evaluate(parsed)
 
 
+_ONE = example(i=[3, -1, 300], f=[1.5], s=[b"a\0", b""])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        _ONE,
+        example(s=[b"x" * 300, b"y"], f=[-0.0], i=[1, 2, 3], more=[b"z"]),
+        example(i=[1, 2, 3], f=[2.0]),  # "s" is missing: its default
+        example(i=[1, 2, 3], f=[1], s=[b"a", b"b"]),  # of another dtype
+        example(i=[1, 2], f=[2.0], s=[b"a", b"b"]),  # too few
+        example(i=[1, 2, 3], f=[2.0], s=[b"a"]),
+        example(i=[1, 2, 3], f=[2.0, 1.0], s=[b"a", b"b"]),
+        example(i=[9, 9, 9], f=[2.0], s=[b"a", b"b"]) + _ONE,  # the last counts
+        _ONE[:-1],
+        b"",
+    ],
+)
+def test_an_example_alone_is_read_as_in_a_batch(data: bytes) -> None:
+    """By `parse_single_example`, which has a quick way for what writers of today leave."""
+    spec = {
+        "i": tf.FixedLenFeature([3], tf.int64),
+        "f": tf.FixedLenFeature([], tf.float32),
+        "s": tf.FixedLenFeature([2, 1], tf.string, [[b"p"], [b"q"]]),
+    }
+
+    def result_of(parsed: Any) -> Any:
+        try:
+            return {key: np.asarray(value) for key, value in evaluate(parsed).items()}
+        except tf.errors.InvalidArgumentError as e:
+            return str(e).splitlines()[0]
+
+    with tf.Graph().as_default():
+        one, batch = tf.parse_single_example(data, spec), tf.parse_example([data], spec)
+        alone, first = result_of(one), result_of(batch)
+    if isinstance(first, str):
+        assert isinstance(alone, str) and alone.partition("Name:")[2] == first.partition("Name:")[2]
+        return
+    for key, value in first.items():
+        assert (alone[key].dtype, alone[key].shape) == (value.dtype, value.shape[1:])
+        assert alone[key].tolist() == value[0].tolist()
+
+
 def test_specifications_are_checked_when_the_graph_is_built() -> None:
     with tf.Graph().as_default():
         with pytest.raises(ValueError, match="fully known shape"):
