@@ -28,13 +28,13 @@ class _OtherLayoutError(Exception):
     """The messages are not as this scan takes them."""
 
 
-# Whether all or any of some hundred truth values hold: NumPy's own reductions take ten times as long.
+# Whether all or any of some hundred truth values hold: NumPy's `all` and `any` take four times as long.
 def _all(condition: Any) -> bool:
-    return b"\0" not in condition.tobytes()
+    return bool(np.count_nonzero(condition) == condition.size)
 
 
 def _any(condition: Any) -> bool:
-    return b"\1" in condition.tobytes()
+    return bool(np.count_nonzero(condition))
 
 
 def _need(condition: Any) -> None:

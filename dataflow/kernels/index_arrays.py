@@ -23,6 +23,14 @@ def all_below(numbers: Any, limit: int) -> bool:
     return bool(np.maximum.reduce(numbers.view(unsigned), axis=None) < limit)
 
 
+def is_counting(numbers: Any) -> bool:
+    """Whether a vector is 0, 1, 2, ...; ``False`` for arrays of a GPU, for which the host would wait."""
+    if not isinstance(numbers, np.ndarray) or not len(numbers) or numbers[-1] != len(numbers) - 1:
+        return False
+    # Counting is four times as quick as `all` for some hundred numbers.
+    return bool(np.count_nonzero(numbers == np.arange(len(numbers))) == len(numbers))
+
+
 def as_intp(array: Array) -> Any:
     """``array`` as `numpy.intp`, itself where it is so already.
 

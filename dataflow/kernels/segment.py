@@ -8,7 +8,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import gather_scatter
-from dataflow.kernels.index_arrays import all_below, as_intp
+from dataflow.kernels.index_arrays import all_below, as_intp, is_counting
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.scatter_at import scatter_at
@@ -178,13 +178,6 @@ def segment_mean_kernel(xp: Module, data: Array, segment_ids: Array) -> Any:
     return (total / sizes).astype(data.dtype)
 
 
-def is_counting(xp: Module, numbers: Any) -> bool:
-    """Whether a vector is 0, 1, 2, ...; not looked for on a GPU, for which the host would wait."""
-    if xp is not np or not len(numbers) or numbers[-1] != len(numbers) - 1:
-        return False
-    return bool((numbers == np.arange(len(numbers))).all())
-
-
 def _divisors(xp: Module, kind: str, ids: Any, count: int, data: Any) -> Any:
     """What the sums of the segments are divided by: a column of the dtype and rank of ``data``."""
     sizes = xp.maximum(xp.bincount(as_intp(ids), minlength=count), 1).astype(data.dtype)
@@ -206,7 +199,7 @@ def _sparse_rows(data: Any, indices: Array) -> Any:
 
 def _reduce_sparse(xp: Module, kind: str, data: Any, indices: Array, ids: Any, count: int) -> Any:
     rows = _sparse_rows(data, indices)
-    if count == len(ids) and is_counting(xp, ids):  # one row in each segment
+    if count == len(ids) and is_counting(ids):  # one row in each segment
         return rows
     total = segment_reduce(xp, rows, ids, count, "add", 0)
     return total if kind == "Sum" else total / _divisors(xp, kind, ids, count, data)
@@ -240,7 +233,7 @@ def _register_gradient(kind: str) -> None:
         used = check_sorted_ids(indices, segment_ids)
         if used > grad.shape[0]:
             raise ValueError(f"segment ids reach {used - 1}, and grad has {grad.shape[0]} rows")
-        if used != len(indices) or used != grad.shape[0] or not is_counting(xp, segment_ids):
+        if used != len(indices) or used != grad.shape[0] or not is_counting(segment_ids):
             if kind != "Sum":
                 grad = grad / _divisors(xp, kind, segment_ids, grad.shape[0], grad)
             grad = grad.take(segment_ids, axis=0)

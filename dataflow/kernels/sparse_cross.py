@@ -9,7 +9,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.hashing import fingerprint64
-from dataflow.kernels.index_arrays import as_intp
+from dataflow.kernels.index_arrays import as_intp, is_counting
 from dataflow.kernels.registry import kernel
 
 _MULTIPLIER = np.uint64(0xC6A4A7935BD1E995)
@@ -85,7 +85,9 @@ def sparse_cross_kernel(
         prints.append(_fingerprints(np.reshape(dense, -1)))
         rows.append(np.repeat(np.arange(batch), np.shape(dense)[1]))
     each = np.arange(batch)
-    if all(len(r) == batch and (r == each).all() for r in rows):  # one value in each row
+    if all(
+        len(r) == batch and (not batch or is_counting(r)) for r in rows
+    ):  # one value in each row
         row, place, chosen, widest = each, np.zeros(batch, np.int64), prints[::-1], int(batch > 0)
     else:
         row, place, chosen, widest = _combinations(prints, rows, batch)

@@ -8,9 +8,9 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.gather_scatter import check_indices
-from dataflow.kernels.index_arrays import all_below
+from dataflow.kernels.index_arrays import all_below, is_counting
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.segment import is_counting, reduce_sparse_segments
+from dataflow.kernels.segment import reduce_sparse_segments
 from dataflow.kernels.sequences import first_appearances
 from dataflow.kernels.sparse import sparse_fill_empty_rows_kernel
 
@@ -29,7 +29,7 @@ def safe_embedding_lookup_kernel(
     combiner: str,
 ) -> tuple[Any, Any, Any, Any]:
     num_rows, row_of = int(dense_shape[0]), indices[:, 0]
-    if len(ids) == num_rows and all_below(ids, params.shape[0]) and is_counting(xp, row_of):
+    if len(ids) == num_rows and all_below(ids, params.shape[0]) and is_counting(row_of):
         # One id in each row, and none is to be dropped.
         return params.take(ids, axis=0), np.zeros(num_rows, bool), ids, row_of.astype(np.int32)
     valid = ids >= 0
@@ -55,4 +55,4 @@ _KINDS = {"sum": "Sum", "mean": "Mean", "sqrtn": "SqrtN"}
 def zero_empty_rows_kernel(xp: Module, x: Array, empty: Array) -> Any:
     if len(empty) != len(x):
         raise ValueError(f"there are {len(x)} rows, and truths for {len(empty)}")
-    return np.where(empty[:, None], x.dtype.type(0), x) if empty.any() else x
+    return np.where(empty[:, None], x.dtype.type(0), x) if np.count_nonzero(empty) else x
