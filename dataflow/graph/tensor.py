@@ -139,6 +139,10 @@ class Tensor:
     def _shape(self) -> TensorShape:
         return TensorShape(self.dims)
 
+    def _shape_as_list(self) -> list[int | None] | None:
+        """The sizes, as private code of TensorFlow's time reads them; None where the rank is unknown."""
+        return None if self.dims is None else list(self.dims)
+
     def set_shape(self, shape: Any) -> None:
         """Adds what you know to the static shape.
 

@@ -11,6 +11,8 @@ from dataflow.kernels.registry import kernel
 def _running(
     xp: Module, x: Array, axis: Any, exclusive: bool, reverse: bool, ufunc: Any, start: Any
 ) -> Any:
+    if axis.ndim:
+        raise ValueError(f"axis must be a scalar, got shape {axis.shape}")
     axis = int(axis)
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis {axis} is not one of an array with {x.ndim} axes")

@@ -177,7 +177,7 @@ def tensor_scatter_update_kernel(xp: Module, tensor: Array, indices: Array, upda
     return out
 
 
-@kernel("TensorScatterAdd")
+@kernel("TensorScatterAdd", "ScatterNdNonAliasingAdd")
 def tensor_scatter_add_kernel(xp: Module, tensor: Array, indices: Array, updates: Array) -> Any:
     numbers, count = _flat_numbers(xp, indices, tensor.shape)
     rows = updates.reshape(len(numbers), *tensor.shape[indices.shape[-1] :])

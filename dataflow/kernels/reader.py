@@ -15,13 +15,16 @@ from dataflow.errors import (
     InvalidArgumentError,
     NotFoundError,
     PermissionDeniedError,
+    UnimplementedError,
 )
 from dataflow.formats.compression import unpack
 from dataflow.formats.local_paths import local_path, matching_paths
+from dataflow.formats.protobuf_wire import VARINT, WireError, fields, varint_field
 from dataflow.formats.record_files import compression_name, tf_record_iterator
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.located_lines import text_lines
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.string import one
 
 if TYPE_CHECKING:
     from dataflow.runtime.resources import KernelContext
@@ -68,6 +71,36 @@ class Reader:
     def open(self, path: str) -> Iterator[tuple[str, bytes]]:
         raise NotImplementedError
 
+    #: Whether a record is a whole file, so that counts say all of the reader's state.
+    is_serializable = False
+
+    def state(self) -> bytes:
+        """A ReaderBaseState message: files begun, files done, records read."""
+        if not self.is_serializable:
+            raise UnimplementedError(None, None, "This reader cannot serialize its state.")
+        with self.lock:
+            done = self.num_files + (self.records is not None)
+            counts = (done, done, self.num_records)
+        return b"".join(varint_field(i, count) for i, count in enumerate(counts, 1) if count)
+
+    def restore(self, state: bytes) -> bool:
+        """Puts back what `state` gave; False where the bytes are none such."""
+        if not self.is_serializable:
+            raise UnimplementedError(None, None, "This reader cannot restore its state.")
+        counts = {1: 0, 2: 0, 3: 0}
+        try:
+            for number, kind, value in fields(state):
+                if number not in counts or kind != VARINT:
+                    return False
+                counts[number] = value
+        except WireError:
+            return False
+        if counts[1] != counts[2]:
+            return False
+        with self.lock:
+            self.records, self.num_files, self.num_records = None, counts[2], counts[3]
+        return True
+
     def next(self, context: Any, queue: Any) -> tuple[bytes, bytes]:
         """The next record, from the next file of the queue where needed."""
         with self.lock:
@@ -103,11 +136,15 @@ class Reader:
 
 
 class WholeFiles(Reader):
+    is_serializable = True
+
     def open(self, path: str) -> Iterator[tuple[str, bytes]]:
         yield path, read_bytes(path)
 
 
 class Names(Reader):
+    is_serializable = True
+
     def open(self, path: str) -> Iterator[tuple[str, bytes]]:
         yield path, path.encode("utf-8", "surrogateescape")
 
@@ -227,6 +264,18 @@ def reader_num_work_units_completed_kernel(xp: Module, reader_handle: Any) -> An
 def reader_reset_kernel(xp: Module, reader_handle: Any) -> tuple[()]:
     with reader_handle.lock:
         reader_handle.reset()
+    return ()
+
+
+@kernel("ReaderSerializeStateV2", cpu_only=_REASON)
+def reader_serialize_state_kernel(xp: Module, reader_handle: Any) -> Any:
+    return _scalar(reader_handle.state())
+
+
+@kernel("ReaderRestoreStateV2", cpu_only=_REASON)
+def reader_restore_state_kernel(xp: Module, reader_handle: Any, state: Array) -> tuple[()]:
+    if not reader_handle.restore(one(state)):
+        raise ValueError(f"Could not parse state for the reader: {one(state)!r}")
     return ()
 
 

@@ -64,6 +64,8 @@ def sparse_to_dense_kernel(
     *,
     validate_indices: bool,
 ) -> Any:
+    if np.ndim(default):
+        raise ValueError(f"default_value should be a scalar, got shape {np.shape(default)}")
     sizes = int_tuple(shape)
     at = np.reshape(indices, (-1, 1)) if np.ndim(indices) < 2 else indices
     numbers = flat_numbers(at.astype(np.int64, copy=False), np.asarray(sizes))

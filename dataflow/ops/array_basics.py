@@ -174,9 +174,11 @@ def shape_to_tensor(value: Any, dtype: Any = None, name: Any = None, as_ref: boo
             f"Cannot convert a partially known TensorShape {value} to a Tensor. "
             "Use tf.shape(t), which is computed when the graph runs."
         )
+    large = any(d is not None and d >= 2**31 for d in dims)
     if dtype is None:
-        large = any(d is not None and d >= 2**31 for d in dims)
         dtype = dtypes.int64 if large else dtypes.int32
+    elif large and dtype is dtypes.int32:
+        raise ValueError(f"Cannot convert the TensorShape {value} to int32: a size is too large.")
     elif dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype.name}")
     return constant(np.array(dims, dtype.numpy), name=name or "shape_as_tensor")

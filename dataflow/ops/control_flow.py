@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
 from dataflow.graph.nest import flatten
@@ -250,6 +251,8 @@ def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = 
     graph = default_graph()
     sparse = isinstance(output_tensor, IndexedSlices)
     with graph.name_scope(name or "control_dependency") as scope:
+        if not sparse and not is_tensor_like(output_tensor):
+            output_tensor = convert_to_tensor(output_tensor)
         beside = output_tensor.values if sparse else output_tensor
         with graph.colocate_with(beside), graph.control_dependencies(dependencies):
             if sparse:

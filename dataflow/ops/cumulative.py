@@ -20,7 +20,7 @@ from dataflow.shapes import Dims, normalize_axis
 
 def _running_dims(x: Tensor, axis: Tensor) -> Dims:
     value = static_value(axis)
-    if x.dims is not None and value is not None:
+    if x.dims is not None and value is not None and value.ndim == 0:
         normalize_axis(int(value), len(x.dims))
     return x.dims
 

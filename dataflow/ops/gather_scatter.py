@@ -268,6 +268,12 @@ def _scatter_dims(indices: Tensor, updates: Tensor, dims: Dims) -> Dims:
         return dims
     if depth > len(dims):
         raise ValueError(f"the coordinates have {depth} numbers, the result has rank {len(dims)}")
+    if shapes.num_elements(dims) == 0 and (
+        shapes.num_elements(indices.dims) or shapes.num_elements(updates.dims)
+    ):
+        raise ValueError(
+            f"Indices and updates specified for empty output shape {shapes.list_dims(dims)}."
+        )
     wanted = (*indices.dims[:-1], *dims[depth:])
     if not shapes.compatible(wanted, updates.dims):
         raise ValueError(
@@ -294,6 +300,22 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Tensor) -> Dims:
 @scatter_nd.gradient
 def scatter_nd_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [None, gather_nd(grad, op.inputs[0]), None]
+
+
+@define_op(
+    "ScatterNdNonAliasingAdd",
+    "input: T, indices: Tindices, updates: T -> output: T",
+    T=dtypes.NUMBERS,
+    Tindices=_GATHER_INDICES,
+)
+def scatter_nd_non_aliasing_add(input: Tensor, indices: Tensor, updates: Tensor) -> Dims:
+    """As TensorScatterAdd, under the name that older graphs have for it. Gradient: to both."""
+    return _scatter_dims(indices, updates, input.dims)
+
+
+@scatter_nd_non_aliasing_add.gradient
+def scatter_nd_non_aliasing_add_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    return [grad, None, gather_nd(grad, op.inputs[1])]
 
 
 def _define_tensor_scatter(op_type: str, text: str, allowed: Any = None) -> OpDef:

@@ -7,6 +7,8 @@ from typing import Any
 from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
+from dataflow.ops.array_basics import need_rank
 from dataflow.ops.queue import QueueBase
 from dataflow.shapes import Dims
 
@@ -95,6 +97,20 @@ reader_reset_op = declare_op(
     stateful=True,
 )
 
+reader_serialize_state_op = declare_op(
+    "ReaderSerializeStateV2",
+    "reader_handle: resource -> state: string",
+    "What the reader has read so far, a scalar: a ReaderBaseState message.",
+    stateful=True,
+)
+
+
+@define_op("ReaderRestoreStateV2", "reader_handle: resource, state: string ->", stateful=True)
+def reader_restore_state_op(reader_handle: Tensor, state: Tensor) -> list[Dims]:
+    """Puts the reader into a state that it had. No output. Not differentiable."""
+    need_rank(state, 0, "state")
+    return []
+
 
 @define_op("ReadFile", "filename: string -> contents: string")
 def read_file(filename: Tensor) -> Dims:
@@ -119,7 +135,11 @@ matching_files = declare_op(
 
 
 not_differentiable(
-    whole_file_reader_op, fixed_length_record_reader_op, identity_reader_op, read_file
+    reader_restore_state_op,
+    whole_file_reader_op,
+    fixed_length_record_reader_op,
+    identity_reader_op,
+    read_file,
 )
 
 
@@ -166,6 +186,15 @@ class ReaderBase:
     def reset(self, name: str | None = None) -> Any:
         """An operation that puts the reader back to its first state."""
         return reader_reset_op(self._reader_ref, name=name)
+
+    def serialize_state(self, name: str | None = None) -> Tensor:
+        """What the reader has read so far, a scalar string; `UnimplementedError` at run time for
+        readers that have places within a file."""
+        return reader_serialize_state_op(self._reader_ref, name=name)  # type: ignore[no-any-return]
+
+    def restore_state(self, state: TensorLike, name: str | None = None) -> Any:
+        """An operation that puts the reader into a state of `serialize_state`."""
+        return reader_restore_state_op(self._reader_ref, state, name=name)
 
 
 class WholeFileReader(ReaderBase):

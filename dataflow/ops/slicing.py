@@ -421,20 +421,23 @@ not_differentiable(strided_slice_assign_op)
 
 
 def _assign_to_slice(tensor: Tensor) -> Any:
-    """``v[1:3].assign(value)`` of a variable; other tensors have no such attribute."""
+    """``v[1:3].assign(value)`` of a variable; a slice of another tensor refuses to be assigned,
+    and what is no slice has no such attribute."""
     read = tensor.op.inputs[0].op if tensor.op.type == "StridedSlice" else None
     while read is not None and read.type in ("Switch", "Enter"):
         read = read.inputs[0].op  # within a branch or a loop the variable's value comes in by these
-    if read is None or read.type != "Identity" or not read.inputs[0].dtype.is_ref:
-        raise AttributeError(
-            f"'Tensor' object has no attribute 'assign': {tensor.name!r} is no variable, nor a "
-            "slice of one"
-        )
+    if read is None:
+        raise AttributeError(f"'Tensor' object has no attribute 'assign': {tensor.name!r}")
     _, *bounds = tensor.op.inputs
     masks = {m: tensor.op.attrs[m] for m in _MASKS}
 
     def assign(value: TensorLike, name: str | None = None) -> Tensor:
         """Puts ``value`` in place of the slice; gives the whole variable."""
+        if read.type != "Identity" or not read.inputs[0].dtype.is_ref:
+            raise ValueError(
+                "Sliced assignment is only supported for variables, and "
+                f"{tensor.name!r} is no slice of one."
+            )
         name = f"{tensor.op.name}/_assign" if name is None else name
         return strided_slice_assign_op(read.inputs[0], *bounds, value, name=name, **masks)  # type: ignore[no-any-return]
 

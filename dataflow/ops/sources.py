@@ -203,7 +203,7 @@ def _fit(value: TensorLike, array: Any, dtype: DType, from_numpy: bool) -> Any:
         )
     if not array.size:
         return array.astype(target)
-    if dtype.kind == "b" and kind != "b":
+    if dtype.kind == "b" and kind != "b" and not from_numpy:
         raise TypeError(f"Expected bool, got {short_repr(value)} of type {_kind_name(value)!r}.")
     if not from_numpy:
         if (dtype.kind in "iu" and kind in "fcb") or (dtype.kind in "fc" and kind == "b"):

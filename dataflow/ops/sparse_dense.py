@@ -69,7 +69,6 @@ def sparse_to_dense_op(
     gathered for the values, the rest summed for the default.
     """
     need_rank(output_shape, 1, "the output shape")
-    need_rank(default_value, 0, "the default value")
     if sparse_indices.dims is not None and len(sparse_indices.dims) > 2:
         raise ValueError("the indices must be a scalar, a vector or a matrix")
     return static_dims(output_shape)

@@ -191,7 +191,10 @@ def sparse_concat_op(
         check_triple(i, v, s)
     counts = [None if v.dims is None else v.dims[0] for v in values]
     total = None if None in counts else sum(counts)  # type: ignore[arg-type]
-    rank = next((r for r in map(rank_of, indices, shapes) if r is not None), None)
+    ranks = {r for r in map(rank_of, indices, shapes) if r is not None}
+    if len(ranks) > 1:
+        raise ValueError(f"the sparse tensors must have one rank, got {sorted(ranks)}")
+    rank = ranks.pop() if ranks else None
     return [(total, rank), (total,), (rank,)]
 
 

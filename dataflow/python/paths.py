@@ -34,9 +34,10 @@ python.framework.{graph_io meta_graph} : train io tf
 python.framework.test_util : python.test_decorators test
 python.framework.common_shapes : shapes
 python.framework.{tensor_spec type_spec indexed_slices tensor_like} : tf
-python.ops.{array_ops gen_array_ops} : tf python.private python.op_functions
+python.ops.{array_ops gen_array_ops} : tf python.private quantization python.op_functions
 python.ops.{math_ops gen_math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
-python.ops.{control_flow_ops gen_control_flow_ops} : tf debugging ops.control_flow python.op_functions
+python.ops.gen_control_flow_ops : tf debugging python.op_functions
+python.ops.control_flow_ops : tf debugging python.control_flow_parts ops.control_flow python.op_functions
 python.ops.{check_ops standard_ops functional_ops} : tf debugging
 python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf python.private python.op_functions
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf

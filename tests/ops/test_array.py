@@ -539,3 +539,37 @@ def test_unique_slices() -> None:
     for axis in ([[0]], [], [0, 1], [2]):
         with pytest.raises(ValueError, match=r"axis|x must|rank"):
             unique(x=x, axis=axis)
+
+
+def test_a_shape_too_large_for_int32() -> None:
+    shape = tf.TensorShape([2**31, 2])
+    assert tf.convert_to_tensor(shape).dtype is tf.int64
+    with pytest.raises(ValueError, match="to int32: a size is too large"):
+        tf.convert_to_tensor(shape, tf.int32)
+
+
+def test_arrays_of_numbers_are_conditions() -> None:
+    """An array is cast to the type that is needed, as in TensorFlow; a list is not."""
+    with tf.Session() as session:
+        assert session.run(tf.where_v2(np.array([1, 0]), [1, 2], [3, 4])).tolist() == [1, 4]
+        assert session.run(tf.constant(np.array([2.0, 0.0]), tf.bool)).tolist() == [True, False]
+    with pytest.raises(TypeError, match="bool"):
+        tf.where_v2([1, 0], [1, 2], [3, 4])
+
+
+def test_scatter_into_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="empty output shape"):
+        tf.scatter_nd([[0]], [1.0], [0])
+    with tf.Session() as session:
+        assert session.run(tf.scatter_nd(np.zeros([0, 1], np.int32), np.zeros(0), [0])).size == 0
+
+
+def test_a_running_sum_has_one_axis() -> None:
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="axis must be a scalar"):
+            session.run(tf.cumsum([1.0, 2.0], [0]))
+
+
+def test_sizes_as_a_list() -> None:
+    assert tf.placeholder(tf.float32, [None, 2])._shape_as_list() == [None, 2]
+    assert tf.placeholder(tf.float32)._shape_as_list() is None

@@ -183,3 +183,9 @@ def test_a_slice_of_a_variable_is_assigned_within_a_branch() -> None:
             session.run(tf.global_variables_initializer())
             session.run(step)
             assert session.run(v).tolist() == [7.0, 2.0]
+
+
+def test_a_slice_of_no_variable_refuses_to_be_assigned() -> None:
+    with pytest.raises(ValueError, match="only supported for variables"):
+        tf.constant([1, 2, 3])[:2].assign([1, 2])
+    assert not hasattr(tf.constant([1, 2]), "assign")

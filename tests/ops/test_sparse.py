@@ -236,3 +236,19 @@ def test_reshapes_that_cannot_be_are_refused_where_that_is_known(shape: list[int
     late = tf.sparse.reshape(fed, shape)  # the old shape is not known yet
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError):
         session.run(late, {fed: ([[0, 0]], [1.0], [5, 6])})
+
+
+def test_joined_sparse_tensors_have_one_rank() -> None:
+    matrix = tf.SparseTensor([[0, 0]], [1.0], [1, 1])
+    cube = tf.SparseTensor([[0, 0, 0]], [1.0], [1, 1, 1])
+    with pytest.raises(ValueError, match=r"one rank, got \[2, 3\]"):
+        tf.sparse_concat(0, [matrix, cube])
+
+
+def test_the_default_of_a_dense_tensor_is_a_scalar_when_it_runs() -> None:
+    dense = tf.sparse_to_dense([1], [3], 1, default_value=[0])
+    with tf.Session() as session:
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="default_value should be a scalar"
+        ):
+            session.run(dense)

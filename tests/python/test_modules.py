@@ -72,3 +72,31 @@ def test_protocol_buffers_of_examples_by_path() -> None:
     from dataflow.core.example import example_pb2, feature_pb2
 
     assert example_pb2.Example is tf.train.Example and feature_pb2.Feature is tf.train.Feature
+
+
+def test_switch_and_merge_of_sparse_values() -> None:
+    from dataflow.python.ops import control_flow_ops
+
+    yes = tf.constant(True)
+    dense = control_flow_ops.switch([1, 2], yes)
+    slices = tf.IndexedSlices(tf.constant([1.0, 2.0]), tf.constant([0, 4]))
+    sparse = tf.SparseTensor([[1]], [3.0], [4])
+    merged, number = control_flow_ops.merge([dense[0] + 1, dense[1] * 5])
+    rows = control_flow_ops.merge(control_flow_ops.switch(slices, yes)).output
+    part = control_flow_ops.merge(control_flow_ops.switch(sparse, yes)).output
+    with tf.Session() as session:
+        assert session.run(merged).tolist() == [5, 10] and session.run(number) == 1
+        assert session.run(rows.values).tolist() == [1.0, 2.0] and rows.dense_shape is None
+        assert session.run(part).indices.tolist() == [[1]]
+    with pytest.raises(ValueError, match="is None"):
+        control_flow_ops.merge([dense[0], None])
+
+
+def test_dependencies_of_a_number() -> None:
+    from dataflow.python.ops import control_flow_ops
+
+    v = tf.Variable(0)
+    after = control_flow_ops.with_dependencies([tf.assign(v, 3)], 7)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert session.run(after) == 7 and session.run(v) == 3

@@ -399,6 +399,12 @@ GATHERING = [
         lambda t, u: _scatter(t, ROWS, u, "add"),
     ),
     Sample(
+        "ScatterNdNonAliasingAdd",
+        lambda tf, t, u: raw(tf, "ScatterNdNonAliasingAdd", input=t, indices=ROWS, updates=u) ** 2,
+        (Z, ROW_VALUES),
+        lambda t, u: _scatter(t, ROWS, u, "add") ** 2,
+    ),
+    Sample(
         "TensorScatterSub",
         lambda tf, t, u: tf.tensor_scatter_sub(t, ROWS, u),
         (Z, ROW_VALUES),

@@ -129,6 +129,19 @@ def reset(tf: Any, reader: Any, queue: Any) -> Any:
     return after(tf, back, first[1])
 
 
+def restored(tf: Any, reader: Any, queue: Any) -> Any:
+    """The state after one file, put back after the counts were lost."""
+    first = reader.read(queue)
+    with tf.control_dependencies([first[1]]):
+        state = reader.serialize_state()
+    with tf.control_dependencies([state]):
+        lost = reader.reset()
+    with tf.control_dependencies([lost]):
+        back = reader.restore_state(state)
+    with tf.control_dependencies([back]):
+        return reader.serialize_state()
+
+
 def written(tf: Any) -> Any:
     path = str(FOLDER / "written" / "x.txt")
     with tf.control_dependencies([tf.write_file(path, "hello")]):
@@ -313,6 +326,18 @@ SAMPLES = [
     ),
     plain(
         "ReaderResetV2", read(lambda tf: tf.WholeFileReader(), [numbers], reset), (), b"HaabbccF"
+    ),
+    plain(
+        "ReaderSerializeStateV2",
+        read(lambda tf: tf.WholeFileReader(), [numbers], restored),
+        (),
+        b"\x08\x01\x10\x01\x18\x01",
+    ),
+    plain(
+        "ReaderRestoreStateV2",
+        read(lambda tf: tf.WholeFileReader(), [numbers], restored),
+        (),
+        b"\x08\x01\x10\x01\x18\x01",
     ),
     plain("ReadFile", written, (), b"hello"),
     plain("WriteFile", written, (), b"hello"),

@@ -230,3 +230,28 @@ def test_files_written_and_read(tmp_path: pathlib.Path) -> None:
         assert session.run(tf.read_file(path)) == b"hello"
         with pytest.raises(tf.errors.NotFoundError, match="nothing here"):
             session.run(tf.read_file("nothing here"))
+
+
+@pytest.mark.parametrize("damage", [b"", b"x"])
+def test_states_of_readers(damage: bytes) -> None:
+    reader, queue = tf.IdentityReader(), tf.FIFOQueue(9, [tf.string], [[]])
+    key, _ = reader.read(queue)
+    state = tf.placeholder(tf.string)
+    restore, produced = reader.restore_state(state), reader.num_records_produced()
+    with tf.Session() as session:
+        session.run(queue.enqueue_many([["X", "Y"]]))
+        session.run(key)
+        saved = session.run(reader.serialize_state())
+        session.run(key)
+        if damage:
+            for bad in (saved + damage, saved[1:], saved[:-1]):
+                with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse state"):
+                    session.run(restore, {state: bad})
+            assert session.run(produced) == 2
+        else:
+            session.run(restore, {state: saved})
+            assert session.run([produced, reader.num_work_units_completed()]) == [1, 1]
+        with pytest.raises(tf.errors.UnimplementedError):
+            session.run(tf.TextLineReader().serialize_state())
+    with pytest.raises(ValueError):
+        reader.restore_state([b"a"])
