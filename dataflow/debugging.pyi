@@ -29,4 +29,8 @@ from dataflow.ops.check_numerics import (
     verify_tensor_all_finite as assert_all_finite,
     check_numerics as check_numerics,
 )
+from dataflow.placement.placer import (
+    get_log_device_placement as get_log_device_placement,
+    set_log_device_placement as set_log_device_placement,
+)
 from dataflow.runtime.nan_origin import NonFiniteWarning as NonFiniteWarning

@@ -228,12 +228,7 @@ def _add_mode(
             builder.add_meta_graph_and_variables(session, [_TAGS[mode]], saver=saver, **added)
 
 
-def _signatures(outputs: Any, receiver_tensors: dict[str, Any]) -> dict[str, Any]:
-    if outputs is None:
-        raise ValueError(
-            "export_outputs must be defined to export: give them to EstimatorSpec, for example "
-            "{'predict': tf.estimator.export.PredictOutput(predictions)}."
-        )
+def _signatures(outputs: dict[str, Any], receiver_tensors: dict[str, Any]) -> dict[str, Any]:
     named = dict(outputs)
     if len(named) == 1:
         named.setdefault("serving_default", next(iter(named.values())))

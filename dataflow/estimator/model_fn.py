@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from dataflow.estimator.export_outputs import PredictOutput
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -37,8 +38,9 @@ class EstimatorSpec(_Fields):
     """The ops of a model for one mode.
 
     TRAIN needs ``loss`` and ``train_op``, EVAL ``loss``, PREDICT ``predictions`` (a tensor or a
-    dict of them). ``eval_metric_ops``: name to (value, update op), as `tf.metrics` gives. Raises
-    `ValueError` for what is missing or has a wrong shape, `TypeError` for things of a wrong kind.
+    dict of them), which are also what is exported where ``export_outputs`` says nothing else.
+    ``eval_metric_ops``: name to (value, update op), as `tf.metrics` gives. Raises `ValueError` for
+    what is missing or has a wrong shape, `TypeError` for things of a wrong kind.
     """
 
     __slots__ = ()
@@ -80,6 +82,8 @@ class EstimatorSpec(_Fields):
                     "Values of eval_metric_ops must be (metric_value, update_op) tuples, given: "
                     f"{pair} for key: {key}"
                 )
+        if mode == ModeKeys.PREDICT and export_outputs is None:
+            export_outputs = {"serving_default": PredictOutput(predictions)}
         return super().__new__(
             cls,
             mode,

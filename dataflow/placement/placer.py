@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 
 _THIS_TASK = "/job:localhost/task:0"
+#: Whether every local session logs its placement, not only those whose `ConfigProto` asks for it.
+_logs_placement = False
 #: The types of variables that a GPU holds, as in TensorFlow.
 _VARIABLE_TYPES = frozenset({"float16", "float32", "float64", "complex64", "complex128", "int64"})
 
@@ -67,6 +69,20 @@ def place(
         pins = {op: pin for op in ops if (pin := pin_of(op))}
         _place_with_gpus(ops, devices, gpu, soft, pins, result)
     return result
+
+
+def set_log_device_placement(enabled: bool) -> None:
+    """Every session prints where its nodes are, as with ``ConfigProto(log_device_placement=True)``.
+
+    Those of a cluster follow their `ConfigProto` alone. A graph that has run is not printed again.
+    """
+    global _logs_placement
+    _logs_placement = bool(enabled)
+
+
+def get_log_device_placement() -> bool:
+    """Whether every session prints where its nodes are."""
+    return _logs_placement
 
 
 def log_placement(devices: dict[Operation, str]) -> None:

@@ -28,7 +28,7 @@ from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import cpu_only_reason
 from dataflow.kernels.subnormals import Computing, begin_flushing, end_flushing
 from dataflow.kernels.xp import array_module, on_device
-from dataflow.placement.placer import log_placement, place
+from dataflow.placement.placer import get_log_device_placement, log_placement, place
 from dataflow.placement.transfers import Placed, devices_of_feeds, insert_copies
 from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.prune import needed_operations
@@ -94,7 +94,7 @@ class Plan:
         self.origin: dict[Operation, Operation] = {}
         self._options = session.rewrite_options
         devices = place(self.ops, session.local_devices, session.config)
-        if session.config.log_device_placement:
+        if session.config.log_device_placement or get_log_device_placement():
             log_placement(devices)
         self.cuda_graphs: Any = None
         #: Whether it has warned of a NaN or an infinity; once is enough.

@@ -159,6 +159,19 @@ def receiver():
     return make
 
 
+def test_predictions_are_exported_where_nothing_else_is_said(tmp_path):
+    def doubles(features, labels, mode):
+        y = 2.0 * features["x"] * tf.get_variable("w", [], initializer=tf.ones_initializer())
+        step = tf.assign_add(tf.train.get_or_create_global_step(), 1)
+        return E.EstimatorSpec(mode, {"y": y}, tf.reduce_mean(y), step)
+
+    model = E.Estimator(doubles, str(tmp_path))
+    model.train(input_fn(), steps=1)
+    path = model.export_savedmodel(str(tmp_path / "export"), receiver()).decode()
+    serve = tf.contrib.predictor.from_saved_model(path)
+    np.testing.assert_array_equal(serve({"x": X})["y"], 2 * X)
+
+
 def test_an_exported_model_predicts_the_same(tmp_path):
     model = estimator(tmp_path / "model")
     model.train(input_fn(), steps=5)

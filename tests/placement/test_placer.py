@@ -103,6 +103,24 @@ def test_placement_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines == ["y: (Square): /job:localhost/replica:0/task:0/device:CPU:0"]
 
 
+def test_the_debugging_module_logs_placement_of_every_session(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    y = tf.square(tf.placeholder(tf.float32, [], name="x"), name="y")
+    assert not tf.debugging.get_log_device_placement()
+    tf.debugging.set_log_device_placement(True)
+    try:
+        with tf.Session() as s:
+            s.run(y, {"x:0": 2.0})
+        assert tf.debugging.get_log_device_placement()
+    finally:
+        tf.debugging.set_log_device_placement(False)
+    with tf.Session() as s:
+        s.run(y, {"x:0": 2.0})
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["y: (Square): /job:localhost/replica:0/task:0/device:CPU:0"]
+
+
 def test_what_is_not_pinned_runs_on_the_first_cpu(capsys: pytest.CaptureFixture[str]) -> None:
     a = tf.constant(1, name="a")
     with tf.device("/cpu:1"):
