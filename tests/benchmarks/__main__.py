@@ -8,7 +8,7 @@ processes; above that the instruction sets, and the versions of all that takes p
 Usage: ``python -m tests.benchmarks [--rounds 7] [--seconds 0.3] [--isa avx2] [--core N] [workload ...]``.
 With ``--isa avx2`` all engines leave AVX-512 alone, as on the processors that do not have it. With
 ``--core 1`` all run on that core alone, and times are the processor's: for a busy machine. The peers'
-Pythons come from ``DATAFLOW_ORACLE_PYTHON`` (TensorFlow) and ``DATAFLOW_TORCH_PYTHON``; one that is
+Pythons come from ``DATAFLOW_ORACLE_PYTHON`` (TensorFlow, 1.15 on Python 3.7 too) and ``DATAFLOW_TORCH_PYTHON``; one that is
 missing is left out, and the table says so. Without names of workloads, `pauses` follows.
 """
 
@@ -138,9 +138,14 @@ def text(seconds: float | None) -> str:
 
 #: Asks a peer for its version, and NumPy for the one it is linked with.
 VERSIONS = (
-    "import sys, importlib.metadata as m\n"
+    "import sys\n"
     "names = ('tensorflow', 'tensorflow-cpu', 'tensorflow-intel', 'torch', 'numpy', 'llvmlite')\n"
-    "have = {d.metadata['Name']: d.version for d in m.distributions()}\n"
+    "try:\n"
+    "    import importlib.metadata as m\n"
+    "    have = {d.metadata['Name']: d.version for d in m.distributions()}\n"
+    "except ImportError:  # Python 3.7, with TensorFlow 1.15\n"
+    "    import pkg_resources as p\n"
+    "    have = {d.project_name: d.version for d in p.working_set}\n"
     "print('Python', sys.version.split()[0], *(f'{n} {have[n]}' for n in names if n in have))"
 )
 

@@ -5,12 +5,14 @@ As there, each ``model(tf)`` builds its graph and returns a function that does o
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-Step = Callable[[], Any]
+if TYPE_CHECKING:  # the peer's Python may be that of TensorFlow 1.15
+    from collections.abc import Callable
+
+    Step = Callable[[], Any]
 MODELS: dict[str, Callable[[Any], Step]] = {}
 #: What each model is to take, of TensorFlow's time.
 GOAL = 0.9
@@ -129,7 +131,7 @@ def wide_and_deep(tf: Any) -> Step:
     vocabularies = {f"word{i}": [f"w{j}" for j in range(5 + 3 * i)] for i in range(6)}
     numbers = [f"number{i}" for i in range(5)]
     data = {n: rng.integers(0, 100, batch).astype(np.float32) for n in numbers}
-    data |= {n: rng.choice(v, batch).astype(object) for n, v in vocabularies.items()}
+    data.update({n: rng.choice(v, batch).astype(object) for n, v in vocabularies.items()})
     inputs = {
         n: tf.placeholder(tf.string if n in vocabularies else tf.float32, [None]) for n in data
     }

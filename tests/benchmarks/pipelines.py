@@ -10,12 +10,14 @@ import atexit
 import pathlib
 import shutil
 import tempfile
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-Step = Callable[[], Any]
+if TYPE_CHECKING:  # the peer's Python may be that of TensorFlow 1.15
+    from collections.abc import Callable
+
+    Step = Callable[[], Any]
 PIPELINES: dict[str, Callable[[Any], Step]] = {}
 #: What each pipeline is to take, of TensorFlow's time.
 GOAL = 0.8

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-Step = Callable[[], Any]
+if TYPE_CHECKING:  # the peer's Python may be that of TensorFlow 1.15
+    from collections.abc import Callable
+
+    Step = Callable[[], Any]
 SINGLE_OPS: dict[str, Callable[[Any], Step]] = {}
 #: What each op is to take, of TensorFlow's time.
 GOAL = 1.2

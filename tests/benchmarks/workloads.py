@@ -7,12 +7,14 @@ are fixed; nothing in here knows which engine it runs on.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-Step = Callable[[], Any]
+if TYPE_CHECKING:  # the peer's Python may be that of TensorFlow 1.15
+    from collections.abc import Callable
+
+    Step = Callable[[], Any]
 WORKLOADS: dict[str, Callable[[Any], Step]] = {}
 
 
