@@ -153,7 +153,8 @@ class _Failures:
 def _first_failure(request: dict[str, Any], original: str, items: dict[str, pytest.Item]) -> str:
     if not change_functions(Path(request["path"]), original, request["code"]):
         return NOT_IN_PLACE
-    chosen = [items[test] for test in request["tests"]]
+    # Tests that were measured may have gone or been renamed since.
+    chosen = [items[test] for test in request["tests"] if test in items]
     functions = set(request["more"])
     others = [
         item

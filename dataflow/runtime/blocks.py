@@ -105,10 +105,8 @@ def _function(
     if made:
         function.append(line_type(1, f"{' = '.join(made)} = DEAD", None))
     function += body
-    comma = "," if len(gives) == 1 else ""
-    if gives:
-        function.append(line_type(1, f"return {', '.join(gives)}{comma}", None))
     call = f"{block.name}({', '.join(takes)})"
     if gives:
-        call = f"{', '.join(gives)}{comma} = {call}"
+        function.append(line_type(1, f"return {', '.join(gives)}", None))
+        call = f"{', '.join(gives)} = {call}"
     return line_type(1, call, stands, tuple(gives), takes), function

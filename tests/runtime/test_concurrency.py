@@ -168,9 +168,9 @@ def test_random_numbers_are_drawn_in_the_steps_own_thread(eager: None) -> None:
     assert "Cos" in inside and "drawn/RandomStandardNormal" not in inside
 
 
-@pytest.mark.parametrize(("read", "found"), [("x", [(0, 0, 3)]), ("v1.array", [])])
+@pytest.mark.parametrize(("read", "found"), [("x", [(0, 0, 3, (), ("t0",))]), ("v1.array", [])])
 def test_a_variable_is_read_before_the_step_changes_it(
-    read: str, found: list[tuple[int, int, int]], eager: None
+    read: str, found: list[Any], eager: None
 ) -> None:
     pure = tf.tanh(tf.placeholder(tf.float32, [4])).op
     change = tf.assign(tf.Variable(tf.zeros([4])), tf.ones([4])).op
@@ -180,7 +180,38 @@ def test_a_variable_is_read_before_the_step_changes_it(
         Line(0, "t1 = k2(t9)", pure, ("t1",), ("t9",)),
         Line(0, "t2 = k3(t0, t1)", pure, ("t2",), ("t0", "t1")),
     ]
-    assert [region[:3] for region in concurrency.find(lines, 1, False)] == found
+    assert concurrency.find(lines, 1, False) == found
+
+
+def test_a_longer_region_may_end_before_the_change(eager: None) -> None:
+    pure = tf.tanh(tf.placeholder(tf.float32, [4])).op
+    change = tf.assign(tf.Variable(tf.zeros([4])), tf.ones([4])).op
+    lines = [
+        Line(0, "t0 = k0(v1.array)", pure, ("t0",)),
+        Line(0, "t1 = k1(x)", pure, ("t1",)),
+        Line(0, "t2 = k2(x)", pure, ("t2",)),
+        Line(0, "t3 = k3(t1)", pure, ("t3",), ("t1",)),
+        Line(0, "k4(v1, x)", change),
+        Line(0, "t5 = k5(t0)", pure, ("t5",), ("t0",)),
+    ]
+    assert concurrency.find(lines, 1, False) == [(0, 1, 3, (), ("t0", "t1"))]
+
+
+@pytest.mark.parametrize(("shares", "found"), [(False, [(0, 0, 3, (), ("t0",))]), (True, [])])
+def test_nothing_runs_beside_a_kernel_that_needs_all_threads(
+    shares: bool, found: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pure, product = (tf.tanh(tf.placeholder(tf.float32, [4])).op for _ in range(2))
+    monkeypatch.setattr(concurrency, "LEAST_MICROSECONDS", 1e-9)
+    cost = {pure: 2.0, product: None if shares else 2.0}
+    monkeypatch.setattr(concurrency, "microseconds", lambda op, single: cost[op])
+    lines = [
+        Line(0, "t0 = k0(x)", pure, ("t0",)),
+        Line(0, "t1 = k1(x)", product, ("t1",)),
+        Line(0, "t2 = k2(t1)", pure, ("t2",), ("t1",)),
+        Line(0, "t3 = k3(t0, t2)", pure, ("t3",), ("t0", "t2")),
+    ]
+    assert concurrency.find(lines, 1, False) == found
 
 
 def test_loops_branches_and_recorded_runs_have_no_parts(eager: None) -> None:

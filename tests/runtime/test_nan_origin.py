@@ -10,6 +10,8 @@ import pytest
 
 import dataflow as tf
 from dataflow.kernels.xp import pretend_gpus
+from dataflow.runtime import nan_origin
+from dataflow.runtime.codegen import DEAD
 from dataflow.runtime.nan_origin import NonFiniteOrigin, NonFiniteWarning
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 
@@ -68,6 +70,14 @@ def test_the_step_that_breaks_names_the_node_before_the_weights_are_lost(runs_be
         assert np.isnan(value) and again == []
         origin = s.find_nan(loss, {x: SMALL})
         assert (origin.name, origin.kind, origin.what) == ("W", "variable", "NaN")
+
+
+def test_in_a_monitored_session_the_warning_is_of_the_users_line() -> None:
+    x, loss, train = network()
+    tf.train.get_or_create_global_step()
+    with tf.train.SingularMonitoredSession() as s:
+        _, (warning,) = watched(s, [train, loss], {x: LARGE})
+    assert warning.origin.name == "logs"
 
 
 def test_a_nan_of_infinite_inputs_says_where_those_come_from() -> None:
@@ -203,6 +213,22 @@ def test_a_variable_that_is_assigned_first_is_not_looked_at_and_find_nan_says_wh
         with pytest.raises(tf.errors.UnimplementedError, match="Assign 'zero'"):
             s.find_nan(y)
         assert s.run(v) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("value", "finite"),
+    [(DEAD, True), (None, True), (1.0, True), (np.nan, False), (-np.inf, False)],
+)
+def test_what_was_not_computed_is_not_told_of(value: Any, finite: bool) -> None:
+    assert nan_origin._is_finite(value) is finite
+
+
+def test_a_summary_of_complex_numbers_is_of_their_size() -> None:
+    summary = nan_origin.summarize(
+        "z", np.array([3 + 4j, -1, complex(np.nan, 0), complex(0, np.inf)])
+    )
+    assert (summary.minimum, summary.maximum) == (1.0, 5.0)
+    assert (summary.num_nan, summary.num_inf) == (1, 1)
 
 
 def test_it_is_switched_off() -> None:

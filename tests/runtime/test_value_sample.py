@@ -32,6 +32,13 @@ def test_of_a_large_value_rows_and_columns_are_kept_evenly(order: Any) -> None:
     assert sample[0, -1] >= 499 - columns[0]
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_at_most_so_many_rows_and_columns_are_kept(order: Any) -> None:
+    for rows, columns, kept in ((24 * 9, 32 * 8, (24, 32)), (24 * 9 + 1, 32 * 8 + 1, (22, 29))):
+        sample = sample_of(np.zeros((rows, columns), order=order)).sample
+        assert sample is not None and sample.shape == kept
+
+
 def test_the_size_alone_has_no_sample() -> None:
     kept = size_of(np.zeros((3, 4), np.int16))
     assert kept == ValueSample(np.dtype(np.int16), (3, 4), 24, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,32 @@ def test_a_failure_ends_the_wait_of_the_others() -> None:
             assert caught.value.op is checked.op
         session.run(queue.enqueue(7))
         assert session.run(fetches, {x: [1.0]})[0] == 7
+
+
+@pytest.mark.threads
+def test_a_step_sleeps_until_another_of_its_threads_has_done_a_line(monkeypatch: Any) -> None:
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+    threads: list[threading.Thread] = []
+    looked: list[Any] = []
+    run = waiting.Rest._run_ready_lines
+
+    def look(rest: Any) -> None:
+        looked.append(rest)
+        run(rest)
+
+    def slow(x: Any) -> Any:
+        threads.extend(t for t in threading.enumerate() if t.name == "dataflow-step")
+        time.sleep(0.05)
+        return x
+
+    monkeypatch.setattr(waiting.Rest, "_run_ready_lines", look)
+    taken, put = queue.dequeue() + 1.0, queue.enqueue(1.0)
+    with tf.control_dependencies([put]):
+        late = tf.square(tf.py_func(slow, [tf.constant(3.0)], tf.float32))
+    with tf.Session() as session:
+        assert in_time(lambda: session.run([taken, late])) == [2.0, 9.0]
+    assert threads and all(t.daemon for t in threads)
+    assert len(looked) < 20
 
 
 def test_the_error_of_the_op_that_waits() -> None:

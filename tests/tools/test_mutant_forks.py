@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from tools.mutant_forks import change_functions
+from tools.mutant_forks import _first_failure, change_functions
 
 SOURCE = """
 import functools
@@ -93,3 +93,8 @@ def test_the_same_source_and_a_module_that_is_not_imported_need_no_change(
 ) -> None:
     assert change(module, "x", "x")
     assert change_functions(tmp_path / "another.py", SOURCE, SOURCE.replace("3", "4"))
+
+
+def test_a_test_that_is_gone_since_it_was_measured_is_no_failure(tmp_path: Path) -> None:
+    request = {"path": str(tmp_path / "never_imported.py"), "code": "", "limit": 1.0}
+    assert _first_failure(request | {"tests": ["gone"], "more": ["gone"]}, "", {}) == ""
