@@ -31,9 +31,10 @@ class _Decay(LearningRateSchedule):
 
     _function: Any
 
-    def __init__(self, first: Any, **settings: Any) -> None:
-        self._first = first
-        self._settings = settings
+    def _keep(self, arguments: dict[str, Any]) -> None:
+        """Keeps ``locals()`` of ``__init__``."""
+        self._settings = {k: v for k, v in arguments.items() if k != "self"}
+        self._first = self._settings.pop("initial_learning_rate")
 
     def __call__(self, step: Any) -> Any:
         return type(self)._function(self._first, step, **self._settings)
@@ -51,13 +52,7 @@ class _RateDecay(_Decay):
         staircase: bool = False,
         name: str | None = None,
     ) -> None:
-        super().__init__(
-            initial_learning_rate,
-            decay_steps=decay_steps,
-            decay_rate=decay_rate,
-            staircase=staircase,
-            name=name,
-        )
+        self._keep(locals())
 
 
 class ExponentialDecay(_RateDecay):
@@ -86,14 +81,7 @@ class PolynomialDecay(_Decay):
         cycle: bool = False,
         name: str | None = None,
     ) -> None:
-        super().__init__(
-            initial_learning_rate,
-            decay_steps=decay_steps,
-            end_learning_rate=end_learning_rate,
-            power=power,
-            cycle=cycle,
-            name=name,
-        )
+        self._keep(locals())
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):
@@ -130,7 +118,7 @@ class CosineDecay(_Decay):
         alpha: float = 0.0,
         name: str | None = None,
     ) -> None:
-        super().__init__(initial_learning_rate, decay_steps=decay_steps, alpha=alpha, name=name)
+        self._keep(locals())
 
 
 class CosineDecayRestarts(_Decay):
@@ -147,14 +135,7 @@ class CosineDecayRestarts(_Decay):
         alpha: float = 0.0,
         name: str | None = None,
     ) -> None:
-        super().__init__(
-            initial_learning_rate,
-            first_decay_steps=first_decay_steps,
-            t_mul=t_mul,
-            m_mul=m_mul,
-            alpha=alpha,
-            name=name,
-        )
+        self._keep(locals())
 
 
 class LinearCosineDecay(_Decay):
@@ -171,14 +152,7 @@ class LinearCosineDecay(_Decay):
         beta: float = 0.001,
         name: str | None = None,
     ) -> None:
-        super().__init__(
-            initial_learning_rate,
-            decay_steps=decay_steps,
-            num_periods=num_periods,
-            alpha=alpha,
-            beta=beta,
-            name=name,
-        )
+        self._keep(locals())
 
 
 class NoisyLinearCosineDecay(_Decay):
@@ -197,16 +171,7 @@ class NoisyLinearCosineDecay(_Decay):
         beta: float = 0.001,
         name: str | None = None,
     ) -> None:
-        super().__init__(
-            initial_learning_rate,
-            decay_steps=decay_steps,
-            initial_variance=initial_variance,
-            variance_decay=variance_decay,
-            num_periods=num_periods,
-            alpha=alpha,
-            beta=beta,
-            name=name,
-        )
+        self._keep(locals())
 
 
 _CLASSES: dict[str, Any] = {
