@@ -159,6 +159,42 @@ def _multiplier(multipliers: Any, variable: Any, gradient: Any) -> Any:
     return found
 
 
+def _optimizer(optimizer: Any, learning_rate: Any) -> Any:
+    """The optimizer that is given, or named, or made by what is given; raises `ValueError` for others."""
+    if isinstance(optimizer, str):
+        if optimizer not in OPTIMIZER_CLS_NAMES:
+            raise ValueError(
+                f"Optimizer name should be one of [{', '.join(OPTIMIZER_CLS_NAMES)}], you provided {optimizer}."
+            )
+        made: Any = OPTIMIZER_CLS_NAMES[optimizer](learning_rate)
+    elif isinstance(optimizer, type):
+        made = optimizer(learning_rate)
+    elif hasattr(optimizer, "compute_gradients"):
+        made = optimizer
+    elif callable(optimizer):
+        made = optimizer(learning_rate) if learning_rate is not None else optimizer()
+    else:
+        made = None
+    if not hasattr(made, "compute_gradients"):
+        raise ValueError(
+            f"Unrecognized optimizer: {optimizer!r}. Pass a name, an optimizer, its class, or a "
+            "function that makes one."
+        )
+    return made
+
+
+def _clipped(pairs: Any, clip_gradients: Any) -> Any:
+    if isinstance(clip_gradients, float):
+        grads, _ = clip_by_global_norm([g for g, _ in pairs], clip_gradients)
+        return list(zip(grads, [v for _, v in pairs], strict=True))
+    if callable(clip_gradients):
+        return clip_gradients(pairs)
+    raise ValueError(
+        f"Unknown type {type(clip_gradients).__name__} for clip_gradients: pass a float or a "
+        "function of the pairs (gradient, variable)."
+    )
+
+
 def optimize_loss(
     loss: TensorLike,
     global_step: Tensor | Variable | None,
@@ -206,25 +242,7 @@ def optimize_loss(
             learning_rate = learning_rate_decay_fn(learning_rate, global_step)
             if "learning_rate" in summaries:
                 summary.scalar("learning_rate", learning_rate)
-        if isinstance(optimizer, str):
-            if optimizer not in OPTIMIZER_CLS_NAMES:
-                raise ValueError(
-                    f"Optimizer name should be one of [{', '.join(OPTIMIZER_CLS_NAMES)}], you provided {optimizer}."
-                )
-            made: Any = OPTIMIZER_CLS_NAMES[optimizer](learning_rate)
-        elif isinstance(optimizer, type):
-            made = optimizer(learning_rate)
-        elif hasattr(optimizer, "compute_gradients"):
-            made = optimizer
-        elif callable(optimizer):
-            made = optimizer(learning_rate) if learning_rate is not None else optimizer()
-        else:
-            made = None
-        if not hasattr(made, "compute_gradients"):
-            raise ValueError(
-                f"Unrecognized optimizer: {optimizer!r}. Pass a name, an optimizer, its class, or a "
-                "function that makes one."
-            )
+        made = _optimizer(optimizer, learning_rate)
         pairs = made.compute_gradients(
             loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops
         )
@@ -237,16 +255,8 @@ def optimize_loss(
             ]
         if "global_gradient_norm" in summaries or "gradient_norm" in summaries:
             summary.scalar("global_norm/gradient_norm", global_norm([g for g, _ in pairs]))
-        if isinstance(clip_gradients, float):
-            grads, _ = clip_by_global_norm([g for g, _ in pairs], clip_gradients)
-            pairs = list(zip(grads, [v for _, v in pairs], strict=True))
-        elif callable(clip_gradients):
-            pairs = clip_gradients(pairs)
-        elif clip_gradients is not None:
-            raise ValueError(
-                f"Unknown type {type(clip_gradients).__name__} for clip_gradients: pass a float or a "
-                "function of the pairs (gradient, variable)."
-            )
+        if clip_gradients is not None:
+            pairs = _clipped(pairs, clip_gradients)
         if "loss" in summaries:
             summary.scalar("loss", loss)
         _summarize_gradients(pairs, summaries, clipped=clip_gradients is not None)
