@@ -9,7 +9,8 @@ negated, ...). Places are drawn first and then what is done there, with a fixed 
 which has eleven replacements, does not crowd out `if`, which has one. Annotations are left out.
 
 A first run of `TESTS` under coverage notes which test runs which line, and how long it takes
-(`.mutate/coverage.json`; `--cover` does it again). A mutant then gets the tests that run its line,
+(`.mutate/coverage.json`; `--cover` does it again, as is needed after code or tests have moved: lines are known by
+number, tests by name). A mutant then gets the tests that run its line,
 those of the file's own test module and the quickest first, one of each function before the second of any, up
 to `--seconds` of them, in a
 fork of a process that has imported the engine (`tools/mutant_forks.py`), in a copy of the tree. A test that

@@ -447,6 +447,16 @@ def test_a_deadlock_names_both_sides() -> None:
 
 
 @pytest.mark.without_threads
+def test_a_time_limit_before_which_nothing_can_happen_is_over_at_once() -> None:
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+    taken = queue.dequeue(name="taken") + 1.0
+    hour = tf.RunOptions(timeout_in_ms=3_600_000)
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.DeadlineExceededError, match="taken"):
+            session.run([taken, tf.square(2.0)], options=hour)
+
+
+@pytest.mark.without_threads
 def test_joining_a_thread_that_nobody_wakes_is_a_deadlock() -> None:
     task = Task(lambda: iter([Wait("a message", lambda: bool(came))]), name="listener")
     came: list[int] = []
