@@ -254,8 +254,6 @@ class Emitter:
         """Both outputs are the input; the guards keep them apart."""
         generator = self.generator
         value = generator.values[op.inputs[0]]
-        if value.is_ref and not op.inputs[0].dtype.is_ref:
-            self.open_guards(self.guards[op] or (), len(self.open))
         for output in op.outputs:
             generator.values.setdefault(output, value)
         if generator.trace:
