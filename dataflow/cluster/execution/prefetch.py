@@ -18,7 +18,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from dataflow.cluster.partition.partitioner import GraphPartition
+from dataflow.cluster.partition.partitioner import GraphPartition, Segment
 from dataflow.cluster.transport.connection import Connection
 from dataflow.graph.operation import Operation
 
@@ -63,7 +63,7 @@ def prefetch_channels(partition: GraphPartition, home: str) -> list[tuple[int, i
     ``None`` if they cannot be prefetched: there are none, or other nodes run with them, or they go to
     another task, or the partition waits for nothing after them and would end.
     """
-    first = [s for s in partition.segments if not s.num_pending]
+    first = _before_messages(partition)
     transfers = [t for s in first for t in s.transfers]
     if (
         not _PREFETCH
@@ -75,6 +75,19 @@ def prefetch_channels(partition: GraphPartition, home: str) -> list[tuple[int, i
     ):
         return None
     return [(t.channel, len(t.slots)) for t in transfers]
+
+
+def _before_messages(partition: GraphPartition) -> list[Segment]:
+    """The segments that run before any message has arrived, those that follow others of them too."""
+    segments = partition.segments
+    pending = [s.num_pending for s in segments]
+    ready = [number for number, count in enumerate(pending) if not count]
+    for number in ready:  # grows
+        for follower in segments[number].followers:
+            pending[follower] -= 1
+            if not pending[follower]:
+                ready.append(follower)
+    return [segments[number] for number in ready]
 
 
 def _only_reads(op: Operation) -> bool:

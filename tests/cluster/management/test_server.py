@@ -182,6 +182,32 @@ def test_the_nodes_of_synchronous_training_are_known_as_what_they_are(cluster):
         assert all(service._partitions[remote.handle].partition.inline_safe)
 
 
+@pytest.mark.threads
+def test_synchronous_training_with_a_rate_that_decays(cluster):
+    """The rate is computed on the worker: the chief's step reads for it, and then waits for gradients."""
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=tf.ones([3]))
+        global_step = tf.Variable(0, trainable=False)
+    with tf.device("/job:worker/task:0"):
+        rate = tf.train.exponential_decay(0.1, global_step, 10, 0.5)
+        inner = tf.train.GradientDescentOptimizer(rate)
+        optimizer = tf.train.SyncReplicasOptimizer(inner, 1, total_num_replicas=1)
+        train = optimizer.apply_gradients([(tf.identity(w), w)], global_step)
+    runner = optimizer.get_chief_queue_runner()
+    ready = [tf.global_variables_initializer(), tf.local_variables_initializer()]
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(ready)
+        coord = tf.train.Coordinator()
+        threads = runner.create_threads(session, coord, daemon=True, start=True)
+        session.run(optimizer.get_init_tokens_op(0))
+        options = tf.RunOptions(timeout_in_ms=20_000)
+        for step in range(1, 6):  # each gradient is as new as the step: none is dropped
+            session.run(train, options=options)
+            assert session.run(optimizer._local_step) == step
+        coord.request_stop()
+    coord.join(threads, stop_grace_period_secs=10)
+
+
 def test_variables_live_on_their_task_and_are_shared(cluster):
     variable, step = counter()
     with tf.Session(cluster["worker:0"].target) as first:
