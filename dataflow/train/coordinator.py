@@ -48,10 +48,8 @@ class Coordinator:
             )
         with self._lock:
             error = self._clean(ex)
-            if self._joined:
-                if error is not None:
-                    raise error
-                return
+            if self._joined and error is not None:
+                raise error
             if not self._stop_event.is_set():
                 self._error = error
                 self._stop_event.set()
@@ -127,7 +125,8 @@ class Coordinator:
             )
         end = time.monotonic() + stop_grace_period_secs
         for thread in waiting:
-            thread.join(max(0.0, end - time.monotonic()))
+            if thread.is_alive():  # one that was never started cannot be joined
+                thread.join(max(0.0, end - time.monotonic()))
         alive = [t.name for t in waiting if t.is_alive()]
         with self._lock:
             self._joined = True

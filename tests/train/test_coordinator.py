@@ -100,3 +100,11 @@ def test_only_exceptions_are_raised_by_join() -> None:
     with pytest.raises(TypeError, match="takes an exception.*got str 'no'"):
         coordinator.request_stop("no")
     assert not coordinator.should_stop()
+
+
+def test_a_thread_that_was_never_started_is_not_waited_for() -> None:
+    coord = tf.train.Coordinator()
+    thread = threading.Thread(target=coord.request_stop)
+    coord.join([thread])
+    thread.run()
+    assert coord.should_stop()
