@@ -44,6 +44,9 @@ class Flag(NamedTuple):
     default: Any
     help: str
 
+    def __str__(self) -> str:  # `FLAGS.__flags` was a table of values before TensorFlow 1.5
+        return str(self.value)
+
 
 class Definition(NamedTuple):
     """What ``DEFINE_...`` says: ``convert`` makes a value of text; ``is_multi``: may be given several times."""
@@ -152,6 +155,10 @@ class FlagValues:
 
     def __dir__(self) -> list[str]:
         return sorted(self._definitions)
+
+    def _parse_flags(self, args: list[str] | None = None) -> list[str]:
+        """Reads the command line now, as programs for TensorFlow before 1.5 do; returns what no flag takes."""
+        return self._parse(sys.argv[1:] if args is None else list(args))
 
     def flag_values_dict(self) -> dict[str, Any]:
         """All flags and their values."""

@@ -141,3 +141,10 @@ def test_all_flags_are_listed_as_programs_of_tensorflow_1_do(own: Any) -> None:
     assert [(name, flag.value, flag.default, flag.help) for name, flag in listed.items()] == [
         ("n", 3, 2, "number")
     ]
+
+
+def test_programs_for_tensorflow_before_1_5(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    flags.DEFINE_integer("n", 2, "number", flag_values=own)
+    monkeypatch.setattr(sys, "argv", ["program", "--n=3", "rest"])
+    assert own._parse_flags() == ["rest"] and own.is_parsed()
+    assert [f"{name}={value}" for name, value in own.__flags.items()] == ["n=3"]
