@@ -499,6 +499,20 @@ def _mend_sklearn_externals(module: types.ModuleType) -> None:
     module.__path__ = getattr(module, "__path__", [])
 
 
+def _mend_sklearn_manifold(module: types.ModuleType) -> None:
+    """``TSNE(n_iter=)``, which is ``max_iter`` now: tutorials of word2vec end in it."""
+    make = module.TSNE.__init__
+
+    @functools.wraps(make)  # scikit-learn reads the parameters from the signature
+    def init(self: Any, *args: Any, n_iter: int | None = None, **kwargs: Any) -> None:
+        if n_iter is not None:
+            kwargs["max_iter"] = n_iter
+        make(self, *args, **kwargs)
+
+    if "n_iter" not in inspect.signature(make).parameters:
+        module.TSNE.__init__ = init
+
+
 def _mend_pillow(module: types.ModuleType) -> None:
     if hasattr(module, "Resampling"):
         _put(module, ANTIALIAS=module.Resampling.LANCZOS, LINEAR=module.Resampling.BILINEAR)
@@ -519,6 +533,7 @@ _COMPLETED: dict[str, Callable[[types.ModuleType], None]] = {
     "pandas": _mend_pandas,
     "PIL.Image": _mend_pillow,
     "sklearn.externals": _mend_sklearn_externals,
+    "sklearn.manifold": _mend_sklearn_manifold,
 }
 
 

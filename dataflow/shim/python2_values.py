@@ -9,6 +9,9 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import importlib
+import sys
+import types
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from itertools import zip_longest
 from typing import Any
@@ -20,6 +23,8 @@ __all__ = ["as_python2"]
 _HERE = "dataflow.shim.python2_values"
 #: Calls whose results were lists.
 _LISTS = frozenset({"range", "map", "filter", "zip"})
+#: Functions that Python 3 has not, or not among the built-in ones.
+_FUNCTIONS = frozenset({"cmp", "execfile", "file", "reduce", "reload"})
 #: Longer ranges stay ranges: only a short one is likely to be shuffled or added to.
 _LONGEST_LIST = 1_000_000
 
@@ -70,7 +75,7 @@ class _Values(ast.NodeTransformer):
     def __init__(self, divides: bool, own: set[str]) -> None:
         self.divides = divides
         self.names = _LISTS - own
-        self.reduces = "reduce" not in own
+        self.functions = _FUNCTIONS - own
         self.used: set[str] = set()
 
     def _call(self, name: str, arguments: list[ast.expr], at: ast.AST) -> Any:
@@ -118,9 +123,9 @@ class _Values(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> Any:
-        if self.reduces and node.id == "reduce" and isinstance(node.ctx, ast.Load):
-            self.used.add("reduce")
-            return ast.copy_location(ast.Name("_python2_reduce", node.ctx), node)
+        if node.id in self.functions and isinstance(node.ctx, ast.Load):
+            self.used.add(node.id)
+            return ast.copy_location(ast.Name(f"_python2_{node.id}", node.ctx), node)
         return node
 
 
@@ -186,4 +191,28 @@ def listed(view: Any) -> Any:
     return list(view) if isinstance(view, (KeysView, ValuesView, ItemsView)) else view
 
 
+def cmp(a: Any, b: Any) -> int:
+    """-1, 0 or 1: how the two are ordered."""
+    return int(a > b) - int(a < b)
+
+
+def reload(module: types.ModuleType) -> types.ModuleType:
+    """The module, loaded again. ``reload(sys)`` brings ``sys.setdefaultencoding``, as it did."""
+    if module is not sys:
+        return importlib.reload(module)
+    vars(sys).setdefault("setdefaultencoding", lambda name: None)  # it is UTF-8 in any case
+    return module
+
+
+def execfile(path: str, *scopes: dict[str, Any]) -> None:
+    """Runs a file of Python 2 in the caller's namespace, or in those given."""
+    from dataflow.shim.python2 import to_python3
+
+    with open(path, encoding="utf-8") as text:
+        tree = as_python2(ast.parse(to_python3(text.read()), path))
+    scopes = scopes or (sys._getframe(1).f_globals,)
+    exec(compile(tree, path, "exec", dont_inherit=True), *scopes)
+
+
+file = open
 reduce = functools.reduce

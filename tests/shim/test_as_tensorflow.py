@@ -226,11 +226,13 @@ result = [np.array_equal(scipy.misc.imread(path), picture), imread(path, flatten
     len(train_test_split([1, 2, 3, 4])), callable(joblib.dump)]
 from PIL import Image
 result.append(Image.fromarray(picture).resize((2, 2), Image.ANTIALIAS).size == (2, 2))
+from sklearn.manifold import TSNE
+result.append([TSNE(n_iter=300).max_iter, TSNE(perplexity=5).get_params()["max_iter"] >= 1000])
 """
     )
     assert found[:6] == [True, "float32", [2, 6, 3], [2, 2, 3], [8, 8, 3], "agg"]
     assert abs(found[6] - 0.6931) < 1e-3
-    assert found[7:] == [[[1]], 2, True, True]
+    assert found[7:] == [[[1]], 2, True, True, [300, True]]
 
 
 def test_ops_run_whose_kernels_stand_in_a_file_of_another_name() -> None:

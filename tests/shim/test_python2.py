@@ -85,3 +85,12 @@ def test_range_map_and_keys_are_lists() -> None:
     assert values("a = reduce(max, [1, 3, 2])")["a"] == 3
     assert values("for a in range(10**12):\n  if a == 2: break")["a"] == 2
     assert values("def range(n): return n\na = range(2)")["a"] == 2
+
+
+def test_functions_that_python_3_has_not(tmp_path: Path) -> None:
+    old = tmp_path / "old.py"
+    old.write_text("half = 7 / 2\nprint 'ran'\n")
+    source = "import sys; reload(sys); sys.setdefaultencoding('utf-8'); a = cmp(1, 2), cmp(2, 2)"
+    got = values(f"{source}\nexecfile({str(old)!r}); text = file({str(old)!r}).readline()")
+    assert (got["a"], got["half"], got["text"]) == ((-1, 0), 3, "half = 7 / 2\n")
+    assert values("def reload(x): return x\na = reload(2)")["a"] == 2
