@@ -94,6 +94,20 @@ def explain_absent(module: str) -> Callable[[str], Any]:
     return get_attribute
 
 
+def also_from(module: str, package: str) -> Callable[[str], Any]:
+    """A module's ``__getattr__``: names that TensorFlow has in it stand in another file of ``package``."""
+
+    def get_attribute(name: str) -> Any:
+        if not name.startswith("_"):
+            found = getattr(importlib.import_module(package), name, module)
+            if found is not module:
+                return found
+            raise absent(module, name, dir(sys.modules[module]))
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return get_attribute
+
+
 def absent(package: str, name: str, known: Iterable[str] = ()) -> AttributeError:
     """What to raise for ``package.name``: what to write instead, or the nearest of the ``known``."""
     from dataflow.missing import advice

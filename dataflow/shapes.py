@@ -25,14 +25,22 @@ class Dimension:
     def __init__(self, value: Any) -> None:
         if isinstance(value, Dimension):
             value = value.value
+        if hasattr(value, "as_numpy_dtype"):
+            raise TypeError(f"A dtype is no size of an axis: {value}")
         if value is not None:
-            value = int(value)
-            if value < 0:
-                raise ValueError(f"Dimension {value} must be >= 0")
+            size = int(value)
+            if not isinstance(value, (str, bytes)) and size != value:
+                raise ValueError(f"Ambiguous dimension: {value}")
+            if size < 0:
+                raise ValueError(f"Dimension {size} must be >= 0")
+            value = size
         self.value: int | None = value
 
-    def _binary(self, other: Any, function: Any) -> Dimension:
-        other = as_dimension(other)
+    def _binary(self, other: Any, function: Any) -> Any:
+        try:
+            other = as_dimension(other)
+        except (TypeError, ValueError):
+            return NotImplemented
         if self.value is None or other.value is None:
             return Dimension(None)
         return Dimension(function(self.value, other.value))
@@ -62,7 +70,10 @@ class Dimension:
     __div__ = __floordiv__
 
     def __truediv__(self, other: Any) -> Any:
-        raise TypeError("A Dimension divides with //, so that sizes stay whole")
+        raise TypeError(
+            f"unsupported operand type(s) for /: 'Dimension' and {type(other).__name__!r}, use // "
+            "instead: a Dimension divides so that sizes stay whole"
+        )
 
     def __mod__(self, other: Any) -> Dimension:
         return self._binary(other, lambda a, b: a % b)
@@ -176,6 +187,10 @@ def as_dims(value: Any) -> Dims:
         if value.unknown_rank:
             return None
         return tuple(None if d.size < 0 else int(d.size) for d in value.dim)
+    if isinstance(value, (str, bytes)):
+        raise TypeError(
+            f"A string is no TensorShape, put it in a list or make it an int: {value!r}"
+        )
     return tuple(_as_size(d) for d in value)
 
 
@@ -321,7 +336,11 @@ class TensorShape:
 
     def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)
-        return equal if equal is NotImplemented else not equal
+        if equal is NotImplemented:
+            return equal
+        if self._dims is None or as_dims(other) is None:
+            raise ValueError("The inequality of unknown TensorShapes is undefined.")
+        return not equal
 
     def __hash__(self) -> int:
         return hash(self._dims)

@@ -101,3 +101,19 @@ def test_dimensions_in_numbers_and_constants() -> None:
         sizes = tf.constant([10, tf.Dimension(20)])
         assert sizes.dtype == tf.int32
         assert sess.run(sizes).tolist() == [10, 20]
+
+
+def test_what_is_no_shape_and_no_size() -> None:
+    with pytest.raises(TypeError):
+        tf.Dimension(tf.string)
+    with pytest.raises(ValueError, match="Ambiguous"):
+        tf.Dimension(1.5)
+    with pytest.raises(TypeError, match="string"):
+        tf.TensorShape("347")
+    assert tf.TensorShape([3, 4, 7]) != "347"
+    assert (tf.Dimension(None) == 12.99) is False
+    assert [4] * tf.Dimension(3) == tf.Dimension(3) * [4] == [4, 4, 4]
+    with pytest.raises(TypeError, match="use // instead"):
+        tf.Dimension(4) / 2
+    with pytest.raises(ValueError, match="undefined"):
+        assert tf.TensorShape(None) != tf.TensorShape([1])

@@ -138,9 +138,17 @@ def pandas_input_fn(
 ) -> Callable[[], Any]:
     """`numpy_input_fn` of the columns of a pandas frame, with a series (or frame) of labels.
 
-    Raises `ValueError` where the index of ``y`` is not that of ``x``.
+    A series of labels may not be called as a column of ``x`` is: ``target_column`` names it. Raises
+    `ValueError` where the index of ``y`` is not that of ``x``.
     """
     _check(shuffle, x)
+    if not isinstance(target_column, str):
+        raise TypeError(f"target_column must be a string type, got {target_column!r}")
+    if y is not None and target_column in x:
+        raise ValueError(
+            f"Cannot use name {target_column} for target column: DataFrame already has a column with "
+            "that name. Give another target_column."
+        )
     if y is not None and not np.array_equal(x.index, y.index):
         raise ValueError("Index for x and y are mismatched: pass rows of the same frame.")
     features = {name: x[name].to_numpy() for name in x.columns}
@@ -150,4 +158,14 @@ def pandas_input_fn(
             labels = {name: y[name].to_numpy() for name in y.columns}
         else:
             labels = y.to_numpy()
-    return numpy_input_fn(features, labels, batch_size, num_epochs, shuffle)
+    if not isinstance(labels, dict):
+        return numpy_input_fn(features, labels, batch_size, num_epochs, shuffle)
+    # Columns of both frames may have one name: they are told apart on the way.
+    own = {f"target {name}": column for name, column in labels.items()}
+    both = numpy_input_fn(features, own, batch_size, num_epochs, shuffle)
+
+    def input_fn() -> Any:
+        found, targets = both()
+        return found, {name: targets[f"target {name}"] for name in labels}
+
+    return input_fn

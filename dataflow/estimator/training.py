@@ -13,6 +13,8 @@ from dataflow.estimator.cluster_training import (
     run_task,
 )
 from dataflow.estimator.estimator import Estimator
+from dataflow.estimator.exporters import Exporter
+from dataflow.train.session_run_hook import SessionRunHook
 
 
 class _TrainFields(NamedTuple):
@@ -20,6 +22,28 @@ class _TrainFields(NamedTuple):
     max_steps: int | None
     hooks: tuple[Any, ...]
     saving_listeners: tuple[Any, ...]
+
+
+def _check_hooks(hooks: Sequence[Any] | None) -> None:
+    for hook in hooks or ():
+        if not isinstance(hook, SessionRunHook):
+            raise TypeError(f"All hooks must be `SessionRunHook` instances, given: {hook}")
+
+
+def _check_exporters(exporters: Sequence[Any]) -> None:
+    names = set()
+    for exporter in exporters:
+        if not isinstance(exporter, Exporter):
+            raise TypeError(f"`exporters` must be an Exporter or a list of them, given: {exporter}")
+        if not exporter.name:
+            raise ValueError("An Exporter cannot have a name that is `None` or empty.")
+        if not isinstance(exporter.name, str):
+            raise ValueError(f"An Exporter must have a string name, given: {exporter.name!r}")
+        if exporter.name in names:
+            raise ValueError(
+                f"`exporters` must have unique names. Two are called {exporter.name!r}."
+            )
+        names.add(exporter.name)
 
 
 class TrainSpec(_TrainFields):
@@ -38,6 +62,7 @@ class TrainSpec(_TrainFields):
             raise TypeError(f"`input_fn` must be callable, given: {input_fn}")
         if max_steps is not None and max_steps <= 0:
             raise ValueError(f"Must specify max_steps > 0, given: {max_steps}")
+        _check_hooks(hooks)
         return super().__new__(
             cls, input_fn, max_steps, tuple(hooks or ()), tuple(saving_listeners or ())
         )
@@ -74,8 +99,12 @@ class EvalSpec(_EvalFields):
             raise ValueError(f"Must specify steps > 0, given: {steps}")
         if start_delay_secs < 0 or throttle_secs < 0:
             raise ValueError("start_delay_secs and throttle_secs must be >= 0.")
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"`name` must be string, given: {name}")
+        _check_hooks(hooks)
         if exporters is not None and not isinstance(exporters, (list, tuple)):
             exporters = [exporters]
+        _check_exporters(exporters or ())
         return super().__new__(
             cls, input_fn, steps, name, tuple(hooks or ()), tuple(exporters or ()),
             start_delay_secs, throttle_secs,

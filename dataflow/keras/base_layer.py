@@ -11,6 +11,7 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
 from dataflow.keras.layer_tree import LayerTree, distinct
@@ -18,6 +19,7 @@ from dataflow.layers import base
 from dataflow.ops import array
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_mean
+from dataflow.ops.sources import placeholder
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
 
@@ -143,10 +145,16 @@ class Layer(LayerTree, base.Layer):
         self._updates.extend(updates if isinstance(updates, (list, tuple)) else [updates])
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
-        """Scalars that `compile` adds to the loss; other tensors are averaged first."""
+        """Scalars that `compile` adds to the loss; other tensors are averaged first.
+
+        ``inputs`` are what the losses are computed from, where they are: see `get_losses_for`.
+        """
         for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
             loss = loss() if callable(loss) else convert_to_tensor(loss)
-            self._losses.append(loss if loss.shape.ndims == 0 else reduce_mean(loss))
+            loss = loss if loss.shape.ndims == 0 else reduce_mean(loss)
+            if inputs is not None:
+                tag(loss, "needs_inputs", True)
+            self._losses.append(loss)
 
     def add_metric(
         self, value: Any, aggregation: str | None = None, name: str | None = None
@@ -347,6 +355,18 @@ class Layer(LayerTree, base.Layer):
                 return method(self, *args, **kwargs)
 
         return inside
+
+    def _shape_that_is_made(self, input_shape: Any) -> Any:
+        """The shape of what a copy of the layer makes; of a list the shapes are one for each input."""
+        shapes = input_shape if isinstance(input_shape, list) else [input_shape]
+        if any(isinstance(size, int) or size is None for size in shapes):
+            shapes = [shapes]  # one shape, as a list
+        with Graph().as_default():
+            copy = type(self).from_config(self.get_config())
+            kind = self._dtype or K.floatx()
+            inputs = [placeholder(kind, TensorShape(shape)) for shape in shapes]
+            outputs = copy(inputs if len(inputs) > 1 else inputs[0])
+        return nest.map_structure(lambda output: output.shape, outputs)
 
     def compute_output_signature(self, input_signature: Any) -> Any:
         """The `TensorSpec` of what the layer returns for inputs of the given `TensorSpec`."""

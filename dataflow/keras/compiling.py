@@ -291,11 +291,17 @@ class Compiling:
             )
         if self._train_ops is None:
             with self._graph.as_default(), self._graph.name_scope("training"):
-                if not self._collected_weights:
-                    raise ValueError("Nothing to train: the model has no trainable weights.")
                 fed = {t.op for t in [*self.inputs, *self.targets, *self.sample_weights]}
                 updates = [u for u in self.updates if reached_from(u, fed)]  # type: ignore[attr-defined]
-                steps = self.optimizer.get_updates(self.total_loss, self._collected_weights)
+                if self._collected_weights:
+                    steps = self.optimizer.get_updates(self.total_loss, self._collected_weights)
+                else:
+                    warnings.warn(
+                        "Nothing to train: the model has no trainable weights, so that its steps "
+                        "only compute the loss.",
+                        stacklevel=4,
+                    )
+                    steps = []
                 self._train_ops = [*steps, *updates]
         return self._train_ops
 

@@ -95,7 +95,7 @@ class LayerCalls:
     def _among(self, found: Iterable[Any], inputs: Any) -> list[Any]:
         if inputs is None:
             sources = {id(t) for call in self._calls for t in nest.flatten(call[0])}
-            return [item for item in found if not _needs(item, sources)]
+            return [item for item in found if not (_says_so(item) or _needs(item, sources))]
         sources = {id(t) for t in nest.flatten(inputs)}
         return [item for item in found if _needs(item, sources)]
 
@@ -105,6 +105,11 @@ def shapes_of(tensors: Sequence[Any]) -> Any:
     return nest.map_structure(
         lambda t: None if t.shape.ndims is None else tuple(t.shape.as_list()), tensors
     )
+
+
+def _says_so(item: Any) -> bool:
+    """Whether a loss was added with the inputs that it needs."""
+    return bool((getattr(item, "extras", None) or {}).get("needs_inputs"))
 
 
 def _needs(item: Any, sources: set[int]) -> bool:

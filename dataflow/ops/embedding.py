@@ -33,7 +33,9 @@ def _tables(params: Any) -> list[Any]:
     if params is None or (isinstance(params, (list, tuple)) and len(params) == 0):
         raise ValueError("Need at least one param")
     if isinstance(params, (list, tuple)):
-        return list(params)
+        return [table if hasattr(table, "graph") else convert_to_tensor(table) for table in params]
+    if not hasattr(params, "graph") and not hasattr(params, "_variable_list"):
+        params = convert_to_tensor(params)
     partitions = getattr(params, "_variable_list", None)
     if partitions is None and type(params).__name__ == "PartitionedVariable":
         partitions = list(params)

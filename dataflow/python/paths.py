@@ -30,7 +30,7 @@ python.framework.device_spec : tf python.private
 python.framework.random_seed : tf
 python.framework.{errors errors_impl} : errors
 python.framework.{graph_util graph_util_impl} : graph_util
-python.framework.{graph_io meta_graph} : train io tf
+python.framework.{graph_io meta_graph} : train io tf python.meta_graphs
 python.framework.test_util : python.test_decorators test
 python.framework.common_shapes : shapes
 python.framework.{tensor_spec type_spec indexed_slices tensor_like} : tf
@@ -137,10 +137,11 @@ python.util.compat : compat
 python.compat.compat : compat
 python.layers : layers
 python.layers.convolutional : layers layers.convolutional
-python.layers.{core base normalization pooling layers} : layers layers.base
+python.layers.{core base normalization pooling layers} : layers layers.base python.layer_names
 python.layers.utils : python.layer_sizes layers.base
 python.saved_model : saved_model
-python.saved_model.{builder builder_impl loader loader_impl simple_save} : saved_model
+python.saved_model.{builder builder_impl} : saved_model.builder saved_model
+python.saved_model.{loader loader_impl simple_save} : saved_model
 python.saved_model.main_op : saved_model.main_op
 python.saved_model.{constants} : saved_model.constants
 python.saved_model.signature_constants : saved_model.signature_constants
@@ -151,11 +152,12 @@ python.summary : summary
 python.summary.{summary summary_iterator} : summary train
 python.summary.writer.{writer writer_cache event_file_writer} : summary
 python.estimator : estimator
-python.estimator.{estimator estimator_lib run_config model_fn training export.export} : estimator
+python.estimator.{estimator estimator_lib run_config model_fn training export.export} : estimator estimator.cluster_task
 python.estimator.{exporter export.export_output export.export_lib canned.parsing_utils} : estimator
 python.estimator.{canned.baseline canned.dnn_linear_combined canned.boosted_trees} : estimator
 python.estimator.canned.{metric_keys prediction_keys optimizers} : estimator.canned estimator
-python.estimator.{canned.dnn canned.linear canned.head inputs.numpy_io inputs.pandas_io} : estimator
+python.estimator.{canned.dnn canned.linear canned.head} : estimator
+python.estimator.inputs.{numpy_io pandas_io} : estimator.inputs
 python.data : data
 python.data.ops.{dataset_ops iterator_ops readers} : data python.dataset_names data.experimental
 python.data.ops.optional_ops : data.experimental
@@ -178,6 +180,8 @@ python.distribute.summary_op_util : python.private ops.summary
 python.estimator.util : python.util.function_utils
 python.ops.signal.{dct_ops fft_ops mel_ops mfcc_ops} : signal
 python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
+keras.utils.data_utils : keras.utils keras.utils.data_files keras.utils.enqueuers
+keras.utils.generic_utils : keras.utils python.keras_helpers
 contrib.layers.python.layers.{layers regularizers optimizers encoders rev_block_lib} : contrib.layers
 contrib.layers.python.layers.utils : contrib.layers.building
 contrib.layers.python.layers.sparse_ops : contrib.layers
@@ -291,8 +295,8 @@ _KERAS = {
         f"keras.engine.{name}": "keras.layers"
         for name in ("topology", "base_layer", "input_spec", "base_layer_utils")
     },
-    **{f"keras.utils.{n}": "keras.utils" for n in ("np_utils", "vis_utils", "generic_utils")},
-    **{f"keras.utils.{n}": "keras.utils" for n in ("data_utils", "layer_utils", "io_utils")},
+    **{f"keras.utils.{n}": "keras.utils" for n in ("np_utils", "vis_utils")},
+    **{f"keras.utils.{n}": "keras.utils" for n in ("layer_utils", "io_utils")},
     **{f"keras.utils.{n}": "keras.utils" for n in ("visualize_util", "training_utils")},
     "keras.utils.multi_gpu_utils": "keras.utils.multi_gpu",
     "keras.utils.conv_utils": "python.layer_sizes",

@@ -2,4 +2,6 @@
 
 from dataflow.train.saved_models import SavedModelBuilder
 
+_SavedModelBuilder = SavedModelBuilder
+
 __all__ = ["SavedModelBuilder"]

@@ -1,5 +1,9 @@
 """``tf.saved_model.utils`` (this project has no file of that name)."""
 
-from dataflow.train.saved_models import build_tensor_info, get_tensor_from_tensor_info
+from dataflow.train.saved_models import (
+    build_tensor_info,
+    build_tensor_info_from_op,
+    get_tensor_from_tensor_info,
+)
 
-__all__ = ["build_tensor_info", "get_tensor_from_tensor_info"]
+__all__ = ["build_tensor_info", "build_tensor_info_from_op", "get_tensor_from_tensor_info"]

@@ -47,6 +47,12 @@ class FileWriter:
         self._session_run_tags: set[str] = set()
         if graph is not None or graph_def is not None:
             self.add_graph(graph, graph_def=graph_def)
+            from dataflow.train.meta_graph import export_meta_graph
+
+            given = graph if graph_def is None else graph_def
+            if hasattr(given, "as_graph_def"):
+                given = given.as_graph_def(add_shapes=True)
+            self.add_meta_graph(export_meta_graph(graph_def=given))
 
     def get_logdir(self) -> str:
         """The folder."""

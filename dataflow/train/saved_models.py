@@ -17,8 +17,11 @@ from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.type_aliases import TensorLike
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.static_value import static_value
+from dataflow.shapes import TensorShape
 from dataflow.train.meta_graph import import_scoped_meta_graph, naming
 from dataflow.train.saver import Saver
 
@@ -32,6 +35,39 @@ ASSETS_FOLDER = "assets"
 MAIN_OP_KEY = "saved_model_main_op"
 LEGACY_INIT_OP_KEY = "legacy_init_op"
 _INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"
+
+
+@functools.cache
+def _readable_class() -> Any:
+    """The message ``SavedModel`` for text: with graphs that are messages too."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
+
+    field_type = descriptor_pb2.FieldDescriptorProto
+    graph = MetaGraphDef.DESCRIPTOR
+    file = descriptor_pb2.FileDescriptorProto(
+        name="dataflow/train/saved_model_text.proto",
+        package="dataflow",
+        syntax="proto3",
+        dependency=[graph.file.name],
+    )
+    message = file.message_type.add(name="SavedModel")
+    message.field.add(
+        name="saved_model_schema_version",
+        number=1,
+        type=field_type.TYPE_INT64,
+        label=field_type.LABEL_OPTIONAL,
+    )
+    message.field.add(
+        name="meta_graphs",
+        number=2,
+        type=field_type.TYPE_MESSAGE,
+        type_name=f".{graph.full_name}",
+        label=field_type.LABEL_REPEATED,
+    )
+    pool = descriptor_pool.Default()
+    pool.AddSerializedFile(file.SerializeToString())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("dataflow.SavedModel"))
 
 
 @functools.cache
@@ -65,9 +101,19 @@ def _saved_model_class() -> Any:
 
 
 def build_tensor_info(tensor: Any) -> Any:
-    """The ``TensorInfo`` of a tensor: its name, dtype and shape."""
+    """The ``TensorInfo`` of a tensor: its name, dtype and shape; of a `SparseTensor` its parts' names."""
     from tensorboard.compat.proto.meta_graph_pb2 import TensorInfo
 
+    if isinstance(tensor, SparseTensor):
+        return TensorInfo(
+            coo_sparse=TensorInfo.CooSparse(
+                values_tensor_name=tensor.values.name,
+                indices_tensor_name=tensor.indices.name,
+                dense_shape_tensor_name=tensor.dense_shape.name,
+            ),
+            dtype=tensor.dtype.base_dtype.as_datatype_enum,
+            tensor_shape=tensor.get_shape().as_proto(),
+        )
     return TensorInfo(
         name=tensor.name,
         dtype=tensor.dtype.base_dtype.as_datatype_enum,
@@ -78,9 +124,27 @@ def build_tensor_info(tensor: Any) -> Any:
 def get_tensor_from_tensor_info(
     tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """The tensor that a ``TensorInfo`` names."""
-    name = f"{import_scope}/{tensor_info.name}" if import_scope else tensor_info.name
-    return (graph or default_graph()).get_tensor_by_name(name)
+    """The tensor that a ``TensorInfo`` names; a `SparseTensor` where it names its parts.
+
+    Raises `KeyError` for a name that the graph has not, `ValueError` for a ``TensorInfo`` of another kind.
+    """
+    graph = graph or default_graph()
+    prefix = f"{import_scope}/" if import_scope else ""
+    kind = tensor_info.WhichOneof("encoding")
+    if kind == "name":
+        return graph.get_tensor_by_name(prefix + tensor_info.name)
+    if kind == "coo_sparse":
+        parts = tensor_info.coo_sparse
+        names = (parts.indices_tensor_name, parts.values_tensor_name, parts.dense_shape_tensor_name)
+        return SparseTensor(*(graph.get_tensor_by_name(prefix + name) for name in names))
+    raise ValueError(f"Invalid TensorInfo.encoding: {kind}")
+
+
+def build_tensor_info_from_op(op: Operation) -> Any:
+    """The ``TensorInfo`` that names an operation, as `tf.saved_model`'s main op."""
+    from tensorboard.compat.proto.meta_graph_pb2 import TensorInfo
+
+    return TensorInfo(name=op.name, tensor_shape=TensorShape([]).as_proto())
 
 
 def build_signature_def(
@@ -272,12 +336,16 @@ class SavedModelBuilder:
         meta.asset_file_def.add(filename=name).tensor_info.name = tensor.name
 
     def save(self, as_text: bool = False) -> str:
-        """Writes ``saved_model.pb`` in one step; returns its path.
-
-        Raises `NotImplementedError` for ``as_text``.
-        """
+        """Writes ``saved_model.pb``, or ``saved_model.pbtxt``, in one step; returns its path."""
         if as_text:
-            raise NotImplementedError("SavedModelBuilder.save(as_text=True) is not supported.")
+            from google.protobuf import text_format
+
+            text = text_format.MessageToString(
+                _readable_class()(saved_model_schema_version=1, meta_graphs=self._meta_graphs)
+            )
+            path = os.path.join(self._export_dir, MODEL_FILENAME_TEXT)
+            write_atomically(path, text.encode())
+            return path
         message = _saved_model_class()(
             saved_model_schema_version=1,
             meta_graphs=[m.SerializeToString() for m in self._meta_graphs],
@@ -326,8 +394,13 @@ def read_saved_model(export_dir: Any) -> list[Any]:
     from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 
     path = os.path.join(local_path(export_dir), MODEL_FILENAME)
+    as_text = os.path.join(local_path(export_dir), MODEL_FILENAME_TEXT)
+    if not os.path.isfile(path) and os.path.isfile(as_text):
+        return _read_text(as_text)
     if not os.path.isfile(path):
-        raise OSError(f"SavedModel file does not exist at: {path}")
+        raise OSError(
+            f"SavedModel file does not exist at: {export_dir}/{{{MODEL_FILENAME_TEXT}|{MODEL_FILENAME}}}"
+        )
     with open(path, "rb") as opened:
         data = opened.read()
     try:
@@ -335,6 +408,17 @@ def read_saved_model(export_dir: Any) -> list[Any]:
             MetaGraphDef.FromString(m) for m in _saved_model_class().FromString(data).meta_graphs
         ]
     except DecodeError as error:
+        raise OSError(f"Cannot parse file {path}: {error}.") from error
+
+
+def _read_text(path: str) -> list[Any]:
+    from google.protobuf import text_format
+
+    with open(path, encoding="utf-8") as opened:
+        text = opened.read()
+    try:
+        return list(text_format.Parse(text, _readable_class()()).meta_graphs)
+    except text_format.ParseError as error:
         raise OSError(f"Cannot parse file {path}: {error}.") from error
 
 

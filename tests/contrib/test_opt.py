@@ -218,3 +218,14 @@ def test_scipy_within_bounds_and_constraints(session: Any) -> None:
         opt.ScipyOptimizerInterface(loss, jac=False).minimize(session)
     with pytest.raises(ValueError, match=r"must be numbers or of its shape \[2\]"):
         opt.ScipyOptimizerInterface(loss, var_to_bounds={x: ([1.0, 2.0, 3.0], 5.0)})
+
+
+def test_adamax_keeps_one_power() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.Variable([1.0])
+        optimizer = tf.contrib.opt.AdaMaxOptimizer()
+        step = optimizer.minimize(tf.reduce_sum(v))
+        assert [x.op.name for x in optimizer.variables() if "power" in x.op.name] == ["beta1_power"]
+        sess.run(tf.global_variables_initializer())
+        sess.run([step])
+        assert sess.run(optimizer._get_beta_accumulators()) == pytest.approx(0.81)

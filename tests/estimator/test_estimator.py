@@ -337,3 +337,49 @@ def test_logit_functions():
     assert logits.shape == [1, 2]
     with pytest.raises(ValueError, match="must take features"):
         experimental.call_logit_fn(lambda x: x, features, None, None, None)
+
+
+def test_specs_refuse_what_is_no_hook_and_no_exporter() -> None:
+    class Named(tf.estimator.Exporter):
+        def __init__(self, name):
+            self._name = name
+
+        @property
+        def name(self):
+            return self._name
+
+        def export(self, *args, **kwargs):
+            """Nothing."""
+
+    def make(**kwargs):
+        return tf.estimator.EvalSpec(lambda: 1, **kwargs)
+
+    with pytest.raises(TypeError, match="hooks"):
+        tf.estimator.TrainSpec(lambda: 1, hooks=[object()])
+    with pytest.raises(TypeError, match="hooks"):
+        make(hooks=[object()])
+    with pytest.raises(TypeError, match="name"):
+        make(name=1)
+    with pytest.raises(TypeError, match="Exporter"):
+        make(exporters=object())
+    for bad in ([Named(None)], [Named(1)], [Named("a"), Named("a")]):
+        with pytest.raises(ValueError, match="name"):
+            make(exporters=bad)
+    assert len(make(exporters=[Named("a"), Named("b")]).exporters) == 2
+
+
+def test_frames_whose_columns_share_names() -> None:
+    pandas = pytest.importorskip("pandas")
+    x = pandas.DataFrame({"a": [1, 2]})
+    y = pandas.DataFrame({"a": [3, 4], "b": [5, 6]})
+    make = tf.estimator.inputs.pandas_input_fn
+    with tf.Graph().as_default():
+        features, labels = make(x, y, shuffle=False)()
+        with tf.train.MonitoredSession() as sess:
+            found, targets = sess.run([features, labels])
+    assert found["a"].tolist() == [1, 2]
+    assert (targets["a"].tolist(), targets["b"].tolist()) == ([3, 4], [5, 6])
+    with pytest.raises(TypeError, match="string"):
+        make(x, y, shuffle=False, target_column=["a"])
+    with pytest.raises(ValueError, match="already has"):
+        make(x, y["b"], shuffle=False, target_column="a")

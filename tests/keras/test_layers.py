@@ -174,3 +174,52 @@ def test_layer_normalization_and_states_by_hand():
         layers.LocallyConnected1D(2, 3)(keras.Input((None, 3)))
     with pytest.raises(NotImplementedError, match="dilation_rate"):
         layers.Conv2DTranspose(2, 3, dilation_rate=2)
+
+
+def test_layers_say_what_shape_they_make() -> None:
+    cases = [
+        (layers.GaussianNoise(1.0), (None, 3), [None, 3]),
+        (layers.Reshape((2, 3)), (5, 6), [5, 2, 3]),
+        (layers.LSTM(4, return_sequences=True), (2, 7, 3), [2, 7, 4]),
+        (layers.Dot(axes=-1), [(4, 5), (4, 5)], [4, 1]),
+    ]
+    for layer, shape, made in cases:
+        assert layer.compute_output_shape(shape).as_list() == made
+    assert not layers.LSTM(4).weights  # a copy was built, and not the layer
+    with pytest.raises(ValueError, match="list of at least 2"):
+        layers.Dot(1).compute_output_shape(1)
+
+
+def test_merged_inputs_have_their_masks_together() -> None:
+    masked = layers.Masking()(keras.Input((4, 5)))
+    plain = keras.Input((4, 5))
+    for layer in (layers.Add(), layers.Concatenate()):
+        layer([masked, plain])
+        assert layer.output_mask.shape.as_list() == [None, 4]
+    layer = layers.Add()
+    layer([plain, plain])
+    assert layer.output_mask is None
+    x = np.ones([1, 4, 5], np.float32)
+    x[0, 2] = 0
+    mask = layers.Concatenate()
+    mask([masked, plain])
+    found = keras.backend.get_session().run(mask.output_mask, {plain: x, **_fed(masked, x)})
+    assert found.tolist() == [[True, True, False, True]]
+
+
+def _fed(tensor, value):
+    """The placeholder that ``tensor`` is computed from, fed."""
+    while tensor.op.inputs:
+        tensor = tensor.op.inputs[0]
+    return {tensor: value}
+
+
+def test_losses_that_are_said_to_need_inputs() -> None:
+    layer = layers.Dense(1)
+    x = keras.Input((2,))
+    layer(x)
+    bound, free = tf.reduce_sum(x), tf.reduce_sum(layer.kernel)
+    layer.add_loss(bound, inputs=x)
+    layer.add_loss(free)
+    assert layer.get_losses_for(None) == [free]
+    assert layer.get_losses_for(x) == [bound]

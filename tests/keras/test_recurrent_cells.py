@@ -190,3 +190,53 @@ def test_dense_features_in_a_model() -> None:
     assert history[-1] < history[0] / 10
     assert [w.shape.as_list() for w in layer.weights] == [[4, 2]]
     assert len(model.trainable_weights) == 3
+
+
+class _Plain:
+    """A cell that is no layer."""
+
+    state_size = 3
+
+    def __init__(self) -> None:
+        self.kernel = tf.keras.backend.variable(np.eye(3))
+
+    def call(self, inputs, states):
+        output = tf.keras.backend.dot(inputs, self.kernel) + states[0]
+        return output, [output]
+
+
+def test_a_cell_that_is_no_layer_runs_and_has_nothing_to_train() -> None:
+    x = tf.keras.Input((None, 3))
+    model = tf.keras.Model(x, tf.keras.layers.RNN([_Plain(), _Plain()])(x))
+    model.compile("sgd", "mse")
+    with pytest.warns(UserWarning, match="Nothing to train"):
+        model.train_on_batch(np.ones((2, 4, 3)), np.zeros((2, 3)))
+    np.testing.assert_allclose(model.predict(np.ones((1, 3, 3))), 6 * np.ones((1, 3)))
+
+
+class _Shifted(tf.keras.layers.Layer):
+    """Adds a constant, through a kernel."""
+
+    state_size = 2
+
+    def build(self, input_shape):
+        _, constant = input_shape
+        self.kernel = self.add_weight("k", [constant[-1].value, 2], initializer="ones")
+        self.built = True
+
+    def call(self, inputs, states, constants):
+        output = inputs + states[0] + tf.matmul(constants[0], self.kernel)
+        return output, [output]
+
+
+def test_constants_reach_the_cells_that_take_them() -> None:
+    x, c = tf.keras.Input((None, 2)), tf.keras.Input((1,))
+    fed = [np.zeros((1, 2, 2)), np.ones((1, 1))]
+    layer = tf.keras.layers.RNN(_Shifted())
+    model = tf.keras.Model([x, c], layer(x, constants=c))
+    assert model.predict(fed).tolist() == [[2, 2]]
+    with tf.keras.utils.CustomObjectScope({"_Shifted": _Shifted}):
+        again = tf.keras.layers.RNN.from_config(layer.get_config())
+    assert tf.keras.Model([x, c], again([x, c])).predict(fed).tolist() == [[2, 2]]
+    stack = tf.keras.layers.RNN([tf.keras.layers.SimpleRNNCell(2), _Shifted()])
+    assert tf.keras.Model([x, c], stack(x, constants=c)).predict(fed).tolist() == [[2, 2]]

@@ -347,3 +347,61 @@ def test_image_changes_one_by_one() -> None:
     batches = generator.flow(np.ones((5, 4, 4, 3)), np.arange(5), batch_size=2, shuffle=False)
     assert isinstance(batches, image.NumpyArrayIterator)
     assert batches.next()[1].tolist() == [0, 1]
+
+
+def test_an_epoch_is_made_before_its_end_is_told() -> None:
+    class Numbers(tf.keras.utils.Sequence):
+        factor = 1
+
+        def __len__(self):
+            return 20
+
+        def __getitem__(self, index):
+            return index * self.factor
+
+        def on_epoch_end(self):
+            self.factor *= 5
+
+    work = tf.keras.utils.OrderedEnqueuer(Numbers())
+    work.start(3, 5)
+    batches = work.get()
+    found = [next(batches) for _ in range(40)]
+    work.stop()
+    assert found == [*range(20), *(5 * i for i in range(20))]
+
+
+def test_files_by_their_address_and_hash(tmp_path) -> None:
+    from dataflow.keras.utils import data_utils
+
+    source = tmp_path / "a.txt"
+    source.write_text("bee")
+    digest = data_utils._hash_file(source)
+    path = tf.keras.utils.get_file(
+        "b.txt", source.as_uri(), cache_dir=str(tmp_path), file_hash=digest
+    )
+    assert data_utils.validate_file(path, digest) and not data_utils.validate_file(path, "0" * 64)
+
+
+def test_helpers_of_generic_utils() -> None:
+    from dataflow.keras.utils import generic_utils as helpers
+
+    one = 1
+    code = helpers.func_dump(lambda x, y=2: x + y + one)
+    assert helpers.func_load(code)(3) == 6
+    assert helpers.has_arg(lambda a, **k: 0, "a") and not helpers.has_arg(lambda **k: 0, "a")
+    assert helpers.has_arg(lambda **k: 0, "a", accept_all=True)
+    rows = np.arange(6)
+    assert helpers.slice_arrays([rows, None], 2, 4)[0].tolist() == [2, 3]
+    assert helpers.slice_arrays(rows, [0, 5]).tolist() == [0, 5]
+    assert helpers.to_snake_case("BatchNorm") == "batch_norm"
+    with pytest.raises(ValueError, match="Unknown entries"):
+        helpers.check_for_unexpected_keys("d", {"a": 1}, ["b"])
+
+
+def test_modules_of_layers_have_what_tensorflow_has_in_them() -> None:
+    from dataflow.keras.layers import convolutional, recurrent
+
+    assert recurrent.GRUCell is tf.keras.layers.GRUCell
+    assert convolutional.UpSampling2D is tf.keras.layers.UpSampling2D
+    with pytest.raises(AttributeError, match="not part"):
+        recurrent.no_such_layer

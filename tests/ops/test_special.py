@@ -145,3 +145,10 @@ def test_einsum_refuses_ellipses_that_say_nothing() -> None:
 def test_an_empty_constant_takes_any_value() -> None:
     with tf.Graph().as_default(), tf.Session() as sess:
         assert sess.run(tf.constant(-np.inf, shape=[0, 2])).shape == (0, 2)
+
+
+def test_an_array_is_a_table_of_embeddings() -> None:
+    table = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.nn.embedding_lookup(table, [1])).tolist() == [[3, 4]]
+        assert sess.run(tf.nn.embedding_lookup([table, 2 * table], [1])).tolist() == [[2, 4]]

@@ -128,3 +128,13 @@ def test_the_cache_gives_one_writer_for_a_folder(tmp_path):
     tf.summary.FileWriterCache.clear()
     assert tf.summary.FileWriterCache.get(str(tmp_path)) is not first
     tf.summary.FileWriterCache.clear()
+
+
+def test_a_writer_of_a_graph_writes_its_meta_graph_too(tmp_path) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.add_to_collection("kept", tf.constant(1.0, name="c"))
+        tf.summary.FileWriter(str(tmp_path), graph).close()
+    (file,) = tmp_path.iterdir()
+    events = list(tf.train.summary_iterator(str(file)))
+    assert [e.WhichOneof("what") for e in events] == ["file_version", "graph_def", "meta_graph_def"]
+    assert b"kept" in events[2].meta_graph_def

@@ -77,3 +77,30 @@ def test_what_is_refused(tmp_path):
     builder = tf.saved_model.builder.SavedModelBuilder(tmp_path / "c")
     with pytest.raises(AssertionError, match="has not been saved yet"):
         builder.add_meta_graph(["serve"])
+
+
+def test_a_saved_model_as_text_and_what_names_its_parts(tmp_path) -> None:
+    from dataflow.saved_model import utils
+
+    folder = str(tmp_path / "model")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.sparse_placeholder(tf.float32, [4, 6], name="x")
+        v = tf.Variable(3.0, name="v")
+        op = tf.group(v, name="main")
+        sess.run(v.initializer)
+        info = utils.build_tensor_info(x)
+        assert info.coo_sparse.values_tensor_name == x.values.name
+        assert [d.size for d in info.tensor_shape.dim] == [4, 6]
+        assert utils.get_tensor_from_tensor_info(info).indices is x.indices
+        assert utils.build_tensor_info_from_op(op).name == "main"
+        with pytest.raises(ValueError, match="encoding"):
+            utils.get_tensor_from_tensor_info(type(info)())
+        builder = tf.saved_model.Builder(folder)
+        builder.add_meta_graph_and_variables(sess, ["a"])
+        assert builder.save(as_text=True).endswith(".pbtxt")
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        tf.saved_model.load(sess, ["a"], folder)
+        assert sess.run(graph.get_tensor_by_name("v:0")) == 3.0
+    (tmp_path / "model" / "saved_model.pbtxt").write_text("no message")
+    with pytest.raises(OSError, match="Cannot parse"), tf.Session() as sess:
+        tf.saved_model.load(sess, ["a"], folder)

@@ -48,7 +48,13 @@ from dataflow.cluster.transport.messages import (
 from dataflow.cluster.transport.shm_receive import IncomingSegments
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES, OutgoingSegments, Place
 from dataflow.cluster.transport.shm_vector import vector_of
-from dataflow.errors import DeadlineExceededError, OpError, ResourceExhaustedError, UnavailableError
+from dataflow.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
 
 log = logging.getLogger("dataflow.cluster")
 
@@ -72,6 +78,10 @@ def max_message_bytes() -> int:
     return int(os.environ.get("DATAFLOW_MAX_MESSAGE_BYTES", messages.DEFAULT_MAX_MESSAGE_BYTES))
 
 
+class AddressError(InvalidArgumentError, ValueError):
+    """No address of a task: TensorFlow's class, and Python's."""
+
+
 def split_address(address: str) -> tuple[str, int]:
     """Return (host, port) of ``host:port`` or ``grpc://host:port``.
 
@@ -80,7 +90,9 @@ def split_address(address: str) -> tuple[str, int]:
     text = address.removeprefix("grpc://")
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"{address!r} is no address of a task; needed is 'host:port'.")
+        raise AddressError(
+            None, None, f"{address!r} is no address of a task; needed is 'host:port', with a port."
+        )
     return host.strip("[]"), int(port)
 
 

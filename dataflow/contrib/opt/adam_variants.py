@@ -106,8 +106,25 @@ class AdaMaxOptimizer(AdamOptimizer):
     def _apply_sparse(self, grad: Any, var: Variable) -> Any:
         return self._step(grad.values, var, grad.indices)
 
+    def _create_slots(self, var_list: list[Variable]) -> None:
+        # `beta2` has no power in this rule, and so no variable.
+        first = min(var_list, key=lambda v: v.name)
+        self._create_non_slot_variable(self._beta1, "beta1_power", first)
+        for var in var_list:
+            self._zeros_slot(var, "m", self._name)
+            self._zeros_slot(var, "v", self._name)
+
+    def _get_beta_accumulators(self) -> Any:
+        return self._get_non_slot_variable("beta1_power", graph=default_graph())
+
+    def _finish(self, update_ops: Any, name_scope: str) -> Any:
+        graph, power = default_graph(), self._get_beta_accumulators()
+        with graph.control_dependencies(update_ops), graph.colocate_with(power.op):
+            grown = power.assign(power * self._beta1_t, use_locking=self._use_locking)
+        return group(*update_ops, grown, name=name_scope)
+
     def _step(self, grad: Any, var: Variable, rows: Any) -> Any:
-        beta1_power = self._cast(self._get_beta_accumulators()[0], var)
+        beta1_power = self._cast(self._get_beta_accumulators(), var)
         rate, beta1, beta2, epsilon = (
             self._cast(value, var)
             for value in (self._lr_t, self._beta1_t, self._beta2_t, self._epsilon_t)

@@ -11,6 +11,7 @@ from dataflow.keras.base_layer import InputSpec, Layer
 from dataflow.keras.layers.core import weight_settings
 from dataflow.layers import convolutional
 from dataflow.layers.layer_arguments import pair
+from dataflow.namespaces import also_from
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.depthwise_functions import depthwise_conv2d
@@ -276,3 +277,6 @@ Deconvolution2D = Convolution2DTranspose = Conv2DTranspose
 Deconvolution3D = Convolution3DTranspose = Conv3DTranspose
 SeparableConvolution1D = SeparableConv1D
 SeparableConvolution2D = SeparableConv2D
+
+
+__getattr__ = also_from(__name__, "dataflow.keras.layers")

@@ -14,6 +14,7 @@ from dataflow.keras.base_layer import Layer, Node
 from dataflow.keras.serialization import serialize
 from dataflow.layers import core
 from dataflow.layers.base import smart_cond
+from dataflow.namespaces import also_from
 from dataflow.ops import array, dropout as dropout_ops
 from dataflow.ops.comparison import greater, not_equal
 from dataflow.ops.math import cast
@@ -372,3 +373,6 @@ class ThresholdedReLU(Layer):
 
     def call(self, inputs: Any) -> Any:
         return inputs * cast(greater(inputs, self.theta), inputs.dtype.base_dtype)
+
+
+__getattr__ = also_from(__name__, "dataflow.keras.layers")

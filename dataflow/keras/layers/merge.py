@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+from dataflow import dtypes
 from dataflow.graph.type_aliases import AxisLike
 from dataflow.keras.base_layer import Layer
 from dataflow.ops import array
-from dataflow.ops.math import matmul, maximum, minimum
+from dataflow.ops.math import logical_and, matmul, maximum, minimum
 from dataflow.ops.moments import l2_normalize
+from dataflow.ops.reduce import reduce_all
 
 
 class _Merge(Layer):
@@ -23,6 +25,11 @@ class _Merge(Layer):
 
     def _merge(self, inputs: list[Any]) -> Any:
         raise NotImplementedError
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Where all masks that there are hold."""
+        given = [one for one in mask or () if one is not None]
+        return reduce(logical_and, given) if given else None
 
 
 class Add(_Merge):
@@ -79,9 +86,27 @@ class Concatenate(_Merge):
     def _merge(self, inputs: list[Any]) -> Any:
         return array.concat(inputs, self.axis)
 
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The masks joined as the inputs are; an input without one counts as whole."""
+        if all(one is None for one in mask or ()):
+            return None
+        wide = []
+        for tensor, one in zip(inputs, mask, strict=True):
+            whole = array.ones_like(tensor, dtypes.bool_)
+            if one is not None:
+                missing = tensor.shape.ndims - one.shape.ndims
+                one = array.reshape(one, array.concat([array.shape(one), [1] * missing], 0))
+                whole = logical_and(whole, one)
+            wide.append(whole)
+        return reduce_all(array.concat(wide, self.axis), -1)
+
 
 class Dot(_Merge):
     """Products of vectors along ``axes`` (of one or both inputs), for each example."""
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """None: the products are of whole vectors."""
+        return None
 
     def __init__(self, axes: AxisLike, normalize: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -16,6 +16,7 @@ from dataflow.keras.layers.recurrent_steps import (
     RecurrentWeights,
     SimpleStep,
 )
+from dataflow.namespaces import also_from
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.tensor_products import tensordot
@@ -192,3 +193,6 @@ class GRU(GRUStep, _Recurrent):
     The reset gate acts before the product with the recurrent kernel, or ``reset_after`` it, as
     cuDNN has it; then ``bias`` is [2, 3 * units].
     """
+
+
+__getattr__ = also_from(__name__, "dataflow.keras.layers")

@@ -42,7 +42,8 @@ def call_cell(cell: Any, inputs: Any, states: Any, **kwargs: Any) -> tuple[Any, 
     """
     if not isinstance(cell, RNNCell) and not nest.is_nested(cell.state_size):
         states = [states]
-    outputs, new = cell(inputs, states, **kwargs)
+    call = cell if callable(cell) else cell.call
+    outputs, new = call(inputs, states, **kwargs)
     return outputs, nest.flatten(new)
 
 
@@ -178,24 +179,35 @@ class StackedRNNCells(LayerOfLayers):
         return tuple(zeros_of(cell, None, batch_size, dtype) for cell in self.cells)
 
     def build(self, input_shape: Any) -> None:
+        constants: list[Any] = []
+        if isinstance(input_shape, list):  # the shapes of `RNN`'s constants come after the inputs'
+            input_shape, *constants = input_shape
         batch = TensorShape(input_shape)[0].value
         for cell in self.cells:
-            build_cell(cell, input_shape)
+            takes = bool(constants) and takes_argument(cell, "constants")
+            build_cell(cell, [input_shape, *constants] if takes else input_shape)
             input_shape = TensorShape([batch]).concatenate(TensorShape(output_size_of(cell)))
         self.built = True
 
-    def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
+    def call(self, inputs: Any, states: Any, constants: Any = None, training: Any = None) -> Any:
         new = []
         for cell, old in zip(self.cells, states, strict=True):
-            inputs, flat = call_cell(cell, inputs, old, **training_of(cell, training))
+            given = training_of(cell, training)
+            if constants and takes_argument(cell, "constants"):
+                given["constants"] = constants
+            inputs, flat = call_cell(cell, inputs, old, **given)
             new.append(nest.pack_like(cell.state_size, flat))
         return inputs, tuple(new)
 
 
 def training_of(cell: Any, training: bool | Tensor) -> dict[str, Any]:
     """The argument ``training`` for cells whose ``call`` takes it."""
-    takes = hasattr(cell, "_call_arguments") and "training" in cell._call_arguments()
-    return {"training": training} if takes else {}
+    return {"training": training} if takes_argument(cell, "training") else {}
+
+
+def takes_argument(cell: Any, name: str) -> bool:
+    """Whether the ``call`` of a Keras cell has an argument of that name."""
+    return hasattr(cell, "_call_arguments") and name in cell._call_arguments()
 
 
 def build_cell(cell: Any, input_shape: Any) -> None:

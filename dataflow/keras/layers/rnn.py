@@ -74,6 +74,7 @@ class RNN(LastingStates, LayerOfLayers):
         stateful: bool = False,
         unroll: bool = False,
         time_major: bool = False,
+        num_constants: int | None = None,
         **kwargs: Any,
     ) -> None:
         self.cell = made_cell(cell)
@@ -86,18 +87,21 @@ class RNN(LastingStates, LayerOfLayers):
         self.time_major = time_major
         self.unroll = unroll
         self.num_states = len(nest.flatten(self.cell.state_size))
-        self._num_constants = 0
+        self._num_constants = num_constants or 0
         self.input_spec = InputSpec(min_ndim=3)
 
     def _inner(self) -> list[Any]:
         return [self.cell] if hasattr(self.cell, "trainable_weights") else []
 
     def build(self, input_shape: Any) -> None:
+        constants: list[Any] = []
         if isinstance(input_shape, list):
+            constants = input_shape[len(input_shape) - self._num_constants :]
             input_shape = input_shape[0]
         shape = TensorShape(input_shape)
         batch, depth = (shape[1], shape[2:]) if self.time_major else (shape[0], shape[2:])
-        build_cell(self.cell, TensorShape([batch]).concatenate(depth))
+        step = TensorShape([batch]).concatenate(depth)
+        build_cell(self.cell, [step, *constants] if constants else step)
         sizes = nest.flatten(self.cell.state_size)
         self._make_states(batch.value, [TensorShape(size).as_list() for size in sizes])
         self.built = True
@@ -118,6 +122,11 @@ class RNN(LastingStates, LayerOfLayers):
         if states or given:
             inputs = [inputs, *states, *given]
         return super().__call__(inputs, *args, **kwargs)
+
+    def own_config(self) -> dict[str, Any]:
+        own = super().own_config()
+        del own["num_constants"]
+        return {**own, "num_constants": self._num_constants} if self._num_constants else own
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         mask = mask[0] if isinstance(mask, list) else mask

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 
-def _has_hash(path: Path, wanted: str, algorithm: str) -> bool:
+def _hash_file(fpath: Any, algorithm: str = "sha256", chunk_size: int = 65535) -> str:
+    """The SHA-256 of a file's bytes, or their MD5."""
+    with open(fpath, "rb") as opened:
+        return hashlib.file_digest(opened, "md5" if algorithm == "md5" else "sha256").hexdigest()
+
+
+def validate_file(
+    fpath: Any, file_hash: str, algorithm: str = "auto", chunk_size: int = 65535
+) -> bool:
+    """Whether a file has this hash: a SHA-256, or an MD5 where it is shorter."""
     if algorithm not in ("auto", "md5", "sha256"):
         raise ValueError(f"get_file: hash_algorithm is auto, md5 or sha256, got {algorithm!r}.")
-    kind = "sha256" if algorithm == "sha256" or len(wanted) == 64 else "md5"
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, kind).hexdigest() == wanted.lower()
+    kind = "sha256" if algorithm == "sha256" or len(file_hash) == 64 else "md5"
+    return _hash_file(fpath, kind) == file_hash.lower()
 
 
 def _extract(archive: Path, folder: Path, archive_format: Any) -> bool:
@@ -37,9 +48,12 @@ def _extract(archive: Path, folder: Path, archive_format: Any) -> bool:
 def _download(origin: str, target: Path) -> None:
     if os.environ.get("DATAFLOW_OFFLINE", "0") not in ("", "0"):
         raise FileNotFoundError("downloads are forbidden by DATAFLOW_OFFLINE")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if origin.startswith("file:"):
+        shutil.copyfile(url2pathname(urlsplit(origin).path), target)
+        return
     from dataflow_datasets.fetch import download
 
-    target.parent.mkdir(parents=True, exist_ok=True)
     download(origin, target)
 
 
@@ -79,7 +93,7 @@ def get_file(
     if data:
         places += [Path(data) / cache_subdir / name, Path(data) / name]
     found = next((p for p in places if p.exists()), None)
-    if found is not None and wanted and found.is_file() and not _has_hash(found, wanted, hash_algorithm):  # fmt: skip
+    if found is not None and wanted and found.is_file() and not validate_file(found, wanted, hash_algorithm):  # fmt: skip
         found = None
     if found is None:
         try:
@@ -91,7 +105,7 @@ def get_file(
                 f"get_file: {name} is not on this machine, and could not be downloaded from "
                 f"{origin}: {error}.\n  Get it on a machine with a network, and put it at {target}."
             ) from error
-        if wanted and not _has_hash(target, wanted, hash_algorithm):
+        if wanted and not validate_file(target, wanted, hash_algorithm):
             target.unlink()
             raise ValueError(
                 f"get_file: what {origin} gave has not the hash {wanted}; it was thrown away."

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 import queue
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
+
+
+def threadsafe_generator(f: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """A generator function whose generators several threads may ask, one at a time."""
+
+    @functools.wraps(f)
+    def make(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        return _Locked(f(*args, **kwargs))
+
+    return make
+
+
+class _Locked:
+    """A generator behind a lock."""
+
+    def __init__(self, elements: Iterator[Any]) -> None:
+        self._elements = elements
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> _Locked:
+        return self
+
+    def __next__(self) -> Any:
+        with self._lock:
+            return next(self._elements)
 
 
 class SequenceEnqueuer:
@@ -38,13 +64,19 @@ class SequenceEnqueuer:
         self._thread.start()
 
     def _tasks(self) -> Iterator[Any]:
-        """Functions that make one batch each."""
+        """Functions that make one batch each; None waits for all that were begun."""
         raise NotImplementedError
 
     def _run(self) -> None:
         assert self._workers is not None
+        begun: list[Future[Any]] = []
         for task in self._tasks():
+            if task is None:
+                wait(begun)
+                begun.clear()
+                continue
             future = self._workers.submit(task)
+            begun = [*(one for one in begun if not one.done()), future]
             while not self._stopping.is_set():
                 try:
                     self.queue.put(future, timeout=0.05)
@@ -97,6 +129,7 @@ class OrderedEnqueuer(SequenceEnqueuer):
                 np.random.shuffle(order)
             for index in order.tolist():
                 yield lambda i=index: self.sequence[i]
+            yield None  # what comes now may change the sequence
             self.sequence.on_epoch_end()
 
 

@@ -26,6 +26,7 @@ from dataflow.ops.graph_functions import (
     add_to_collection,
     add_to_collections,
     colocate_with,
+    container,
     control_dependencies,
     device,
     get_collection,
@@ -34,7 +35,11 @@ from dataflow.ops.graph_functions import (
     name_scope,
     op_scope,
 )
-from dataflow.ops.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
+from dataflow.ops.indexed_slices import (
+    IndexedSlices,
+    IndexedSlicesValue,
+    convert_to_tensor_or_indexed_slices,
+)
 
 NoGradient = NotDifferentiable
 internal_convert_to_tensor = convert_to_tensor
@@ -124,6 +129,7 @@ __all__ = [
     "Graph",
     "GraphKeys",
     "IndexedSlices",
+    "IndexedSlicesValue",
     "NoGradient",
     "NotDifferentiable",
     "Operation",
@@ -132,6 +138,7 @@ __all__ = [
     "add_to_collection",
     "add_to_collections",
     "colocate_with",
+    "container",
     "control_dependencies",
     "convert_n_to_tensor",
     "convert_to_tensor",
