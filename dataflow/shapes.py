@@ -36,11 +36,11 @@ class Dimension:
             value = size
         self.value: int | None = value
 
-    def _binary(self, other: Any, function: Any) -> Any:
+    def _binary(self, other: Any, function: Any) -> Dimension:
         try:
             other = as_dimension(other)
         except (TypeError, ValueError):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         if self.value is None or other.value is None:
             return Dimension(None)
         return Dimension(function(self.value, other.value))
@@ -337,7 +337,7 @@ class TensorShape:
     def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)
         if equal is NotImplemented:
-            return equal
+            return NotImplemented
         if self._dims is None or as_dims(other) is None:
             raise ValueError("The inequality of unknown TensorShapes is undefined.")
         return not equal

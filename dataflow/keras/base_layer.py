@@ -356,7 +356,7 @@ class Layer(LayerTree, base.Layer):
 
         return inside
 
-    def _shape_that_is_made(self, input_shape: Any) -> Any:
+    def _shape_that_is_made(self, input_shape: Any) -> TensorShape:
         """The shape of what a copy of the layer makes; of a list the shapes are one for each input."""
         shapes = input_shape if isinstance(input_shape, list) else [input_shape]
         if any(isinstance(size, int) or size is None for size in shapes):
@@ -366,7 +366,7 @@ class Layer(LayerTree, base.Layer):
             kind = self._dtype or K.floatx()
             inputs = [placeholder(kind, TensorShape(shape)) for shape in shapes]
             outputs = copy(inputs if len(inputs) > 1 else inputs[0])
-        return nest.map_structure(lambda output: output.shape, outputs)
+        return nest.map_structure(lambda output: output.shape, outputs)  # type: ignore[no-any-return]
 
     def compute_output_signature(self, input_signature: Any) -> Any:
         """The `TensorSpec` of what the layer returns for inputs of the given `TensorSpec`."""

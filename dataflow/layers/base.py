@@ -151,7 +151,7 @@ class Layer(Configurable, LayerCalls):
         """The shape of the output for an input of ``input_shape``."""
         return self._shape_that_is_made(input_shape)
 
-    def _shape_that_is_made(self, input_shape: Any) -> Any:
+    def _shape_that_is_made(self, input_shape: Any) -> TensorShape:
         """What `compute_output_shape` says of a layer that defines none."""
         raise NotImplementedError(f"{type(self).__name__} does not say its output shape.")
 
