@@ -150,6 +150,12 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
     rank = sp.shape.ndims
     if rank is None:
         raise ValueError("sparse expand_dims needs a tensor of known rank")
+    if isinstance(axis, Tensor):
+        axis = static_value(axis)
+        if axis is None:
+            raise ValueError(
+                "sparse expand_dims needs an axis that is known when the graph is built"
+            )
     axis = -1 if axis is None else int(axis)
     at = axis + rank + 1 if axis < 0 else axis
     if not 0 <= at <= rank:
@@ -163,15 +169,28 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
         return SparseTensor(indices, sp.values, sizes)
 
 
+def _eye_of_any_size(num_rows: Any, num_columns: Any, dtype: DTypeLike) -> SparseTensor:
+    from dataflow.ops.fills import ones
+    from dataflow.ops.math import cast, minimum
+    from dataflow.ops.sequences import range_
+
+    rows, columns = (cast(convert_to_tensor(n), dtypes.int64) for n in (num_rows, num_columns))
+    diagonal = range_(minimum(rows, columns))
+    values = ones(shape(diagonal), dtypes.as_dtype(dtype))
+    return SparseTensor(stack([diagonal, diagonal], 1), values, stack([rows, columns]))
+
+
 def sparse_eye(
-    num_rows: int,
-    num_columns: int | None = None,
+    num_rows: TensorLike,
+    num_columns: TensorLike | None = None,
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> SparseTensor:
-    """The identity matrix as a SparseTensor; sizes are Python numbers."""
+    """The identity matrix as a SparseTensor."""
     with op_scope(name, "eye"):
         columns = num_rows if num_columns is None else num_columns
+        if isinstance(num_rows, Tensor) or isinstance(columns, Tensor):
+            return _eye_of_any_size(num_rows, columns, dtype)
         count = min(int(num_rows), int(columns))
         diagonal = np.arange(count, dtype=np.int64)
         values = np.ones(count, dtypes.as_dtype(dtype).numpy)

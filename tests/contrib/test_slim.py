@@ -141,3 +141,7 @@ def test_what_is_refused() -> None:
         inception.inception_v3(images, depth_multiplier=0.0)
     with pytest.raises(AttributeError, match=r"tf\.contrib\.slim\.nets\.overfeat is not part"):
         slim.nets.overfeat
+
+
+def test_metrics_are_those_of_contrib() -> None:
+    assert slim.metrics is tf.contrib.metrics

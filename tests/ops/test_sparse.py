@@ -252,3 +252,16 @@ def test_the_default_of_a_dense_tensor_is_a_scalar_when_it_runs() -> None:
             tf.errors.InvalidArgumentError, match="default_value should be a scalar"
         ):
             session.run(dense)
+
+
+def test_sizes_and_axes_that_are_tensors() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        size = tf.placeholder(tf.int32, [])
+        eye = tf.sparse.eye(size, tf.constant(2))
+        found = sess.run(eye, {size: 3})
+        assert found.indices.tolist() == [[0, 0], [1, 1]]
+        assert (found.values.tolist(), found.dense_shape.tolist()) == ([1, 1], [3, 2])
+        wider = tf.sparse.expand_dims(tf.sparse.eye(2), tf.constant(0))
+        assert wider.shape.as_list() == [1, 2, 2]
+        with pytest.raises(ValueError, match="known when the graph is built"):
+            tf.sparse.expand_dims(eye, size)

@@ -39,4 +39,8 @@ __all__ = [
 def __getattr__(name: str) -> ModuleType:
     from dataflow.namespaces import submodule
 
+    if name == "metrics":
+        from dataflow.contrib import metrics
+
+        return metrics
     return submodule(__name__, name)
