@@ -5,7 +5,7 @@ Nodes at the same position run equally often or not at all, so they may become o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dataflow.graph.operation import Operation
@@ -57,6 +57,20 @@ def positions(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation
             branches |= place.branches
         found[op] = Position(loops, branches)
     return found
+
+
+def whole_loops(
+    ops: Iterable[Operation], where: Mapping[Operation, Position]
+) -> dict[Operation, list[Operation]]:
+    """What the Exits wait for besides their inputs: every Enter of their loop, which runs as a whole."""
+    enters: dict[tuple[str, ...], list[Operation]] = {}
+    exits = []
+    for op in ops:
+        if op.op_def.control_flow == "enter":
+            enters.setdefault(where[op].loops, []).append(op)
+        elif op.op_def.control_flow == "exit":
+            exits.append(op)
+    return {op: enters.get(where[op].loops, []) for op in exits}
 
 
 def _with_branch(t: Tensor, found: dict[Operation, Position]) -> Position:

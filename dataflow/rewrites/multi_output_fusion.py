@@ -7,7 +7,7 @@ grows along the edges as long as no path leaves the region and comes back: that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +19,12 @@ from dataflow.kernels.jit.expression import SELECT_ROWS, Region
 from dataflow.kernels.jit.regions import EQUAL_SHAPES, fits, small_source
 from dataflow.ops.fused import fused_region_op
 from dataflow.ops.sources import make_constant
-from dataflow.rewrites.control_flow_positions import OUTSIDE, Position, positions
+from dataflow.rewrites.control_flow_positions import OUTSIDE, Position, positions, whole_loops
 from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.fusion import FUSED_NODES
 from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.prune import topological_order
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: With more steps machine code would need too many registers.
@@ -114,9 +115,12 @@ class RegionSearch:
             mask |= self.waits.get(control, 0)
         return mask
 
-    def pass_by(self, op: Operation) -> None:
-        """Notes a node that is in no region."""
-        self.waits[op] = self._waits_of(op)
+    def pass_by(self, op: Operation, also: Iterable[Operation] = ()) -> None:
+        """Notes a node that is in no region; it waits for ``also`` besides its inputs."""
+        mask = self._waits_of(op)
+        for source in also:
+            mask |= self.waits.get(source, 0)
+        self.waits[op] = mask
 
     def _wait(self, i: int, mask: int) -> None:
         """Makes region i, and every region that depends on it, depend on those of ``mask``."""
@@ -145,15 +149,21 @@ class RegionSearch:
 
 
 def grow(
-    ops: list[Operation], key_of: Callable[[Operation, RegionSearch], RegionKey | None]
+    work: WorkingGraph,
+    ops: list[Operation],
+    where: Mapping[Operation, Position],
+    key_of: Callable[[Operation, RegionSearch], RegionKey | None],
 ) -> Steps[RegionSearch]:
     """The regions of nodes of the same key, each with its nodes in order; None: in no region."""
     search = RegionSearch()
+    exits = whole_loops(ops, where)
+    if exits:
+        ops = topological_order(set(ops), set(work.feed_tensors), exits)
     for some in in_steps(ops):
         for op in some:
             key = key_of(op, search)
             if key is None:
-                search.pass_by(op)
+                search.pass_by(op, exits.get(op, ()))
             else:
                 search.add(op, key)
         yield 5 * len(some)
@@ -190,7 +200,9 @@ def run(
         return
     where, changes = positions(ops, work.feed_tensors), Changes(ops)
     search = yield from grow(
+        work,
         ops,
+        where,
         lambda op, _: region_key(op, changes, where.get(op, OUTSIDE), work.origin[op] in gpu_nodes),
     )
     needed, fetched = set(ops), fetched_tensors(work)

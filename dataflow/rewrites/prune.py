@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
+from types import MappingProxyType
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -42,14 +43,23 @@ def needed_operations(
     return topological_order(seen, fed_set)
 
 
-def topological_order(ops: set[Operation], fed: set[Tensor]) -> list[Operation]:
-    """``ops`` in topological order, ignoring the back edges of loops."""
+def topological_order(
+    ops: set[Operation],
+    fed: Container[Tensor],
+    also: Mapping[Operation, list[Operation]] = MappingProxyType({}),
+) -> list[Operation]:
+    """``ops`` in topological order, ignoring the back edges of loops.
+
+    ``also``: what nodes wait for besides their inputs.
+    """
     ordered = sorted(ops, key=lambda op: op.index)
     if all(
         t.op.index < op.index or t in fed or t.op.op_def.control_flow == "next_iteration"
         for op in ordered
         for t in op.inputs
-    ) and all(c.index < op.index for op in ordered for c in op.control_inputs):
+    ) and all(
+        c.index < op.index for op in ordered for c in (*op.control_inputs, *also.get(op, ()))
+    ):
         return ordered
     result: list[Operation] = []
     done: set[Operation] = set()
@@ -79,7 +89,7 @@ def topological_order(ops: set[Operation], fed: set[Tensor]) -> list[Operation]:
                     and t.op.op_def.control_flow == "next_iteration"
                 )
             ]
-            for source in reversed([*op.control_inputs, *before]):
+            for source in reversed([*op.control_inputs, *also.get(op, ()), *before]):
                 if source in ops and source not in done:
                     if source in active:
                         from dataflow.errors import InvalidArgumentError

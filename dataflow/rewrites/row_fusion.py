@@ -49,7 +49,9 @@ def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]
         return
     where, changes = positions(ops, work.feed_tensors), Changes(ops)
     search = yield from grow(
+        work,
         ops,
+        where,
         lambda op, search: _key(
             op, search, changes, where.get(op, OUTSIDE), work.origin[op] in gpu_nodes
         ),

@@ -85,6 +85,7 @@ class Emitter:
                 items[found] = None
         result: list[Item] = []
         done: set[Item] = set()
+        entered: set[Item] = set()
         for start in items:
             stack: list[tuple[Item, bool]] = [(start, False)]
             while stack:
@@ -95,6 +96,12 @@ class Emitter:
                     done.add(item)
                     result.append(item)
                     continue
+                if item in entered:
+                    op = _members(item)[0]
+                    raise InvalidArgumentError(
+                        None, op, f"{op.name!r} waits for itself, through a loop: it cannot be run."
+                    )
+                entered.add(item)
                 stack.append((item, True))
                 for source in reversed(self.sources(item, frame)):
                     if source not in done:

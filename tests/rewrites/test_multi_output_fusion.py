@@ -53,6 +53,21 @@ def test_a_loss_and_its_gradient_are_one_kernel(either: None, rows: int | None) 
     assert "def small" in hit.source
 
 
+def test_what_comes_before_a_loop_is_not_fused_with_what_comes_after_it() -> None:
+    """The gradient of a loop waits for its initial values also where no edge says so."""
+    w = tf.placeholder(tf.float32, [5])
+    h = tf.tanh(w)
+    rows = tf.concat([tf.expand_dims(h, 0) for _ in range(32)], 0)
+    _, _, total = tf.while_loop(
+        lambda i, x, y: i < 3,
+        lambda i, x, y: (i + 1, tf.sin(x), y + x),
+        [0, rows, tf.zeros([32, 5])],
+    )
+    (gradient,) = tf.gradients(tf.reduce_sum(total * total), w)
+    _, got, wanted = both([total, gradient], {w: np.linspace(-1, 1, 5, dtype=np.float32)})
+    same(got, wanted)
+
+
 def test_a_node_that_waits_for_a_change_is_not_fused(either: None) -> None:
     x = tf.placeholder(tf.float32, [20])
     v = tf.Variable(1.0)
