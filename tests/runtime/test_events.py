@@ -25,6 +25,7 @@ def test_a_listener_hears_what_was_run_until_it_leaves() -> None:
     tf.square(x, name="unused")
     heard: list[Any] = []
     with tf.Session() as session:
+        session.run(y, {x: 1.0})  # so that there is a plan
         leave = events.subscribe(heard.append)
         try:
             assert session.run(y, {x: 1.0}) == 2.0

@@ -70,6 +70,9 @@ def test_nothing_is_traced_unless_asked() -> None:
         assert session.run(y, options=FULL) == 2.0  # nowhere to write it
         assert session.run(y, run_metadata=metadata) == 2.0
         assert not metadata.step_stats.dev_stats
+        assert session.run(y) == 2.0
+        assert session.run(y, options=FULL, run_metadata=metadata) == 2.0
+        assert metadata.step_stats.dev_stats
 
 
 def test_a_run_that_waits_too_long_is_ended() -> None:
@@ -80,3 +83,7 @@ def test_a_run_that_waits_too_long_is_ended() -> None:
             session.run(taken, options=tf.RunOptions(timeout_in_ms=30))
         session.run(put)
         assert session.run(taken, options=tf.RunOptions(timeout_in_ms=60_000)) == 3.0
+        session.run(put)
+        assert session.run(taken) == 3.0  # there is a plan now, and options still count
+        with pytest.raises(tf.errors.DeadlineExceededError, match="taken"):
+            session.run(taken, options=tf.RunOptions(timeout_in_ms=30))
