@@ -181,8 +181,8 @@ def _eye_of_any_size(num_rows: Any, num_columns: Any, dtype: DTypeLike) -> Spars
 
 
 def sparse_eye(
-    num_rows: TensorLike,
-    num_columns: TensorLike | None = None,
+    num_rows: Any,
+    num_columns: Any = None,
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> SparseTensor:
