@@ -16,6 +16,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, TensorLike
 from dataflow.ops.array_basics import (
     axis_of,
+    broadcast_to,
     expand_dims,
     identity,
     need_rank,
@@ -73,12 +74,14 @@ def concat_op(values: list[Tensor], axis: Tensor) -> Dims:
 
     Shape: that of the inputs, their sizes along ``axis`` added. Gradient: cut apart again.
     """
+    need_rank(axis, 0, "the axis")
     return _concat_dims(values, axis_of(axis))
 
 
 @define_op("Concat", "concat_dim: int32, values: N * T -> output: T")
 def concat_v1_op(concat_dim: Tensor, values: list[Tensor]) -> Dims:
     """The older form of ConcatV2, axis first. Shape and gradient: the same."""
+    need_rank(concat_dim, 0, "the axis")
     return _concat_dims(values, axis_of(concat_dim))
 
 
@@ -447,15 +450,52 @@ def repeat(
     from dataflow.ops.gather_scatter import gather
     from dataflow.ops.sequences import range_, searchsorted
 
-    with op_scope(name, "Repeat", [input, repeats]) as scope:
-        data = convert_to_tensor(input, name="input")
-        if axis is None:
-            data, axis = reshape(data, [-1]), 0
+    if axis is None:
+        input, axis = reshape(input, [-1]), 0
+    with op_scope(name, "Repeat", [input, repeats]):
+        data = convert_to_tensor(input, name="data")
         counts = convert_to_tensor(repeats, name="repeats")
-        length = shape(data)[axis]
+        if counts.dims is not None and len(counts.dims) > 1:
+            raise ValueError(
+                f"Shape {counts.shape} must have rank at most 1: repeats is a scalar or a vector"
+            )
+        if data.dims == ():
+            data = expand_dims(data, 0)
+        if data.dims is not None:
+            axis = shapes.normalize_axis(axis, len(data.dims))
         if counts.dims == () or counts.dims == (1,):
-            counts = tile(reshape(counts, [1]), reshape(length, [1]))
+            if data.dims is not None:
+                return _repeat_all(data, counts, axis)
+            counts = reshape(counts, [])
+        length = shape(data)[axis]
+        size = None if data.dims is None else data.dims[axis]
+        if counts.dims is not None and not shapes.compatible(counts.dims or (size,), (size,)):
+            raise ValueError(
+                f"Dimensions {size} and {counts.dims[0]} are not compatible\n"
+                f"Give one number of repeats for each slice of axis {axis}."
+            )
+        if counts.dims is None or counts.dims != (size,):
+            counts = broadcast_to(counts, reshape(length, [1]))  # of another size: refused there
         ends = get_op("Cumsum")(counts, 0)
         total = get_op("Sum")(counts, 0)  # not ends[-1]: there may be nothing to repeat
         positions = searchsorted(ends, range_(total), side="right")
-        return gather(data, positions, axis=axis, name=scope)
+        data = reshape(data, shape(data))  # its gradient is whole, not rows
+        return gather(data, positions, axis=axis, name="boolean_mask/GatherV2")
+
+
+def _repeat_all(data: Tensor, count: Tensor, axis: int) -> Tensor:
+    """Every slice of an axis ``count`` times: tiled on an axis of its own, then merged."""
+    assert data.dims is not None
+    times: list[Any] = [1] * (len(data.dims) + 1)
+    one, many = data.dims[axis], static_value(count)
+    times[axis + 1] = reshape(count, []) if many is None else many.item()
+    tiled = tile(expand_dims(data, axis + 1), stack(times) if many is None else times)
+    sizes: list[Any] = list(data.dims)
+    sizes[axis] = None if one is None or many is None else one * many.item()
+    if sizes.count(None) <= 1:
+        return reshape(tiled, [-1 if size is None else size for size in sizes])
+    now = shape(data)
+    merged = concat([now[:axis], [-1], now[axis + 1 :]], 0)
+    result = reshape(tiled, merged)
+    result.set_shape(sizes)
+    return result

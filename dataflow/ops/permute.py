@@ -168,7 +168,10 @@ def reverse_sequence_op(
         raise ValueError(
             f"{seq_lengths.dims[0]} lengths for a batch of {batch}\nGive one for each."
         )
-    return input.dims
+    out = list(input.dims)
+    if batch is None and seq_lengths.dims is not None:
+        out[batch_dim] = seq_lengths.dims[0]
+    return tuple(out)
 
 
 @reverse_sequence_op.gradient

@@ -18,7 +18,7 @@ from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import add, maximum_op, mul_op
 from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.static_value import static_dims, static_value
-from dataflow.shapes import Dims, broadcast, list_dims
+from dataflow.shapes import Dims, broadcast, list_dims, unknown_shape
 
 _ANY = frozenset({*dtypes.BY_NUMPY.values(), dtypes.bfloat16})
 
@@ -417,7 +417,10 @@ def random_gamma(
             alpha = array_ops.broadcast_to(alpha, list(broadcast(alpha.dims, beta.dims) or ()))
         else:
             full = array_ops.broadcast_dynamic_shape(array_ops.shape(alpha), array_ops.shape(beta))
-            alpha = array_ops.broadcast_to(alpha, full)
+            dims = broadcast(alpha.dims, beta.dims)
+            spread: Tensor = array_ops.broadcast_to(alpha, full)
+            spread.set_shape(unknown_shape() if dims is None else dims)
+            alpha = spread
         smallest = internal_convert(np.finfo(dtype.as_numpy_dtype).tiny, dtype, "tiny")
         drawn = random_gamma_op(shape, alpha, **seed_attrs(seed))
         return maximum_op(smallest, drawn / beta)  # type: ignore[no-any-return]

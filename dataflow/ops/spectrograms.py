@@ -58,7 +58,6 @@ def inverse_stft(
     """Signals of their short-time Fourier transforms: complex [..., frames, bins] -> [..., size].
 
     ``window_fn`` of `inverse_stft_window_fn` gives back what `stft` was given, except at the borders.
-    The numbers of frames and bins must be known, else `ValueError`.
     """
     with op_scope(name, "inverse_stft", [stfts]):
         x = convert_to_tensor(stfts)

@@ -15,10 +15,12 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array as array_ops
+from dataflow.ops.arithmetic import maximum
 from dataflow.ops.casts import cast
+from dataflow.ops.sequences import range_
 from dataflow.ops.sources import constant
 from dataflow.ops.spectral import rfft
-from dataflow.shapes import normalize_axis
+from dataflow.shapes import normalize_axis, unknown_shape
 
 
 def frame(
@@ -33,14 +35,12 @@ def frame(
     """Overlapping pieces of an axis: shape [..., size, ...] -> [..., num_frames, frame_length, ...].
 
     Frame i starts at ``i * frame_step``. What does not fill a frame is dropped, or with ``pad_end``
-    filled up with ``pad_value``. Raises `ValueError` for an axis whose size is not known.
+    filled up with ``pad_value``. Where the size of the axis is not known, it is asked at run time.
     """
     with op_scope(name, "frame", [signal]):
         x = convert_to_tensor(signal)
         if x.dims is None or x.dims[normalize_axis(axis, len(x.dims))] is None:
-            raise ValueError(
-                f"frame: the size of axis {axis} of {x.name!r} must be known; use set_shape"
-            )
+            return _frame_at_run(x, frame_length, frame_step, pad_end, pad_value, axis)
         at = normalize_axis(axis, len(x.dims))
         size = x.dims[at]
         assert size is not None
@@ -57,20 +57,48 @@ def frame(
         return array_ops.gather(x, numbers, axis=at)
 
 
+def _frame_at_run(
+    x: Tensor, frame_length: Any, frame_step: Any, pad_end: bool, pad_value: Any, axis: int
+) -> Tensor:
+    """`frame` along an axis of unknown size."""
+    rank = array_ops.rank(x)
+    at: Any = axis if axis >= 0 else rank + axis
+    if x.dims is not None:
+        at = normalize_axis(axis, len(x.dims))
+    size = array_ops.shape(x)[at]
+    if pad_end:
+        count = maximum(0, -(-size // frame_step))
+        missing = maximum(0, frame_length + frame_step * (count - 1) - size)
+        after = array_ops.one_hot(at, rank, missing, 0, dtype=dtypes.int32)
+        paddings = array_ops.stack([array_ops.zeros_like(after), after], axis=1)
+        dims = None if x.dims is None else [None if i == at else d for i, d in enumerate(x.dims)]
+        x = array_ops.pad(x, paddings, constant_values=pad_value)
+        x.set_shape(unknown_shape() if dims is None else dims)
+    else:
+        count = maximum(0, 1 + (size - frame_length) // frame_step)
+    starts = range_(count)[:, None] * frame_step
+    return array_ops.gather(x, starts + range_(frame_length), axis=at)
+
+
 def overlap_and_add(signal: Any, frame_step: int, name: str | None = None) -> Tensor:
     """Frames put back at their places and added: [..., frames, length] -> [..., size].
 
-    ``size`` is ``(frames - 1) * frame_step + length``; both must be known, else `ValueError`.
+    ``size`` is ``(frames - 1) * frame_step + length``.
     """
     with op_scope(name, "overlap_and_add", [signal]):
         x = convert_to_tensor(signal)
-        if x.dims is None or len(x.dims) < 2 or None in x.dims[-2:]:
-            raise ValueError("overlap_and_add needs frames of known number and length")
-        frames, length = x.dims[-2:]
-        assert frames is not None
-        assert length is not None
-        places = np.arange(frames)[:, None] * frame_step + np.arange(length)
+        if x.dims is None or len(x.dims) < 2:
+            raise ValueError("overlap_and_add needs frames of known rank, at least 2")
         rank = len(x.dims)
+        frames: Any = x.dims[-2]
+        length: Any = x.dims[-1]
+        if frames is None or length is None:
+            now = array_ops.shape(x)
+            frames, length = now[rank - 2], now[rank - 1]
+            places: Any = range_(frames)[:, None] * frame_step + range_(length)
+        else:
+            numbers = np.arange(frames)[:, None] * frame_step + np.arange(length)
+            places = constant(numbers.astype(np.int32))
         # Segments are summed over the first axis: the frames go there, flat.
         order = [rank - 2, rank - 1, *range(rank - 2)]
         leading = array_ops.shape(x)[:-2]
@@ -79,7 +107,7 @@ def overlap_and_add(signal: Any, frame_step: int, name: str | None = None) -> Te
         from dataflow.ops.segment import unsorted_segment_sum
 
         size = (frames - 1) * frame_step + length
-        summed = unsorted_segment_sum(flat, constant(places.reshape(-1).astype(np.int32)), size)
+        summed = unsorted_segment_sum(flat, array_ops.reshape(places, [-1]), size)
         return array_ops.transpose(summed, [*range(1, rank - 1), 0])
 
 

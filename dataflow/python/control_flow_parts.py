@@ -52,11 +52,15 @@ def merge(inputs: Sequence[Any], name: str | None = None) -> Any:
     """
     if any(value is None for value in inputs):
         raise ValueError(f"At least one of the merge inputs is None: {inputs}")
-    kind = next((type(v) for v in inputs if isinstance(v, (IndexedSlices, SparseTensor))), Tensor)
+    kind: Any = next(
+        (type(v) for v in inputs if isinstance(v, (IndexedSlices, SparseTensor))), Tensor
+    )
     if kind is Tensor:
         inputs = [v if isinstance(v, Tensor) else convert_to_tensor(v) for v in inputs]
     columns = list(zip(*map(_parts, inputs), strict=True))
-    merged = [None if None in column else _merge(list(column), name) for column in columns]
+    merged: list[Any] = [
+        None if None in column else _merge(list(column), name) for column in columns
+    ]
     first = merged[0]
     if kind is Tensor:
         return first

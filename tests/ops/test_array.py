@@ -392,6 +392,42 @@ def test_partition_and_stitch_undo_each_other() -> None:
             session.run(out, {partitions: [0, 2]})
 
 
+def test_repeat_knows_its_shape() -> None:
+    rows, counts = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.int32)
+    assert tf.repeat(tf.zeros([2, 3]), 2).shape.as_list() == [12]
+    assert tf.repeat(5, [3]).shape.as_list() == [3]
+    assert tf.repeat(rows, 3, axis=-1).shape.as_list() == [None, 12]
+    by_number = tf.repeat(rows, tf.placeholder(tf.int32, []), axis=0)
+    assert by_number.shape.as_list() == [None, 4]
+    assert by_number.op.type == "Reshape"
+    assert by_number.op.name.startswith("Repeat")
+    for repeats in ([1, 2, 3], [[1, 2]]):
+        with pytest.raises(ValueError):
+            tf.repeat(tf.zeros([2, 3]), repeats, axis=0)
+    repeated = tf.repeat(rows, counts, axis=0)
+    (gradient,) = tf.gradients(repeated, rows)
+    x = np.arange(8.0).reshape(2, 4)
+    with tf.Session() as session:
+        for fed in (2, [1, 3], [2]):
+            got = session.run(repeated, {rows: x, counts: fed})
+            np.testing.assert_array_equal(got, np.repeat(x, fed, 0))
+        got = session.run(gradient, {rows: x, counts: [1, 3]})
+        np.testing.assert_array_equal(got, [[1] * 4, [3] * 4])
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(repeated, {rows: x, counts: [1, 2, 3]})
+
+
+def test_shapes_that_other_inputs_know() -> None:
+    lengths = tf.placeholder(tf.int64, [7])
+    batch = tf.placeholder(tf.float32, [None, 4, 3])
+    assert tf.reverse_sequence(batch, lengths, seq_axis=1).shape.as_list() == [7, 4, 3]
+    alpha, beta = tf.placeholder(tf.float32, [2, None]), tf.placeholder(tf.float32, [None, 5])
+    assert tf.random_gamma([3], alpha).shape.as_list() == [3, 2, None]
+    assert tf.random_gamma([3], alpha, beta).shape.as_list() == [3, 2, 5]
+    with pytest.raises(ValueError, match="scalar"):
+        tf.concat([[1], [2]], [0])
+
+
 def test_repeat_does_as_numpy() -> None:
     array = np.arange(6).reshape(2, 3)
     with tf.Graph().as_default():

@@ -32,8 +32,29 @@ def test_the_end_is_filled_up_on_request():
     framed = tf.signal.frame(tf.range(7), 3, 2, pad_end=True, pad_value=9)
     assert run(framed).tolist() == [[0, 1, 2], [2, 3, 4], [4, 5, 6], [6, 9, 9]]
     assert tf.signal.frame(tf.range(2), 3, 1).shape.as_list() == [0, 3]
-    with pytest.raises(ValueError, match="set_shape"):
-        tf.signal.frame(tf.placeholder(tf.float32, [None]), 3, 1)
+
+
+@pytest.mark.parametrize("pad_end", [False, True])
+def test_sizes_known_at_run_time(pad_end: bool) -> None:
+    x = np.arange(20, dtype=np.float32).reshape(2, 10)
+    partly, unknown = tf.placeholder(tf.float32, [2, None]), tf.placeholder(tf.float32)
+    want = run(tf.signal.frame(x, 4, 3, pad_end, pad_value=7))
+    first = tf.signal.frame(partly, 4, 3, pad_end, pad_value=7)
+    assert first.shape.as_list() == [2, None, 4]
+    by_rows = tf.signal.frame(unknown, 4, 3, pad_end, axis=0, pad_value=7)
+    from_the_end = tf.signal.frame(unknown, 4, 3, pad_end, pad_value=7)
+    spectra = tf.signal.stft(partly, 4, 2, pad_end=pad_end)
+    assert spectra.shape.as_list() == [2, None, 3]
+    back = tf.signal.inverse_stft(spectra, 4, 2)
+    known = tf.signal.stft(x, 4, 2, pad_end=pad_end)
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(first, {partly: x}), want)
+        np.testing.assert_array_equal(session.run(from_the_end, {unknown: x}), want)
+        rows = session.run(by_rows, {unknown: x.T})
+        np.testing.assert_array_equal(rows, want.transpose(1, 2, 0))
+        np.testing.assert_array_equal(
+            session.run(back, {partly: x}), session.run(tf.signal.inverse_stft(known, 4, 2))
+        )
 
 
 def test_adding_undoes_frames_that_do_not_overlap():
