@@ -11,7 +11,7 @@ import numpy as np
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.batched_linalg import by_batch
 from dataflow.kernels.blas import inverse, solve_triangle
-from dataflow.kernels.parallel import matrix_product
+from dataflow.kernels.parallel import batch_of_products, matrix_product
 from dataflow.kernels.registry import kernel
 
 
@@ -193,10 +193,7 @@ def _as_product(equation: str, a: Array, b: Array) -> Any:
     steps = math.prod(b.shape[plan.batch : end])
     left = a.reshape(*first, math.prod(rows), steps)
     right = b.reshape(*first, steps, math.prod(columns))
-    if first:
-        product = np.matmul(left, right)
-    else:
-        product = matrix_product(left, right)
+    product = batch_of_products(left, right) if first else matrix_product(left, right)
     return product.reshape((*first, *rows, *columns)).transpose(plan.out)
 
 
