@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -35,11 +37,24 @@ def _attr_key(value: Any) -> Any:
     return value
 
 
-def _key(op: Operation) -> Any:
+def _source(tensor: Tensor, fed: Collection[Tensor]) -> Tensor:
+    """What `StopGradient` passes on: a run knows no gradients.
+
+    Not what may be a variable's value: one node may read it before a change, another after.
+    """
+    while tensor.op.type == "StopGradient" and tensor not in fed:
+        source = tensor.op.inputs[0]
+        if source.dtype.is_ref or source.op.op_def.is_alias or tensor.op.control_inputs:
+            break
+        tensor = source
+    return tensor
+
+
+def _key(op: Operation, fed: Collection[Tensor]) -> Any:
     attrs = tuple((k, _attr_key(v)) for k, v in sorted(op.attrs.items()) if not k.startswith("_"))
     return (
         op.type,
-        tuple(op.inputs),
+        tuple([_source(t, fed) for t in op.inputs]),
         tuple(sorted(c.index for c in op.control_inputs)),
         op.device,
         attrs,
@@ -62,7 +77,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
     for some in in_steps(work.needed()):
         for op in some:
             if can_merge(op) and op.type not in _GIVES_ITS_OWN:
-                first = seen.setdefault(_key(op), op)
+                first = seen.setdefault(_key(op, work.feed_tensors), op)
                 if first is not op:
                     _merge(work, journal, op, first)
         yield 2 * len(some)

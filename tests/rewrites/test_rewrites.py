@@ -201,6 +201,23 @@ def test_common_subexpressions() -> None:
     assert len([op for op in plan.generated.line_ops.values() if op.type == "Tanh"]) == 1
 
 
+def test_common_subexpressions_of_the_same_value() -> None:
+    """`tf.nn.moments` stops gradients of the mean, which the gradient of the variance reads as it is."""
+    x = tf.placeholder(tf.float32, [2, 2])
+    mean = tf.reduce_mean(x, 1, keepdims=True)
+    y = tf.exp(x - mean) / (x - tf.stop_gradient(mean))
+    plan = check(y, {x: X}, "common_subexpression")
+    assert sum(h.rule == "common_subexpression" for h in plan.journal) == 1
+
+
+def test_a_fed_value_is_not_that_of_its_input() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    other = tf.stop_gradient(x)
+    with tf.Session() as s:
+        y = tf.tanh(x) - tf.tanh(other)
+        np.testing.assert_array_equal(s.run(y, {x: X, other: X + 1}), np.tanh(X) - np.tanh(X + 1))
+
+
 def test_random_ops_are_never_merged() -> None:
     a, b = tf.random_uniform([3], seed=1), tf.random_uniform([3], seed=1)
     d = a - b
