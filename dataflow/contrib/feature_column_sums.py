@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.feature_column import layers
 from dataflow.feature_column.base import CategoricalColumn, DenseColumn, Features
+from dataflow.feature_column.numeric import NumericColumn
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.graph_functions import name_scope
@@ -77,11 +78,24 @@ def weighted_sum_from_feature_columns(
 ) -> tuple[Tensor, dict[Any, list[Any]], Any]:
     """A linear model of the columns: its sums [batch, num_outputs], the weights by column, the bias.
 
+    The variables of a column ``a`` are ``a/weights``, or ``a/weight`` where it is a number, that of the
+    bias is ``bias_weight``.
+
     Raises `ValueError` as `check_feature_columns` does.
     """
     columns = _checked(feature_columns)
     weights: dict[Any, list[Any]] = {}
-    with variable_scope(scope, "weighted_sum_from_feature_columns"):
+    numbers = {c.name for c in columns if isinstance(c, NumericColumn)}
+
+    def renamed(getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        *prefix, _, last = name.split("/")  # of the column, or linear_model for the bias
+        if last == "bias_weights":
+            return getter("/".join([*prefix, "bias_weight"]), *args, **kwargs)
+        column = name.split("/")[-2]
+        last = "weight" if column in numbers else last
+        return getter("/".join([*prefix[:-1], column, last]), *args, **kwargs)
+
+    with variable_scope(scope, "weighted_sum_from_feature_columns", custom_getter=renamed):
         total = layers.linear_model(
             columns_to_tensors,
             columns,

@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.feature_column import categorical, crossed, embedding, layers, numeric
+from dataflow.feature_column.base import DenseColumn, Features
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
+from dataflow.ops import array
+from dataflow.ops.variable_scope import variable_scope
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
 
 #: The column of an array that has no name (``real_valued_column("")``), and its key in features.
 UNNAMED = "x"
+
+
+#: In which order TensorFlow puts columns side by side: the classes that they had there.
+_ORDER: tuple[type, ...] = (
+    numeric.BucketizedColumn,
+    crossed.CrossedColumn,
+    embedding.EmbeddingColumn,
+    embedding.IndicatorColumn,
+    numeric.NumericColumn,
+    categorical.HashedColumn,
+    categorical.IdentityColumn,
+    categorical.VocabularyListColumn,
+    categorical.VocabularyFileColumn,
+    categorical.WeightedColumn,
+)
+
+
+def sort_key(column: Any) -> tuple[Any, ...]:
+    """The place of a column: by its class, then that of the column it is made of, then its name."""
+    place = next((i for i, kind in enumerate(_ORDER) if isinstance(column, kind)), len(_ORDER))
+    source = getattr(column, "categorical_column", None)
+    return (place, *(sort_key(source) if source is not None else ()), column.name)
+
+
+def embedding_weights(getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """A variable getter that calls ``embedding_weights`` ``weights``."""
+    prefix, _, last = name.rpartition("/")
+    last = "weights" if last == "embedding_weights" else last
+    return getter(f"{prefix}/{last}", *args, **kwargs)
 
 
 def real_valued_column(
@@ -115,13 +148,38 @@ def embedding_column(
     )
 
 
+def shared_embedding_columns(
+    sparse_id_columns: Any,
+    dimension: int,
+    combiner: str = "mean",
+    initializer: Any = None,
+    shared_embedding_name: str | None = None,
+    ckpt_to_load_from: Any = None,
+    tensor_name_in_ckpt: str | None = None,
+    max_norm: float | None = None,
+    trainable: bool = True,
+) -> Any:
+    """`tf.feature_column.shared_embedding_columns`."""
+    return embedding.shared_embedding_columns(
+        sparse_id_columns,
+        dimension,
+        combiner,
+        initializer,
+        shared_embedding_name,
+        ckpt_to_load_from,
+        tensor_name_in_ckpt,
+        max_norm,
+        trainable,
+    )
+
+
 def bucketized_column(source_column: Any, boundaries: Any) -> Any:
     """`tf.feature_column.bucketized_column`."""
     return numeric.bucketized_column(source_column, boundaries)
 
 
 def crossed_column(
-    columns_to_cross: Any,
+    columns: Any,
     hash_bucket_size: int,
     combiner: str = "sum",
     ckpt_to_load_from: Any = None,
@@ -129,7 +187,7 @@ def crossed_column(
     hash_key: int | None = None,
 ) -> Any:
     """`tf.feature_column.crossed_column`; a hashed column is crossed by its feature, hashed once."""
-    keys = [c.key if isinstance(c, categorical.HashedColumn) else c for c in columns_to_cross]
+    keys = [c.key if isinstance(c, categorical.HashedColumn) else c for c in columns]
     return crossed.crossed_column(keys, hash_bucket_size, hash_key)
 
 
@@ -145,10 +203,24 @@ def input_from_feature_columns(
     trainable: bool = True,
     scope: str | VariableScope | None = None,
 ) -> Any:
-    """`tf.feature_column.input_layer`."""
-    from dataflow.ops.variable_scope import variable_scope
+    """All columns side by side: float32 [batch, sum of their sizes], kind by kind as TensorFlow has them.
 
-    with variable_scope(scope, "input_from_feature_columns"):
-        return layers.input_layer(
-            columns_to_tensors, feature_columns, weight_collections, trainable
-        )
+    The embedding of a column ``a`` is the variable ``a_embedding/weights``.
+    """
+    known = Features(columns_to_tensors)
+    collections = layers.model_collections(weight_collections)
+    outputs = []
+    with variable_scope(scope, "input_from_feature_columns", custom_getter=embedding_weights):
+        for column in sorted(layers.ordered_columns(feature_columns), key=sort_key):
+            if not isinstance(column, DenseColumn):
+                raise ValueError(
+                    f"Error creating input layer for column: {column.name}. It is sparse: wrap it in "
+                    "an embedding_column or a one_hot_column."
+                )
+            with variable_scope(None, default_name=column.var_scope_name):
+                tensor = column.dense(known, collections, trainable)
+            size = math.prod(column.variable_shape)
+            output = array.reshape(tensor, [array.shape(tensor)[0], size])
+            output.set_shape((known.num_examples, size))
+            outputs.append(output)
+        return array.concat(outputs, 1)

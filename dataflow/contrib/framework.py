@@ -46,7 +46,6 @@ from dataflow.contrib.values_of_variables import (
 )
 from dataflow.graph.conversion import is_tensor_like as is_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.layers.base import smart_cond
 from dataflow.namespaces import explain_absent
 from dataflow.ops.array import broadcast_to
 from dataflow.ops.assertions import (
@@ -65,11 +64,10 @@ from dataflow.ops.synchronization import CriticalSection
 from dataflow.ops.type_specs import TensorSpec
 from dataflow.ops.variable_lists import global_variables
 from dataflow.python.framework.ops import prepend_name_scope, strip_name_scope
-from dataflow.python.framework.smart_cond import smart_case, smart_constant_value
+from dataflow.python.framework.smart_cond import smart_case, smart_cond, smart_constant_value
 from dataflow.python.util import nest
 from dataflow.python.util.decorators import deprecated, deprecated_arg_values, deprecated_args
-from dataflow.train.checkpoint_initializers import init_from_checkpoint
-from dataflow.train.checkpoint_management import list_variables, load_checkpoint, load_variable
+from dataflow.train import checkpoint_initializers, checkpoint_management
 from dataflow.train.global_step import (
     assert_global_step,
     create_global_step,
@@ -89,6 +87,26 @@ def assert_or_get_global_step(graph: Any = None, global_step_tensor: Any = None)
         return get_global_step(graph)
     assert_global_step(global_step_tensor)
     return global_step_tensor
+
+
+def load_checkpoint(filepattern: Any) -> Any:
+    """`tf.train.load_checkpoint`."""
+    return checkpoint_management.load_checkpoint(filepattern)
+
+
+def load_variable(checkpoint_dir: Any, name: str) -> Any:
+    """`tf.train.load_variable`."""
+    return checkpoint_management.load_variable(checkpoint_dir, name)
+
+
+def list_variables(checkpoint_dir: Any) -> list[tuple[str, list[int]]]:
+    """`tf.train.list_variables`."""
+    return checkpoint_management.list_variables(checkpoint_dir)
+
+
+def init_from_checkpoint(checkpoint_dir: Any, assignment_map: dict[str, Any]) -> None:
+    """`tf.train.init_from_checkpoint`."""
+    checkpoint_initializers.init_from_checkpoint(checkpoint_dir, assignment_map)
 
 
 def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import register_tensor_conversion_function
 from dataflow.graph.registry import get_op
@@ -102,11 +103,15 @@ class IndexedSlicesValue(NamedTuple):
 
 def concat_slices(parts: list[IndexedSlices]) -> IndexedSlices:
     """The sum of several sparse gradients of one tensor: all their rows."""
+    from dataflow.ops.casts import cast
     from dataflow.ops.concat_split import concat
 
+    indices = [p.indices for p in parts]
+    if len({i.dtype.base_dtype for i in indices}) > 1:
+        indices = [cast(i, dtypes.int64) for i in indices]
     return IndexedSlices(
         concat([p.values for p in parts], 0),
-        concat([p.indices for p in parts], 0),
+        concat(indices, 0),
         parts[0].dense_shape,
     )
 

@@ -119,3 +119,20 @@ def test_deprecated_values_warn_once(monkeypatch):
     assert len(said) == 1 and "mode=1" in said[0] and "Use 2." in said[0]
     with pytest.raises(ValueError, match="which argument"):
         framework.deprecated_arg_values(None, "nothing")
+
+
+def test_arguments_of_checkpoint_functions_have_the_names_of_contrib(tmp_path):
+    tf.Variable(3.0, name="v")
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(sess, str(tmp_path / "m"))
+    assert framework.list_variables(checkpoint_dir=path) == [("v", [])]
+    assert framework.load_variable(checkpoint_dir=path, name="v") == 3.0
+    assert framework.load_checkpoint(filepattern=path).get_tensor("v") == 3.0
+    with tf.Graph().as_default():
+        w = tf.get_variable("w", [])
+        framework.init_from_checkpoint(checkpoint_dir=path, assignment_map={"v": w})
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            assert sess.run(w) == 3.0
+    assert framework.smart_cond(pred=True, true_fn=lambda: 1, false_fn=lambda: 2) == 1

@@ -142,16 +142,35 @@ def test_chosen_weights_decay(session: Any) -> None:
 def test_lars(session: Any) -> None:
     found = train(session, opt.LARSOptimizer(LR, B1, weight_decay=0.01, eeta=0.1))
 
+    # The slot holds steps, so that each keeps the rate of its own time.
     def rule(var: Any, m: Any, v: Any, g: Any, t: int) -> tuple[Any, Any, Any]:
         size = np.linalg.norm(var)
         ratio = 0.1 * size / (np.linalg.norm(g) + 0.01 * size)
-        m = B1 * m + (g + 0.01 * var)
-        return var - LR * ratio * m, m, v
+        m = B1 * m + LR * ratio * (g + 0.01 * var)
+        return var - m, m, v
 
     np.testing.assert_allclose(found, by_numpy(rule), rtol=2e-5)
     plain = train(session, opt.LARSOptimizer(LR, B1, skip_list=["Variable"]))
     wanted = train(session, tf.train.MomentumOptimizer(LR, B1))
     np.testing.assert_allclose(plain, wanted, rtol=2e-5)
+
+
+def test_lars_trains_rows_as_momentum_does(session: Any) -> None:
+    rows = [2, 0, 2]
+    found = train(session, opt.LARSOptimizer(LR, B1), rows)
+    wanted = train(session, tf.train.MomentumOptimizer(LR, B1), rows)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("optimizer", [opt.AdamWOptimizer, opt.MomentumWOptimizer])
+def test_only_rows_with_a_gradient_decay(session: Any, optimizer: Any) -> None:
+    table = tf.Variable([[1.0], [2.0], [3.0]])
+    kwargs = {"momentum": 0.9} if optimizer is opt.MomentumWOptimizer else {}
+    loss = tf.reduce_sum(tf.gather(table, [0, 2, 2])) * 0.0
+    step = optimizer(0.1, learning_rate=0.1, **kwargs).minimize(loss)
+    session.run(tf.global_variables_initializer())
+    session.run(step)
+    np.testing.assert_allclose(session.run(table), [[0.9], [2.0], [2.7]], rtol=1e-6)
 
 
 def test_averages_change_places_with_their_variables(session: Any, tmp_path: Path) -> None:

@@ -685,3 +685,39 @@ def test_private_parts_that_decoders_of_programs_read() -> None:
         cell = tf.contrib.seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(3), mechanism)
         assert cell._attention_mechanisms == [mechanism]
         assert cell._item_or_tuple(m._keys.shape[1].value for m in [mechanism]) == 4
+
+
+def test_sums_of_sequence_losses_divide_by_what_counts():
+    logits = tf.zeros([2, 3, 4])
+    targets, weights = tf.zeros([2, 3], tf.int32), tf.constant([[1.0, 0.5, 0.0], [1.0, 0.0, 0.0]])
+
+    def loss(steps, batch):
+        return tf.contrib.seq2seq.sequence_loss(
+            logits,
+            targets,
+            weights,
+            average_across_timesteps=False,
+            average_across_batch=False,
+            sum_over_timesteps=steps,
+            sum_over_batch=batch,
+        )
+
+    one = np.log(4.0)
+    both, over_steps, over_batch = run(loss(True, True), loss(True, False), loss(False, True))
+    np.testing.assert_allclose(both, 2.5 * one / 3, rtol=1e-6)
+    np.testing.assert_allclose(over_steps, [0.75 * one, one], rtol=1e-6)
+    np.testing.assert_allclose(over_batch, [one, 0.5 * one, 0.0], rtol=1e-6)
+    with pytest.raises(ValueError, match="cannot be set to True at same time"):
+        tf.contrib.seq2seq.sequence_loss(logits, targets, weights, sum_over_batch=True)
+
+
+def test_attention_layers_of_two_mechanisms_have_the_names_of_checkpoints():
+    memory = tf.ones([2, 5, 6])
+    cell = tf.contrib.seq2seq.AttentionWrapper(
+        tf.nn.rnn_cell.GRUCell(4),
+        [tf.contrib.seq2seq.LuongAttention(4, memory) for _ in range(2)],
+        attention_layer_size=[3, 4],
+    )
+    cell(tf.ones([2, 3]), cell.zero_state(2, tf.float32))
+    names = {v.op.name for v in tf.trainable_variables()}
+    assert {f"attention_wrapper/attention_layer{end}/kernel" for end in ("", "_1")} <= names

@@ -25,6 +25,11 @@ def run(tensors: Any) -> Any:
         return sess.run(tensors)
 
 
+def test_hyperparameters_as_text() -> None:
+    hparams = tf.contrib.training.HParams(b=2, a=[1, 2])
+    assert str(hparams) == "b=2,a=[1, 2]" and repr(hparams) == "HParams([('a', [1, 2]), ('b', 2)])"
+
+
 def test_hyperparameters() -> None:
     hparams = tf.contrib.training.HParams(lr=0.1, steps=10, name="a", flag=False, sizes=[64, 32])
     assert hparams.lr == 0.1 and hparams.sizes == [64, 32] and "lr" in hparams

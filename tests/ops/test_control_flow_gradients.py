@@ -211,3 +211,15 @@ def test_loops_of_an_imported_graph(build, value, slope, scope) -> None:
         assert sess.run([y, grad], {x: 2.0}) == [value, slope]
         (again,) = tf.gradients(y, x)  # of the loop that counts its rounds by now
         assert sess.run(again, {x: 2.0}) == slope
+
+
+def test_lookups_of_ids_of_two_types_share_a_table() -> None:
+    """As a decoder has it that is fed its own answers: int32 first, then what argmax gives."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = tf.Variable(np.ones((4, 2)))
+        first = tf.nn.embedding_lookup(table, tf.constant([0, 1], tf.int32))
+        second = tf.nn.embedding_lookup(table, tf.constant([1, 3], tf.int64))
+        (gradient,) = tf.gradients(first + second, [table])
+        assert gradient.indices.dtype == tf.int64
+        counted = session.run(tf.convert_to_tensor(gradient))
+        np.testing.assert_array_equal(counted[:, 0], [1, 2, 0, 1])

@@ -10,6 +10,7 @@ from dataflow.contrib.feature_columns import (
     input_from_feature_columns,
     one_hot_column,
     real_valued_column,
+    shared_embedding_columns,
     sparse_column_with_hash_bucket,
     sparse_column_with_integerized_feature,
     sparse_column_with_keys,
@@ -23,7 +24,6 @@ from dataflow.contrib.feature_column_sums import (
     transform_features,
     weighted_sum_from_feature_columns,
 )
-from dataflow.feature_column.embedding import shared_embedding_columns
 from dataflow.contrib.layers.convolutions import (
     conv1d,
     conv2d,

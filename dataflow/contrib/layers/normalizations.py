@@ -26,7 +26,7 @@ from dataflow.ops.math import (
     square,
 )
 from dataflow.ops.moments import moments, weighted_moments
-from dataflow.ops.variable_scope import get_variable, variable_scope
+from dataflow.ops.variable_scope import variable_scope
 from dataflow.train.moving_averages import assign_moving_average
 
 if TYPE_CHECKING:
@@ -198,10 +198,16 @@ def layer_norm(
         axes = list(range(begin_norm_axis % rank, rank))
         beta = gamma = None
         dtype = inputs.dtype.base_dtype
+
+        def parameter(name: str, initializer: Any) -> Any:
+            return model_weights(
+                name, shape, dtype, initializer, variables_collections, trainable=trainable
+            )
+
         if center:
-            beta = get_variable("beta", shape, dtype, initializers.zeros_initializer())
+            beta = parameter("beta", initializers.zeros_initializer())
         if scale:
-            gamma = get_variable("gamma", shape, dtype, initializers.ones_initializer())
+            gamma = parameter("gamma", initializers.ones_initializer())
         mean, variance = moments(inputs, axes, keep_dims=True)
         epsilon = 1e-3 if dtype is dtypes.float16 else 1e-12  # the least that float16 can tell
         outputs = normalization_ops.batch_normalization(

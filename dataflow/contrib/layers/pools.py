@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow.contrib.arg_scopes import add_arg_scope
 from dataflow.contrib.layers.building import collect_named_outputs
+from dataflow.contrib.layers.parts import model_weights
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import DTypeLike
@@ -15,7 +16,7 @@ from dataflow.layers.layer_arguments import pair
 from dataflow.ops import activation, array, initializers, pooling_functions
 from dataflow.ops.math import cast, maximum, reduce_sum
 from dataflow.ops.sequences import range_
-from dataflow.ops.variable_scope import get_variable, variable_scope
+from dataflow.ops.variable_scope import variable_scope
 
 
 def _pool(layer_class: Any, name: str, layouts: tuple[str, str]) -> Any:
@@ -94,6 +95,7 @@ def spatial_softmax(
     features: Any,
     temperature: Any = None,
     name: str | None = None,
+    variables_collections: Any = None,
     trainable: bool = True,
     data_format: str = "NHWC",
 ) -> Any:
@@ -113,11 +115,12 @@ def spatial_softmax(
             sizes[i] if d is None else d for i, d in enumerate(features.dims[1:], 1)
         )
         if temperature is None:
-            temperature = get_variable(
+            temperature = model_weights(
                 "temperature",
                 (),
                 features.dtype.base_dtype,
                 initializers.ones_initializer(),
+                variables_collections,
                 trainable=trainable,
             )
         scores = array.reshape(features, [-1, height * width]) / temperature

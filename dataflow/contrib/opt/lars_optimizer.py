@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import where
@@ -11,9 +11,6 @@ from dataflow.ops.math import greater, logical_and
 from dataflow.ops.optimizer_updates import apply_momentum
 from dataflow.ops.tensor_products import norm
 from dataflow.train.momentum import MomentumOptimizer
-
-if TYPE_CHECKING:
-    from dataflow.ops.variables import Variable
 
 
 class LARSOptimizer(MomentumOptimizer):
@@ -39,19 +36,19 @@ class LARSOptimizer(MomentumOptimizer):
         self._weight_decay, self._eeta, self._epsilon = weight_decay, eeta, epsilon
         self._skip_list = skip_list or []
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        inputs = self._inputs(var)
-        if not any(text in var.op.name for text in self._skip_list):
-            w_norm, g_norm = norm(var), norm(grad)
-            ratio = self._eeta * w_norm / (g_norm + self._weight_decay * w_norm + self._epsilon)
-            one = w_norm * 0.0 + 1.0
-            grows = logical_and(greater(w_norm, 0.0), greater(g_norm, 0.0))
-            inputs["lr"] = inputs["lr"] * where(grows, ratio, one)
-            grad = grad + self._weight_decay * var
-        return apply_momentum(var, grad=grad, **inputs, use_locking=self._use_locking).op
+    def compute_lr(self, grad: Any, var: Any) -> tuple[Any, Any]:
+        """The rate of ``var``, and its gradient with that of the decay."""
+        rate = self._cast(self._learning_rate_tensor, var)
+        if any(text in var.op.name for text in self._skip_list):
+            return rate, grad
+        w_norm, g_norm = norm(var), norm(grad)
+        ratio = self._eeta * w_norm / (g_norm + self._weight_decay * w_norm + self._epsilon)
+        grows = logical_and(greater(w_norm, 0.0), greater(g_norm, 0.0))
+        rate = rate * where(grows, ratio, w_norm * 0.0 + 1.0)
+        return rate, grad + self._weight_decay * var
 
-    def _apply_sparse(self, grad: Any, var: Variable) -> Any:
-        raise NotImplementedError(
-            f"LARSOptimizer cannot train {var.op.name!r} by rows: use tf.train.MomentumOptimizer for "
-            "embeddings."
-        )
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        # The slot holds steps, not gradients: each has the rate of its own time, as in TensorFlow.
+        rate, grad = self.compute_lr(grad, var)
+        inputs = self._inputs(var) | {"lr": self._cast(1.0, var)}
+        return apply_momentum(var, grad=rate * grad, **inputs, use_locking=self._use_locking).op

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
+from dataflow.ops.gather_scatter import gather
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.math import cast
+from dataflow.ops.sequences import unique
+from dataflow.ops.state import scatter_sub
 from dataflow.train.adam import AdamOptimizer
 from dataflow.train.momentum import MomentumOptimizer
 from dataflow.train.optimizer import Optimizer
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
 class DecoupledWeightDecayExtension(Optimizer):
     """To be put before an optimizer: ``class AdamW(DecoupledWeightDecayExtension, AdamOptimizer)``.
 
-    Each step first takes ``weight_decay * var`` off the variables, when all gradients are computed.
+    Each step first takes ``weight_decay * var`` off the variables, when all gradients are computed; of
+    a variable whose gradient has rows, such as an embedding, off those rows alone.
     """
 
     def __init__(self, weight_decay: Any, **kwargs: Any) -> None:
@@ -66,7 +70,12 @@ class DecoupledWeightDecayExtension(Optimizer):
             return super()._update(grad, var)
         rate = cast(self._call_if_callable(self._weight_decay), var.dtype.base_dtype)
         with default_graph().control_dependencies(self._gradients):
-            decay = var.assign_sub(rate * var, use_locking=self._use_locking)
+            if isinstance(grad, IndexedSlices):
+                rows, _ = unique(grad.indices)
+                lost = rate * gather(var, rows)
+                decay = scatter_sub(var, rows, lost, use_locking=self._use_locking)
+            else:
+                decay = var.assign_sub(rate * var, use_locking=self._use_locking)
         with default_graph().control_dependencies([decay]):
             return super()._update(grad, var)
 

@@ -124,9 +124,9 @@ class AttentionWrapper(RNNCell):
                 size,
                 use_bias=False,
                 dtype=dtype,
-                name="attention_layer" if len(listed) == 1 else f"attention_layer_{i}",
+                name="attention_layer",
             )
-            for i, size in enumerate(listed)
+            for size in listed
         ]
 
     def _size_of(self, layer: Any, mechanism: Any) -> int:

@@ -8,7 +8,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array, loss as loss_ops
-from dataflow.ops.math import cast, reduce_sum
+from dataflow.ops.math import cast, div_no_nan, not_equal, reduce_sum
 
 
 def sequence_loss(
@@ -19,12 +19,25 @@ def sequence_loss(
     average_across_batch: bool = True,
     softmax_loss_function: Any = None,
     name: str | None = None,
+    sum_over_timesteps: bool = False,
+    sum_over_batch: bool = False,
 ) -> Any:
     """The weighted cross entropy of sequences.
 
     ``logits`` [batch, steps, classes], ``targets`` [batch, steps] (class numbers), ``weights``
-    [batch, steps]. Averaged over steps and batch as asked; [batch, steps] when over neither.
+    [batch, steps]. Averaged over steps and batch as asked; [batch, steps] when over neither. Averages
+    divide by the sum of the weights, sums by how many of them are not 0; where nothing counts it is 0.
+
+    Raises `ValueError` for an average and a sum over the same axis.
     """
+    for what, average, total in (
+        ("timesteps", average_across_timesteps, sum_over_timesteps),
+        ("batch", average_across_batch, sum_over_batch),
+    ):
+        if average and total:
+            raise ValueError(
+                f"average_across_{what} and sum_over_{what} cannot be set to True at same time."
+            )
     logits, targets = convert_to_tensor(logits), convert_to_tensor(targets)
     weights = convert_to_tensor(weights)
     for tensor, rank, what in (
@@ -45,14 +58,18 @@ def sequence_loss(
         else:
             crossent = softmax_loss_function(labels=flat_targets, logits=flat_logits)
         crossent = crossent * array.reshape(weights, [-1])
-        if average_across_timesteps and average_across_batch:
-            return reduce_sum(crossent) / (reduce_sum(weights) + 1e-12)
         crossent = array.reshape(crossent, array.shape(logits)[:2])
-        if average_across_timesteps:
-            return reduce_sum(crossent, 1) / (reduce_sum(weights, 1) + 1e-12)
-        if average_across_batch:
-            return reduce_sum(crossent, 0) / (reduce_sum(weights, 0) + 1e-12)
-        return crossent
+        average = average_across_timesteps or average_across_batch
+        if not (average or sum_over_timesteps or sum_over_batch):
+            return crossent
+        if average:
+            over_steps, over_batch = average_across_timesteps, average_across_batch
+            counts = weights
+        else:
+            over_steps, over_batch = sum_over_timesteps, sum_over_batch
+            counts = cast(not_equal(weights, 0), crossent.dtype.base_dtype)
+        axis = None if over_steps and over_batch else 0 if over_batch else 1
+        return div_no_nan(reduce_sum(crossent, axis), reduce_sum(counts, axis))
 
 
 def sequence_loss_by_example(

@@ -78,3 +78,51 @@ def test_shared_embeddings():
     found = layers.input_from_feature_columns({"p": [["a"]], "q": [["a"]]}, shared)
     row = run(found)[0]
     np.testing.assert_array_equal(row[:3], row[3:])
+
+
+def many_columns():
+    keys = layers.sparse_column_with_keys("a", ["x", "y"])
+    hashed = layers.sparse_column_with_hash_bucket("b", 10)
+    number = layers.real_valued_column("r")
+    bucketized = layers.bucketized_column(number, [0.0])
+    return keys, hashed, number, bucketized
+
+
+def test_variables_have_the_names_of_old_checkpoints():
+    keys, hashed, number, bucketized = many_columns()
+    features = {"a": [["x"]], "b": [["u"]], "r": [[0.5]]}
+    layers.weighted_sum_from_feature_columns(features, [keys, number, bucketized], 1)
+    dense = [layers.embedding_column(keys, 2), number, layers.embedding_column(hashed, 3)]
+    layers.input_from_feature_columns(features, dense)
+    assert {v.op.name for v in tf.global_variables()} == {
+        "weighted_sum_from_feature_columns/a/weights",
+        "weighted_sum_from_feature_columns/r/weight",
+        "weighted_sum_from_feature_columns/r_bucketized/weights",
+        "weighted_sum_from_feature_columns/bias_weight",
+        "input_from_feature_columns/a_embedding/weights",
+        "input_from_feature_columns/b_embedding/weights",
+    }
+
+
+def test_columns_stand_side_by_side_as_in_tensorflow():
+    keys, hashed, number, bucketized = many_columns()
+    dense = [
+        number,
+        layers.one_hot_column(keys),
+        layers.embedding_column(keys, 1, initializer=tf.constant_initializer(7.0)),
+        layers.embedding_column(hashed, 1, initializer=tf.constant_initializer(8.0)),
+        bucketized,
+    ]
+    found = layers.input_from_feature_columns({"a": [["y"]], "b": [["u"]], "r": [[0.5]]}, dense)
+    assert run(found).tolist() == [[0.0, 1.0, 8.0, 7.0, 0.0, 1.0, 0.5]]
+    with pytest.raises(ValueError, match="It is sparse"):
+        layers.input_from_feature_columns({"a": [["y"]]}, [keys])
+
+
+def test_arguments_have_the_names_of_tensorflow():
+    columns = [layers.sparse_column_with_integerized_feature(n, 4) for n in ("p", "q")]
+    shared = layers.shared_embedding_columns(
+        sparse_id_columns=columns, dimension=2, shared_embedding_name="s"
+    )
+    crossed = layers.crossed_column(columns=columns, hash_bucket_size=5)
+    assert len(shared) == 2 and crossed.name == "p_X_q"

@@ -84,3 +84,14 @@ def test_batch_weights_count_examples_so_often() -> None:
 def test_batch_norm_regularizes_its_parameters() -> None:
     layers.batch_norm(tf.constant(IMAGES), param_regularizers={"beta": layers.l2_regularizer(0.1)})
     assert len(tf.losses.get_regularization_losses()) == 1
+
+
+def test_layer_norm_has_variables_of_the_model() -> None:
+    with tf.Graph().as_default():
+        tf.contrib.layers.layer_norm(
+            tf.ones([2, 3]), variables_collections=["mine"], trainable=False
+        )
+        beta_gamma = ["LayerNorm/beta", "LayerNorm/gamma"]
+        assert [v.op.name for v in tf.contrib.framework.get_model_variables()] == beta_gamma
+        assert [v.op.name for v in tf.get_collection("mine")] == beta_gamma
+        assert not tf.trainable_variables()
