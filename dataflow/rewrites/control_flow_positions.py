@@ -5,11 +5,12 @@ Nodes at the same position run equally often or not at all, so they may become o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.prune import topological_order
 
 
 class Position(NamedTuple):
@@ -59,10 +60,14 @@ def positions(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation
     return found
 
 
-def whole_loops(
-    ops: Iterable[Operation], where: Mapping[Operation, Position]
-) -> dict[Operation, list[Operation]]:
-    """What the Exits wait for besides their inputs: every Enter of their loop, which runs as a whole."""
+def with_whole_loops(
+    ops: list[Operation], fed: Container[Tensor], where: Mapping[Operation, Position]
+) -> tuple[list[Operation], dict[Operation, list[Operation]]]:
+    """``ops`` in an order in which each loop can run as a whole, and what an Exit waits for besides its
+    inputs (see `sources`): every Enter of its loop.
+
+    A pass that joins nodes needs both, or a node before a loop and one after it may become one.
+    """
     enters: dict[tuple[str, ...], list[Operation]] = {}
     exits = []
     for op in ops:
@@ -70,7 +75,13 @@ def whole_loops(
             enters.setdefault(where[op].loops, []).append(op)
         elif op.op_def.control_flow == "exit":
             exits.append(op)
-    return {op: enters.get(where[op].loops, []) for op in exits}
+    waits = {op: enters.get(where[op].loops, []) for op in exits}
+    return (topological_order(set(ops), fed, waits) if waits else ops), waits
+
+
+def sources(op: Operation, waits: Mapping[Operation, list[Operation]]) -> list[Operation]:
+    """All that a node waits for, as the second result of `with_whole_loops` says."""
+    return [*(t.op for t in op.inputs), *op.control_inputs, *waits.get(op, ())]
 
 
 def _with_branch(t: Tensor, found: dict[Operation, Position]) -> Position:

@@ -19,12 +19,11 @@ from dataflow.kernels.jit.expression import SELECT_ROWS, Region
 from dataflow.kernels.jit.regions import EQUAL_SHAPES, fits, small_source
 from dataflow.ops.fused import fused_region_op
 from dataflow.ops.sources import make_constant
-from dataflow.rewrites.control_flow_positions import OUTSIDE, Position, positions, whole_loops
+from dataflow.rewrites.control_flow_positions import OUTSIDE, Position, positions, with_whole_loops
 from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.fusion import FUSED_NODES
 from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.prune import topological_order
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: With more steps machine code would need too many registers.
@@ -156,14 +155,12 @@ def grow(
 ) -> Steps[RegionSearch]:
     """The regions of nodes of the same key, each with its nodes in order; None: in no region."""
     search = RegionSearch()
-    exits = whole_loops(ops, where)
-    if exits:
-        ops = topological_order(set(ops), set(work.feed_tensors), exits)
+    ops, waits = with_whole_loops(ops, set(work.feed_tensors), where)
     for some in in_steps(ops):
         for op in some:
             key = key_of(op, search)
             if key is None:
-                search.pass_by(op, exits.get(op, ()))
+                search.pass_by(op, waits.get(op, ()))
             else:
                 search.add(op, key)
         yield 5 * len(some)

@@ -14,7 +14,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.loader import get_kernel
 from dataflow.ops.fused import update_all_op
 from dataflow.rewrites.control_dependency_gates import variable_read
-from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions, sources, with_whole_loops
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.fusion import FUSED_NODES
 from dataflow.rewrites.gradual import Steps
@@ -44,13 +44,14 @@ def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:
     """The next updates to be joined; ``refused`` gets each that was in a group."""
     ops = work.needed()
     where = positions(ops, work.feed_tensors)
+    ops, waits = with_whole_loops(ops, set(work.feed_tensors), where)
     fetched = set(work.fetch_tensors())
     group: list[Operation] = []
     wanted: Any = None
     changed: set[Operation] = set()
     after: set[Operation] = set()  # nodes that depend on the group
     for op in ops:
-        if any(t.op in after for t in op.inputs) or any(c in after for c in op.control_inputs):
+        if not after.isdisjoint(sources(op, waits)):
             after.add(op)
             continue
         if not op.op_def.is_dense_update or op in refused or where.get(op, OUTSIDE) != OUTSIDE:

@@ -8,13 +8,19 @@ there are indices, and surplus rows have the index -1, which the GPU's kernels s
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.fused import sum_repeated_rows_op
-from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
+from dataflow.rewrites.control_flow_positions import (
+    OUTSIDE,
+    Position,
+    positions,
+    sources,
+    with_whole_loops,
+)
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -40,7 +46,25 @@ def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]
             continue
         if not all(work.origin[op] in gpu_nodes for op in (*sums, *changes)):
             continue
+        if _wait_for(sums, changes, ops, work, where):
+            continue
         _sum_on_gpu(work, journal, unique, sums, changes)
+
+
+def _wait_for(
+    sums: list[Operation],
+    changes: list[Operation],
+    ops: list[Operation],
+    work: WorkingGraph,
+    where: Mapping[Operation, Position],
+) -> bool:
+    """Whether a sum comes after one of the updates, whose rows would come after the sum."""
+    ops, waits = with_whole_loops(ops, set(work.feed_tensors), where)
+    after = set(changes)
+    for op in ops:
+        if not after.isdisjoint(sources(op, waits)):
+            after.add(op)
+    return not after.isdisjoint(sums)
 
 
 def _users(tensor: Tensor, needed: set[Operation]) -> list[Operation]:

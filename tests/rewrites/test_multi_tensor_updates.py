@@ -123,6 +123,25 @@ def test_two_groups_that_wait_for_each_other_both_ways() -> None:
     np.testing.assert_array_equal(got, wanted)
 
 
+def test_updates_before_and_after_a_loop_stay_apart() -> None:
+    """The loop runs as a whole: also what the second update takes from it waits for the first."""
+
+    def build() -> Any:
+        a, b, c = (tf.Variable(np.full(3, i, np.float32)) for i in (1, 2, 4))
+        with tf.control_dependencies([apply(a, np.ones(3, np.float32))]):
+            start = tf.identity(a) * 3
+        _, other, total = tf.while_loop(
+            lambda i, x, y: i < 3,
+            lambda i, x, y: (i + 1, x * 2, y + 1),
+            [0, start, tf.zeros([3])],
+        )
+        return [a, b, c], tf.group(apply(b, total), apply(c, total * 2), other)
+
+    nodes, got, wanted = both(build)
+    assert nodes.count("_UpdateAll") == 1 and nodes.count("ApplyGradientDescent") == 1
+    np.testing.assert_array_equal(got, wanted)
+
+
 def test_a_gradient_that_is_another_updated_variable_is_read_in_its_turn() -> None:
     def build() -> Any:
         a, b = (tf.Variable(np.full(3, i, np.float32)) for i in (1, 2))

@@ -99,6 +99,27 @@ def waited_for(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any
     return [momentum(table, distinct, sums).op, late]
 
 
+def another_update_waits(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    with tf.control_dependencies([momentum(table, distinct, sums)]):
+        later = tf.identity(tf.get_default_graph().get_tensor_by_name("values:0")) * 2.0
+    more = tf.unsorted_segment_sum(later, positions, tf.shape(distinct)[0])
+    return [momentum(table, distinct, more).op]
+
+
+def another_update_follows_a_loop(
+    table: Any, distinct: Any, positions: Any, sums: Any
+) -> list[Any]:
+    with tf.control_dependencies([momentum(table, distinct, sums)]):
+        start = tf.constant(1.0)
+    _, other, later = tf.while_loop(
+        lambda i, x, y: i < 2,
+        lambda i, x, y: (i + 1, x * 2, y + 1),
+        [0, start, tf.get_default_graph().get_tensor_by_name("values:0")],
+    )
+    more = tf.unsorted_segment_sum(later, positions, tf.shape(distinct)[0])
+    return [momentum(table, distinct, more).op, other]
+
+
 @pytest.mark.parametrize(
     "build",
     [
@@ -111,6 +132,8 @@ def waited_for(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any
         other_rows_change,
         by_the_number_of_rows,
         waited_for,
+        another_update_waits,
+        another_update_follows_a_loop,
     ],
 )
 def test_what_would_be_seen_is_left_alone(build: Callable[..., list[Any]]) -> None:
