@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels import direct_conv, direct_filter_gradient
+from dataflow.kernels import direct_conv, direct_filter_gradient, large_arrays
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.blas import add_product
 from dataflow.kernels.conv_geometry import (
@@ -238,7 +238,7 @@ def _direct_input_gradient(filters: Array, grad: Array, problem: Problem, out: A
 
 
 def _forward(xp: Module, x: Array, filters: Array, problem: Problem) -> Any:
-    out = xp.empty(problem.output_shape, x.dtype)
+    out = (large_arrays if xp is np else xp).empty(problem.output_shape, x.dtype)
     if out.size == 0:
         return out
     if filters.size == 0:
@@ -345,7 +345,7 @@ def _input_gradient(xp: Module, filters: Array, grad: Array, problem: Problem) -
         matrix = filters.reshape(problem.channels, problem.outputs)
         product = _product(xp, grad.reshape(-1, problem.outputs), matrix.T)
         return product.reshape(problem.input_shape)
-    out = xp.zeros(problem.input_shape, grad.dtype)
+    out = (large_arrays if xp is np else xp).zeros(problem.input_shape, grad.dtype)
     if grad.size == 0 or out.size == 0:
         return out
     if _may_be_direct(xp, grad) and _direct_input_gradient(filters, grad, problem, out):

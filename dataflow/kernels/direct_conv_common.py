@@ -11,6 +11,7 @@ from dataflow.kernels.blas import num_threads
 from dataflow.kernels.jit.compiler import address_of
 from dataflow.kernels.jit.implicit_gemm import IMAGE, PADDED, Steps
 from dataflow.kernels.jit.isa import NUMBER_BYTES
+from dataflow.kernels.large_arrays import empty
 from dataflow.windows import Window
 
 #: Below this many multiplications calls cost more than they save.
@@ -73,7 +74,7 @@ class Lines:
 
     def scratch(self) -> Any:
         """The array for the padded lines, or ``None``."""
-        return np.empty(self.batch * self.image_bytes, np.uint8) if self.is_padded else None
+        return empty((self.batch * self.image_bytes,), np.uint8) if self.is_padded else None
 
 
 def is_trivial(w: Window) -> bool:

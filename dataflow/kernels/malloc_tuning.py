@@ -16,6 +16,8 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 
+from dataflow.kernels import large_arrays
+
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 #: Blocks up to this size come from the heap; glibc allows no more.
 _LARGEST_BLOCK_BYTES = 32 << 20
@@ -52,7 +54,8 @@ def keep_freed_memory() -> bool:
 
 
 def give_back_freed_memory() -> None:
-    """Returns the free pages of the C library's heaps to the system; takes about 1 ms for each MB."""
+    """Returns free memory, kept blocks and pages of heaps, to the system; takes about 1 ms for each MB."""
+    large_arrays.release()
     trim = _glibc("malloc_trim", ctypes.c_size_t)
     if trim is not None:
         trim(0)

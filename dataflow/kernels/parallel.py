@@ -21,6 +21,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.blas import num_threads, single_threaded
+from dataflow.kernels.large_arrays import empty
 from dataflow.kernels.subnormals import Computing
 
 
@@ -263,7 +264,7 @@ def matrix_product(a: Array, b: Array, out: Any = None) -> Any:
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"shapes {a.shape} and {b.shape} do not fit: {a.shape[1]} != {b.shape[0]}")
     if out is None or out.shape != (rows, columns) or out.dtype != a.dtype:
-        out = np.empty((rows, columns), a.dtype)
+        out = empty((rows, columns), a.dtype)
     _multiply(a, b, out, multiplications)
     return out
 
@@ -292,7 +293,7 @@ def product_with_packed(a: Array, packed: Any) -> Any:
     multiplications = rows * columns * b.shape[0]
     if multiplications < _PACKED_PRODUCT or a.shape[1] != b.shape[0]:
         return matrix_product(a, b)
-    out = np.empty((rows, columns), b.dtype)
+    out = empty((rows, columns), b.dtype)
     parts = _num_shares(multiplications)
     if _MEDIUM_PRODUCT <= multiplications < _SHARED_PRODUCT:
         parts = min(num_threads(), 2)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels import large_arrays
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import pooling as cuda_pooling
 from dataflow.kernels.cuda.source import can_run
@@ -146,7 +147,7 @@ def _max_pool(xp: Module, x: Array, windows: Windows, bias: Any = None) -> Any:
     """The maxima of x, or of ``relu(x + bias)`` for windows that are tiled."""
     if not windows:
         return x.copy()
-    out = xp.empty(_output_shape(x.shape, windows), x.dtype)
+    out = (large_arrays if xp is np else xp).empty(_output_shape(x.shape, windows), x.dtype)
     if out.size == 0:
         return out
     if can_run(xp, x, of=cuda_pooling.DTYPES):
@@ -284,7 +285,7 @@ def _max_pool_gradient(
         return cuda_pooling.max_pool_gradient(xp, x, y, grad, axes)
     if xp is np and x.size and x.dtype == grad.dtype and windows and _is_tiled(windows):
         mapping = _max_pool_gradient_mapping(x.dtype, _num_taps(windows), bias is not None)
-        inputs, out = [*_tap_views(x, windows), y, grad], np.empty_like(x)
+        inputs, out = [*_tap_views(x, windows), y, grad], large_arrays.empty(x.shape, x.dtype)
         if bias is not None:
             inputs.append(bias)
         if mapping is not None and mapping.run(shape, inputs, _tap_views(out, windows)):

@@ -16,6 +16,7 @@ from dataflow.errors import InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import gather_scatter
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
+from dataflow.kernels.large_arrays import owns_memory
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.scatter_at import ATOMIC_DTYPES, scatter_at
 
@@ -40,7 +41,7 @@ def assign(xp: Module, ref: Any, value: Any, validate_shape: bool, own: bool = F
         del old  # else its array would not be exclusive
         if in_place:
             ref.exclusive()[...] = value  # the buffer stays: a CUDA graph may know its address
-        elif own and type(value) is np.ndarray and value.base is None and value.flags.c_contiguous:
+        elif own and type(value) is np.ndarray and owns_memory(value) and value.flags.c_contiguous:
             ref.array = value
         else:
             ref.array = xp.array(value) if isinstance(value, np.generic) else value.copy()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.large_arrays import owns_memory
 from dataflow.kernels.located_lines import TextLine, without_places
 from dataflow.kernels.xp import is_device_array, to_host
 from dataflow.runtime.codegen import DEAD
@@ -25,7 +26,7 @@ def detach(value: Any) -> Any:
         base = value.base
         if sys.getrefcount(value) > _FRESH or not value.flags.writeable:
             return value.copy()
-        if base is not None and (type(base) is not np.ndarray or sys.getrefcount(base) > 3):
+        if not owns_memory(value) and (type(base) is not np.ndarray or sys.getrefcount(base) > 3):
             return value.copy()
         return value
     if isinstance(value, np.generic):

@@ -14,6 +14,7 @@ import numpy as np
 from dataflow.capabilities import THREADS
 from dataflow.dtypes import DType
 from dataflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError
+from dataflow.kernels.large_arrays import owns_memory
 from dataflow.kernels.mutex import holder
 from dataflow.kernels.would_block import WouldBlock
 from dataflow.runtime.cooperative import (
@@ -66,7 +67,7 @@ class VariableResource:
         host = type(array) is np.ndarray
         if (
             sys.getrefcount(array) > 3
-            or array.base is not None
+            or (not owns_memory(array) if host else array.base is not None)
             or (host and not array.flags.writeable)
         ):
             array = self.array = array.copy()

@@ -26,6 +26,7 @@ from dataflow.kernels.cuda.elementwise import bind_fused
 from dataflow.kernels.jit.expression import Program
 from dataflow.kernels.jit.native_ufunc import Mapping, mapped
 from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
+from dataflow.kernels.large_arrays import empty
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 
@@ -179,7 +180,7 @@ def run_blocks(
         if taken is not None and taken.shape == shape and taken.flags.c_contiguous:
             out = taken.reshape(rows, *row_shape)
         else:
-            out = np.empty((rows, *row_shape), out_dtype)
+            out = empty((rows, *row_shape), out_dtype)
 
     def make_worker() -> Callable[[int], None]:
         scratch, flags = _scratch(compiled.num_scratch, compiled.num_flags, dtype)

@@ -13,6 +13,7 @@ from dataflow.kernels.jit.compiler import Function, JitEntry, address_of, jit_en
 from dataflow.kernels.jit.step_codegen import Loop, can_write
 from dataflow.kernels.jit.thread_pool import run_calls
 from dataflow.kernels.jit.tracer import region_of
+from dataflow.kernels.large_arrays import empty
 
 #: With fewer elements, NumPy's calls cost no more than finding and calling a loop.
 SMALL_ELEMENTS = 4096
@@ -263,7 +264,7 @@ def mapped(
         if reused is not None:
             out = inputs[reused]
         if out is None or out.shape != shape or out.dtype != mapping.dtype:
-            out = np.empty(shape, mapping.dtype)
+            out = empty(shape, mapping.dtype)
         if mapping.run(shape, inputs, (out,)):
             return out
     return otherwise(inputs)
