@@ -10,7 +10,10 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 
 VENV ?= .venv
-ORACLE_VENV ?= .venv-oracle
+# Which TensorFlow `make oracle` asks: 2.15's compat.v1, or TensorFlow 1.15 (it needs a Python 3.7).
+TENSORFLOW ?= 2.15
+ORACLE := $(if $(filter 1.15,$(TENSORFLOW)),oracle115,oracle)
+ORACLE_VENV ?= .venv-$(ORACLE)
 TORCH_VENV ?= .venv-torch
 BINDER_VENV ?= .venv-binder
 MUTATE_VENV ?= .venv-mutate
@@ -35,7 +38,7 @@ help:
 	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
 	@echo "make doctor         say what this machine has, and what to do about what is missing"
 	@echo "make test           run everything that needs no GPU (ARGS= for pytest)"
-	@echo "make oracle         compare with a real TensorFlow, in an environment of its own"
+	@echo "make oracle         compare with a real TensorFlow, in an environment of its own (TENSORFLOW=1.15)"
 	@echo "make bench          time this against TensorFlow and PyTorch"
 	@echo "make bench-cluster  time clusters against TensorFlow's"
 	@echo "make bench-gpu      time a GPU against its copy bandwidth, and PyTorch where it is"
@@ -55,8 +58,8 @@ help:
 $(VENV)/.installed-%: pyproject.toml tools/install.sh
 	@$(INSTALL) "$(VENV)" "$*"
 
-$(ORACLE_VENV)/.installed-oracle: tools/install.sh
-	@$(INSTALL) "$(ORACLE_VENV)" oracle
+$(ORACLE_VENV)/.installed-$(ORACLE): tools/install.sh
+	@$(INSTALL) "$(ORACLE_VENV)" $(ORACLE)
 
 $(TORCH_VENV)/.installed-torch: tools/install.sh
 	@$(INSTALL) "$(TORCH_VENV)" torch
@@ -80,17 +83,17 @@ test: $(VENV)/.installed-test
 	@$(COMPILE)
 	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "not gpu and not oracle and not binder" $(ARGS)
 
-oracle: $(VENV)/.installed-test $(ORACLE_VENV)/.installed-oracle
-	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
+oracle: $(VENV)/.installed-test $(ORACLE_VENV)/.installed-$(ORACLE)
+	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" DATAFLOW_ORACLE_RELEASE=$(TENSORFLOW) \
 	  $(PYTEST) -m oracle tests/oracle $(ARGS)
 
-bench: tests/benchmarks/__main__.py $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle $(TORCH_VENV)/.installed-torch
+bench: tests/benchmarks/__main__.py $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-$(ORACLE) $(TORCH_VENV)/.installed-torch
 	@$(COMPILE)
 	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
 	DATAFLOW_TORCH_PYTHON="$(abspath $(TORCH_VENV))/bin/python" \
 	  $(BIN)/python -m tests.benchmarks $(ARGS)
 
-bench-cluster: tests/benchmarks/cluster.py $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle
+bench-cluster: tests/benchmarks/cluster.py $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-$(ORACLE)
 	@$(COMPILE)
 	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
 	  $(BIN)/python -m tests.benchmarks.cluster $(ARGS)

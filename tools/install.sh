@@ -2,22 +2,33 @@
 # install.sh ENVIRONMENT EXTRA: make a virtual environment and install into it, once.
 #
 # EXTRA is an extra of pyproject.toml, or what gets an environment of its own: a peer (oracle:
-# TensorFlow; torch: PyTorch), mutate (the tests, and what `make mutate` needs), or binder (what
-# binder/ describes). Writes ENVIRONMENT/.installed-EXTRA when done. Needs a
-# POSIX shell and Python 3.11 or newer; PYTHON= names one, else the newest found is taken.
+# TensorFlow; oracle115: TensorFlow 1.15; torch: PyTorch), mutate (the tests, and what `make mutate`
+# needs), or binder (what binder/ describes). Writes ENVIRONMENT/.installed-EXTRA when done. Needs a
+# POSIX shell and Python 3.11 or newer; PYTHON= names one, else the newest found is taken. For
+# TensorFlow 1.15 it is Python 3.7, the last that it has packages for; PYTHON37= names one.
 set -eu
 
 environment=$1
 extra=$2
 cd "$(dirname "$0")/.."
 
-is_new_enough() {
+fits() {
+    if [ "$extra" = oracle115 ]; then
+        "$1" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 7))' >/dev/null 2>&1
+        return
+    fi
     "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
 }
 
 find_python() {
+    if [ "$extra" = oracle115 ]; then
+        python=$(command -v "${PYTHON37:-python3.7}" || true)
+        if [ -n "$python" ] && fits "$python"; then echo "$python"; return; fi
+        echo "TensorFlow 1.15 needs Python 3.7, and ${PYTHON37:-python3.7} is none: make oracle TENSORFLOW=1.15 PYTHON37=/path/to/python3.7" >&2
+        return 1
+    fi
     if [ -n "${PYTHON:-}" ]; then
-        if is_new_enough "$PYTHON"; then echo "$PYTHON"; return; fi
+        if fits "$PYTHON"; then echo "$PYTHON"; return; fi
         echo "PYTHON=$PYTHON is not Python 3.11 or newer (or does not start)." >&2
         return 1
     fi
@@ -26,7 +37,7 @@ find_python() {
     wanted=
     if [ "$extra" = binder ]; then wanted=$(sed 's/-//' binder/runtime.txt); fi
     for name in $wanted python3 python python3.13 python3.12 python3.11 python3.14; do
-        if command -v "$name" >/dev/null 2>&1 && is_new_enough "$name"; then
+        if command -v "$name" >/dev/null 2>&1 && fits "$name"; then
             command -v "$name"
             return
         fi
@@ -90,7 +101,7 @@ echo $$ >"$lock/pid"
 # Whoever held the lock may have done the work.
 if is_complete; then exit 0; fi
 
-if ! { [ -x "$environment/bin/python" ] && is_new_enough "$environment/bin/python"; }; then
+if ! { [ -x "$environment/bin/python" ] && fits "$environment/bin/python"; }; then
     make_environment
 fi
 # In an environment of uv's there is no pip.
@@ -101,7 +112,8 @@ fi
 # uv, where it can be had: it downloads and unpacks side by side, in a quarter of pip's time. It asks
 # the index that pip is told to ask. DATAFLOW_UV=0 is pip's way; so is uv's failing.
 install_with_uv() {
-    if [ "${DATAFLOW_UV:-1}" = 0 ] || [ "$extra" = binder ] || [ "$extra" = torch ]; then return 1; fi
+    if [ "${DATAFLOW_UV:-1}" = 0 ]; then return 1; fi
+    case $extra in binder | torch | oracle115) return 1 ;; esac
     uv=$(command -v uv || true)
     if [ -z "$uv" ]; then
         echo "1 of 2: uv, which installs the rest quickly"
@@ -128,6 +140,7 @@ case $extra in
             set -- tensorflow-cpu tf-keras
         fi
         ;;
+    oracle115) set -- tensorflow==1.15.5 'protobuf<3.21' ;;
     torch) set -- torch numpy ;; # which PyTorch hands arrays over to, and does not bring
     mutate) set -- --editable ".[test]" cosmic-ray coverage ;;
     # As repo2docker installs: pip, in the root of the repository.

@@ -741,4 +741,7 @@ class Dataset(Structured):
         )
 
     def __repr__(self) -> str:
-        return f"<Dataset shapes: {self.output_shapes}, types: {self.output_types}>"
+        shapes = nest.map_structure(str, self.output_shapes)
+        types = nest.map_structure(repr, self.output_types)
+        kind = "DatasetV1Adapter" if type(self) is Dataset else f"{type(self).__name__}V1"
+        return f"<{kind} shapes: {shapes}, types: {types}>".replace("'", "")

@@ -207,7 +207,8 @@ class Tensor:
         return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
 
     def __str__(self) -> str:
-        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name}{self._device_note()})'
+        shape = "" if self.dims is None else f", shape={self.shape}"
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name}{self._device_note()})'
 
     def _device_note(self) -> str:
         return f", device={self.op.device}" if self.op.device else ""

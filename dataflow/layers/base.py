@@ -200,6 +200,7 @@ class Layer(Configurable, LayerCalls):
     def add_update(self, updates: TensorLike, inputs: Any = None) -> None:
         """Ops to run with each training step; also in the UPDATE_OPS collection."""
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
+            update = getattr(update, "op", update)  # of a tensor its operation, as in TensorFlow
             self._updates.append(update)
             default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
 

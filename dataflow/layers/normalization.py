@@ -320,12 +320,14 @@ class BatchNormalization(Layer):
         """Moves an average towards ``value`` in training; an update of the layer."""
         graph = default_graph()
         dtype = variable.dtype.base_dtype
-        with graph.name_scope("AssignMovingAvg"), graph.colocate_with(variable):
+        with graph.name_scope("AssignMovingAvg") as scope, graph.colocate_with(variable):
             decay = smart_cond(
-                training, lambda: constant(1.0 - momentum, dtype), lambda: constant(0.0, dtype)
+                training,
+                lambda: constant(1.0 - momentum, dtype, name="decay"),
+                lambda: constant(0.0, dtype),
             )
             change = (variable.value() - value) * decay
-            moved = state.assign_sub(variable, change)
+            moved = state.assign_sub(variable, change, name=scope)
             self.add_update(moved)
             return moved
 

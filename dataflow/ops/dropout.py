@@ -12,12 +12,11 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import mul_op, real_div_op, sub_op
+from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal_op
 from dataflow.ops.ragged_dispatch import maps_ragged
 from dataflow.ops.random import random_uniform
 from dataflow.ops.renamed_arguments import renamed
-from dataflow.ops.sources import constant
 
 
 @maps_ragged
@@ -62,15 +61,15 @@ def dropout(
                 )
             if rate == 0:
                 return x  # type: ignore[no-any-return]
-            scaled = mul_op(x, constant(1.0 / (1.0 - rate), kind))
-        else:
-            rate = convert_to_tensor(rate, dtype=kind, name="rate")
-            if rate.dims not in (None, ()):
-                raise ValueError(f"`rate` must be a scalar. Received: rate={rate}")
-            scaled = real_div_op(x, sub_op(constant(1, kind), rate))
+        rate = convert_to_tensor(rate, dtype=kind, name="rate")
+        if rate.dims not in (None, ()):
+            raise ValueError(f"`rate` must be a scalar. Received: rate={rate}")
         shape = _noise_shape(x, noise_shape)
         draw = random_uniform(shape, seed=seed, dtype=kind)
-        result = array_ops.where_v2(greater_equal_op(draw, rate), scaled, constant(0, kind))
+        # Nodes and their order are TensorFlow 1.15's: what is printed is "dropout/mul_1:0".
+        scale = 1.0 / (1.0 - rate)
+        kept_elements = greater_equal_op(draw, rate)
+        result: Tensor = x * scale * cast(kept_elements, kind)
         if x.dims is not None:
             result.set_shape(x.dims)
         return result

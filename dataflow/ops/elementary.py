@@ -18,11 +18,13 @@ from dataflow.ops.arithmetic import (
     SIGNED,
     conj_if_complex,
     div_no_nan_op,
+    mul_op,
     real_div_op,
 )
 from dataflow.ops.casts import cast
 from dataflow.ops.indexed_slices import takes_slices
 from dataflow.ops.ragged_dispatch import maps_ragged
+from dataflow.ops.sources import constant
 from dataflow.shapes import Dims, merge
 
 
@@ -145,7 +147,8 @@ def log1p_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @square_op.gradient
 def square_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    return [grad * (2.0 * conj_if_complex(op.inputs[0]))]
+    x = conj_if_complex(op.inputs[0])
+    return [mul_op(grad, mul_op(x, constant(2, x.dtype.base_dtype)))]
 
 
 @sqrt_op.gradient

@@ -15,7 +15,7 @@ from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import add, maximum_op, mul_op
+from dataflow.ops.arithmetic import add, maximum_op
 from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, broadcast, list_dims, unknown_shape
@@ -311,18 +311,11 @@ def random_uniform(
         maxval = 1
     with default_graph().name_scope(name or "random_uniform") as scope:
         shape = shape_tensor(shape)
-        # Whole numbers only: 0.0 and 1.0 get nodes of their own, as in TensorFlow.
-        from_zero = not dtype.is_integer and type(minval) is int and minval == 0
-        to_one = not dtype.is_integer and type(maxval) is int and maxval == 1
-        if from_zero and to_one:
-            return random_uniform_op(shape, dtype=dtype, **seed_attrs(seed))  # type: ignore[no-any-return]
         minval = convert_to_tensor(minval, dtype, name="min")
         maxval = convert_to_tensor(maxval, dtype, name="max")
         if dtype.is_integer:
             return random_uniform_int_op(shape, minval, maxval, name=scope, **seed_attrs(seed))  # type: ignore[no-any-return]
         drawn = random_uniform_op(shape, dtype=dtype, **seed_attrs(seed))
-        if from_zero:
-            return mul_op(drawn, maxval)  # type: ignore[no-any-return]
         return add(drawn * (maxval - minval), minval, name=scope)
 
 

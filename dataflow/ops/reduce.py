@@ -314,7 +314,7 @@ def reduce_logsumexp(
     """``log(sum(exp(x)))`` along ``axis``, exact where exp(x) would overflow."""
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
-    with default_graph().name_scope(name or "ReduceLogSumExp") as scope:
+    with default_graph().name_scope(name or "ReduceLogSumExp"):
         x = convert_to_tensor(input_tensor, name="input_tensor")
         largest = reduce_max(x, axis=axis, keepdims=True)
         finite = array_ops.where(is_finite_op(largest), largest, array_ops.zeros_like(largest))
@@ -323,7 +323,7 @@ def reduce_logsumexp(
         result = log_op(total)
         if not keepdims:
             finite = array_ops.reshape(finite, array_ops.shape(result))
-        return add(result, finite, name=scope)
+        return add(result, finite, name="Add")
 
 
 def reduce_variance(

@@ -290,8 +290,6 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
         assert left_static is not None
         assert right_static is not None
         if isinstance(left_free, list) and isinstance(right_free, list):
-            if len(left_free) == 1 and len(right_free) == 1:
-                return product
             return array_ops.reshape(product, left_free + right_free, name=scope)
         result: Tensor = array_ops.reshape(
             product, array_ops.concat([left_free, right_free], 0), name=scope

@@ -18,6 +18,7 @@ from dataflow.graph.type_aliases import DTypeLike, InitializerLike, TensorLike
 from dataflow.layers.base import Layer
 from dataflow.ops import array
 from dataflow.ops.activation import relu
+from dataflow.ops.arithmetic import add, multiply
 from dataflow.ops.bias import bias_add
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.dropout import dropout
@@ -26,6 +27,7 @@ from dataflow.ops.initializers import (
     zeros_initializer,
 )
 from dataflow.ops.math import matmul, sigmoid, tanh
+from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.shapes import TensorShape
@@ -316,8 +318,10 @@ class BasicLSTMCell(RNNCell):
         c, h = state if self._state_is_tuple else array.split(state, 2, 1)
         gates = bias_add(matmul(array.concat([inputs, h], 1), self._kernel), self._bias)
         i, j, f, o = array.split(gates, 4, 1)
-        new_c = c * sigmoid(f + self._forget_bias) + sigmoid(i) * self._activation(j)
-        new_h = self._activation(new_c) * sigmoid(o)
+        # Functions, not operators: TensorFlow's nodes are called Add and Mul.
+        remembered = multiply(c, sigmoid(add(f, constant(self._forget_bias, f.dtype))))
+        new_c = add(remembered, multiply(sigmoid(i), self._activation(j)))
+        new_h = multiply(self._activation(new_c), sigmoid(o))
         if self._state_is_tuple:
             return new_h, LSTMStateTuple(new_c, new_h)
         return new_h, array.concat([new_c, new_h], 1)

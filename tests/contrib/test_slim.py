@@ -101,7 +101,9 @@ def test_training_and_evaluation_share_weights_on_small_images() -> None:
     tf.set_random_seed(0)
     images = tf.constant(np.random.RandomState(0).uniform(-1, 1, [2, 107, 107, 3]), tf.float32)
     with slim.arg_scope(inception.inception_v3_arg_scope()):
-        logits, end_points = inception.inception_v3(images, 4, depth_multiplier=0.1)
+        logits, end_points = inception.inception_v3(
+            images, 4, dropout_keep_prob=1.0, depth_multiplier=0.1
+        )
         count = len(tf.global_variables())
         tested, _ = inception.inception_v3(
             images, 4, is_training=False, depth_multiplier=0.1, reuse=True

@@ -36,8 +36,8 @@ RENAMED = {
 }
 
 
-def install(tf: Any) -> None:
-    """Give ``tf`` its old names back."""
+def install_before_1_0(tf: Any) -> None:
+    """Give ``tf`` the names that 1.0 dropped: all that a TensorFlow 1.15 lacks."""
     for old, new in RENAMED.items():
         setattr(tf, old, getattr(tf, new))
     tf.scalar_summary = _summary(tf.summary.scalar)
@@ -45,6 +45,11 @@ def install(tf: Any) -> None:
     tf.merge_summary = tf.summary.merge
     tf.merge_all_summaries = tf.summary.merge_all
     tf.train.SummaryWriter = tf.summary.FileWriter
+
+
+def install(tf: Any) -> None:
+    """Give TensorFlow 2's ``compat.v1`` all its old names back."""
+    install_before_1_0(tf)
     tf.image.resize_image_with_crop_or_pad = tf.image.resize_with_crop_or_pad
     optional = tf.data.experimental.Optional
     optional.none_from_structure = staticmethod(optional.empty)

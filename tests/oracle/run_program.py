@@ -47,8 +47,12 @@ def load_engine(name: str) -> Any:
 
         return dataflow
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import tensorflow.compat.v1 as tf
+    import tensorflow
 
+    if tensorflow.__version__.startswith("1."):
+        load_sibling("old_names").install_before_1_0(tensorflow)
+        return tensorflow
+    tf = tensorflow.compat.v1
     tf.disable_v2_behavior()
     tf.disable_resource_variables()
     load_sibling("old_names").install(tf)
@@ -81,7 +85,7 @@ def run_text(path: Path, tf: Any, tmp_dir: str) -> dict:
     encode = load_sibling("encoding").encode
     result: dict[str, Any] = {}
     names = {"__name__": "__main__", "__file__": str(path), "tf": tf, "np": np, "result": result}
-    names |= {"tmp_dir": tmp_dir, "error_of": error_of, "shape_of": shape_of}
+    names.update(tmp_dir=tmp_dir, error_of=error_of, shape_of=shape_of)
     report: dict[str, Any] = {"values": {}}
     try:
         exec(compile(path.read_text(), str(path), "exec"), names)
@@ -89,11 +93,7 @@ def run_text(path: Path, tf: Any, tmp_dir: str) -> dict:
         frames = traceback.extract_tb(error.__traceback__)
         line = next((f.lineno for f in reversed(frames) if f.filename == str(path)), None)
         message = f"{type(error).__name__}: {error}"
-        report |= {
-            "error": message[:2000],
-            "line": line,
-            "traceback": traceback.format_exc()[-4000:],
-        }
+        report.update(error=message[:2000], line=line, traceback=traceback.format_exc()[-4000:])
     for key, value in result.items():
         try:
             report["values"][key] = encode(value)

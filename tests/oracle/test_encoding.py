@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 
@@ -113,3 +114,27 @@ def test_an_uncovered_difference_fails_and_a_covered_one_does_not():
     assert list(covered.known) == ["k"]
     missing = comparison.compare_one(path, {"values": {}}, theirs, [])
     assert missing.differing == {"k": "not reported"}
+
+
+def test_what_tensorflow_1_15_runs_is_in_the_grammar_of_python_3_7():
+    own = [
+        comparison.HERE / f"{n}.py" for n in ("encoding", "old_names", "run_program", "run_samples")
+    ]
+    samples = sorted((comparison.REPOSITORY / "tests" / "samples").glob("*.py"))
+    raw = comparison.REPOSITORY / "tests" / "raw_op.py"
+    for path in (*own, raw, *samples, *comparison.program_paths()):
+        ast.parse(path.read_text(), str(path), feature_version=(3, 7))
+
+
+def test_a_row_about_1_15_holds_where_that_is_asked(monkeypatch):
+    asked_2_15 = comparison.known_differences()
+    monkeypatch.setattr(comparison, "RELEASE", "1.15")
+    asked_1_15 = comparison.known_differences()
+    assert {row.release for row in asked_2_15} == {"2.15"}
+    assert {row.release for row in asked_1_15} == {"2.15", "1.15"}
+    row = next(row for row in asked_1_15 if row.key == comparison.STOPS)
+    path = comparison.PROGRAMS / f"{row.program}.py"
+    theirs = {"values": {"k": encode(1)}, "error": "AttributeError: later", "line": 2}
+    mine = {"values": {"k": encode(1), "m": encode(2)}}
+    assert comparison.compare_one(path, mine, theirs, [row]).agrees
+    assert not comparison.compare_one(path, mine, theirs, []).agrees

@@ -50,11 +50,9 @@ def written(tf: Any) -> Any:
         return tf.size(tf.decode_raw(tf.read_file(path), tf.uint8))
 
 
-def record_file() -> str:
-    from dataflow.formats.record_files import TFRecordWriter
-
+def record_file(tf: Any) -> str:
     path = text_file(b"")
-    with TFRecordWriter(path) as writer:
+    with tf.io.TFRecordWriter(path) as writer:
         writer.write(b"one")
         writer.write(b"two")
     return path
@@ -142,7 +140,7 @@ SAMPLES = [
     ),
     Sample(
         "TFRecordDataset",
-        first(lambda tf: tf.data.TFRecordDataset([record_file()])),
+        first(lambda tf: tf.data.TFRecordDataset([record_file(tf)])),
         (),
         np.array(b"one", dtype=object),
     ),

@@ -172,7 +172,7 @@ SAMPLES = [
         note="l2_normalize",
     ),
     Sample(
-        "SelectV2",
+        "Mul",
         lambda tf, x: tf.nn.dropout(x, 0.4, seed=3),
         (IMAGE,),
         random=True,

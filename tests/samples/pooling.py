@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.windows import window
 from tests.raw_op import raw
 from tests.samples.base import Sample
 
@@ -20,6 +19,8 @@ def _array(*shape: int) -> Any:
 
 def pooled(x: Any, reduce: Any, taps: Any, strides: Any, padding: str, pairs: Any = None) -> Any:
     """Channels-last pooling by its definition: ``reduce`` of what lies under each place."""
+    from dataflow.windows import window
+
     pairs = pairs or [(0, 0)] * len(taps)
     windows = [
         window(x.shape[i + 1], taps[i], strides[i], 1, padding, pairs[i]) for i in range(len(taps))

@@ -80,12 +80,10 @@ def file(name: str, data: bytes) -> str:
     return str(path)
 
 
-def records_file() -> str:
-    from dataflow.formats.record_files import TFRecordWriter
-
+def records_file(tf: Any) -> str:
     FOLDER.mkdir(exist_ok=True)
     path = str(FOLDER / "a.tfrecord")
-    with TFRecordWriter(path) as writer:
+    with tf.io.TFRecordWriter(path) as writer:
         writer.write(b"first")
         writer.write(b"second")
     return path
@@ -95,7 +93,7 @@ def read(make: Any, names: Any, pick: Any) -> Any:
     """``pick(reader, queue)`` of a reader over files."""
 
     def build(tf: Any) -> Any:
-        paths = [n() if callable(n) else n for n in names]
+        paths = [n(tf) if callable(n) else n for n in names]
         queue = tf.FIFOQueue(10, [tf.string], shapes=[[]])
         put = queue.enqueue_many([paths])
         with tf.control_dependencies([put]):
@@ -104,11 +102,11 @@ def read(make: Any, names: Any, pick: Any) -> Any:
     return build
 
 
-def lines() -> str:
+def lines(_: Any) -> str:
     return file("lines.txt", b"head\none\ntwo\r\n")
 
 
-def numbers() -> str:
+def numbers(_: Any) -> str:
     return file("numbers.bin", b"HaabbccF")
 
 
@@ -343,7 +341,7 @@ SAMPLES = [
     plain("WriteFile", written, (), b"hello"),
     plain(
         "MatchingFiles",
-        lambda tf: tf.matching_files(str(pathlib.Path(lines()).parent / "li*.txt")),
+        lambda tf: tf.matching_files(str(pathlib.Path(lines(tf)).parent / "li*.txt")),
         (),
         np.array([str(FOLDER / "lines.txt").encode()], object),
     ),

@@ -256,3 +256,19 @@ def test_make_lab_takes_a_port_and_arguments(fresh):
     assert output.strip().endswith("dataflow lab --port 8890 --ip=0.0.0.0")
     _, output = fresh.run("make", "-n", "lab")
     assert output.strip().endswith("dataflow lab")
+
+
+def test_tensorflow_1_15_is_refused_without_a_python_3_7_in_one_line(fresh):
+    status, output = install(fresh, "oracle115", PYTHON37="/no/such/python3.7")
+    assert status != 0
+    (line,) = [text for text in output.splitlines() if "3.7" in text]
+    assert "TensorFlow 1.15 needs Python 3.7" in line
+    assert "PYTHON37=" in line
+    assert not (fresh.folder / ".venv").exists()
+
+
+def test_make_oracle_asks_the_tensorflow_that_is_named(fresh):
+    _, output = fresh.run("make", "-n", "oracle")
+    assert 'install.sh ".venv-oracle" oracle\n' in output
+    _, output = fresh.run("make", "-n", "oracle", "TENSORFLOW=1.15")
+    assert 'install.sh ".venv-oracle115" oracle115\n' in output

@@ -85,11 +85,8 @@ with tf.Graph().as_default() as graph:
     step = tf.train.create_global_step()
     more = tf.assign_add(step, 1)
     writer = summary.create_file_writer(folder("every"), flush_millis=1000)
-    with (
-        tf.name_scope("out"),
-        writer.as_default(),
-        summary.record_summaries_every_n_global_steps(3),
-    ):
+    every = summary.record_summaries_every_n_global_steps
+    with tf.name_scope("out"), writer.as_default(), every(3):
         op = summary.scalar("step", tf.cast(step, tf.float32) * 2.0)
         with summary.never_record_summaries():
             never = summary.scalar("never", 1.0)

@@ -22,7 +22,8 @@ def normalized(shape, steps=3, dtype="float32", fed=False, training=True, **opti
             out = {"outputs": outputs[-1], "values": values, "variables": variables}
             if dtype == "float32":
                 out["gradient"] = np.round(sess.run(grad), 2)
-            return out | {"dtype": y.dtype.name, "shape": shape_of(y)}
+            out.update(dtype=y.dtype.name, shape=shape_of(y))
+            return out
 
 
 result["default"] = normalized((4, 3, 3, 2))
