@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dataflow.dtypes import DType, as_dtype
+from dataflow.dtypes import DType, as_dtype, resource
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.function_def import LibraryFunction, add_library, is_function, library_name
 from dataflow.graph.op_signature import normalize_attr
@@ -20,6 +20,22 @@ if TYPE_CHECKING:
 
 #: The version of the GraphDef format that is written (TensorFlow 1.15's).
 PRODUCER = 134
+
+#: Attributes that ops got after 1.15, which refuses a node that names one: written only where they
+#: are not their default.
+_LATER = frozenset(
+    [
+        "allow_missing_files",
+        "blank_index",
+        "ensure_minimum_range",
+        "explicit_paddings",
+        "exponential_avg_factor",
+        "multiply_linear_by_lr",
+        "sparse_gradient",
+        "stop_on_empty_dataset",
+        "timeout_seconds",
+    ]
+)
 
 
 def set_attr(proto: Any, value: Any, kind: str = "") -> None:
@@ -79,6 +95,12 @@ def _is_local(value: Any) -> bool:
     return callable(value) and not isinstance(value, DType)
 
 
+def _is_default(value: Any, default: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return list(value) == list(default)
+    return bool(value == default)
+
+
 def node_def(op: Operation, add_shapes: bool = False) -> Any:
     """One node as a ``NodeDef``."""
     from tensorboard.compat.proto import node_def_pb2
@@ -112,6 +134,8 @@ def write_node(node: Any, op: Operation, add_shapes: bool) -> list[Any]:
             functions = [*functions, value]
         if not _is_local(value):
             spec = definition.attr_by_name.get(key)
+            if key in _LATER and spec is not None and _is_default(value, spec.default):
+                continue
             set_attr(node.attr[key], value, "" if spec is None else spec.kind)
     if op.gradient_override:
         node.attr["_gradient_op_type"].s = op.gradient_override.encode()
@@ -119,7 +143,9 @@ def write_node(node: Any, op: Operation, add_shapes: bool) -> list[Any]:
         output_shapes = node.attr["_output_shapes"]
         output_shapes.list.SetInParent()
         for tensor in op.outputs:
-            output_shapes.list.shape.append(shape_to_proto(tensor.dims))
+            # A handle of a TensorArray has two elements in TensorFlow, which wants no other shape there.
+            dims = None if tensor.dtype.base_dtype is resource else tensor.dims
+            output_shapes.list.shape.append(shape_to_proto(dims))
     return functions
 
 

@@ -185,3 +185,27 @@ def test_nodes_written_in_a_row_are_those_written_one_by_one() -> None:
     assert list(graph.as_graph_def(from_version=4).node) == one_by_one[4:]
     with_shapes = graph.as_graph_def(add_shapes=True)
     assert all("_output_shapes" in node.attr for node in with_shapes.node)
+
+
+def test_attributes_later_than_tensorflow_1_are_left_out_at_their_defaults() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.ones([1, 4, 4, 2])
+        tf.nn.max_pool(x, 2, 2, "SAME", name="pool")
+        tf.nn.depthwise_conv2d(x, tf.ones([2, 2, 2, 1]), [1, 1, 1, 1], "SAME", name="depthwise")
+        tf.layers.batch_normalization(x, training=True)
+        nodes = graph.as_graph_def().node
+    found = {key for node in nodes for key in node.attr}
+    assert not found & {"explicit_paddings", "exponential_avg_factor"}
+    with tf.Graph().as_default() as again:
+        tf.import_graph_def(graph.as_graph_def(), name="")
+        assert again.as_graph_def() == graph.as_graph_def()
+        fused = next(op for op in again.get_operations() if op.type == "FusedBatchNormV3")
+        assert fused.get_attr("exponential_avg_factor") == 1.0
+
+
+def test_the_shape_of_a_handle_is_left_open() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.TensorArray(tf.float32, 3, name="array")
+        node = next(n for n in graph.as_graph_def(add_shapes=True).node if n.op == "TensorArrayV3")
+    handle, flow = node.attr["_output_shapes"].list.shape
+    assert handle.unknown_rank and not flow.unknown_rank
