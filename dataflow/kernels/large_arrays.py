@@ -89,7 +89,7 @@ _blocks = _Blocks()
 def _is_small(shape: Sequence[int], dtype: Any) -> bool:
     if sys.platform == "emscripten":  # its memory never shrinks
         return True
-    return math.prod(shape) * np.dtype(dtype).itemsize < LEAST_BYTES
+    return bool(math.prod(shape) * np.dtype(dtype).itemsize < LEAST_BYTES)
 
 
 def empty(shape: Sequence[int], dtype: Any) -> Any:
