@@ -29,13 +29,11 @@ from dataflow.shapes import TensorShape, as_dims, merge
 
 
 def _tables(params: Any) -> list[Any]:
-    """The variables that make up the table."""
+    """The variables, tensors or arrays that make up the table."""
     if params is None or (isinstance(params, (list, tuple)) and len(params) == 0):
         raise ValueError("Need at least one param")
     if isinstance(params, (list, tuple)):
-        return [table if hasattr(table, "graph") else convert_to_tensor(table) for table in params]
-    if not hasattr(params, "graph") and not hasattr(params, "_variable_list"):
-        params = convert_to_tensor(params)
+        return list(params)
     partitions = getattr(params, "_variable_list", None)
     if partitions is None and type(params).__name__ == "PartitionedVariable":
         partitions = list(params)

@@ -170,10 +170,10 @@ def test_a_variable_stays_where_every_op_on_it_can_run() -> None:
 def test_a_variable_alone_is_where_it_is_with_every_op_on_it() -> None:
     v = tf.Variable(np.int64(3), name="v")
     devices = ["/device:CPU:0", "/device:GPU:0"]
-    assert place([v.op], devices, None)[v.op] == "/device:GPU:0"
+    assert place([v.op], devices, tf.ConfigProto())[v.op] == "/device:GPU:0"
     counted = tf.count_up_to(v, 9)
-    assert place([v.op], devices, None)[v.op] == "/device:CPU:0"
-    assert place([v.op, counted.op], devices, None)[v.op] == "/device:CPU:0"
+    assert place([v.op], devices, tf.ConfigProto())[v.op] == "/device:CPU:0"
+    assert place([v.op, counted.op], devices, tf.ConfigProto())[v.op] == "/device:CPU:0"
 
 
 def test_what_a_run_sees_of_a_variable_is_not_changed_later() -> None:

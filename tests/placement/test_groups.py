@@ -73,9 +73,9 @@ def test_who_only_reads_a_variable_does_not_decide_where_it_is() -> None:
     text = tf.as_string(v)  # has no kernel for a GPU
     devices = ["/device:CPU:0", "/device:GPU:0"]
     read = text.op.inputs[0].op
-    assert place([v.op, read], devices, None)[v.op] == "/device:GPU:0"
+    assert place([v.op, read], devices, tf.ConfigProto())[v.op] == "/device:GPU:0"
     direct = tf.raw_ops.AsString(input=v.op.outputs[0])
-    found = place([v.op, read, text.op, direct.op], devices, None)
+    found = place([v.op, read, text.op, direct.op], devices, tf.ConfigProto())
     assert (found[v.op], found[text.op], found[direct.op]) == (
         "/device:GPU:0",
         "/device:CPU:0",
