@@ -6,7 +6,6 @@ as long as nothing unusual happens.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
@@ -83,6 +82,7 @@ class MasterStep:
         self.complete = False
         self.closing = False
         self.wake_fd = -1
+        self.wake_lock = threading.Lock()
         self.tracers: dict[str, StepTracer] | None = None
         self.flags = 0
         #: The step's deadline, and the time-out in seconds that it was computed from.
@@ -108,9 +108,7 @@ class MasterStep:
         for task, connection in list(self.connections.items()):
             if task not in self.results:
                 connection.wake()  # wakes the thread that waits for it, which closes it
-        if self.wake_fd >= 0:
-            with contextlib.suppress(OSError):
-                os.eventfd_write(self.wake_fd, 1)
+        self._write_wake()
 
     def _cancel(self) -> None:
         why = "The session was closed during the step."
@@ -169,8 +167,20 @@ class MasterStep:
         self._wake()
 
     def _wake(self) -> None:
-        if self.wake_fd >= 0 and threading.get_ident() != self.owner:
-            os.eventfd_write(self.wake_fd, 1)
+        if threading.get_ident() != self.owner:
+            self._write_wake()
+
+    def _write_wake(self) -> None:
+        with self.wake_lock:
+            if self.wake_fd >= 0:
+                os.eventfd_write(self.wake_fd, 1)
+
+    def _close_wake(self) -> None:
+        """Waits for who writes: a late one would write to a file that has got the number since."""
+        with self.wake_lock:
+            if self.wake_fd >= 0:
+                os.close(self.wake_fd)
+                self.wake_fd = -1
 
     def _take_in(self) -> None:
         """Receive messages while a send waits for room in the socket."""
@@ -222,8 +232,7 @@ class MasterStep:
                 self.local.slots = []
                 self.local = None
             if self.wake_fd >= 0:
-                with_fd, self.wake_fd = self.wake_fd, -1
-                os.close(with_fd)
+                self._close_wake()
         if self.error is not None:
             self._give_up()
             raise self.error

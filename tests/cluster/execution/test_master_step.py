@@ -1,5 +1,6 @@
 """One step of a master whose other tasks the test plays: what it sends, and what each answer does."""
 
+import os
 import socket
 import threading
 import time
@@ -641,3 +642,33 @@ def test_a_partition_that_may_block_or_branch_has_no_fast_path(play, training, q
     plain = play.prepared(update, [rate])
     plain.local.structured = True
     assert fast_step(play.master, plain, plain.remotes[0].partition) is None
+
+
+def test_who_wakes_the_step_late_writes_to_no_closed_file(play, monkeypatch):
+    """The number of a closed file may be that of another by then."""
+    step = play.step(play.elsewhere(PS))
+    step.wake_fd = fd = os.eventfd(0)
+    writes, may_write = threading.Event(), threading.Event()
+    write = os.eventfd_write
+
+    def slow_write(to, value):
+        writes.set()
+        assert may_write.wait(10)
+        os.fstat(to)
+        write(to, value)
+
+    monkeypatch.setattr(os, "eventfd_write", slow_write)
+    waker = threading.Thread(target=step._write_wake)
+    waker.start()
+    assert writes.wait(10)
+    closer = threading.Thread(target=step._close_wake)
+    closer.start()
+    closer.join(0.2)
+    assert closer.is_alive()  # it waits for the write
+    may_write.set()
+    waker.join(10)
+    closer.join(10)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)
+    step._write_wake()  # nothing is left to write to
+    assert step.wake_fd == -1
