@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -208,7 +207,6 @@ def input_from_feature_columns(
     The embedding of a column ``a`` is the variable ``a_embedding/weights``.
     """
     known = Features(columns_to_tensors)
-    collections = layers.model_collections(weight_collections)
     outputs = []
     with variable_scope(scope, "input_from_feature_columns", custom_getter=embedding_weights):
         for column in sorted(layers.ordered_columns(feature_columns), key=sort_key):
@@ -218,9 +216,5 @@ def input_from_feature_columns(
                     "an embedding_column or a one_hot_column."
                 )
             with variable_scope(None, default_name=column.var_scope_name):
-                tensor = column.dense(known, collections, trainable)
-            size = math.prod(column.variable_shape)
-            output = array.reshape(tensor, [array.shape(tensor)[0], size])
-            output.set_shape((known.num_examples, size))
-            outputs.append(output)
+                outputs.append(layers.dense_rows(column, known, weight_collections, trainable))
         return array.concat(outputs, 1)

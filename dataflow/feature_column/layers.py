@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,18 +76,24 @@ def input_layer(
     with variable_scope(None, default_name="input_layer", values=list(features.values())):
         for column in columns:
             with variable_scope(None, default_name=column.var_scope_name) as scope:
-                tensor = column.dense(known, model_collections(weight_collections), trainable)
-                size = 1
-                for dim in column.variable_shape:
-                    size *= dim
-                output = array.reshape(tensor, [array.shape(tensor)[0], size])
-                output.set_shape((known.num_examples, size))
+                output = dense_rows(column, known, weight_collections, trainable)
                 outputs.append(output)
                 if cols_to_vars is not None:
                     cols_to_vars[column] = scope.global_variables()
                 if cols_to_output_tensors is not None:
                     cols_to_output_tensors[column] = output
         return array.concat(outputs, 1)
+
+
+def dense_rows(
+    column: DenseColumn, known: Features, weight_collections: Any, trainable: bool
+) -> Tensor:
+    """What a dense column has for each example, as float32 [batch, size]."""
+    tensor = column.dense(known, model_collections(weight_collections), trainable)
+    size = math.prod(column.variable_shape)
+    output = array.reshape(tensor, [array.shape(tensor)[0], size])
+    output.set_shape((known.num_examples, size))
+    return output
 
 
 def linear_model(

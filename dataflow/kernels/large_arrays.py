@@ -27,11 +27,11 @@ LEAST_BYTES = 32 << 20
 _LEAST_FILLED = 0.8
 
 
-class Lent(np.ndarray):
+class Pooled(np.ndarray):
     """What an array from here has as its base: its life is that of the array and all of its views."""
 
 
-class _Blocks:
+class _MemoryPool:
     """Blocks that no array uses now, the longest kept first."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class _Blocks:
         self._lock = threading.RLock()
         self._returned: collections.deque[mmap.mmap] = collections.deque()
         self._free: list[mmap.mmap] = []
-        self._lent_bytes = self._free_bytes = self._most_lent_bytes = 0
+        self._used_bytes = self._free_bytes = self._most_used_bytes = 0
 
     def take(self, num_bytes: int) -> mmap.mmap:
         """A block of at least that size."""
@@ -50,9 +50,9 @@ class _Blocks:
             block = None if found is None else self._free.pop(found)
             if block is not None:
                 self._free_bytes -= len(block)
-            self._lent_bytes += num_bytes if block is None else len(block)
-            self._most_lent_bytes = max(self._most_lent_bytes, self._lent_bytes)
-            while self._free and self._lent_bytes + self._free_bytes > self._most_lent_bytes:
+            self._used_bytes += num_bytes if block is None else len(block)
+            self._most_used_bytes = max(self._most_used_bytes, self._used_bytes)
+            while self._free and self._used_bytes + self._free_bytes > self._most_used_bytes:
                 self._free_bytes -= len(self._free.pop(0))
         return _new_block(num_bytes) if block is None else block
 
@@ -63,7 +63,7 @@ class _Blocks:
     def _collect(self) -> None:
         while self._returned:
             block = self._returned.popleft()
-            self._lent_bytes -= len(block)
+            self._used_bytes -= len(block)
             self._free.append(block)
             self._free_bytes += len(block)
 
@@ -72,7 +72,7 @@ class _Blocks:
         with self._lock:
             self._collect()
             self._free, self._free_bytes = [], 0
-            self._most_lent_bytes = self._lent_bytes
+            self._most_used_bytes = self._used_bytes
 
 
 def _new_block(num_bytes: int) -> mmap.mmap:
@@ -83,40 +83,34 @@ def _new_block(num_bytes: int) -> mmap.mmap:
     return block
 
 
-_blocks = _Blocks()
-
-
-def _is_small(shape: Sequence[int], dtype: Any) -> bool:
-    if sys.platform == "emscripten":  # its memory never shrinks
-        return True
-    return bool(math.prod(shape) * np.dtype(dtype).itemsize < LEAST_BYTES)
+_pool = _MemoryPool()
 
 
 def empty(shape: Sequence[int], dtype: Any) -> Any:
     """`numpy.empty`, of kept memory where the array is large."""
-    if _is_small(shape, dtype):
-        return np.empty(shape, dtype)
     num_bytes = math.prod(shape) * np.dtype(dtype).itemsize
-    block = _blocks.take(num_bytes)
-    owner = Lent(num_bytes, np.uint8, block)
-    weakref.finalize(owner, _blocks.give_back, block).atexit = False
+    if num_bytes < LEAST_BYTES or sys.platform == "emscripten":  # its memory never shrinks
+        return np.empty(shape, dtype)
+    block = _pool.take(num_bytes)
+    owner = Pooled(num_bytes, np.uint8, block)
+    weakref.finalize(owner, _pool.give_back, block).atexit = False
     return np.ndarray(shape, dtype, owner)
 
 
 def zeros(shape: Sequence[int], dtype: Any) -> Any:
     """`numpy.zeros`, of kept memory where the array is large."""
-    if _is_small(shape, dtype):
-        return np.zeros(shape, dtype)
     array = empty(shape, dtype)
+    if array.base is None:
+        return np.zeros(shape, dtype)  # pages of the system are zeros already
     array.fill(0)
     return array
 
 
 def owns_memory(array: Any) -> bool:
     """Whether the memory of a NumPy array is its own, no other array's."""
-    return array.base is None or type(array.base) is Lent
+    return array.base is None or type(array.base) is Pooled
 
 
 def release() -> None:
     """Gives the system what is kept and not in use."""
-    _blocks.release()
+    _pool.release()

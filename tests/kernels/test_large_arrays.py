@@ -17,7 +17,7 @@ SIZE = 1 << 14
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Arrays of 4 KB and more are of kept memory; what other tests kept is gone."""
-    monkeypatch.setattr(large_arrays, "_blocks", large_arrays._Blocks())
+    monkeypatch.setattr(large_arrays, "_pool", large_arrays._MemoryPool())
     monkeypatch.setattr(large_arrays, "LEAST_BYTES", 4096)
     with tf.Graph().as_default():
         yield
@@ -53,8 +53,8 @@ def test_no_more_is_kept_than_was_in_use_at_once() -> None:
     first, second = made(), made()
     del first, second
     large = made(2 * SIZE)  # now as much is in use as ever: nothing may be kept beside it
-    blocks = large_arrays._blocks
-    assert (blocks._free, blocks._free_bytes, blocks._lent_bytes) == ([], 0, large.nbytes)
+    blocks = large_arrays._pool
+    assert (blocks._free, blocks._free_bytes, blocks._used_bytes) == ([], 0, large.nbytes)
     del large
     made()
     large_arrays.release()

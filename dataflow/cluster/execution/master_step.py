@@ -178,9 +178,8 @@ class MasterStep:
     def _close_wake(self) -> None:
         """Waits for who writes: a late one would write to a file that has got the number since."""
         with self.wake_lock:
-            if self.wake_fd >= 0:
-                os.close(self.wake_fd)
-                self.wake_fd = -1
+            os.close(self.wake_fd)
+            self.wake_fd = -1
 
     def _take_in(self) -> None:
         """Receive messages while a send waits for room in the socket."""
