@@ -796,6 +796,4 @@ from dataflow.traced_functions import (
     Module as Module,
     function as function,
 )
-from dataflow.ops.permute import (
-    extract_volume_patches as extract_volume_patches,
-)
+from dataflow.ops.patches import extract_volume_patches as extract_volume_patches

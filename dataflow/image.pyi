@@ -37,39 +37,43 @@ from dataflow.ops.image_files import (
 )
 from dataflow.ops.image_geometry import (
     central_crop as central_crop,
-    crop_and_resize as crop_and_resize,
     crop_to_bounding_box as crop_to_bounding_box,
     flip_left_right as flip_left_right,
     flip_up_down as flip_up_down,
     pad_to_bounding_box as pad_to_bounding_box,
     random_flip_left_right as random_flip_left_right,
     random_flip_up_down as random_flip_up_down,
-    resize as resize,
-    resize_area as resize_area,
-    resize_bicubic as resize_bicubic,
-    resize_bilinear as resize_bilinear,
     resize_image_with_crop_or_pad as resize_image_with_crop_or_pad,
-    resize_image_with_pad as resize_image_with_pad,
-    resize_images as resize_images,
-    resize_nearest_neighbor as resize_nearest_neighbor,
     resize_with_crop_or_pad as resize_with_crop_or_pad,
-    ResizeMethod as ResizeMethod,
     rot90 as rot90,
     transpose as transpose,
     transpose_image as transpose_image,
 )
+from dataflow.ops.image_resize import (
+    resize as resize,
+    resize_area as resize_area,
+    resize_bicubic as resize_bicubic,
+    resize_bilinear as resize_bilinear,
+    resize_image_with_pad as resize_image_with_pad,
+    resize_images as resize_images,
+    resize_nearest_neighbor as resize_nearest_neighbor,
+    ResizeMethod as ResizeMethod,
+)
+from dataflow.ops.image_boxes import crop_and_resize as crop_and_resize
 from dataflow.ops.image_measures import (
-    draw_bounding_boxes as draw_bounding_boxes,
-    extract_glimpse as extract_glimpse,
     image_gradients as image_gradients,
-    non_max_suppression as non_max_suppression,
-    non_max_suppression_padded as non_max_suppression_padded,
     psnr as psnr,
-    sample_distorted_bounding_box as sample_distorted_bounding_box,
     sobel_edges as sobel_edges,
     ssim as ssim,
     ssim_multiscale as ssim_multiscale,
     total_variation as total_variation,
 )
+from dataflow.ops.image_boxes import (
+    draw_bounding_boxes as draw_bounding_boxes,
+    extract_glimpse as extract_glimpse,
+    non_max_suppression as non_max_suppression,
+    non_max_suppression_padded as non_max_suppression_padded,
+    sample_distorted_bounding_box as sample_distorted_bounding_box,
+)
 from dataflow.ops.random import random_crop as random_crop
-from dataflow.ops.permute import extract_image_patches as extract_image_patches
+from dataflow.ops.patches import extract_image_patches as extract_image_patches

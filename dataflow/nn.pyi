@@ -116,7 +116,7 @@ from dataflow.ops.quantized_refusals import (
     quantized_max_pool as quantized_max_pool,
     quantized_relu_x as quantized_relu_x,
 )
-from dataflow.ops.permute import (
+from dataflow.ops.space_batch_depth import (
     depth_to_space as depth_to_space,
     space_to_batch as space_to_batch,
     space_to_depth as space_to_depth,

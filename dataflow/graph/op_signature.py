@@ -72,6 +72,8 @@ class Defaulted(NamedTuple):
 
 #: The type attribute of a shape or axis input: int32 unless a tensor says int64.
 INDEX = Defaulted(dtypes.int32, dtypes.INDICES)
+#: The type attribute of colors and boxes: float32 unless a tensor has another floating-point type.
+FLOAT = Defaulted(dtypes.float32, dtypes.FLOATING)
 
 
 class AttrSpec(NamedTuple):

@@ -24,7 +24,7 @@ from dataflow.ops.depthwise_functions import (
     depthwise_conv2d as _depthwise_conv2d,
     separable_conv2d as _separable_conv2d,
 )
-from dataflow.ops.image_geometry import resize_bilinear, resize_nearest_neighbor
+from dataflow.ops.image_resize import resize_bilinear, resize_nearest_neighbor
 from dataflow.ops.pooling_functions import pool
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Kernels that cut and pad."""
+"""Kernels that cut."""
 
 from __future__ import annotations
 
@@ -123,60 +123,4 @@ def strided_slice_grad_kernel(
         begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
     )
     out[index] = dy
-    return out
-
-
-def _inner(paddings: Any, shape: Any) -> tuple[list[int], tuple[slice, ...]]:
-    """The padded sizes, and where the input stands in them."""
-    pairs = paddings.tolist()
-    if len(pairs) != len(shape):
-        raise ValueError(f"{len(pairs)} pairs of paddings for an input of rank {len(shape)}")
-    if any(min(p) < 0 for p in pairs):
-        raise ValueError(f"paddings must not be negative, got {pairs}")
-    sizes = [b + d + a for d, (b, a) in zip(shape, pairs, strict=True)]
-    return sizes, tuple(slice(b, b + d) for d, (b, _) in zip(shape, pairs, strict=True))
-
-
-@kernel("Pad", any_dtype=True)
-def pad_kernel(xp: Module, x: Array, paddings: Array) -> Any:
-    sizes, inner = _inner(paddings, x.shape)
-    out = np.full(sizes, b"", object) if x.dtype.kind == "O" else xp.zeros(sizes, x.dtype)
-    out[inner] = x
-    return out
-
-
-@kernel("PadV2", any_dtype=True)
-def pad_v2_kernel(xp: Module, x: Array, paddings: Array, constant_values: Array) -> Any:
-    sizes, inner = _inner(paddings, x.shape)
-    out = xp.empty(sizes, x.dtype)
-    out[...] = constant_values
-    out[inner] = x
-    return out
-
-
-_NUMPY_MODE = {"REFLECT": "reflect", "SYMMETRIC": "symmetric"}
-
-
-@kernel("MirrorPad")
-def mirror_pad_kernel(xp: Module, x: Array, paddings: Array, *, mode: str) -> Any:
-    spare = 1 if mode == "REFLECT" else 0
-    for size, pair in zip(x.shape, paddings.tolist(), strict=True):
-        if max(pair) > size - spare:
-            raise ValueError(f"{mode} padding {pair} is too much for an axis of size {size}")
-    return xp.pad(x, paddings.tolist(), mode=_NUMPY_MODE[mode])
-
-
-@kernel("MirrorPadGrad")
-def mirror_pad_grad_kernel(xp: Module, grad: Array, paddings: Array, *, mode: str) -> Any:
-    spare = 1 if mode == "REFLECT" else 0
-    out = grad
-    for axis, (before, after) in enumerate(paddings.tolist()):
-        rows = xp.moveaxis(out, axis, 0)
-        size = rows.shape[0] - before - after
-        inner = rows[before : before + size].copy()
-        if before:
-            inner[spare : spare + before] += rows[:before][::-1]
-        if after:
-            inner[size - spare - after : size - spare] += rows[before + size :][::-1]
-        out = xp.moveaxis(inner, 0, axis)
     return out

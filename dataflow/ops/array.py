@@ -1,7 +1,7 @@
 """The array family in one place: what other modules import when they shape and cut tensors.
 
 The ops themselves live in `array_basics` (shapes, fills), `concat_split` (concat, stack, split),
-`slicing`, `permute`, `gather_scatter` and `sequences`.
+`slicing`, `pad`, `permute`, `gather_scatter` and `sequences`.
 """
 
 from __future__ import annotations
@@ -47,21 +47,10 @@ from dataflow.ops.gather_scatter import (
     tensor_scatter_sub,
     tensor_scatter_update,
 )
+from dataflow.ops.pad import pad
 from dataflow.ops.partition_stitch import dynamic_partition, dynamic_stitch, parallel_dynamic_stitch
-from dataflow.ops.permute import (
-    batch_to_space,
-    batch_to_space_nd,
-    depth_to_space,
-    extract_image_patches,
-    required_space_to_batch_paddings,
-    reverse,
-    reverse_sequence,
-    roll,
-    space_to_batch,
-    space_to_batch_nd,
-    space_to_depth,
-    transpose,
-)
+from dataflow.ops.patches import extract_image_patches
+from dataflow.ops.permute import reverse, reverse_sequence, roll, transpose
 from dataflow.ops.selection import boolean_mask, sequence_mask, where, where_v2
 from dataflow.ops.sequences import (
     argsort,
@@ -79,7 +68,16 @@ from dataflow.ops.sequences import (
     unique_with_counts,
     unravel_index,
 )
-from dataflow.ops.slicing import newaxis, pad, slice_, strided_slice
+from dataflow.ops.slicing import newaxis, slice_, strided_slice
+from dataflow.ops.space_batch_depth import (
+    batch_to_space,
+    batch_to_space_nd,
+    depth_to_space,
+    required_space_to_batch_paddings,
+    space_to_batch,
+    space_to_batch_nd,
+    space_to_depth,
+)
 
 __all__ = [
     "argsort",

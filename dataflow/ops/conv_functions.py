@@ -13,13 +13,13 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops, conv
-from dataflow.ops.permute import (
+from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.sources import constant
+from dataflow.ops.space_batch_depth import (
     batch_to_space_nd,
     required_space_to_batch_paddings,
     space_to_batch_nd,
 )
-from dataflow.ops.renamed_arguments import renamed
-from dataflow.ops.sources import constant
 
 
 def spread(value: Any, count: int, channel_index: int, name: str) -> list[int]:

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from dataflow import dtypes
+from dataflow import dtypes, shapes
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.op_signature import FLOAT
+from dataflow.graph.operation import Operation
+from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
-from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import maximum
-from dataflow.ops.array_basics import expand_dims, identity, shape
+from dataflow.ops.array_basics import expand_dims, identity, need_rank, shape
 from dataflow.ops.assertions import assert_equal
 from dataflow.ops.casts import cast, saturate_cast
 from dataflow.ops.comparison import greater_equal
@@ -24,6 +26,79 @@ from dataflow.ops.fills import ones_like
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.image_geometry import as_image
 from dataflow.ops.logging_ops import Assert
+from dataflow.shapes import Dims
+
+
+def _three_channels(images: Tensor) -> Dims:
+    if images.dims is not None and (not images.dims or images.dims[-1] not in (3, None)):
+        raise ValueError(
+            f"the last axis must have 3 channels, got shape {shapes.list_dims(images.dims)}"
+        )
+    return images.dims
+
+
+@define_op("RGBToHSV", "images: T -> output: T", T=FLOAT)
+def rgb_to_hsv_op(images: Tensor) -> Dims:
+    """Red, green, blue in [0, 1] as hue, saturation, value in [0, 1].
+
+    Gradient: that of the six formulas, one for each order of the channels; 0 for the hue and
+    saturation of grays.
+    """
+    return _three_channels(images)
+
+
+@rgb_to_hsv_op.gradient
+def rgb_to_hsv_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    from dataflow.gradients import gradients
+    from dataflow.ops.arithmetic import maximum, minimum
+    from dataflow.ops.array import stack, unstack, where, zeros_like
+    from dataflow.ops.comparison import equal, greater
+
+    (images,) = op.inputs
+    red, green, blue = unstack(images, axis=-1)
+    largest = maximum(maximum(red, green), blue)
+    span = largest - minimum(minimum(red, green), blue)
+    colored = greater(span, 0.0)
+    ones, none = where(colored, span, span + 1.0), zeros_like(span)
+    of_green, of_blue = 2.0 + (blue - red) / ones, 4.0 + (red - green) / ones
+    hue = where(equal(largest, green), of_green, of_blue)
+    hue = where(equal(largest, red), (green - blue) / ones, hue) / 6.0
+    bright = greater(largest, 0.0)
+    share = span / where(bright, largest, largest + 1.0)
+    formulas = [where(colored, hue, none), where(colored, share, none), largest]
+    return gradients(stack(formulas, axis=-1), [images], [grad])
+
+
+@define_op("HSVToRGB", "images: T -> output: T", T=FLOAT)
+def hsv_to_rgb_op(images: Tensor) -> Dims:
+    """Hue, saturation, value in [0, 1] as red, green, blue in [0, 1]. Not differentiable."""
+    return _three_channels(images)
+
+
+@define_op("AdjustHue", "images: T, delta: float32 -> output: T", T=FLOAT)
+def adjust_hue_op(images: Tensor, delta: Tensor) -> Dims:
+    """Hues turned by ``delta`` (1 is a full turn). Not differentiable."""
+    return _three_channels(images)
+
+
+@define_op("AdjustSaturation", "images: T, scale: float32 -> output: T", T=FLOAT)
+def adjust_saturation_op(images: Tensor, scale: Tensor) -> Dims:
+    """Saturations times ``scale``. Not differentiable."""
+    return _three_channels(images)
+
+
+@define_op("AdjustContrastv2", "images: T, contrast_factor: float32 -> output: T", T=FLOAT)
+def adjust_contrast_op(images: Tensor, contrast_factor: Tensor) -> Dims:
+    """Distances from each channel's mean times the factor. Not differentiable."""
+    need_rank(contrast_factor, 0, "contrast_factor")
+    if images.dims is not None and len(images.dims) < 3:
+        raise ValueError(f"images must have rank 3 at least, got {shapes.list_dims(images.dims)}")
+    return images.dims
+
+
+not_differentiable(hsv_to_rgb_op)
+
+refuse_gradient(adjust_hue_op, adjust_saturation_op, adjust_contrast_op)
 
 
 def convert_image_dtype(
@@ -99,8 +174,8 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
         return result  # type: ignore[no-any-return]
 
 
-rgb_to_hsv = image_ops.rgb_to_hsv_op
-hsv_to_rgb = image_ops.hsv_to_rgb_op
+rgb_to_hsv = rgb_to_hsv_op
+hsv_to_rgb = hsv_to_rgb_op
 
 _YIQ = [
     [0.299, 0.59590059, 0.2115],
@@ -171,7 +246,7 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
         images = convert_to_tensor(images, name="images")
         old = images.dtype.base_dtype
         floating = _floating(images)
-        adjusted = image_ops.adjust_contrast_op(floating, contrast_factor)
+        adjusted = adjust_contrast_op(floating, contrast_factor)
         return convert_image_dtype(adjusted, old, saturate=True)
 
 
@@ -197,7 +272,7 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
         image = convert_to_tensor(image, name="image")
         old = image.dtype.base_dtype
         floating = _floating(image)
-        return convert_image_dtype(image_ops.adjust_hue_op(floating, delta), old)
+        return convert_image_dtype(adjust_hue_op(floating, delta), old)
 
 
 def adjust_saturation(
@@ -208,7 +283,7 @@ def adjust_saturation(
         image = convert_to_tensor(image, name="image")
         old = image.dtype.base_dtype
         floating = _floating(image)
-        adjusted = image_ops.adjust_saturation_op(floating, saturation_factor)
+        adjusted = adjust_saturation_op(floating, saturation_factor)
         return convert_image_dtype(adjusted, old)
 
 

@@ -5,25 +5,155 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dataflow import dtypes
-from dataflow.dtypes import as_dtype
+from dataflow import dtypes, shapes
+from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.op_signature import Defaulted
+from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
-from dataflow.ops import image as image_ops
+from dataflow.ops.array_basics import need_rank
 from dataflow.ops.concat_split import unstack
 from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import cut
 from dataflow.ops.static_value import static_value
+from dataflow.shapes import Dims
 
-decode_jpeg = image_ops.decode_jpeg_op
-decode_png = image_ops.decode_png_op
-decode_bmp = image_ops.decode_bmp_op
-decode_gif = image_ops.decode_gif_op
-encode_jpeg = image_ops.encode_jpeg_op
-encode_png = image_ops.encode_png_op
-extract_jpeg_shape = image_ops.extract_jpeg_shape_op
+
+def _channels(channels: int, allowed: tuple[int, ...] = (0, 1, 3)) -> int | None:
+    if channels not in allowed:
+        raise ValueError(f"channels must be one of {list(allowed)}, got {channels}")
+    return channels or None
+
+
+@define_op("DecodeJpeg", "contents: string -> image: uint8")
+def decode_jpeg_op(
+    contents: Tensor,
+    *,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+) -> Dims:
+    """A JPEG (or PNG, GIF) file as uint8 [height, width, channels]; ``channels`` 0 keeps the file's.
+
+    Not differentiable.
+    """
+    need_rank(contents, 0, "contents")
+    # 4 is for a PNG file; of a JPEG file it is an error when it is read.
+    return (None, None, _channels(channels, (0, 1, 3, 4)))
+
+
+@define_op("DecodePng", "contents: string -> image: dtype", dtype={dtypes.uint8, dtypes.uint16})
+def decode_png_op(contents: Tensor, *, channels: int = 0, dtype: DType = dtypes.uint8) -> Dims:
+    """A PNG file as [height, width, channels]; ``channels`` 0 keeps the file's. Not differentiable."""
+    need_rank(contents, 0, "contents")
+    return (None, None, _channels(channels, (0, 1, 2, 3, 4)))
+
+
+@define_op("DecodeBmp", "contents: string -> image: uint8")
+def decode_bmp_op(contents: Tensor, *, channels: int = 0) -> Dims:
+    """A BMP file as uint8 [height, width, channels]. Not differentiable."""
+    need_rank(contents, 0, "contents")
+    return (None, None, _channels(channels, (0, 1, 3, 4)))
+
+
+@define_op("DecodeGif", "contents: string -> image: uint8")
+def decode_gif_op(contents: Tensor) -> Dims:
+    """A GIF file as uint8 [frames, height, width, 3]. Not differentiable."""
+    need_rank(contents, 0, "contents")
+    return (None, None, None, 3)
+
+
+@define_op(
+    "DecodeImage",
+    "contents: string -> image: dtype",
+    dtype={dtypes.uint8, dtypes.uint16, dtypes.float32},
+)
+def decode_image_op(
+    contents: Tensor,
+    *,
+    channels: int = 0,
+    dtype: DType = dtypes.uint8,
+    expand_animations: bool = True,
+) -> Dims:
+    """A file of any of these formats as pixels; a GIF as frames, which adds an axis.
+
+    Not differentiable.
+    """
+    need_rank(contents, 0, "contents")
+    found = _channels(channels, (0, 1, 3, 4))
+    return None if expand_animations else (None, None, found)
+
+
+@define_op("EncodeJpeg", "image: uint8 -> contents: string")
+def encode_jpeg_op(
+    image: Tensor,
+    *,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str = "",
+) -> Dims:
+    """uint8 pixels [height, width, 1 or 3] as a JPEG file, a scalar string. Not differentiable."""
+    need_rank(image, 3, "image")
+    return ()
+
+
+@define_op("EncodeJpegVariableQuality", "images: uint8, quality: int32 -> contents: string")
+def encode_jpeg_variable_quality_op(images: Tensor, quality: Tensor) -> Dims:
+    """As EncodeJpeg, with a quality (0 to 100, a scalar) that a run computes. Not differentiable."""
+    need_rank(images, 3, "images")
+    need_rank(quality, 0, "quality")
+    return ()
+
+
+@define_op(
+    "EncodePng",
+    "image: T -> contents: string",
+    T=Defaulted(dtypes.uint8, frozenset({dtypes.uint8, dtypes.uint16})),
+)
+def encode_png_op(image: Tensor, *, compression: int = -1) -> Dims:
+    """Pixels [height, width, 1 to 4] as a PNG file, a scalar string. Not differentiable."""
+    if image.dims is not None and len(image.dims) < 3:
+        raise ValueError(f"the image must have rank 3, got {shapes.list_dims(image.dims)}")
+    return None if image.dims is None else image.dims[:-3]
+
+
+@define_op("ExtractJpegShape", "contents: string -> image_shape: output_type")
+def extract_jpeg_shape_op(contents: Tensor, *, output_type: DType = dtypes.int32) -> Dims:
+    """[height, width, channels] of a JPEG file, without decoding it. Not differentiable."""
+    need_rank(contents, 0, "contents")
+    return (3,)
+
+
+not_differentiable(
+    decode_jpeg_op,
+    decode_png_op,
+    decode_bmp_op,
+    decode_gif_op,
+    decode_image_op,
+    encode_jpeg_op,
+    encode_jpeg_variable_quality_op,
+    encode_png_op,
+    extract_jpeg_shape_op,
+)
+
+decode_jpeg = decode_jpeg_op
+decode_png = decode_png_op
+decode_bmp = decode_bmp_op
+decode_gif = decode_gif_op
+encode_jpeg = encode_jpeg_op
+encode_png = encode_png_op
+extract_jpeg_shape = extract_jpeg_shape_op
 
 
 def decode_image(
@@ -34,7 +164,7 @@ def decode_image(
     expand_animations: bool = True,
 ) -> Tensor:
     """A JPEG, PNG, GIF or BMP file as pixels; a GIF as frames."""
-    return image_ops.decode_image_op(  # type: ignore[no-any-return]
+    return decode_image_op(  # type: ignore[no-any-return]
         contents,
         channels=channels or 0,
         dtype=as_dtype(dtype),
@@ -72,7 +202,7 @@ def extract_patches(
     name: str | None = None,
 ) -> Tensor:
     """Windows of images flattened into channels; see `tf.extract_image_patches`."""
-    from dataflow.ops.permute import extract_image_patches
+    from dataflow.ops.patches import extract_image_patches
 
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 
@@ -92,7 +222,7 @@ def adjust_jpeg_quality(image: TensorLike, jpeg_quality: Any, name: str | None =
         image = convert_to_tensor(image, name="image")
         old = image.dtype.base_dtype
         pixels = convert_image_dtype(image, dtypes.uint8, saturate=True)
-        saved = image_ops.encode_jpeg_variable_quality_op(pixels, jpeg_quality)
+        saved = encode_jpeg_variable_quality_op(pixels, jpeg_quality)
         channels = (image.dims[-1] if image.dims else None) or 0
         return convert_image_dtype(decode_jpeg(saved, channels=channels), old, saturate=True)
 

@@ -1,24 +1,21 @@
-"""Flipping, cutting, padding and resizing images."""
+"""Flipping, turning, cutting and padding images."""
 
 from __future__ import annotations
 
 from typing import Any
-
-import numpy as np
 
 from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import floormod, maximum
-from dataflow.ops.array_basics import ensure_shape, expand_dims, identity, reshape, shape, squeeze
+from dataflow.ops.array_basics import ensure_shape, identity, reshape, shape
 from dataflow.ops.casts import cast
-from dataflow.ops.concat_split import stack, unstack
-from dataflow.ops.elementary import floor
+from dataflow.ops.concat_split import stack
+from dataflow.ops.pad import pad
 from dataflow.ops.permute import reverse, transpose as transpose_axes
-from dataflow.ops.slicing import pad, slice_
+from dataflow.ops.slicing import slice_
 from dataflow.ops.static_value import static_value
 
 
@@ -34,7 +31,7 @@ def as_image(value: TensorLike, ranks: tuple[int, ...] = (3, 4)) -> Tensor:
     return image
 
 
-def _one_image(value: TensorLike) -> Tensor:
+def one_image(value: TensorLike) -> Tensor:
     """As `as_image`; what has an unknown rank is one image, and a run refuses a batch in its place."""
     image = as_image(value)
     return ensure_shape(image, [None, None, None]) if image.dims is None else image
@@ -181,16 +178,12 @@ def cut(image: Tensor, top: Any, left: Any, rows: Any, columns: Any) -> Tensor:
     return result
 
 
-def _number(value: Any) -> Any:
+def known_number(value: Any) -> Any:
     """A Python number where the value is known."""
     if isinstance(value, Tensor):
         known = static_value(value)
         return value if known is None else int(known)
     return int(value)
-
-
-def _floating(size: TensorLike) -> Tensor:
-    return cast(convert_to_tensor(size), dtypes.float64)  # type: ignore[no-any-return]
 
 
 def crop_to_bounding_box(
@@ -201,9 +194,9 @@ def crop_to_bounding_box(
     Raises `ValueError` when it is known not to lie inside.
     """
     with op_scope(None, "crop_to_bounding_box", [image]):
-        image = _one_image(image)
-        top, left = _number(offset_height), _number(offset_width)
-        rows, columns = _number(target_height), _number(target_width)
+        image = one_image(image)
+        top, left = known_number(offset_height), known_number(offset_width)
+        rows, columns = known_number(target_height), known_number(target_width)
         for what, value in (("offset_width", left), ("offset_height", top)):
             if isinstance(value, int) and value < 0:
                 raise ValueError(f"{what} must be >= 0, got {value}")
@@ -228,10 +221,10 @@ def pad_to_bounding_box(
     Raises `ValueError` when it is known not to fit.
     """
     with op_scope(None, "pad_to_bounding_box", [image]):
-        image = _one_image(image)
+        image = one_image(image)
         height, width = sizes_of(image)
-        top, left = _number(offset_height), _number(offset_width)
-        rows, columns = _number(target_height), _number(target_width)
+        top, left = known_number(offset_height), known_number(offset_width)
+        rows, columns = known_number(target_height), known_number(target_width)
         below, right = rows - top - height, columns - left - width
         for what, value in (
             ("offset_height must be >= 0", top),
@@ -264,8 +257,8 @@ def resize_image_with_crop_or_pad(
     from dataflow.ops.math import minimum
 
     with op_scope(None, "resize_image_with_crop_or_pad", [image]):
-        image = _one_image(image)
-        target_height, target_width = _number(target_height), _number(target_width)
+        image = one_image(image)
+        target_height, target_width = known_number(target_height), known_number(target_width)
         for what, value in (("target_width", target_width), ("target_height", target_height)):
             if isinstance(value, int) and value <= 0:
                 raise ValueError(f"{what} must be > 0, got {value}")
@@ -287,178 +280,3 @@ def resize_image_with_crop_or_pad(
 
 
 resize_with_crop_or_pad = resize_image_with_crop_or_pad
-
-
-# ---- resizing ----------------------------------------------------------------------------
-
-
-class ResizeMethod:
-    """How `resize_images` makes new pixels."""
-
-    BILINEAR = 0
-    NEAREST_NEIGHBOR = 1
-    BICUBIC = 2
-    AREA = 3
-
-
-def resize_bilinear(
-    images: TensorLike,
-    size: TensorLike,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Tensor:
-    """A batch resized by bilinear interpolation, as float32."""
-    return image_ops.resize_bilinear_op(  # type: ignore[no-any-return]
-        images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
-    )
-
-
-def resize_nearest_neighbor(
-    images: TensorLike,
-    size: TensorLike,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Tensor:
-    """A batch resized by taking the nearest pixel; keeps the dtype."""
-    return image_ops.resize_nearest_neighbor_op(  # type: ignore[no-any-return]
-        images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
-    )
-
-
-def resize_bicubic(
-    images: TensorLike,
-    size: TensorLike,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Tensor:
-    """A batch resized by bicubic interpolation, as float32."""
-    return image_ops.resize_bicubic_op(  # type: ignore[no-any-return]
-        images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
-    )
-
-
-resize_area = image_ops.resize_area_op
-
-_METHODS: dict[Any, Any] = {
-    ResizeMethod.BILINEAR: resize_bilinear,
-    ResizeMethod.NEAREST_NEIGHBOR: resize_nearest_neighbor,
-    ResizeMethod.BICUBIC: resize_bicubic,
-    ResizeMethod.AREA: resize_area,
-    "bilinear": resize_bilinear,
-    "nearest": resize_nearest_neighbor,
-    "bicubic": resize_bicubic,
-    "area": resize_area,
-}
-
-
-def resize_images(
-    images: Any,
-    size: TensorLike,
-    method: Any = ResizeMethod.BILINEAR,
-    align_corners: bool = False,
-    preserve_aspect_ratio: bool = False,
-    name: str | None = None,
-    *old: Any,
-) -> Tensor:
-    """An image or a batch resized to ``size`` = [height, width].
-
-    Bilinear, bicubic and area give float32 (an image that has the size already keeps its dtype).
-    The order of TensorFlow before 1.0, ``resize_images(images, height, width)``, works too.
-    """
-    if isinstance(size, (int, np.integer)) and isinstance(method, (int, np.integer)):
-        size, method = [size, method], ResizeMethod.BILINEAR
-        if not isinstance(align_corners, bool):
-            method, align_corners = align_corners, False
-    with op_scope(name, "resize", [images, size]):
-        images = as_image(images)
-        if images.dims is None:
-            raise ValueError("'images' contains no shape.")
-        single = len(images.dims) == 3
-        if single:
-            images = expand_dims(images, 0)
-        try:
-            size = convert_to_tensor(size, dtypes.int32, name="size")
-        except (TypeError, ValueError):
-            raise ValueError("'size' must be a 1-D int32 Tensor") from None
-        if size.dims is not None and size.dims != (2,):
-            raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
-        if preserve_aspect_ratio:
-            size = _keep_ratio(images, size)
-        known = static_value(size)
-        height, width = (None, None) if known is None else (int(known[0]), int(known[1]))
-        if height is not None and images.dims[1:3] == (height, width):
-            return squeeze(images, axis=[0]) if single else images
-        function = _METHODS.get(method)
-        if function is None:
-            raise ValueError(f"Resize method is not implemented: {method!r}")
-        images = function(images, size, align_corners=align_corners)
-        images.set_shape([None, height, width, None])
-        return squeeze(images, axis=[0]) if single else images
-
-
-def _keep_ratio(images: Tensor, size: Tensor) -> Tensor:
-    """The largest size inside ``size`` with the proportions of the images."""
-    from dataflow.ops.math import minimum, round_
-
-    height, width = sizes_of(images)
-    wanted = static_value(size)
-    if wanted is not None and isinstance(height, int) and isinstance(width, int):
-        scale = min(
-            np.float32(wanted[0]) / np.float32(height), np.float32(wanted[1]) / np.float32(width)
-        )
-        rows = max(1, round(float(scale * height)))
-        columns = max(1, round(float(scale * width)))
-        return convert_to_tensor(np.array([rows, columns], np.int32))
-    h, w = cast(height, dtypes.float32), cast(width, dtypes.float32)
-    limit = cast(size, dtypes.float32)
-    ratio = minimum(limit[0] / h, limit[1] / w)
-    return cast(stack([round_(ratio * h), round_(ratio * w)]), dtypes.int32)  # type: ignore[no-any-return]
-
-
-resize = resize_images
-
-
-def resize_image_with_pad(
-    image: TensorLike,
-    target_height: Any,
-    target_width: Any,
-    method: Any = ResizeMethod.BILINEAR,
-    align_corners: bool = False,
-) -> Tensor:
-    """The image resized to fit into the target size, with zeros at the sides."""
-    with op_scope(None, "resize_image_with_pad", [image]):
-        image = _one_image(image)
-        rows, columns = _number(target_height), _number(target_width)
-        height, width = (_floating(size) for size in sizes_of(image))
-        # One ratio for both axes, sizes rounded down; the margins are halves of the unrounded rest.
-        ratio = maximum(height / _floating(rows), width / _floating(columns))
-        size = stack([height / ratio, width / ratio])
-        wanted = cast(stack([rows, columns]), dtypes.float64)
-        top, left = unstack(cast(floor((wanted - size) / 2), dtypes.int32))
-        resized = resize_images(image, cast(floor(size), dtypes.int32), method, align_corners)
-        return pad_to_bounding_box(resized, top, left, rows, columns)
-
-
-def crop_and_resize(
-    image: TensorLike,
-    boxes: TensorLike,
-    box_ind: Any = None,
-    crop_size: Any = None,
-    method: str = "bilinear",
-    extrapolation_value: float = 0,
-    name: str | None = None,
-    box_indices: Any = None,
-) -> Tensor:
-    """Boxes [y1, x1, y2, x2] cut out of images and resized to ``crop_size``."""
-    return image_ops.crop_and_resize_op(  # type: ignore[no-any-return]
-        image,
-        boxes,
-        box_ind if box_ind is not None else box_indices,
-        crop_size,
-        method=method,
-        extrapolation_value=extrapolation_value,
-        name=name,
-    )

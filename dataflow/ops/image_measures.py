@@ -1,4 +1,4 @@
-"""Boxes in images, and measures of what images show."""
+"""Measures of images: total variation, signal-to-noise ratio, structural similarity, gradients, edges."""
 
 from __future__ import annotations
 
@@ -11,125 +11,12 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops import image as image_ops
 from dataflow.ops.array_basics import reshape, shape
 from dataflow.ops.casts import cast
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import as_image
-from dataflow.ops.seeds import seed_attrs
-from dataflow.ops.slicing import pad
-from dataflow.ops.static_value import static_value
-
-# ---- boxes -------------------------------------------------------------------------------
-
-
-def non_max_suppression(
-    boxes: TensorLike,
-    scores: TensorLike,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
-    name: str | None = None,
-) -> Tensor:
-    """Indices of boxes by falling score, without those that overlap a chosen one too much."""
-    with op_scope(name, "non_max_suppression"):
-        boxes = convert_to_tensor(boxes, name="boxes")
-        return image_ops.non_max_suppression_op(  # type: ignore[no-any-return]
-            boxes,
-            scores,
-            max_output_size,
-            convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold"),
-            convert_to_tensor(score_threshold, dtypes.float32, name="score_threshold"),
-        )
-
-
-def non_max_suppression_padded(
-    boxes: TensorLike,
-    scores: TensorLike,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
-    pad_to_max_output_size: bool = False,
-    name: str | None = None,
-) -> tuple[Tensor, Tensor]:
-    """``(indices, count)`` of `non_max_suppression`.
-
-    With ``pad_to_max_output_size`` the indices are filled up with zeros to [max_output_size]; ``count``
-    says how many are meant.
-    """
-    with op_scope(name, "non_max_suppression_padded"):
-        chosen = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
-        count = shape(chosen)[0]
-        if pad_to_max_output_size:
-            most = convert_to_tensor(max_output_size)
-            chosen = pad(chosen, [[0, most - count]])
-            size = static_value(most)
-            chosen.set_shape([None if size is None else int(size)])
-        return chosen, count
-
-
-def draw_bounding_boxes(
-    images: TensorLike, boxes: TensorLike, name: str | None = None, colors: Any = None
-) -> Tensor:
-    """Frames of ``boxes`` [batch, boxes, (y1, x1, y2, x2)] drawn into images."""
-    if colors is None:
-        return image_ops.draw_bounding_boxes_v1_op(images, boxes, name=name)  # type: ignore[no-any-return]
-    return image_ops.draw_bounding_boxes_op(images, boxes, colors, name=name)  # type: ignore[no-any-return]
-
-
-def sample_distorted_bounding_box(
-    image_size: Any,
-    bounding_boxes: Any,
-    seed: int | None = None,
-    seed2: int | None = None,
-    min_object_covered: Any = 0.1,
-    aspect_ratio_range: Any = None,
-    area_range: Any = None,
-    max_attempts: int | None = None,
-    use_image_if_no_bounding_boxes: bool | None = None,
-    name: str | None = None,
-) -> Any:
-    """``(begin, size, bboxes)`` of a random window that covers enough of some box.
-
-    ``tf.slice(image, begin, size)`` cuts it out. When no try succeeds it is the whole image.
-    """
-    with op_scope(name, "sample_distorted_bounding_box"):
-        seeds = {"seed": seed or 0, "seed2": seed2} if seed2 else seed_attrs(seed)
-        return image_ops.sample_distorted_bounding_box_op(
-            image_size,
-            bounding_boxes,
-            min_object_covered,
-            aspect_ratio_range=list(aspect_ratio_range or (0.75, 1.33)),
-            area_range=list(area_range or (0.05, 1.0)),
-            max_attempts=max_attempts or 100,
-            use_image_if_no_bounding_boxes=bool(use_image_if_no_bounding_boxes),
-            **seeds,
-        )
-
-
-def extract_glimpse(
-    input: TensorLike,
-    size: TensorLike,
-    offsets: Any,
-    centered: bool = True,
-    normalized: bool = True,
-    uniform_noise: bool = True,
-    name: str | None = None,
-) -> Tensor:
-    """A window of ``size`` around ``offsets`` of each image; noise where it reaches outside."""
-    return image_ops.extract_glimpse_op(  # type: ignore[no-any-return]
-        input,
-        size,
-        offsets,
-        centered=centered,
-        normalized=normalized,
-        uniform_noise=uniform_noise,
-        name=name,
-    )
-
-
-# ---- measures ----------------------------------------------------------------------------
+from dataflow.ops.pad import pad
 
 
 def total_variation(images: TensorLike, name: str | None = None) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels import image as image_kernels
+from dataflow.kernels import image_resize as image_kernels
 
 BATCH = np.random.default_rng(0).random((2, 5, 7, 3)).astype(np.float32)
 IMAGE = BATCH[0]

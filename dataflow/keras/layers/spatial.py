@@ -8,7 +8,7 @@ from dataflow.keras import backend as K
 from dataflow.keras.base_layer import InputSpec, Layer
 from dataflow.layers.layer_arguments import pair
 from dataflow.ops import array
-from dataflow.ops.image_geometry import resize_bilinear, resize_nearest_neighbor
+from dataflow.ops.image_resize import resize_bilinear, resize_nearest_neighbor
 
 
 def _sides(value: Any, rank: int, name: str) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from dataflow.contrib.layers.building import collect_named_outputs
 from dataflow.graph.collections import GraphKeys
 from dataflow.namespaces import explain_absent
 from dataflow.ops import activation
-from dataflow.ops.slicing import pad
+from dataflow.ops.pad import pad
 from dataflow.ops.variable_scope import variable_scope
 
 if TYPE_CHECKING:
