@@ -33,19 +33,24 @@ def run(
 
 
 def _keep_graphs() -> list[Any]:
-    """A list that every graph that is made from now on is added to, and so lives on."""
-    from dataflow.graph.default_stacks import default_graph
+    """A list that every graph that the program builds in from now on is added to, and so lives on.
+
+    That is each default graph: neither what functions are traced to nor the copies that a run rewrites.
+    """
+    from dataflow.graph import default_stacks
     from dataflow.graph.graph import Graph
 
     built: list[Any] = []
-    make = Graph.__init__
 
-    def make_and_keep(self: Any, *args: Any, **kwargs: Any) -> None:
-        make(self, *args, **kwargs)
-        built.append(self)
+    def keep(graph: Any) -> Any:
+        if type(graph) is Graph and not any(graph is other for other in built):
+            built.append(graph)
+        return graph
 
-    Graph.__init__ = make_and_keep  # type: ignore[method-assign]
-    default_graph()  # the first one
+    as_default, make_global = Graph.as_default, default_stacks.make_global_graph
+    Graph.as_default = lambda self: as_default(keep(self))  # type: ignore[method-assign]
+    default_stacks.make_global_graph = lambda: keep(make_global())
+    default_stacks.default_graph()  # the first one
     return built
 
 

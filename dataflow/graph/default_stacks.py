@@ -30,10 +30,11 @@ def default_graph() -> Graph:
     graphs = _stacks.graphs
     if graphs:
         return graphs[-1]
-    return _make_global_graph() if _global_graph is None else _global_graph
+    return make_global_graph() if _global_graph is None else _global_graph
 
 
-def _make_global_graph() -> Graph:
+def make_global_graph() -> Graph:
+    """The global graph, which is made when it is first needed."""
     global _global_graph
     with _global_lock:
         if _global_graph is None:

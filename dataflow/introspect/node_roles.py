@@ -5,8 +5,10 @@ no mark. ``"role"`` names the machinery that a node belongs to:
 
 ========== =====================================================================================
 gradient   made by ``tf.gradients``, or computed from what it made (clipping, norms)
-optimizer  updates of variables by gradients, their slots, and what only they read (rates, powers)
-initializer  the values that variables begin with, and the ops that assign them
+optimizer  updates of variables by gradients, their slots, what only they read (rates, powers), and
+           what makes workers take a step together (accumulators, queues of tokens)
+initializer  the values that variables begin with, the ops that assign them, and reports of which
+           variables have none yet
 saver      saving and restoring
 summary    summaries, and what only they read
 assertion  assertions, and what only they read
@@ -38,6 +40,9 @@ _SOURCES = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 _READS = frozenset({"Identity", "ReadVariableOp"})
 _GRADIENT_SCOPE = re.compile(r"(^|/)gradients(_\d+)?/")
 _UPDATE = re.compile(r"^(Resource)?(Sparse)?Apply")
+_ACCUMULATOR = re.compile(r"ConditionalAccumulator$")
+_QUEUE = re.compile(r"Queue(V2)?$")
+_IS_INITIALIZED = re.compile(r"^(IsVariableInitialized|VarIsInitializedOp)$")
 _SAVER = re.compile(r"^(Save|Restore|MergeV2Checkpoints|ShardedFilename)")
 _SUMMARY = re.compile(r"Summary(V2)?$")
 _UNNAMED_IDENTITY = re.compile(r"(^|/)Identity(_\d+)?$")
@@ -119,10 +124,13 @@ class _Roles:
         self._take_by_type(_SUMMARY.search, "summary")
         self._take_by_type(re.compile("^Assert$").match, "assertion")
         self._take_guards()
+        self._take_reports()
+        self._take_accumulators()
         self._take_gradients()
         self._take_updates()
+        self._take_queues()
         self._take_slots()
-        for role in ("saver", "summary", "assertion"):
+        for role in ("saver", "summary", "assertion", "initializer"):
             self._take_what_only_they_read(role)
         self._take_groups()
         self._take_unread_constants()
@@ -169,6 +177,51 @@ class _Roles:
             if node["name"].startswith(guards):
                 self.role.setdefault(index, "assertion")
 
+    def _take_reports(self) -> None:
+        """Questions whether variables have values, and what is computed from the answers alone."""
+        self._take_by_type(_IS_INITIALIZED.match, "initializer")
+        answers = {i for i, node in enumerate(self.nodes) if _IS_INITIALIZED.match(node["op"])}
+        if not answers:
+            return
+        for index, inputs in enumerate(self.inputs):
+            if index not in self.role and not answers.isdisjoint(inputs):
+                if all(i in answers or i in self.constants for i in inputs):
+                    answers.add(index)
+                    self.role[index] = "initializer"
+
+    def _take_accumulators(self) -> None:
+        """What gathers the gradients of several workers, with all that is done to it.
+
+        With it go a queue that is only closed, and an op that only names a place: the optimizer for
+        replicas makes both.
+        """
+        if not any(_ACCUMULATOR.search(node["op"]) for node in self.nodes):
+            return
+        for index, node in enumerate(self.nodes):
+            readers = [reader for reader, _ in self.readers[index]]
+            waits = self.controls[index] or self.followers[index]
+            if (
+                _ACCUMULATOR.search(node["op"])
+                or (node["op"] == "NoOp" and not waits)
+                or (
+                    _QUEUE.search(node["op"])
+                    and all("QueueClose" in self.nodes[reader]["op"] for reader in readers)
+                )
+            ):
+                for one in (index, *readers):
+                    self.role.setdefault(one, "optimizer")
+
+    def _take_queues(self) -> None:
+        """Queues through which steps wait for one another: an update fills them, or waits for them."""
+        for index, node in enumerate(self.nodes):
+            if index in self.role or not _QUEUE.search(node["op"]):
+                continue
+            users = [reader for reader, _ in self.readers[index]]
+            if any(self.role.get(user) == "optimizer" for user in users):
+                for one in (index, *users):
+                    self.role.setdefault(one, "optimizer")
+        self._take_what_only_they_read("optimizer")
+
     def _after(self, index: int) -> Iterable[int]:
         for reader, _ in self.readers[index]:
             if self.nodes[reader]["op"] in ("Identity", "Reshape"):
@@ -197,6 +250,11 @@ class _Roles:
         node = self.nodes[index]
         first = self.inputs[index][:1]
         return bool(first) and first[0] in self.variables and node["op"] not in _READS
+
+    def _sets(self, index: int, variable: int) -> bool:
+        """Whether an op that nobody reads assigns a value to the variable."""
+        is_assignment = self.nodes[index]["op"].startswith("Assign")
+        return is_assignment and self.inputs[index][0] == variable and not self.readers[index]
 
     def _take_updates(self) -> None:
         """Updates by gradients, what only they read, and what counts their steps."""
@@ -234,10 +292,12 @@ class _Roles:
                     for reader in self._readers_of(variable)
                     if self.role.get(reader) not in ("initializer", "saver", "summary")
                 ]
+                # What only sets a variable that the optimizer uses is no use of it by the model.
+                sets = [i for i in used if i not in self.role and self._sets(i, variable)]
+                used = [i for i in used if i not in sets]
                 if used and all(self.role.get(reader) == "optimizer" for reader in used):
                     changed = True
-                    self.role[variable] = "optimizer"
-                    for index in parts.get(variable, ()):
+                    for index in (variable, *parts.get(variable, ()), *sets):
                         self.role[index] = "optimizer"
             if changed:
                 self._take_what_only_they_read("optimizer")

@@ -10,7 +10,7 @@ from dataflow.autograph.conversion import converted_if_needed
 from dataflow.dtypes import as_dtype
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
-from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.default_stacks import default_graph, use_graph
 from dataflow.graph.graph import Graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
@@ -361,7 +361,7 @@ class Layer(LayerTree, base.Layer):
         shapes = input_shape if isinstance(input_shape, list) else [input_shape]
         if any(isinstance(size, int) or size is None for size in shapes):
             shapes = [shapes]  # one shape, as a list
-        with Graph().as_default():
+        with use_graph(Graph()):
             copy = type(self).from_config(self.get_config())
             kind = self._dtype or K.floatx()
             inputs = [placeholder(kind, TensorShape(shape)) for shape in shapes]

@@ -105,6 +105,44 @@ def test_a_loss_that_is_only_looked_at_stays_in_the_model() -> None:
     assert "watched" in _model(_nodes(build))
 
 
+def test_what_makes_workers_step_together_is_the_optimizers() -> None:
+    def build() -> None:
+        optimizer = tf.train.SyncReplicasOptimizer(tf.train.AdamOptimizer(), 2)
+        optimizer.minimize(_network(), tf.train.get_or_create_global_step())
+
+    nodes = _nodes(build)
+    assert _model(nodes) == _MODEL
+    for name in ("sync_token_q", "sync_rep_local_step", "dummy_queue", "global_step", "NoOp"):
+        assert nodes[name]["role"] == "optimizer"
+
+
+def test_a_report_of_what_has_no_value_yet_is_no_part_of_the_model() -> None:
+    nodes = _nodes(lambda: (_network(), tf.report_uninitialized_variables()))
+    assert _model(nodes) == _MODEL
+
+
+def test_queues_of_data_stay_in_the_model() -> None:
+    def build() -> None:
+        queue = tf.FIFOQueue(10, [tf.float32], shapes=[[2, 4]], name="batches")
+        queue.enqueue([tf.ones([2, 4])], name="put")
+        queue.close(name="end")
+        y = tf.layers.dense(queue.dequeue(name="take"), 2, name="dense")
+        tf.train.AdamOptimizer().minimize(tf.reduce_mean(y, name="loss"))
+
+    model = _model(_nodes(build))
+    assert {"batches", "put", "take", "end", "dense/MatMul", "loss"} <= set(model)
+
+
+def test_a_variable_of_the_model_may_be_set_by_hand() -> None:
+    def build() -> None:
+        y = _network()
+        shown = tf.Variable(0.0, name="shown")
+        shown.assign(y, name="show")
+        tf.train.AdamOptimizer().minimize(y)
+
+    assert {"shown", "show"} <= set(_model(_nodes(build)))
+
+
 def test_assertions_with_what_only_they_read() -> None:
     def build() -> None:
         x = tf.placeholder(tf.float32, [3], name="x")

@@ -284,6 +284,17 @@ def test_the_notebook_beside_the_lessons_runs(tmp_path: Path) -> None:
     assert lines[2] == "(True, True)" and lines[-1] == "True"
 
 
+def test_what_runs_copy_and_functions_trace_are_no_graphs_of_the_program(tmp_path: Path) -> None:
+    source = (
+        "import tensorflow as tf\ndata = tf.data.Dataset.range(3).map(lambda x: x + 1)\n"
+        "y = data.make_one_shot_iterator().get_next(name='next') * 2\n"
+        "with tf.Session() as s:\n    print(s.run(y))\n"
+    )
+    write(tmp_path, build=source)
+    result = run(tmp_path, "run", "--graph", "--no-browser", "build.py")
+    assert result.stdout == "2\n" and "dataflow run: the graph is in" in result.stderr
+
+
 def test_the_graph_as_a_page(tmp_path: Path) -> None:
     source = (
         "import tensorflow as tf\nwith tf.Graph().as_default():\n    x = tf.constant(1, name='one')\n"
