@@ -40,20 +40,26 @@ _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
 _BY_KERNEL = frozenset({"float16", "bfloat16"})
 #: Names that lines of a plan use themselves, so that no fed value may have them.
 _OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|(nonfinite|block)\d+")
+#: Matches the locals that a plan computes, and drops after their last use; what is fed stays.
+is_computed = re.compile(r"t\d+(_\d+)?").fullmatch
 _RESERVED = frozenset(
     {
         *keyword.kwlist,
         *dir(builtins),
         "DEAD",
         "contiguous",
+        "error",
         "feed",
+        "future",
         "hook",
+        "int32",
         "isfinite",
-        "later",
         "run",
+        "stop",
+        "uninitialized",
+        "value",
+        output_allocator.ALLOCATOR,
     }
-    | {"stop"}
-    | {"uninitialized", "value", output_allocator.ALLOCATOR}
 )
 
 
@@ -538,7 +544,7 @@ class Generator:
             for name in line.reads:
                 if name not in seen:
                     seen.add(name)
-                    if name[0] == "t":
+                    if is_computed(name):
                         dead.append(name)
             seen.update(line.sets)
             if dead and i < len(self.lines) - 1:

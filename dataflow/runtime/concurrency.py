@@ -30,6 +30,7 @@ from dataflow.kernels.jit.elementwise import SHARED_ELEMENTS
 from dataflow.kernels.parallel import LARGE_PRODUCT
 from dataflow.ops.costs import BLAS_RATE, largest_operand
 from dataflow.rewrites.common_subexpressions import can_merge
+from dataflow.runtime.codegen import is_computed
 
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Line
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 LEAST_MICROSECONDS = 150.0
 #: The most lines in a region, as the search takes time, too.
 _MOST_LINES = 64
-_LOCAL = re.compile(r"[tf]\d")
 _READ = re.compile(r"\bv\d+\.")
 
 
@@ -146,7 +146,7 @@ class _Search:
         last, needed = best
         inside = [name for line in self.lines[first : last + 1] for name in line.sets]
         read = {name for line in self.lines[first : last + 1] for name in line.reads}
-        takes = sorted(name for name in read.difference(inside) if _LOCAL.match(name))
+        takes = sorted(name for name in read.difference(inside) if is_computed(name))
         gives = [name for name in dict.fromkeys(inside) if self._use_after(name, last)]
         return ParallelRegion(first, last, needed, tuple(takes), tuple(gives))
 

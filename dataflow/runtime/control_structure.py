@@ -173,16 +173,28 @@ class Emitter:
     def emit(self) -> list[str]:
         """Writes everything; returns the fetched locals that a branch may leave unset."""
         self.emit_items(self.order(self.root), self.root)
-        self.close_guards(0)
         for tensor in self.generator.fetches:
-            if self.guards.get(tensor.op, ()) != () and tensor not in self.fed:
-                if tensor not in self.generator.values:  # can never run
-                    from dataflow.runtime.codegen import Value
+            path = self.guards_from(tensor, self.root)
+            if path is None:  # can never run
+                from dataflow.runtime.codegen import Value
 
-                    self.generator.values[tensor] = Value("DEAD")
-                elif not self.generator.values[tensor].is_ref:
-                    self.dead_fetches.append(self.generator.values[tensor].text)
-        return [n for n in dict.fromkeys(self.dead_fetches) if n.startswith("t")]
+                self.generator.values[tensor] = Value("DEAD")
+            elif path:
+                self.fetch_from_branch(tensor, path)
+        self.close_guards(0)
+        return self.dead_fetches
+
+    def fetch_from_branch(self, tensor: Tensor, path: Path) -> None:
+        """Gives a fetch below guards a local of its own: a value that is passed on is there in any case."""
+        from dataflow.runtime.codegen import Value
+
+        generator = self.generator
+        name = generator.output_name(tensor)
+        if generator.values[tensor] != Value(name):
+            self.open_guards(path, 0)
+            generator.add_line(f"{name} = {generator.use(tensor)}", tensor.op, (name,))
+            generator.values[tensor] = Value(name)
+        self.dead_fetches.append(name)
 
     def emit_items(self, items: list[Item], frame: Frame) -> None:
         """Writes the items of a frame, each under its guards."""

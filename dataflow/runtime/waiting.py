@@ -33,6 +33,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.subnormals import Computing
 from dataflow.kernels.would_block import WouldBlock
 from dataflow.runtime import blocks
+from dataflow.runtime.codegen import is_computed
 from dataflow.runtime.resources import Cancellation, Waiter, here, wait_for
 
 if TYPE_CHECKING:
@@ -421,7 +422,7 @@ class Rest:
     def _read(self, name: str) -> None:
         count = self.readers.get(name, 0) - 1
         self.readers[name] = count
-        if count == 0 and name[0] == "t":
+        if count == 0 and is_computed(name):
             self.values.pop(name, None)
 
     def fail(self, error: BaseException) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.nan_origin import NonFiniteWarning
 from dataflow.runtime.plan import Plan
 
 
@@ -51,3 +52,37 @@ def test_lists_of_tensors_are_made_without_a_kernel(session: tf.Session) -> None
     made = plan(session, last, [x])
     assert not re.search(r"\bk\d+\(", made.source)
     assert made.run([np.array([1, 2], np.float32)]).tolist() == [1, 2]
+
+
+#: Words of generated code, and names like those of what a plan computes.
+WORDS = (
+    *("DEAD", "allocator", "contiguous", "error", "feed", "future", "hook", "int32", "isfinite"),
+    *("run", "stop", "uninitialized", "value", "lambda", "print", "t", "targets", "t1", "t1_0"),
+    *("c1", "f0", "g1", "k1", "v1", "nonfinite0", "block0"),
+)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_what_is_fed_may_have_any_name(word: str, session: tf.Session) -> None:
+    x = tf.placeholder(tf.float32, [], name=word)
+    v = tf.Variable(2.0)
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+    rounds = tf.while_loop(lambda i: i < x, lambda i: i + v, [0.0])
+    either, index = tf.raw_ops.Merge(inputs=list(tf.raw_ops.Switch(data=x, pred=rounds > 3.0)))
+    passed = tf.identity(tf.raw_ops.Switch(data=x, pred=x > 3.0)[1])
+    plain = tf.log(tf.tanh(tf.exp(x * 0.0) - 1.0) + x * v - x * v)  # the logarithm of 0
+    taken, closed = queue.dequeue(name="taken"), queue.close()
+    session.run(v.initializer)
+    for _ in range(4):  # by the plan that was rewritten, too
+        assert session.run([rounds, either, index, passed], {x: 4.0}) == [4.0, 4.0, 1, 4.0]
+    with pytest.warns(NonFiniteWarning, match="'Log' made infinity"):
+        assert session.run(plain, {x: 4.0}) == -np.inf
+    with pytest.raises(tf.errors.OutOfRangeError, match="'taken'"):
+        session.run([taken + x, closed], {x: 4.0})
+
+
+def test_an_unfed_placeholder_may_have_any_name(session: tf.Session) -> None:
+    for word in WORDS:
+        x = tf.placeholder(tf.float32, [], name=word)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"placeholder tensor '{word}'"):
+            session.run(tf.exp(x))

@@ -154,6 +154,17 @@ def test_a_kernel_that_shares_its_own_work_has_no_cost(
 
 
 @pytest.mark.threads
+@pytest.mark.parametrize("names", [("targets", "x"), ("t", "future"), ("a", "b")])
+def test_what_is_fed_is_read_in_a_region_by_any_name(eager: None, names: tuple[str, str]) -> None:
+    fed = [tf.placeholder(tf.float32, [2], name=name) for name in names]
+    one, two = (tf.cumsum(tf.reverse(tf.cumsum(x), [0])) for x in fed)
+    with tf.Session() as s:
+        plan = rewritten(tf.concat([one, two], 0), fed, s)
+        assert "future(" in plan.source
+        assert plan.run([[1.0, 2.0], [3.0, 5.0]]).tolist() == [3.0, 4.0, 8.0, 11.0]
+
+
+@pytest.mark.threads
 def test_random_numbers_are_drawn_in_the_steps_own_thread(eager: None) -> None:
     x = tf.placeholder(tf.float32, [4, 4])
     drawn = tf.random_normal([4, 4], name="drawn")

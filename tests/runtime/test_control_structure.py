@@ -52,6 +52,50 @@ def test_what_is_made_outside_both_branches_is_always_computed() -> None:
     assert calls == [3.0]
 
 
+@pytest.mark.parametrize("name", ["x", "targets"])
+@pytest.mark.parametrize("trace", [False, True])
+def test_a_fetch_in_a_branch_not_taken_has_no_value(name: str, trace: bool) -> None:
+    x, pred = tf.placeholder(tf.float32, [], name=name), tf.placeholder(tf.bool, [])
+    v = tf.Variable(7.0)
+
+    def when(value: Any) -> Any:
+        return tf.raw_ops.Switch(data=value, pred=pred)[1]
+
+    fetches = {
+        "fed": (when(x), 1.0),
+        "passed on": (tf.identity(tf.identity(when(x))), 1.0),
+        "constant": (tf.identity(when(tf.constant(2.0))), 2.0),
+        "computed outside": (tf.identity(when(x + 3.0)), 4.0),
+        "computed inside": (when(x) + 4.0, 5.0),
+        "variable": (tf.identity(when(v.value())), 7.0),
+        "one of several": (tf.identity_n([when(x), when(x + 3.0)])[1], 4.0),
+        "in a branch of it": (
+            tf.identity(tf.raw_ops.Switch(data=when(x), pred=when(pred))[1]),
+            1.0,
+        ),
+    }
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) if trace else None
+    with tf.Session() as session:
+        session.run(v.initializer)
+
+        def run(fetch: Any, taken: bool) -> Any:
+            metadata = tf.RunMetadata() if trace else None
+            return session.run(fetch, {x: 1.0, pred: taken}, options, metadata)
+
+        for fetch, value in fetches.values():
+            for _ in range(4):  # by the plan that was rewritten, too
+                assert run(fetch, True) == value
+                with pytest.raises(tf.errors.InvalidArgumentError, match="in a branch not taken"):
+                    run(fetch, False)
+        both = tf.raw_ops.Switch(data=x, pred=pred)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="in a branch not taken"):
+            run(list(both), True)
+        never = tf.identity(tf.raw_ops.Switch(data=both[0], pred=pred)[1])
+        for taken in (False, True):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="in a branch not taken"):
+                run(never, taken)
+
+
 def test_a_branch_with_side_effects_only() -> None:
     pred = tf.placeholder(tf.bool, [])
     v = tf.Variable(0.0)
