@@ -626,19 +626,21 @@ from dataflow.ops.static_value import constant_value as get_static_value
 from dataflow.ops.string import (
     as_string as as_string,
     decode_base64 as decode_base64,
-    edit_distance as edit_distance,
     encode_base64 as encode_base64,
-    fingerprint as fingerprint,
     reduce_join as reduce_join,
     regex_replace as regex_replace,
     string_join as string_join,
     string_split as string_split,
     string_strip as string_strip,
+    string_to_number as string_to_number,
+    substr as substr,
+)
+from dataflow.ops.edit_distance import edit_distance as edit_distance
+from dataflow.ops.string_hash import (
+    fingerprint as fingerprint,
     string_to_hash_bucket as string_to_hash_bucket,
     string_to_hash_bucket_fast as string_to_hash_bucket_fast,
     string_to_hash_bucket_strong as string_to_hash_bucket_strong,
-    string_to_number as string_to_number,
-    substr as substr,
 )
 from dataflow.ops.summary import (
     audio_summary as audio_summary,

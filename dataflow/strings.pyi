@@ -10,13 +10,15 @@ from dataflow.ops.string import (
     split as split,
     string_strip as strip,
     substr as substr,
+    string_to_number as to_number,
+    unsorted_segment_join as unsorted_segment_join,
+    string_upper as upper,
+)
+from dataflow.ops.unicode import unicode_transcode as unicode_transcode
+from dataflow.ops.string_hash import (
     string_to_hash_bucket as to_hash_bucket,
     string_to_hash_bucket_fast as to_hash_bucket_fast,
     string_to_hash_bucket_strong as to_hash_bucket_strong,
-    string_to_number as to_number,
-    unicode_transcode as unicode_transcode,
-    unsorted_segment_join as unsorted_segment_join,
-    string_upper as upper,
 )
 from dataflow.ops.unicode import (
     bytes_split as bytes_split,

@@ -15,7 +15,7 @@ from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
-from dataflow.ops.sparse_reshape import (
+from dataflow.ops.sparse_serialization import (
     deserialize_sparse,
     serialize_many_sparse,
     serialize_sparse,

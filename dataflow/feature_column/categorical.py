@@ -25,7 +25,8 @@ from dataflow.ops.comparison import greater_equal, less, logical_and
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.parsing import VarLenFeature
 from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.ops.string import as_string, string_to_hash_bucket_fast
+from dataflow.ops.string import as_string
+from dataflow.ops.string_hash import string_to_hash_bucket_fast
 from dataflow.ops.vocabulary_tables import index_table_from_file, index_table_from_tensor
 
 

@@ -6,7 +6,7 @@ window at one place of that axis. The other spatial axes go to the front, the ba
 that for each tap of those axes the rows that it needs are one contiguous block, and a convolution
 is one product for each tap, added up inside BLAS. Compared with the usual im2col this copies
 ``height of the filter`` times less. With few numbers in a row (an image of one channel) products
-would be thin; there the window is unrolled over all axes (`_Patches`).
+would be thin; there the window is unrolled over all axes (`Patches`).
 
 The batch is worked on in pieces whose expanded form stays in the cache. A GPU has kernels of its
 own, in `cuda.conv`.
@@ -35,6 +35,7 @@ from dataflow.kernels.cuda import conv as cuda_conv
 from dataflow.kernels.cuda.concat import concatenate
 from dataflow.kernels.cuda.matmul import product
 from dataflow.kernels.cuda.source import can_run
+from dataflow.kernels.im2col import ExpandedRows, Patches, collect
 from dataflow.kernels.parallel import SHARES, add_up_pieces, matrix_product, run_pieces_of
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window
@@ -67,73 +68,6 @@ def _problem(
     return problem
 
 
-class _Rows:
-    """The input, expanded along the last spatial axis, for pieces of the batch."""
-
-    def __init__(self, xp: Module, problem: Problem, dtype: Any) -> None:
-        self.xp, self.problem, self.dtype = xp, problem, dtype
-        depth, height, width = problem.windows
-        # With a stride, the rows that a tap needs lie `stride` apart: they are sorted by phase.
-        self.phases = [min(w.stride, w.extent) for w in (depth, height)]
-        self.lengths = [
-            max(t * w.dilation // w.stride for t in range(w.taps)) + w.count
-            for w in (depth, height)
-        ]
-        self.row = width.taps * problem.channels
-        self.needed = [
-            *(
-                w.stride * (n - 1) + p
-                for w, n, p in zip((depth, height), self.lengths, self.phases, strict=True)
-            ),
-            (width.count - 1) * width.stride + width.extent,
-        ]
-        places = self.phases[0] * self.phases[1] * self.lengths[0] * self.lengths[1] * width.count
-        outputs = depth.count * height.count * width.count * problem.outputs
-        self.item_bytes = dtype.itemsize * (
-            places * self.row + outputs + int(np.prod(self.needed)) * problem.channels
-        )
-
-    def shape(self, n: int) -> tuple[int, ...]:
-        """(phases, lengths, batch, places along the last axis, numbers in a row)."""
-        return (*self.phases, *self.lengths, n, self.problem.windows[2].count, self.row)
-
-    def padded(self, x: Array) -> Any:
-        """A piece of the input with its padding, no larger than the windows need."""
-        windows = self.problem.windows
-        if all(
-            w.before == 0 and need <= w.size for w, need in zip(windows, self.needed, strict=True)
-        ):
-            return x
-        out = self.xp.zeros((x.shape[0], *self.needed, x.shape[4]), self.dtype)
-        into, take = [slice(None)], [slice(None)]
-        for w, need in zip(windows, self.needed, strict=True):
-            length = max(0, min(w.size, need - w.before))
-            into.append(slice(w.before, w.before + length))
-            take.append(slice(0, length))
-        out[tuple(into)] = x[tuple(take)]
-        return out
-
-    def expand(self, x: Array, out: Any) -> None:
-        """Fills ``out``, of `shape`, from a piece of the input."""
-        x = self.padded(x)
-        n, d, h, w, c = x.strides
-        depth, height, width = self.problem.windows
-        view = self.xp.lib.stride_tricks.as_strided(
-            x,
-            (*self.phases, *self.lengths, x.shape[0], width.count, width.taps, x.shape[4]),
-            (d, h, d * depth.stride, h * height.stride, n, w * width.stride, w * width.dilation, c),
-        )
-        self.xp.copyto(out.reshape(view.shape), view)
-
-    def block(self, rows: Any, z: int, y: int, place: int) -> Any:
-        """The rows that tap (z, y) needs for all outputs at depth ``place``: a matrix."""
-        depth, height, _ = self.problem.windows
-        z_shift, z_phase = divmod(z * depth.dilation, depth.stride)
-        y_shift, y_phase = divmod(y * height.dilation, height.stride)
-        part = rows[z_phase, y_phase, z_shift + place, y_shift : y_shift + height.count]
-        return part.reshape(-1, self.row)
-
-
 class _Scratch:
     """Arrays that one thread uses again for piece after piece."""
 
@@ -147,39 +81,6 @@ class _Scratch:
         if found is None or found.shape != shape:
             found = self.arrays[number] = self.xp.empty(shape, self.dtype)
         return found
-
-
-class _Patches:
-    """The input with its windows unrolled over all axes: im2col, for short rows."""
-
-    def __init__(self, xp: Module, problem: Problem, dtype: Any) -> None:
-        self.xp, self.problem, self.dtype = xp, problem, dtype
-        self.rows = _Rows(xp, problem, dtype)
-        self.needed = [(w.count - 1) * w.stride + w.extent for w in problem.windows]
-        self.rows.needed = self.needed
-        self.row = int(np.prod([w.taps for w in problem.windows])) * problem.channels
-        self.places = int(np.prod([w.count for w in problem.windows]))
-        # Copies go along the last axis of the source, which is short for a single channel: then
-        # the places come last, and long runs along the image are copied.
-        self.places_last = problem.channels * problem.windows[2].stride <= 2
-        self.item_bytes = dtype.itemsize * (self.places * (self.row + problem.outputs))
-
-    def expand(self, x: Array) -> Any:
-        """A matrix, one row for each place of each item of the piece."""
-        x = self.rows.padded(x)
-        n, *steps, c = x.strides
-        windows = self.problem.windows
-        places = [(w.count, s * w.stride) for w, s in zip(windows, steps, strict=True)]
-        taps = [(w.taps, s * w.dilation) for w, s in zip(windows, steps, strict=True)]
-        first, second = [(x.shape[0], n), *places], [*taps, (x.shape[4], c)]
-        if self.places_last:
-            first, second = second, first
-        shape, strides = zip(*first, *second, strict=True)
-        view = self.xp.lib.stride_tricks.as_strided(x, shape, strides)
-        matrix = self.xp.ascontiguousarray(view)
-        if self.places_last:
-            return matrix.reshape(self.row, -1).T
-        return matrix.reshape(-1, self.row)
 
 
 def _pieces(xp: Module, batch: int, item_bytes: int) -> list[slice]:
@@ -251,7 +152,7 @@ def _forward(xp: Module, x: Array, filters: Array, problem: Problem) -> Any:
     if _may_be_direct(xp, x) and _direct_forward(x, filters, problem, out):
         return out
     if _is_thin(problem):
-        patches = _Patches(xp, problem, x.dtype)
+        patches = Patches(xp, problem, x.dtype)
         matrix = filters.reshape(-1, problem.outputs)
 
         def unroll(piece: slice) -> None:
@@ -260,7 +161,7 @@ def _forward(xp: Module, x: Array, filters: Array, problem: Problem) -> Any:
 
         run_pieces_of(xp, _pieces(xp, problem.batch, patches.item_bytes), lambda: unroll)
         return out
-    rows = _Rows(xp, problem, x.dtype)
+    rows = ExpandedRows(xp, problem, x.dtype)
     depth, height, width = problem.windows
     taps = filters.reshape(depth.taps, height.taps, rows.row, problem.outputs)
     in_order = depth.count * height.count == 1  # results are in the order of the output already
@@ -303,7 +204,7 @@ def _filter_gradient(xp: Module, x: Array, grad: Array, problem: Problem) -> Any
     if _may_be_direct(xp, x) and _direct_filter_gradient(x, grad, problem, out):
         return out
     if _is_thin(problem):
-        patches = _Patches(xp, problem, x.dtype)
+        patches = Patches(xp, problem, x.dtype)
 
         def make_unroller(total: Any) -> Any:
             target = total.reshape(-1, problem.outputs)
@@ -316,7 +217,7 @@ def _filter_gradient(xp: Module, x: Array, grad: Array, problem: Problem) -> Any
 
         add_up_pieces(xp, _pieces(xp, problem.batch, patches.item_bytes), out, make_unroller)
     else:
-        rows = _Rows(xp, problem, x.dtype)
+        rows = ExpandedRows(xp, problem, x.dtype)
         depth, height, _ = problem.windows
 
         def make_worker(total: Any) -> Any:
@@ -350,7 +251,7 @@ def _input_gradient(xp: Module, filters: Array, grad: Array, problem: Problem) -
         return out
     if _may_be_direct(xp, grad) and _direct_input_gradient(filters, grad, problem, out):
         return out
-    rows = _Rows(xp, problem, grad.dtype)
+    rows = ExpandedRows(xp, problem, grad.dtype)
     depth, height, _ = problem.windows
     taps = filters.reshape(depth.taps, height.taps, rows.row, problem.outputs)
 
@@ -366,32 +267,12 @@ def _input_gradient(xp: Module, filters: Array, grad: Array, problem: Problem) -
                 for z in range(depth.taps):
                     for y in range(height.taps):
                         add_product(xp, left, taps[z, y].T, rows.block(buffer, z, y, place))
-            _collect(buffer, out[piece], problem, rows)
+            collect(buffer, out[piece], problem, rows)
 
         return work
 
     run_pieces_of(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
     return out
-
-
-def _collect(buffer: Any, out: Any, problem: Problem, rows: _Rows) -> None:
-    """Adds every expanded row back to the places of the input that it was copied from."""
-    depth, height, width = problem.windows
-    parts = buffer.reshape(*buffer.shape[:6], width.taps, problem.channels)
-    for z_phase in range(rows.phases[0]):
-        z_from, z_to = _phase(depth, z_phase, rows.lengths[0])
-        for y_phase in range(rows.phases[1]):
-            y_from, y_to = _phase(height, y_phase, rows.lengths[1])
-            for tap in range(width.taps):
-                x_from, x_to = width.inside(tap)
-                part = parts[z_phase, y_phase, z_from, y_from, :, x_from, tap]
-                target = out[:, z_to, y_to, x_to].transpose(1, 2, 0, 3, 4)
-                target += part
-
-
-def _phase(w: Window, phase: int, length: int) -> tuple[slice, slice]:
-    """Of the rows of one phase: those that lie on the axis, and where."""
-    return w._replace(taps=1, dilation=1, before=w.before - phase, count=length).inside(0)
 
 
 # ---- from the attributes of the ops ------------------------------------------------------------

@@ -12,7 +12,7 @@ from dataflow.kernels.index_arrays import all_below, is_counting
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.segment import reduce_sparse_segments
 from dataflow.kernels.sequences import first_appearances
-from dataflow.kernels.sparse import sparse_fill_empty_rows_kernel
+from dataflow.kernels.sparse_reshape import sparse_fill_empty_rows_kernel
 
 _REASON = "it takes the place of nodes that work on the host"
 

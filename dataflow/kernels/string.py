@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import codecs
 import functools
 import itertools
 import re
@@ -15,7 +14,6 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.array_types import Array, Module
-from dataflow.kernels.hashing import fingerprint64, hash64, sip_hash
 from dataflow.kernels.logging_ops import formatted
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.regular_expressions import compiled
@@ -53,17 +51,6 @@ def each(function: Callable[[bytes], Any], value: Any, dtype: Any = None) -> Any
     if dtype is None:
         return text_array(map(function, flat), array.shape)
     return np.fromiter(map(function, flat), dtype, len(flat)).reshape(array.shape)
-
-
-def _buckets(fingerprint: Callable[[bytes], int], value: Any, num_buckets: int) -> Any:
-    """The bucket of every element: its fingerprint, unsigned, modulo ``num_buckets``."""
-    hashed = each(fingerprint, value, np.uint64)
-    return (hashed % np.uint64(num_buckets)).astype(np.int64)
-
-
-def _fingerprints(value: Any) -> Any:
-    """FarmHash's fingerprint of every element, uint64."""
-    return each(fingerprint64, strings(value), np.uint64)
 
 
 @kernel("StringJoin", cpu_only=_REASON)
@@ -337,42 +324,6 @@ def string_format_kernel(
     return text_array([out.encode()], ())
 
 
-@kernel("StringToHashBucketFast", cpu_only=_REASON)
-def string_to_hash_bucket_fast_kernel(xp: Module, x: Array, *, num_buckets: int) -> Any:
-    return (_fingerprints(x) % np.uint64(num_buckets)).astype(np.int64)
-
-
-@kernel("StringToHashBucketStrong", cpu_only=_REASON)
-def string_to_hash_bucket_strong_kernel(
-    xp: Module, x: Array, *, num_buckets: int, key: list[int]
-) -> Any:
-    return _buckets(functools.partial(sip_hash, key[0], key[1]), x, num_buckets)
-
-
-@kernel("StringToHashBucket", cpu_only=_REASON)
-def string_to_hash_bucket_kernel(xp: Module, x: Array, *, num_buckets: int) -> Any:
-    return _buckets(hash64, x, num_buckets)
-
-
-@kernel("Fingerprint", cpu_only=_REASON)
-def fingerprint_kernel(xp: Module, data: Array, method: Array) -> Any:
-    if one(method) != b"farmhash64":
-        raise ValueError(f"Unsupported method: {one(method)!r}; there is farmhash64")
-    rows = data.shape[0]
-    if data.dtype.kind == "O":
-        flat = data.reshape(rows, -1).tolist()
-        if data.size == rows:
-            numbers = [fingerprint64(row[0]) for row in flat]
-        else:  # several strings a row: the fingerprint of their fingerprints
-            numbers = [
-                fingerprint64(b"".join(fingerprint64(t).to_bytes(8, "little") for t in row))
-                for row in flat
-            ]
-    else:
-        numbers = [fingerprint64(np.ascontiguousarray(row).tobytes()) for row in data]
-    return np.array(numbers, "<u8").view(np.uint8).reshape(rows, 8)
-
-
 @kernel("EncodeBase64", cpu_only=_REASON)
 def encode_base64_kernel(xp: Module, x: Array, *, pad: bool) -> Any:
     def encode(text: bytes) -> bytes:
@@ -397,92 +348,3 @@ def decode_base64_kernel(xp: Module, x: Array) -> Any:
             raise ValueError(f"{text!r} is no base64: {e}") from e
 
     return each(decode, x)
-
-
-_CONTROLS = re.compile("[\x00-\x1f]")
-_BYTE_ORDER_MARKS = {
-    "utf-16": ((codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF16_LE, "utf-16-le")),
-    "utf-32": ((codecs.BOM_UTF32_BE, "utf-32-be"), (codecs.BOM_UTF32_LE, "utf-32-le")),
-}
-
-
-def _decoded(text: bytes, encoding: str, bad: str | None) -> str:
-    """``text`` as characters, each malformed part as ``bad``; `ValueError` where that is None.
-
-    Without a mark of their byte order, UTF-16 and UTF-32 have the high byte first.
-    """
-    for mark, ordered in _BYTE_ORDER_MARKS.get(encoding.lower(), ()):
-        if text.startswith(mark):
-            text, encoding = text[len(mark) :], ordered
-            break
-    else:
-        if encoding.lower() in _BYTE_ORDER_MARKS:
-            encoding += "-be"
-    parts: list[str] = []
-    while True:
-        try:
-            return "".join((*parts, text.decode(encoding)))
-        except LookupError:
-            raise ValueError(f"Could not create converter for input encoding: {encoding}") from None
-        except UnicodeDecodeError as error:
-            if bad is None:
-                raise ValueError("Invalid formatting on input string") from None
-            parts += [text[: error.start].decode(encoding), bad]
-            text = text[error.end :]
-
-
-@kernel("UnicodeTranscode", cpu_only=_REASON)
-def unicode_transcode_kernel(
-    xp: Module,
-    x: Array,
-    *,
-    input_encoding: str,
-    output_encoding: str,
-    errors: str,
-    replacement_char: int,
-    replace_control_characters: bool,
-) -> Any:
-    target = output_encoding.lower()
-    bad = {"replace": chr(replacement_char), "ignore": ""}.get(errors)
-
-    def transcode(text: bytes) -> bytes:
-        decoded = _decoded(text, input_encoding, bad)
-        if replace_control_characters and (found := _CONTROLS.search(decoded)):
-            if bad is None:
-                raise ValueError(f"Invalid formatting on input string: it has {found[0]!r}")
-            decoded = _CONTROLS.sub(lambda _: bad, decoded)
-        return decoded.encode(target, "replace")
-
-    return each(transcode, x)
-
-
-def levenshtein(first: list[Any], second: list[Any]) -> int:
-    """How many insertions, deletions and changes turn one sequence into the other."""
-    previous = list(range(len(second) + 1))
-    for i, a in enumerate(first, 1):
-        current = [i]
-        for j, b in enumerate(second, 1):
-            current.append(min(previous[j] + 1, current[-1] + 1, previous[j - 1] + (a != b)))
-        previous = current
-    return previous[-1]
-
-
-@kernel("EditDistance", cpu_only=_REASON)
-def edit_distance_kernel(
-    xp: Any, a_at: Any, a: Any, a_shape: Any, b_at: Any, b: Any, b_shape: Any, *, normalize: bool
-) -> Any:
-    if len(a_shape) != len(b_shape):
-        raise ValueError(f"ranks differ: {len(a_shape)} and {len(b_shape)}")
-    whole = tuple(int(max(x, y)) for x, y in zip(a_shape[:-1], b_shape[:-1], strict=True))
-    sequences: list[dict[tuple[int, ...], list[Any]]] = [{}, {}]
-    for found, at, values in ((sequences[0], a_at, a), (sequences[1], b_at, b)):
-        for place, value in zip(at[:, :-1].tolist(), values.tolist(), strict=True):
-            found.setdefault(tuple(place), []).append(value)
-    out = np.zeros(whole, np.float32)
-    for place in {*sequences[0], *sequences[1]}:
-        first, second = sequences[0].get(place, []), sequences[1].get(place, [])
-        distance = float(levenshtein(first, second))
-        if normalize:
-            distance = distance / len(second) if second else (np.inf if first else 0.0)
-        out[place] = distance
-    return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,64 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.string import strings, text_array
+from dataflow.kernels.string import each, strings, text_array
 
 _REASON = "strings live in the host's memory"
+_CONTROLS = re.compile("[\x00-\x1f]")
+_BYTE_ORDER_MARKS = {
+    "utf-16": ((codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF16_LE, "utf-16-le")),
+    "utf-32": ((codecs.BOM_UTF32_BE, "utf-32-be"), (codecs.BOM_UTF32_LE, "utf-32-le")),
+}
+
+
+def _decoded(text: bytes, encoding: str, bad: str | None) -> str:
+    """``text`` as characters, each malformed part as ``bad``; `ValueError` where that is None.
+
+    Without a mark of their byte order, UTF-16 and UTF-32 have the high byte first.
+    """
+    for mark, ordered in _BYTE_ORDER_MARKS.get(encoding.lower(), ()):
+        if text.startswith(mark):
+            text, encoding = text[len(mark) :], ordered
+            break
+    else:
+        if encoding.lower() in _BYTE_ORDER_MARKS:
+            encoding += "-be"
+    parts: list[str] = []
+    while True:
+        try:
+            return "".join((*parts, text.decode(encoding)))
+        except LookupError:
+            raise ValueError(f"Could not create converter for input encoding: {encoding}") from None
+        except UnicodeDecodeError as error:
+            if bad is None:
+                raise ValueError("Invalid formatting on input string") from None
+            parts += [text[: error.start].decode(encoding), bad]
+            text = text[error.end :]
+
+
+@kernel("UnicodeTranscode", cpu_only=_REASON)
+def unicode_transcode_kernel(
+    xp: Module,
+    x: Array,
+    *,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str,
+    replacement_char: int,
+    replace_control_characters: bool,
+) -> Any:
+    target = output_encoding.lower()
+    bad = {"replace": chr(replacement_char), "ignore": ""}.get(errors)
+
+    def transcode(text: bytes) -> bytes:
+        decoded = _decoded(text, input_encoding, bad)
+        if replace_control_characters and (found := _CONTROLS.search(decoded)):
+            if bad is None:
+                raise ValueError(f"Invalid formatting on input string: it has {found[0]!r}")
+            decoded = _CONTROLS.sub(lambda _: bad, decoded)
+        return decoded.encode(target, "replace")
+
+    return each(transcode, x)
 
 
 @kernel("UnicodeDecode", cpu_only=_REASON)

@@ -1,7 +1,8 @@
-"""The sparse family in one place; the ops live in `sparse_dense`, `sparse_reduce`, `sparse_reshape`."""
+"""The sparse family in one place; the ops live in the files named ``sparse_...``."""
 
 from __future__ import annotations
 
+from dataflow.ops.sparse_concat_split import sparse_concat, sparse_slice, sparse_split
 from dataflow.ops.sparse_dense import (
     from_dense,
     sparse_dense_cwise,
@@ -20,10 +21,6 @@ from dataflow.ops.sparse_reduce import (
     sparse_softmax,
 )
 from dataflow.ops.sparse_reshape import (
-    deserialize_many_sparse,
-    serialize_many_sparse,
-    serialize_sparse,
-    sparse_concat,
     sparse_expand_dims,
     sparse_eye,
     sparse_fill_empty_rows,
@@ -33,10 +30,13 @@ from dataflow.ops.sparse_reshape import (
     sparse_reset_shape,
     sparse_reshape,
     sparse_retain,
-    sparse_slice,
-    sparse_split,
     sparse_to_indicator,
     sparse_transpose,
+)
+from dataflow.ops.sparse_serialization import (
+    deserialize_many_sparse,
+    serialize_many_sparse,
+    serialize_sparse,
 )
 from dataflow.ops.sparse_tensor import (
     convert_to_tensor_or_sparse_tensor,

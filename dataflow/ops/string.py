@@ -1,4 +1,4 @@
-"""Ops on strings, which are bytes: joining, splitting, searching, numbers, hashes."""
+"""Ops on strings, which are bytes: joining, splitting, searching, numbers, base64."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.ops.array_basics import need_rank, rank, reshape
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
-from dataflow.ops.sparse_tensor import SparseTensor, to_sparse
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 
@@ -376,49 +376,7 @@ def string_format(
     )
 
 
-# ---- hashes and encodings -----------------------------------------------------------------
-
-
-def _check_buckets(num_buckets: int) -> None:
-    if num_buckets < 1:
-        raise ValueError(f"num_buckets must be at least 1, got {num_buckets}")
-
-
-@define_op("StringToHashBucketFast", "input: string -> output: int64")
-def string_to_hash_bucket_fast(input: Tensor, *, num_buckets: int) -> Dims:
-    """FarmHash's Fingerprint64 of each string, as TensorFlow's, modulo ``num_buckets``.
-
-    Not differentiable.
-    """
-    _check_buckets(num_buckets)
-    return input.dims
-
-
-@define_op("StringToHashBucketStrong", "input: string -> output: int64")
-def string_to_hash_bucket_strong(input: Tensor, *, num_buckets: int, key: list[int]) -> Dims:
-    """SipHash of each string, hard to steer without the key, modulo ``num_buckets``.
-
-    ``key``: two numbers. Not differentiable.
-    """
-    _check_buckets(num_buckets)
-    if len(key) != 2:
-        raise ValueError(f"key must have 2 elements, got {len(key)}")
-    return input.dims
-
-
-@define_op("StringToHashBucket", "string_tensor: string -> output: int64")
-def string_to_hash_bucket_op(string_tensor: Tensor, *, num_buckets: int) -> Dims:
-    """TensorFlow's older Hash64 of each string, modulo ``num_buckets``. Not differentiable."""
-    _check_buckets(num_buckets)
-    return string_tensor.dims
-
-
-@define_op("Fingerprint", "data: T, method: string -> fingerprint: uint8")
-def fingerprint_op(data: Tensor, method: Tensor) -> Dims:
-    """FarmHash's Fingerprint64 of each row as 8 bytes. Not differentiable."""
-    if data.dims == ():
-        raise ValueError("data must be at least a vector")
-    return (None if data.dims is None else data.dims[0], 8)
+# ---- base64 -------------------------------------------------------------------------------
 
 
 @define_op("EncodeBase64", "input: string -> output: string")
@@ -433,105 +391,4 @@ def decode_base64(input: Tensor) -> Dims:
     return input.dims
 
 
-@define_op("UnicodeTranscode", "input: string -> output: string")
-def unicode_transcode(
-    input: Tensor,
-    *,
-    input_encoding: str,
-    output_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    replace_control_characters: bool = False,
-) -> Dims:
-    """Each string in another encoding; ``errors`` says what becomes of bad input. Not differentiable."""
-    if output_encoding not in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
-        raise ValueError(
-            f"output_encoding must be UTF-8, UTF-16-BE or UTF-32-BE: {output_encoding}"
-        )
-    if errors not in ("strict", "replace", "ignore"):
-        raise ValueError(f"errors must be strict, replace or ignore, got {errors!r}")
-    return input.dims
-
-
-not_differentiable(
-    string_to_hash_bucket_fast,
-    string_to_hash_bucket_strong,
-    string_to_hash_bucket_op,
-    fingerprint_op,
-    encode_base64,
-    decode_base64,
-    unicode_transcode,
-)
-
-
-def string_to_hash_bucket(
-    string_tensor: Any = None,
-    num_buckets: int | None = None,
-    name: str | None = None,
-    input: TensorLike | None = None,
-) -> Tensor:
-    """A number below ``num_buckets`` for each string, by TensorFlow's older hash."""
-    source = renamed("input", string_tensor, "string_tensor", input)
-    return string_to_hash_bucket_op(source, num_buckets=num_buckets, name=name)  # type: ignore[no-any-return]
-
-
-def fingerprint(data: TensorLike, method: str = "farmhash64", name: str | None = None) -> Tensor:
-    """The 64-bit fingerprint of each row of ``data`` as uint8 [rows, 8]."""
-    return fingerprint_op(data, method, name=name)  # type: ignore[no-any-return]
-
-
-# ---- edit distance ------------------------------------------------------------------------
-
-
-@define_op(
-    "EditDistance",
-    "hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, "
-    "truth_indices: int64, truth_values: T, truth_shape: int64 -> output: float32",
-)
-def edit_distance_op(
-    hypothesis_indices: Tensor,
-    hypothesis_values: Tensor,
-    hypothesis_shape: Tensor,
-    truth_indices: Tensor,
-    truth_values: Tensor,
-    truth_shape: Tensor,
-    *,
-    normalize: bool = True,
-) -> Dims:
-    """Levenshtein's distance between the sequences along the last axis of two sparse tensors.
-
-    With ``normalize`` divided by the truth's length. Not differentiable.
-    """
-    for name, t in (("hypothesis", hypothesis_shape), ("truth", truth_shape)):
-        if t.dims is not None and t.dims[0] is not None and t.dims[0] < 2:
-            raise ValueError(f"{name} must have rank 2 at least: batches of sequences")
-    a, b = static_value(hypothesis_shape), static_value(truth_shape)
-    if a is None or b is None:
-        return None
-    if len(a) != len(b):
-        raise ValueError(f"ranks differ: {len(a)} and {len(b)}")
-    return tuple(int(max(x, y)) for x, y in zip(a[:-1], b[:-1], strict=True))
-
-
-not_differentiable(edit_distance_op)
-
-
-def edit_distance(
-    hypothesis: Any, truth: Any, normalize: bool = True, name: str | None = "edit_distance"
-) -> Tensor:
-    """How many insertions, deletions and changes turn each hypothesis into its truth.
-
-    Both are SparseTensors whose last axis holds the sequences. Normalized, an empty truth gives
-    infinity for a hypothesis that is not empty, 0 otherwise.
-    """
-    first, second = to_sparse(hypothesis), to_sparse(truth)
-    return edit_distance_op(  # type: ignore[no-any-return]
-        first.indices,
-        first.values,
-        first.dense_shape,
-        second.indices,
-        second.values,
-        second.dense_shape,
-        normalize=normalize,
-        name=name,
-    )
+not_differentiable(encode_base64, decode_base64)

@@ -19,6 +19,29 @@ from dataflow.ops.string import string_split
 from dataflow.shapes import Dims
 
 
+@define_op("UnicodeTranscode", "input: string -> output: string")
+def unicode_transcode(
+    input: Tensor,
+    *,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+) -> Dims:
+    """Each string in another encoding; ``errors`` says what becomes of bad input. Not differentiable."""
+    if output_encoding not in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
+        raise ValueError(
+            f"output_encoding must be UTF-8, UTF-16-BE or UTF-32-BE: {output_encoding}"
+        )
+    if errors not in ("strict", "replace", "ignore"):
+        raise ValueError(f"errors must be strict, replace or ignore, got {errors!r}")
+    return input.dims
+
+
+not_differentiable(unicode_transcode)
+
+
 @define_op("UnicodeDecode", "input: string -> row_splits: Tsplits, char_values: int32")
 def unicode_decode_op(
     input: Tensor,

@@ -90,8 +90,8 @@ class IdTableWithHashBuckets(Table):
         """The ids of ``keys``; unknown ones get a bucket's."""
         from dataflow.ops.math import cast, equal
         from dataflow.ops.selection import where
-        from dataflow.ops.string import (
-            as_string,
+        from dataflow.ops.string import as_string
+        from dataflow.ops.string_hash import (
             string_to_hash_bucket_fast,
             string_to_hash_bucket_strong,
         )

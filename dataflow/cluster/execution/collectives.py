@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow.cluster.execution.common_vectors import Chosen, CommonVectors, as_told
-from dataflow.cluster.execution.compiled_partition import current_step
 from dataflow.cluster.execution.partition_run import run_in_thread
 from dataflow.cluster.execution.ring_link import RANK_SHIFT, Joined, Mailbox, TaskLink, Told
+from dataflow.cluster.execution.task_session import current_step
 from dataflow.cluster.transport.connection import Connection, wait_readable
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.doorbell import has_doorbells

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.cluster.execution.compiled_partition import (
-    CompiledPartition,
-    TaskSession,
-)
+from dataflow.cluster.execution.compiled_partition import CompiledPartition
+from dataflow.cluster.execution.task_session import TaskSession
 from dataflow.cluster.partition.partitioner import GraphPartition, PartitionedGraph
 from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.resources import ResourceManager

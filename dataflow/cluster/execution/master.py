@@ -18,13 +18,14 @@ from typing import Any
 from dataflow import errors
 from dataflow.capabilities import THREADS
 from dataflow.cluster.execution import prefetch
-from dataflow.cluster.execution.compiled_partition import CompiledPartition, TaskSession
+from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.explain import code_of, describe
 from dataflow.cluster.execution.fast_path import Fallback, FastStep, fast_step
 from dataflow.cluster.execution.master_step import MasterStep
 from dataflow.cluster.execution.state_machine import Decision, Fail, StepMachine
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
+from dataflow.cluster.execution.task_session import TaskSession
 from dataflow.cluster.partition.partition_codec import encode_partition
 from dataflow.cluster.partition.partitioner import GraphPartition, PartitionedGraph, partition_graph
 from dataflow.cluster.transport.connection import Connection

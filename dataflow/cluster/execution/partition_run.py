@@ -16,12 +16,10 @@ from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
 from dataflow.capabilities import THREADS
-from dataflow.cluster.execution.compiled_partition import (
-    CompiledPartition,
-    current_step,
-)
+from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.schedule import SegmentChain, take_in
 from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.execution.task_session import current_step
 from dataflow.cluster.partition.partitioner import Segment
 from dataflow.cluster.transport.in_process import mail
 from dataflow.errors import InvalidArgumentError

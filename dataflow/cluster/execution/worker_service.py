@@ -15,10 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.cluster.execution.collectives import Collectives
-from dataflow.cluster.execution.compiled_partition import (
-    CompiledPartition,
-    TaskSession,
-)
+from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.explain import code_of
 from dataflow.cluster.execution.home_transport import HomeTransport, Registered
 from dataflow.cluster.execution.linear_run import LinearRun
@@ -27,6 +24,7 @@ from dataflow.cluster.execution.schedule import take_in
 from dataflow.cluster.execution.server_loop import ServerSideLoop
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
+from dataflow.cluster.execution.task_session import TaskSession
 from dataflow.cluster.execution.traffic import ALL_CHANNELS, FEEDS
 from dataflow.cluster.partition.partition_codec import decode_partition
 from dataflow.cluster.transport.connection import Connection

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster.execution.compiled_partition import (
-    CompiledPartition,
+from dataflow.cluster.execution.compiled_partition import CompiledPartition
+from dataflow.cluster.execution.home_transport import Registered
+from dataflow.cluster.execution.task_session import (
     StepCancellation,
     StepLoopEnd,
     TaskSession,
     current_step,
 )
-from dataflow.cluster.execution.home_transport import Registered
 from dataflow.cluster.partition.partitioner import partition_graph
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
 from dataflow.errors import CancelledError

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import dataflow as tf
-from dataflow.cluster.execution.compiled_partition import CompiledPartition, TaskSession
+from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.partition_run import PartitionRun
+from dataflow.cluster.execution.task_session import TaskSession
 from dataflow.cluster.partition import graph_codec, pipeline
 from dataflow.cluster.partition.partition_codec import decode_partition, encode_partition
 from dataflow.cluster.partition.partitioner import partition_graph
