@@ -6,9 +6,10 @@ which adds ordinary nodes. Where several paths meet, their contributions are sum
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dataflow import dtypes
@@ -143,6 +144,11 @@ def _is_sparse(grad: Any) -> bool:
 _NOWHERE: Any = contextlib.nullcontext()
 
 
+def _carries_gradient(tensor: Tensor) -> bool:
+    kind = tensor.dtype.base_dtype.kind
+    return kind in "fc" or tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant)
+
+
 class _Walker:
     """One backward pass. ``grads[tensor]`` lists the contributions that reached an output."""
 
@@ -197,7 +203,7 @@ class _Walker:
                 continue
             reached.add(op)
             for output in op.outputs:
-                if self._carries_gradient(output):
+                if _carries_gradient(output):
                     stack.extend(output.uses)
         between: set[Operation] = set()
         pending: dict[Operation, int] = {}
@@ -220,11 +226,6 @@ class _Walker:
 
         self.loop_state = control_flow_gradients.prepare(between, pending, self.ys, self.xs)
         return between, pending
-
-    @staticmethod
-    def _carries_gradient(tensor: Tensor) -> bool:
-        kind = tensor.dtype.base_dtype.kind
-        return kind in "fc" or tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant)
 
     def start(self, initial: list[Any]) -> None:
         for y, grad in zip(self.ys, initial, strict=True):
@@ -307,7 +308,7 @@ class _Walker:
         if not any(g is not None for g in grads):
             return
         function = None
-        if any(self._carries_gradient(t) for t in op.inputs) or op.gradient_override:
+        if any(_carries_gradient(t) for t in op.inputs) or op.gradient_override:
             function = gradient_function_of(op)
         if function is None:
             return
@@ -328,7 +329,7 @@ class _Walker:
             special = self.loop_state.zeros(self, tensor)
             if special is not NotImplemented:
                 return special
-        if not self._carries_gradient(tensor) or tensor.dtype.base_dtype.kind == "x":
+        if not _carries_gradient(tensor) or tensor.dtype.base_dtype.kind == "x":
             return None
         from dataflow.ops.array import zeros_like
 
@@ -372,6 +373,36 @@ class _Walker:
 
     def result(self, x: Tensor) -> Any:
         return self.sum(x)
+
+
+def obstacles(ys: Sequence[Tensor], xs: Sequence[Any]) -> list[Operation]:
+    """The ops at which every path back from ``ys`` to ``xs`` (tensors or variables) ends, the nearest first.
+
+    Such an op depends on one of ``xs``, and passes no gradient on: its result is of integers or
+    booleans, or it is not differentiable. Empty where ``ys`` depend on none of ``xs``.
+    """
+    depends: set[Operation] = set()
+    stack = [x.op for x in xs]
+    while stack:
+        op = stack.pop()
+        if op not in depends:
+            depends.add(op)
+            for output in op.outputs:
+                stack.extend(output.uses)
+    found: list[Operation] = []
+    seen: set[Operation] = set()
+    waiting = collections.deque((y.op, y) for y in ys)
+    while waiting:
+        op, output = waiting.popleft()
+        if op in seen or op not in depends:
+            continue
+        seen.add(op)
+        stops = not op.op_def.differentiable and op.gradient_override is None
+        if not _carries_gradient(output) or stops:
+            found.append(op)
+        else:
+            waiting.extend((tensor.op, tensor) for tensor in op.inputs)
+    return found
 
 
 def hessians(

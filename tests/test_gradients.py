@@ -278,3 +278,31 @@ def test_sparse_gradients_stay_sparse_where_shapes_are_equal() -> None:
     same = tf.identity(-(table + table))
     (grad,) = tf.gradients(tf.gather(same, [1]), table)
     assert isinstance(grad, tf.IndexedSlices)
+
+
+def _refusal(loss: tf.Tensor) -> str:
+    with pytest.raises(ValueError, match="No gradients provided for any variable") as error:
+        tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    return str(error.value).partition("\n")[2]
+
+
+def test_where_the_way_of_a_gradient_ends_is_said() -> None:
+    w = tf.Variable([1.0, 2.0], name="w")
+    chosen = tf.argmax(w, name="chosen")
+    told = _refusal(tf.square(tf.cast(chosen, tf.float32)) + 1.0)
+    assert "only through what passes no gradient on: ArgMax 'chosen', built at" in told
+    assert "test_gradients.py" in told
+    told = _refusal(tf.reduce_sum(tf.stop_gradient(w, name="held")) + tf.floor(w, name="whole")[0])
+    assert "StopGradient 'held'" in told and "Floor 'whole'" in told
+    assert _refusal(tf.constant(1.0)) == "  The loss depends on none of them."
+
+
+def test_a_number_with_a_fraction_beside_integers_is_told_of_tf_cast() -> None:
+    counts = tf.placeholder(tf.int32, [None])
+    with pytest.raises(TypeError, match=r"got float 0\.5") as error:
+        counts * 0.5
+    assert "other tensors of this op are int32" in str(error.value)
+    assert "tf.cast(t, tf.float32)" in str(error.value)
+    with pytest.raises(TypeError) as error:
+        counts * "a"
+    assert "fractions" not in str(error.value)

@@ -25,6 +25,10 @@ _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 #: Names that were found valid: the same few are asked for again and again.
 _valid_names: set[str] = set()
 _MAX_REMEMBERED_NAMES = 10_000
+_ANOTHER_GRAPH = (
+    " It belongs to another graph: build both in one `with graph.as_default():` block, and make the "
+    "session for it, tf.Session(graph=graph)."
+)
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
@@ -295,11 +299,13 @@ class Graph:
             return self._element_by_name(obj, allow_tensor, allow_operation)
         if isinstance(obj, Tensor) and allow_tensor:
             if obj.graph is not self:
-                raise ValueError(f"{obj} is not an element of this graph.")
+                raise ValueError(f"{obj} is not an element of this graph.{_ANOTHER_GRAPH}")
             return obj
         if isinstance(obj, Operation) and allow_operation:
             if obj.graph is not self:
-                raise ValueError(f"Operation {obj.name!r} is not an element of this graph.")
+                raise ValueError(
+                    f"Operation {obj.name!r} is not an element of this graph.{_ANOTHER_GRAPH}"
+                )
             return obj
         kinds = " or ".join(
             k for k, a in (("Tensor", allow_tensor), ("Operation", allow_operation)) if a

@@ -304,11 +304,18 @@ class OpDef(OpTraits):
             raise
         except TypeError as e:
             wanted = f" that is {dtype.name}" if dtype else ""
+            kind = getattr(getattr(value, "dtype", None), "kind", type(value).__name__[0])
+            others = (
+                f"\n  The other tensors of this op are {dtype.name}. To compute with fractions, convert "
+                "them: tf.cast(t, tf.float32)."
+                if dtype and dtype.is_integer and arg.type_attr and kind == "f"
+                else ""
+            )
             raise DTypeError(
                 None,
                 None,
                 f"{self.type} {op_name!r}: input {arg.name!r} needs a tensor{wanted}, got "
-                f"{type(value).__name__} {short_repr(value)}: {e}",
+                f"{type(value).__name__} {short_repr(value)}: {e}{others}",
             ) from e
         finally:
             graph.name_stack = saved

@@ -27,6 +27,13 @@ from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
 
+#: What the axes of an input mean, by their number: of sequences, images and volumes.
+_AXES = {
+    3: "[batch, steps, features]",
+    4: "[batch, height, width, channels]",
+    5: "[batch, depth, height, width, channels]",
+}
+
 
 class InputSpec:
     """What a layer's input must look like: dtype, rank, sizes of single axes."""
@@ -61,7 +68,9 @@ class InputSpec:
         rank = len(dims)
         found = f"Full shape received: {list(dims)}"
         if self.ndim is not None and rank != self.ndim:
-            self._refuse(layer, f"ndim={self.ndim}, found ndim={rank}. {found}")
+            wanted = _AXES.get(self.ndim) if rank < self.ndim else None
+            advice = f". Reshape it to {wanted} first, with tf.reshape." if wanted else ""
+            self._refuse(layer, f"ndim={self.ndim}, found ndim={rank}. {found}{advice}")
         if self.min_ndim is not None and rank < self.min_ndim:
             self._refuse(layer, f"min_ndim={self.min_ndim}, found ndim={rank}. {found}")
         if self.max_ndim is not None and rank > self.max_ndim:

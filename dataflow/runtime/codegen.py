@@ -164,7 +164,7 @@ class Generator:
         self._unfed: dict[str, Tensor] = {}
         self._assigned: set[str] = set()
         self._taken_at_once: set[Operation] = set()
-        self._checked: dict[str, None] = {}
+        self._checked: dict[str, Operation] = {}  # variables read before the step sets them
         #: Names read by the line that is being written.
         self.reads: list[str] = []
         self.reused: dict[str, str] = {}
@@ -244,7 +244,7 @@ class Generator:
         name = value.text
         if self.globals[name].name in self._assigned or self.structured:
             return f"{name}.read()"
-        self._checked[name] = None
+        self._checked[name] = tensor.op
         return f"{name}.array"
 
     def use_ref(self, tensor: Tensor) -> str:
@@ -444,8 +444,9 @@ class Generator:
         for function in overlap.functions if overlap is not None else ():
             _write(function, {}, text, line_ops)
         text.append(f"def run({', '.join(parameters)}):")
-        for name in self._checked:
+        for name, op in self._checked.items():
             text.append(f"    if {name}.array is None: raise uninitialized({name}.name)")
+            line_ops[len(text)] = op
         for name in dead_fetches:
             text.append(f"    {name} = DEAD")
         drops = self._last_uses_between_blocks() if self.structured else self._last_uses()

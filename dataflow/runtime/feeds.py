@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow import shapes
+from dataflow.graph.op_signature import short_repr
 from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.xp import device_of, is_device_array, to_host
@@ -138,15 +139,17 @@ def _to_array(tensor: Tensor, value: Any, numpy_dtype: np.dtype[Any], is_string:
         # Other nodes than copies to its device want a CuPy array on the host.
         return np.asarray(to_host(value), dtype=numpy_dtype)
     except (ValueError, TypeError, OverflowError) as e:
-        got = (
-            np.asarray(value, dtype=object).dtype
-            if isinstance(value, (list, tuple))
-            else type(value)
-        )
         kind = ValueError if isinstance(e, ValueError) else TypeError
+        if "inhomogeneous" in str(e):  # NumPy's word
+            reason = (
+                "the parts of the value have different shapes. Pad them to one shape, or feed "
+                "them one after the other."
+            )
+        else:
+            reason = str(e)
         raise kind(
-            f"Cannot feed value for Tensor {tensor.name!r}, {describe_tensor(tensor)}: {e}\n"
-            f"  got: {got}\n  built at {tensor.op.built_at}"
+            f"Cannot feed value for Tensor {tensor.name!r}, {describe_tensor(tensor)}: {reason}\n"
+            f"  got: {type(value).__name__} {short_repr(value)}\n  built at {tensor.op.built_at}"
         ) from e
 
 

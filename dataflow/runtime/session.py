@@ -236,7 +236,9 @@ class BaseSession:
             if plan is None:
                 if self._graph.version == 0:
                     raise RuntimeError(
-                        "The Session graph is empty. Add operations to the graph before calling run()."
+                        "The Session graph is empty. Add operations to the graph before calling run(). "
+                        "If there are some, they are in another graph than the one that was the "
+                        "default when this session was made: make it with tf.Session(graph=t.graph)."
                     )
                 plan = Plan(self, FetchPlan(self._graph, fetches, self), tensors)
                 if full_key is not None:

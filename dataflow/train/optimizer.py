@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, KeysView, Sequence, Va
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.gradients import gradients
+from dataflow.gradients import gradients, obstacles
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
@@ -59,6 +59,17 @@ def _outside_control_flow() -> Iterator[None]:
     graph = default_graph()
     with graph.control_dependencies(None):
         yield
+
+
+def _why_no_gradient(loss: Any, variables: list[Any]) -> str:
+    """Lines that say where the way from the loss to the variables ends; empty where nothing is known."""
+    if not isinstance(loss, Tensor):
+        return ""
+    found = obstacles([loss], variables)
+    if not found:
+        return "\n  The loss depends on none of them."
+    lines = [f"{op.type} {op.name!r}, built at {op.built_at}" for op in found[:3]]
+    return "\n  It depends on them only through what passes no gradient on: " + "; ".join(lines)
 
 
 class Optimizer:
@@ -121,7 +132,7 @@ class Optimizer:
             raise ValueError(
                 "No gradients provided for any variable, check your graph for ops that do not "
                 f"support gradients, between variables {[str(v) for _, v in grads_and_vars]} and "
-                f"loss {loss}."
+                f"loss {loss}.{_why_no_gradient(loss, [v for _, v in grads_and_vars])}"
             )
         return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
 

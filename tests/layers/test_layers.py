@@ -201,3 +201,12 @@ def test_activations_and_initializers_by_name() -> None:
         tf.layers.dense(x, 3, "rleu")
     with pytest.raises(ValueError, match="Unknown initializer"):
         tf.layers.dense(x, 3, kernel_initializer="xavier")
+
+
+def test_an_input_with_too_few_axes_is_told_which_ones_are_needed() -> None:
+    with tf.Graph().as_default():
+        flat = tf.placeholder(tf.float32, [None, 784])
+        with pytest.raises(ValueError, match=r"ndim=2.* to \[batch, height, width, channels\]"):
+            tf.layers.conv2d(flat, 32, 3)
+        with pytest.raises(ValueError, match=r"ndim=4, found ndim=5.*\]$"):
+            tf.layers.conv2d(tf.placeholder(tf.float32, [None, 2, 3, 4, 5]), 32, 3)

@@ -183,3 +183,11 @@ def test_shapes_are_checked_where_they_are_known() -> None:
     ):
         with pytest.raises(ValueError, match="Cannot feed value of shape"):
             run(tf.identity(tensor), {tensor: wrong})
+
+
+def test_rows_of_different_lengths_are_called_that() -> None:
+    x = tf.placeholder(tf.float32, [None, None], name="x")
+    with pytest.raises(ValueError, match="have different shapes. Pad them") as error:
+        run(x, {x: [[1], [2, 3]]})
+    assert "got: list [[1], [2, 3]]" in str(error.value)
+    assert "built at" in str(error.value)

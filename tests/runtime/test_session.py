@@ -201,8 +201,11 @@ def test_an_unfed_placeholder() -> None:
 def test_an_uninitialized_variable() -> None:
     v = tf.Variable(1.0, name="v")
     with tf.Session() as s:
-        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+        with pytest.raises(
+            tf.errors.FailedPreconditionError, match="uninitialized value v"
+        ) as error:
             s.run(v + 1.0)
+        assert "built at" in str(error.value) and "test_session.py" in str(error.value)
         with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
             s.run(v)
         s.run(tf.global_variables_initializer())
@@ -477,6 +480,21 @@ def test_where_the_system_does_not_say_how_much_memory_there_is(monkeypatch: Any
         tf.ConfigProto(device_count={"GPU": 0})
     )
     assert device.memory_limit == 0
+
+
+def test_a_fetch_of_another_graph_is_told_what_to_do() -> None:
+    with tf.Graph().as_default():
+        elsewhere = tf.constant(1)
+    with tf.Graph().as_default(), tf.Session() as s:
+        with pytest.raises(
+            RuntimeError, match=r"in another graph .* tf\.Session\(graph=t\.graph\)"
+        ):
+            s.run(elsewhere)
+        tf.constant(2)
+        with pytest.raises(ValueError, match="not an element of this graph. It belongs to another"):
+            s.run(elsewhere)
+        with pytest.raises(ValueError, match="'Const'.* It belongs to another graph"):
+            s.run(elsewhere.op)
 
 
 def test_a_run_of_an_empty_graph_says_so() -> None:
