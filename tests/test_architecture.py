@@ -476,7 +476,18 @@ THEIR_OWN_NAMES = {
     *("_add_control_inputs", "_set_attr", "_set_device", "_update_input", "_as_node_def_input"),
     *("_as_variant_tensor", "_get_save_slice_info", "_set_save_slice_info", "_ref"),
     *("_initial_value", "_initializer_op", "_node_def", "_op", "_unsafe_unfinalize"),
-    *("_cell", "_cells", "_slots", "_non_slot_dict"),
+    *(
+        "_cell",
+        "_cells",
+        "_slots",
+        "_non_slot_dict",
+        "_trainable_weights",
+        "_non_trainable_weights",
+    ),
+    # The methods of its feature columns, which programs define.
+    *("_get_dense_tensor", "_get_sparse_tensors", "_get_sequence_dense_tensor", "_num_buckets"),
+    *("_variable_shape", "_var_scope_name", "_parse_example_spec", "_transform_feature"),
+    *("_get_config", "_from_config", "_is_v2_column"),
 }
 #: Packages whose classes users subclass or explore in a notebook: a public name would be in their way
 #: there, so the files of each share names with an underscore among themselves.

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dataflow.feature_column import layers
-from dataflow.feature_column.base import CategoricalColumn, DenseColumn, Features
+from dataflow.feature_column.base import CategoricalColumn, DenseColumn
 from dataflow.feature_column.numeric import NumericColumn
+from dataflow.feature_column.transformation import LazyBuilder
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.graph_functions import name_scope
@@ -57,14 +58,14 @@ def parse_feature_columns_from_examples(
 def transform_features(features: dict[str, Any], feature_columns: Iterable[Any]) -> dict[Any, Any]:
     """A dict of what each column makes of the features: ids (sparse) or numbers (dense)."""
     columns = _checked(feature_columns)
-    known = Features(features)
+    known = LazyBuilder(features)
     found: dict[Any, Any] = {}
     for column in sorted(columns, key=lambda c: c.name):
         with name_scope(None, default_name=column.name, values=list(features.values())):
             if isinstance(column, CategoricalColumn):
-                found[column] = column.categories(known).ids
+                found[column] = column._get_sparse_tensors(known).id_tensor
             elif isinstance(column, DenseColumn):
-                found[column] = column.dense(known, [], True)
+                found[column] = column._get_dense_tensor(known, [], True)
     return found
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.feature_column import categorical, crossed, embedding, layers, numeric
-from dataflow.feature_column.base import DenseColumn, Features
+from dataflow.feature_column.base import DenseColumn
+from dataflow.feature_column.transformation import LazyBuilder
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.variable_scope import variable_scope
@@ -24,13 +25,14 @@ _ORDER: tuple[type, ...] = (
     numeric.BucketizedColumn,
     crossed.CrossedColumn,
     embedding.EmbeddingColumn,
+    embedding.CollectedEmbeddingColumn,
     embedding.IndicatorColumn,
     numeric.NumericColumn,
-    categorical.HashedColumn,
-    categorical.IdentityColumn,
-    categorical.VocabularyListColumn,
-    categorical.VocabularyFileColumn,
-    categorical.WeightedColumn,
+    categorical.HashedCategoricalColumn,
+    categorical.IdentityCategoricalColumn,
+    categorical.VocabularyListCategoricalColumn,
+    categorical.VocabularyFileCategoricalColumn,
+    categorical.WeightedCategoricalColumn,
 )
 
 
@@ -186,7 +188,7 @@ def crossed_column(
     hash_key: int | None = None,
 ) -> Any:
     """`tf.feature_column.crossed_column`; a hashed column is crossed by its feature, hashed once."""
-    keys = [c.key if isinstance(c, categorical.HashedColumn) else c for c in columns]
+    keys = [c.key if isinstance(c, categorical.HashedCategoricalColumn) else c for c in columns]
     return crossed.crossed_column(keys, hash_bucket_size, hash_key)
 
 
@@ -206,7 +208,7 @@ def input_from_feature_columns(
 
     The embedding of a column ``a`` is the variable ``a_embedding/weights``.
     """
-    known = Features(columns_to_tensors)
+    known = LazyBuilder(columns_to_tensors)
     outputs = []
     with variable_scope(scope, "input_from_feature_columns", custom_getter=embedding_weights):
         for column in sorted(layers.ordered_columns(feature_columns), key=sort_key):
@@ -215,6 +217,6 @@ def input_from_feature_columns(
                     f"Error creating input layer for column: {column.name}. It is sparse: wrap it in "
                     "an embedding_column or a one_hot_column."
                 )
-            with variable_scope(None, default_name=column.var_scope_name):
+            with variable_scope(None, default_name=column._var_scope_name):
                 outputs.append(layers.dense_rows(column, known, weight_collections, trainable))
         return array.concat(outputs, 1)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from dataflow import dtypes, losses
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
-from dataflow.feature_column.base import Features
 from dataflow.feature_column.numeric import NumericColumn
+from dataflow.feature_column.transformation import LazyBuilder
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
@@ -101,9 +101,8 @@ class Head:
         column = self._weight_column
         if column is None:
             return 1.0
-        if isinstance(column, NumericColumn):
-            return column.numbers(Features(features))
-        return cast(Features(features).raw(column), dtypes.float32)
+        read = LazyBuilder(features).get(column)
+        return read if isinstance(column, NumericColumn) else cast(read, dtypes.float32)
 
     def each_loss(self, labels: Tensor, logits: Tensor, features: Any) -> Tensor:
         """Each example's loss: the head's own, or what ``loss_fn`` says."""

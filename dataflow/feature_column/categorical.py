@@ -10,13 +10,13 @@ import numpy as np
 from dataflow import dtypes, gfile
 from dataflow.feature_column.base import (
     CategoricalColumn,
-    Features,
     IdsAndWeights,
     as_int64,
     check_categorical,
     check_dtype,
-    to_sparse,
+    check_key,
 )
+from dataflow.feature_column.transformation import FeatureTransformationCache, to_sparse_input
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_greater_equal, assert_less
@@ -24,6 +24,8 @@ from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal, less, logical_and
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.parsing import VarLenFeature
+from dataflow.ops.reduce import reduce_prod
+from dataflow.ops.sparse import sparse_reshape
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.string import as_string
 from dataflow.ops.string_hash import string_to_hash_bucket_fast
@@ -46,22 +48,31 @@ class KeyedCategoricalColumn(CategoricalColumn):
         """A feature of any length."""
         return {self.key: VarLenFeature(getattr(self, "dtype", dtypes.int64))}
 
-    def categories(self, features: Features) -> IdsAndWeights:
+    @property
+    def parents(self) -> list[Any]:
+        """The feature's key."""
+        return [self.key]
+
+    def transform_feature(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> SparseTensor:
+        """The ids of the feature's values; "" and -1 in a dense feature stand for nothing."""
+        raw = to_sparse_input(transformation_cache.get(self.key, state_manager))
+        ids = self._ids(raw.values, state_manager)
+        return SparseTensor(raw.indices, ids, raw.dense_shape)
+
+    def get_sparse_tensors(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> IdsAndWeights:
         """The ids of the feature's values."""
+        return IdsAndWeights(transformation_cache.get(self, state_manager), None)
 
-        def make() -> IdsAndWeights:
-            raw = features.sparse(self.key)
-            return IdsAndWeights(
-                SparseTensor(raw.indices, self._ids(raw.values), raw.dense_shape), None
-            )
-
-        return features.once(self, make)  # type: ignore[no-any-return]
-
-    def _ids(self, values: Any) -> Any:
+    def _ids(self, values: Any, state_manager: Any) -> Any:
         raise NotImplementedError
 
-    def _check_kind(self, values: Any, dtype: DTypeLike) -> None:
-        if (values.dtype.base_dtype is dtypes.string) != (dtype is dtypes.string):
+    def _check_kind(self, values: Any, dtype: Any) -> None:
+        check_dtype(values.dtype.base_dtype, self.key)
+        if values.dtype.is_integer != dtype.is_integer:
             raise ValueError(
                 "Column dtype and SparseTensors dtype must be compatible. "
                 f"key: {self.key}, column dtype: {dtype}, tensor dtype: {values.dtype.name}"
@@ -69,7 +80,7 @@ class KeyedCategoricalColumn(CategoricalColumn):
 
 
 @dataclass(frozen=True)
-class VocabularyListColumn(KeyedCategoricalColumn):
+class VocabularyListCategoricalColumn(KeyedCategoricalColumn):
     """See `categorical_column_with_vocabulary_list`."""
 
     vocabulary_list: tuple[Any, ...]
@@ -82,7 +93,7 @@ class VocabularyListColumn(KeyedCategoricalColumn):
         """The words and the buckets for unknown ones."""
         return len(self.vocabulary_list) + self.num_oov_buckets
 
-    def _ids(self, values: Any) -> Any:
+    def _ids(self, values: Any, state_manager: Any) -> Any:
         self._check_kind(values, self.dtype)
         kind = self.dtype
         if kind.is_integer:
@@ -94,11 +105,13 @@ class VocabularyListColumn(KeyedCategoricalColumn):
             dtype=kind,
             name=f"{self.key}_lookup",
         )
+        if state_manager is not None:
+            state_manager.add_resource(self, f"{self.key}_lookup", table)
         return table.lookup(values)
 
 
 @dataclass(frozen=True)
-class VocabularyFileColumn(KeyedCategoricalColumn):
+class VocabularyFileCategoricalColumn(KeyedCategoricalColumn):
     """See `categorical_column_with_vocabulary_file`."""
 
     vocabulary_file: str
@@ -112,7 +125,7 @@ class VocabularyFileColumn(KeyedCategoricalColumn):
         """The words and the buckets for unknown ones."""
         return self.vocabulary_size + self.num_oov_buckets
 
-    def _ids(self, values: Any) -> Any:
+    def _ids(self, values: Any, state_manager: Any) -> Any:
         self._check_kind(values, self.dtype)
         kind = self.dtype
         if kind.is_integer:
@@ -125,11 +138,13 @@ class VocabularyFileColumn(KeyedCategoricalColumn):
             key_dtype=kind,
             name=f"{self.key}_lookup",
         )
+        if state_manager is not None:
+            state_manager.add_resource(self, f"{self.key}_lookup", table)
         return table.lookup(values)
 
 
 @dataclass(frozen=True)
-class IdentityColumn(KeyedCategoricalColumn):
+class IdentityCategoricalColumn(KeyedCategoricalColumn):
     """See `categorical_column_with_identity`."""
 
     number_buckets: int
@@ -140,7 +155,7 @@ class IdentityColumn(KeyedCategoricalColumn):
         """The number of ids."""
         return self.number_buckets
 
-    def _ids(self, values: Any) -> Any:
+    def _ids(self, values: Any, state_manager: Any) -> Any:
         if not values.dtype.is_integer:
             raise ValueError(
                 f"Invalid input, not integer. key: {self.key} dtype: {values.dtype.name}"
@@ -163,7 +178,7 @@ class IdentityColumn(KeyedCategoricalColumn):
 
 
 @dataclass(frozen=True)
-class HashedColumn(KeyedCategoricalColumn):
+class HashedCategoricalColumn(KeyedCategoricalColumn):
     """See `categorical_column_with_hash_bucket`."""
 
     hash_bucket_size: int
@@ -174,14 +189,14 @@ class HashedColumn(KeyedCategoricalColumn):
         """The number of buckets."""
         return self.hash_bucket_size
 
-    def _ids(self, values: Any) -> Any:
+    def _ids(self, values: Any, state_manager: Any) -> Any:
         self._check_kind(values, self.dtype)
-        text = values if values.dtype.base_dtype is dtypes.string else as_string(values)
+        text = values if self.dtype is dtypes.string else as_string(values)
         return string_to_hash_bucket_fast(text, self.hash_bucket_size)
 
 
 @dataclass(frozen=True)
-class WeightedColumn(CategoricalColumn):
+class WeightedCategoricalColumn(CategoricalColumn):
     """See `weighted_categorical_column`."""
 
     categorical_column: CategoricalColumn
@@ -210,23 +225,80 @@ class WeightedColumn(CategoricalColumn):
         """The column's."""
         return self.categorical_column.num_buckets
 
-    def categories(self, features: Features) -> IdsAndWeights:
-        """The column's ids, with the other feature's values as float32 weights."""
-        raw = features.raw(self.weight_feature_key)
-        if raw.dtype.base_dtype.is_integer or raw.dtype.base_dtype.is_floating:
-            weights = to_sparse(raw, keep_all=True)
-        else:
+    @property
+    def parents(self) -> list[Any]:
+        """The column, and the weights' key."""
+        return [self.categorical_column, self.weight_feature_key]
+
+    def transform_feature(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> tuple[SparseTensor, SparseTensor]:
+        """The column's ids, with the other feature's values as weights; 0 in a dense one is none."""
+        raw = transformation_cache.get(self.weight_feature_key, state_manager)
+        if raw.dtype.base_dtype is not self.dtype:
             raise ValueError(
                 f"Bad dtype of the weights {self.weight_feature_key!r}: expected "
-                f"{self.dtype}, got {raw.dtype.name}."
+                f"{self.dtype}, but got {raw.dtype}."
             )
+        weights = to_sparse_input(raw, ignore_value=0)
         values = weights.values
-        if values.dtype.base_dtype is not dtypes.float32:
+        if not values.dtype.is_floating:
             values = cast(values, dtypes.float32)
-        return IdsAndWeights(
-            self.categorical_column.categories(features).ids,
+        return (
+            transformation_cache.get(self.categorical_column, state_manager),
             SparseTensor(weights.indices, values, weights.dense_shape),
         )
+
+    def get_sparse_tensors(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> IdsAndWeights:
+        """The ids and the weights."""
+        return IdsAndWeights(*transformation_cache.get(self, state_manager))
+
+
+@dataclass(frozen=True)
+class SequenceCategoricalColumn(CategoricalColumn):
+    """A categorical column whose feature [batch, steps] has a category for every step."""
+
+    categorical_column: CategoricalColumn
+
+    @property
+    def name(self) -> str:
+        """The column's."""
+        return self.categorical_column.name
+
+    @property
+    def parents(self) -> list[Any]:
+        """The column."""
+        return [self.categorical_column]
+
+    @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        """The column's."""
+        return self.categorical_column.parse_example_spec
+
+    @property
+    def num_buckets(self) -> int:
+        """The column's."""
+        return self.categorical_column.num_buckets
+
+    def transform_feature(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> Any:
+        """What the column makes."""
+        return self.categorical_column.transform_feature(transformation_cache, state_manager)
+
+    def get_sparse_tensors(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> IdsAndWeights:
+        """The ids and weights [batch, steps, n]."""
+        ids, weights = self.categorical_column.get_sparse_tensors(
+            transformation_cache, state_manager
+        )
+        shape = ids.dense_shape
+        target = array.concat([shape[:2], [reduce_prod(shape[2:])]], 0)
+        ids = sparse_reshape(ids, target)
+        return IdsAndWeights(ids, None if weights is None else sparse_reshape(weights, target))
 
 
 def categorical_column_with_vocabulary_list(
@@ -235,7 +307,7 @@ def categorical_column_with_vocabulary_list(
     dtype: DTypeLike | None = None,
     default_value: int = -1,
     num_oov_buckets: int = 0,
-) -> VocabularyListColumn:
+) -> VocabularyListCategoricalColumn:
     """The place of each value in ``vocabulary_list``.
 
     Unknown values get ``default_value`` (-1: nothing), or with ``num_oov_buckets`` one of so many
@@ -260,7 +332,8 @@ def categorical_column_with_vocabulary_list(
             f"dtype {dtype} and vocabulary dtype {kind} do not match, column_name: {key}"
         )
     _check_oov(key, num_oov_buckets, default_value, -1)
-    return VocabularyListColumn(key, words, dtype, default_value, num_oov_buckets)
+    check_key(key)
+    return VocabularyListCategoricalColumn(key, words, dtype, default_value, num_oov_buckets)
 
 
 def categorical_column_with_vocabulary_file(
@@ -270,7 +343,7 @@ def categorical_column_with_vocabulary_file(
     num_oov_buckets: int = 0,
     default_value: int | None = None,
     dtype: DTypeLike = dtypes.string,
-) -> VocabularyFileColumn:
+) -> VocabularyFileCategoricalColumn:
     """The line of each value in a file, one word a line; see the vocabulary list.
 
     Without ``vocabulary_size`` the lines are counted now.
@@ -285,7 +358,8 @@ def categorical_column_with_vocabulary_file(
     if vocabulary_size < 1:
         raise ValueError(f"Invalid vocabulary_size {vocabulary_size} in {key}.")
     _check_oov(key, num_oov_buckets, default_value, None)
-    return VocabularyFileColumn(
+    check_key(key)
+    return VocabularyFileCategoricalColumn(
         key,
         str(vocabulary_file),
         vocabulary_size,
@@ -304,7 +378,7 @@ def _check_oov(key: str, num_oov_buckets: int, default_value: Any, none: Any) ->
 
 def categorical_column_with_identity(
     key: str, num_buckets: int, default_value: int | None = None
-) -> IdentityColumn:
+) -> IdentityCategoricalColumn:
     """Integers that are ids already, in [0, num_buckets).
 
     Others get ``default_value``; without one they are an `InvalidArgumentError` at run time.
@@ -315,12 +389,13 @@ def categorical_column_with_identity(
         raise ValueError(
             f"default_value {default_value} not in range [0, {num_buckets}), column_name {key}"
         )
-    return IdentityColumn(key, num_buckets, default_value)
+    check_key(key)
+    return IdentityCategoricalColumn(key, num_buckets, default_value)
 
 
 def categorical_column_with_hash_bucket(
     key: str, hash_bucket_size: int, dtype: DTypeLike = dtypes.string
-) -> HashedColumn:
+) -> HashedCategoricalColumn:
     """The FarmHash fingerprint of each value modulo ``hash_bucket_size``, as in TensorFlow."""
     if hash_bucket_size is None:
         raise ValueError(f"hash_bucket_size must be set. key: {key}")
@@ -328,17 +403,18 @@ def categorical_column_with_hash_bucket(
         raise ValueError(
             f"hash_bucket_size must be at least 1. hash_bucket_size: {hash_bucket_size}, key: {key}"
         )
-    return HashedColumn(key, hash_bucket_size, check_dtype(dtype, key))
+    check_key(key)
+    return HashedCategoricalColumn(key, hash_bucket_size, check_dtype(dtype, key))
 
 
 def weighted_categorical_column(
     categorical_column: CategoricalColumn,
     weight_feature_key: str,
     dtype: DTypeLike = dtypes.float32,
-) -> WeightedColumn:
+) -> WeightedCategoricalColumn:
     """Categories with weights, which another feature of the same shape holds."""
     check_categorical(categorical_column)
-    dtype = dtypes.as_dtype(dtype)
-    if not (dtype.is_integer or dtype.is_floating):
+    dtype = None if dtype is None else dtypes.as_dtype(dtype)
+    if dtype is None or not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype {dtype} is not convertible to float.")
-    return WeightedColumn(categorical_column, weight_feature_key, dtype)
+    return WeightedCategoricalColumn(categorical_column, weight_feature_key, dtype)

@@ -8,12 +8,11 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.feature_column.base import (
     CategoricalColumn,
-    Features,
     IdsAndWeights,
     as_int64,
-    to_sparse,
 )
-from dataflow.feature_column.categorical import HashedColumn
+from dataflow.feature_column.categorical import HashedCategoricalColumn
+from dataflow.feature_column.transformation import FeatureTransformationCache, to_sparse_input
 from dataflow.ops.parsing import VarLenFeature
 from dataflow.ops.sparse_cross import sparse_cross_hashed
 from dataflow.ops.sparse_tensor import SparseTensor
@@ -54,37 +53,44 @@ class CrossedColumn(CategoricalColumn):
         """The number of buckets."""
         return self.hash_bucket_size
 
-    def categories(self, features: Features) -> IdsAndWeights:
+    @property
+    def parents(self) -> list[Any]:
+        """The parts."""
+        return list(self.keys)
+
+    def transform_feature(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> SparseTensor:
         """The bucket of each combination."""
+        # Sparse parts come first, as in TensorFlow: the order changes the hash.
+        sparse: list[SparseTensor] = []
+        dense: list[SparseTensor] = []
+        for leaf in self._leaves():
+            if isinstance(leaf, str):
+                raw = transformation_cache.get(leaf, state_manager)
+                known = isinstance(raw, SparseTensor)
+                (sparse if known else dense).append(to_sparse_input(raw, keep_all=True))
+                continue
+            ids, weights = leaf.get_sparse_tensors(transformation_cache, state_manager)
+            if weights is not None:
+                raise ValueError(
+                    f"crossed_column does not support weight_tensor, but the given column "
+                    f"populates weight_tensor. Given column: {leaf.name}"
+                )
+            sparse.append(ids)
+        inputs = [
+            part
+            if part.dtype.base_dtype is dtypes.string
+            else SparseTensor(part.indices, as_int64(part.values), part.dense_shape)
+            for part in sparse + dense
+        ]
+        return sparse_cross_hashed(inputs, self.hash_bucket_size, self.hash_key)
 
-        def make() -> IdsAndWeights:
-            # Sparse parts come first, as in TensorFlow: the order changes the hash.
-            sparse: list[SparseTensor] = []
-            dense: list[SparseTensor] = []
-            for leaf in self._leaves():
-                if isinstance(leaf, str):
-                    raw = features.raw(leaf)
-                    known = isinstance(raw, SparseTensor)
-                    (sparse if known else dense).append(to_sparse(raw, keep_all=True))
-                    continue
-                ids, weights = leaf.categories(features)
-                if weights is not None:
-                    raise ValueError(
-                        f"crossed_column does not support weight_tensor, but the given column "
-                        f"populates weight_tensor. Given column: {leaf.name}"
-                    )
-                sparse.append(ids)
-            inputs = [
-                part
-                if part.dtype.base_dtype is dtypes.string
-                else SparseTensor(part.indices, as_int64(part.values), part.dense_shape)
-                for part in sparse + dense
-            ]
-            return IdsAndWeights(
-                sparse_cross_hashed(inputs, self.hash_bucket_size, self.hash_key), None
-            )
-
-        return features.once(self, make)  # type: ignore[no-any-return]
+    def get_sparse_tensors(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> IdsAndWeights:
+        """The bucket of each combination."""
+        return IdsAndWeights(transformation_cache.get(self, state_manager), None)
 
 
 def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None) -> CrossedColumn:
@@ -103,7 +109,7 @@ def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None
                 "Unsupported key type. All keys must be either string, or categorical column "
                 f"except HashedCategoricalColumn. Given: {key}"
             )
-        if isinstance(key, HashedColumn):
+        if isinstance(key, HashedCategoricalColumn):
             raise ValueError(
                 "categorical_column_with_hash_bucket is not supported for crossing. Hashing before "
                 "crossing will increase probability of collision. Instead, use the feature name as "

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from dataflow.feature_column.base import (
     CategoricalColumn,
     DenseColumn,
     FeatureColumn,
-    Features,
 )
+from dataflow.feature_column.transformation import FeatureTransformationCache, LazyBuilder
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.embedding import safe_embedding_lookup_sparse
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import add_n, matmul
+from dataflow.ops.sparse import sparse_reshape
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variable_scope import get_variable, variable_scope
 
 
@@ -29,8 +33,6 @@ def ordered_columns(feature_columns: Any) -> list[Any]:
     if isinstance(feature_columns, dict):
         raise ValueError("Expected feature_columns to be iterable, found dict.")
     columns = list(feature_columns)
-    if not columns:
-        raise ValueError("feature_columns must not be empty.")
     names: dict[str, Any] = {}
     for column in columns:
         if not isinstance(column, FeatureColumn):
@@ -41,7 +43,21 @@ def ordered_columns(feature_columns: Any) -> list[Any]:
                 f"{column}. This usually means that these columns refer to same base feature."
             )
         names[column.name] = column
+    if not columns:
+        raise ValueError("feature_columns must not be empty.")
     return sorted(columns, key=lambda c: c.name)
+
+
+def same_batch_size(tensors: Sequence[Tensor], columns: Sequence[Any]) -> None:
+    """Raises `ValueError` where two columns' tensors are known to have different batch sizes."""
+    sizes = [(t.dims[0], c.name) for t, c in zip(tensors, columns, strict=False) if t.dims]
+    known = [pair for pair in sizes if pair[0] is not None]
+    for size, name in known[1:]:
+        if size != known[0][0]:
+            raise ValueError(
+                "Batch size (first dimension) of each feature must be same. Batch size of columns "
+                f"({known[0][1]}, {name}): ({known[0][0]}, {size})"
+            )
 
 
 def model_collections(weight_collections: Any) -> list[str]:
@@ -64,6 +80,26 @@ def input_layer(
     tensor. Raises `ValueError` for a column that is not dense: wrap it in an `indicator_column` or
     `embedding_column`.
     """
+    with variable_scope(None, default_name="input_layer", values=list(features.values())):
+        return columns_side_by_side(
+            features,
+            feature_columns,
+            weight_collections,
+            trainable,
+            cols_to_vars,
+            cols_to_output_tensors,
+        )
+
+
+def columns_side_by_side(
+    features: dict[str, Any],
+    feature_columns: Sequence[Any],
+    weight_collections: Any = None,
+    trainable: bool = True,
+    cols_to_vars: dict[Any, Any] | None = None,
+    cols_to_output_tensors: dict[Any, Any] | None = None,
+) -> Tensor:
+    """`input_layer` in the variable scope that is open."""
     columns = ordered_columns(feature_columns)
     for column in columns:
         if not isinstance(column, DenseColumn):
@@ -71,29 +107,35 @@ def input_layer(
                 "Items of feature_columns must be a dense column: wrap this one in "
                 f"embedding_column or indicator_column. Given: {column}"
             )
-    known = Features(features)
+    known = LazyBuilder(features)
     outputs = []
-    with variable_scope(None, default_name="input_layer", values=list(features.values())):
-        for column in columns:
-            with variable_scope(None, default_name=column.var_scope_name) as scope:
-                output = dense_rows(column, known, weight_collections, trainable)
-                outputs.append(output)
-                if cols_to_vars is not None:
-                    cols_to_vars[column] = scope.global_variables()
-                if cols_to_output_tensors is not None:
-                    cols_to_output_tensors[column] = output
-        return array.concat(outputs, 1)
+    for column in columns:
+        with variable_scope(None, default_name=column._var_scope_name) as scope:
+            output = dense_rows(column, known, weight_collections, trainable)
+            outputs.append(output)
+            if cols_to_vars is not None:
+                cols_to_vars[column] = scope.global_variables()
+            if cols_to_output_tensors is not None:
+                cols_to_output_tensors[column] = output
+    same_batch_size(outputs, columns)
+    return array.concat(outputs, 1)
 
 
 def dense_rows(
-    column: DenseColumn, known: Features, weight_collections: Any, trainable: bool
+    column: DenseColumn,
+    known: LazyBuilder,
+    weight_collections: Any,
+    trainable: bool,
 ) -> Tensor:
     """What a dense column has for each example, as float32 [batch, size]."""
-    tensor = column.dense(known, model_collections(weight_collections), trainable)
-    size = math.prod(column.variable_shape)
-    output = array.reshape(tensor, [array.shape(tensor)[0], size])
-    output.set_shape((known.num_examples, size))
-    return output
+    tensor = column._get_dense_tensor(known, model_collections(weight_collections), trainable)
+    return flat_rows(column, tensor)
+
+
+def flat_rows(column: Any, tensor: Tensor) -> Tensor:
+    """The numbers of a column, [batch, *variable_shape], as [batch, size]."""
+    size = column._variable_shape.num_elements()
+    return array.reshape(tensor, array.stack([array.shape(tensor)[0], size]))
 
 
 def linear_model(
@@ -114,12 +156,12 @@ def linear_model(
     for column in columns:
         if not isinstance(column, (DenseColumn, CategoricalColumn)):
             raise ValueError(f"Items of feature_columns must be columns. Given: {column}")
-    known = Features(features)
+    known = LazyBuilder(features)
     collections = model_collections(weight_collections)
     sums = []
     with variable_scope(None, default_name="linear_model", values=list(features.values())):
         for column in columns:
-            with variable_scope(None, default_name=column.name):
+            with variable_scope(None, default_name=column._var_scope_name):
                 weighted, weights = _weighted_sum(
                     column, known, units, sparse_combiner, collections, trainable
                 )
@@ -135,41 +177,76 @@ def linear_model(
         )
         if cols_to_vars is not None:
             cols_to_vars["bias"] = [bias]
+        same_batch_size(sums, columns)
         total = add_n(sums, name="weighted_sum_no_bias") if len(sums) > 1 else sums[0]
         return bias_add(total, bias, name="weighted_sum")
 
 
 def _weighted_sum(
     column: Any,
-    features: Features,
+    features: LazyBuilder,
     units: int,
     combiner: str,
     collections: list[str],
     trainable: bool,
 ) -> tuple[Tensor, Any]:
-    categorical = isinstance(column, CategoricalColumn)
-    if categorical:
-        size = column.num_buckets
-    else:
-        size = 1
-        for dim in column.variable_shape:
-            size *= dim
-        tensor = column.dense(features, collections, trainable)
-        tensor = array.reshape(tensor, [array.shape(tensor)[0], size])
     weights = get_variable(
         "weights",
-        shape=(size, units),
+        shape=(num_weights(column), units),
         initializer=zeros_initializer(),
         trainable=trainable,
         collections=collections,
     )
-    if not categorical:
-        return matmul(tensor, weights, name="weighted_sum"), weights
-    ids, id_weights = column.categories(features)
-    found = safe_embedding_lookup_sparse(
-        weights, ids, id_weights, combiner=combiner, name="weighted_sum"
+    read = (features, collections, trainable)
+    if isinstance(column, CategoricalColumn):
+        made = column._get_sparse_tensors(*read)
+    else:
+        made = column._get_dense_tensor(*read)
+    return weighted_sum(column, made, weights, combiner), weights
+
+
+def num_weights(column: Any) -> int:
+    """How many weights a column has in a linear model: one for each category or number."""
+    if isinstance(column, CategoricalColumn):
+        return column._num_buckets
+    return column._variable_shape.num_elements()  # type: ignore[no-any-return]
+
+
+def weighted_sum(column: Any, made: Any, weights: Any, combiner: str) -> Tensor:
+    """A column's part of a linear model: the products of what it made and ``weights``, added up."""
+    if not isinstance(column, CategoricalColumn):
+        return matmul(flat_rows(column, made), weights, name="weighted_sum")
+
+    def flat(sparse: SparseTensor) -> SparseTensor:
+        if sparse.shape.ndims == 2:
+            return sparse
+        return sparse_reshape(sparse, array.stack([sparse.dense_shape[0], np.int64(-1)]))
+
+    ids, id_weights = made
+    return safe_embedding_lookup_sparse(
+        weights,
+        flat(ids),
+        None if id_weights is None else flat(id_weights),
+        combiner=combiner,
+        name="weighted_sum",
     )
-    return found, weights
+
+
+def transform_features(
+    features: dict[str, Any],
+    feature_columns: Any,
+    state_manager: Any = None,
+    cache_type: type[FeatureTransformationCache] = FeatureTransformationCache,
+) -> dict[Any, Any]:
+    """What each column makes of the features: a dict of tensors by column."""
+    columns = ordered_columns(feature_columns)
+    made = {}
+    with name_scope(None, "transform_features", list(features.values())):
+        cache = cache_type(features)
+        for column in columns:
+            with name_scope(None, column.name):
+                made[column] = cache.get(column, state_manager)
+    return made
 
 
 def make_parse_example_spec(feature_columns: Sequence[Any]) -> dict[str, Any]:
@@ -181,7 +258,7 @@ def make_parse_example_spec(feature_columns: Sequence[Any]) -> dict[str, Any]:
     for column in feature_columns:
         if not isinstance(column, FeatureColumn):
             raise ValueError(f"All feature_columns must be feature columns. Given: {column}")
-        for key, value in column.parse_example_spec.items():
+        for key, value in column._parse_example_spec.items():
             if key in result and result[key] != value:
                 raise ValueError(
                     f"feature_columns contain different parse_spec for key {key}. "

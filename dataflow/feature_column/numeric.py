@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes
-from dataflow.feature_column.base import CategoricalColumn, DenseColumn, Features, IdsAndWeights
+from dataflow.feature_column.base import (
+    CategoricalColumn,
+    DenseColumn,
+    IdsAndWeights,
+    check_key,
+    check_shape,
+)
+from dataflow.feature_column.transformation import FeatureTransformationCache
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
@@ -18,6 +25,7 @@ from dataflow.ops.casts import cast
 from dataflow.ops.counting import bucketize_op
 from dataflow.ops.parsing import FixedLenFeature
 from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.shapes import TensorShape
 
 
 @dataclass(frozen=True)
@@ -36,38 +44,43 @@ class NumericColumn(DenseColumn):
         return self.key
 
     @property
+    def parents(self) -> list[Any]:
+        """The feature's key."""
+        return [self.key]
+
+    @property
     def parse_example_spec(self) -> dict[str, Any]:
         """A feature of fixed length."""
         return {self.key: FixedLenFeature(self.shape, self.dtype, self.default_value)}
 
     @property
-    def variable_shape(self) -> tuple[int, ...]:
+    def variable_shape(self) -> TensorShape:
         """The given shape."""
-        return self.shape
+        return TensorShape(self.shape)
 
-    def numbers(self, features: Features) -> Tensor:
+    def transform_feature(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> Tensor:
         """The normalized numbers, float32."""
+        tensor = transformation_cache.get(self.key, state_manager)
+        if isinstance(tensor, SparseTensor):
+            raise ValueError(
+                "The corresponding Tensor of numerical column must be a Tensor. SparseTensor "
+                f"is not supported. key: {self.key}"
+            )
+        if tensor.dtype.base_dtype is dtypes.string:
+            raise ValueError(
+                f"The feature {self.key!r} of a numeric column holds strings; use a "
+                "categorical column, or tf.string_to_number first."
+            )
+        result = self.normalizer_fn(tensor) if self.normalizer_fn is not None else tensor
+        return cast(result, dtypes.float32)  # type: ignore[no-any-return]
 
-        def make() -> Tensor:
-            tensor = features.raw(self.key)
-            if isinstance(tensor, SparseTensor):
-                raise ValueError(
-                    "The corresponding Tensor of numerical column must be a Tensor. SparseTensor "
-                    f"is not supported. key: {self.key}"
-                )
-            if tensor.dtype.base_dtype is dtypes.string:
-                raise ValueError(
-                    f"The feature {self.key!r} of a numeric column holds strings; use a "
-                    "categorical column, or tf.string_to_number first."
-                )
-            result = self.normalizer_fn(tensor) if self.normalizer_fn is not None else tensor
-            return cast(result, dtypes.float32)  # type: ignore[no-any-return]
-
-        return features.once(self, make)  # type: ignore[no-any-return]
-
-    def dense(self, features: Features, weight_collections: Any, trainable: bool) -> Tensor:
+    def get_dense_tensor(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> Tensor:
         """The numbers."""
-        return self.numbers(features)
+        return transformation_cache.get(self, state_manager)  # type: ignore[no-any-return]
 
 
 def numeric_column(
@@ -83,37 +96,37 @@ def numeric_column(
     that lack the feature, when they are parsed. Raises `ValueError` for a shape that is not
     positive, a default that does not fit, a dtype that is not a number.
     """
-    if not isinstance(key, str):
-        raise ValueError(f"key must be a string. Given: {key!r}")
-    dims = tuple(int(d) for d in ([shape] if isinstance(shape, (int, np.integer)) else shape))
-    if any(d < 1 for d in dims):
-        raise ValueError(f"shape dimensions must be greater than 0. shape: {shape}, key: {key}")
+    dims = check_shape(shape, key)
     dtype = dtypes.as_dtype(dtype)
     if not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype must be convertible to float. dtype: {dtype}, key: {key}")
-    default: Any = default_value
-    if default_value is not None:
-        values = np.asarray(default_value)
-        if values.ndim == 0:
-            values = np.broadcast_to(values, dims)
-        if values.shape != dims:
-            raise ValueError(
-                "The shape of default_value must be equal to given shape. "
-                f"default_value: {default_value}, shape: {dims}, key: {key}"
-            )
-        if dtype.is_integer and not np.issubdtype(values.dtype, np.integer):
-            raise TypeError(
-                f"default_value must be compatible with dtype. default_value: {default_value}, "
-                f"dtype: {dtype}, key: {key}"
-            )
-        default = _nested_tuple(values.tolist())
+    default = _default(dims, default_value, dtype, key)
     if normalizer_fn is not None and not callable(normalizer_fn):
         raise TypeError(f"normalizer_fn must be a callable. Given: {normalizer_fn}")
+    check_key(key)
     return NumericColumn(key, dims, default, dtype, normalizer_fn)
 
 
+def _default(dims: tuple[int, ...], value: Any, dtype: Any, key: str) -> Any:
+    """The default as nested tuples, so that the column can be a key of a dict."""
+    if value is None:
+        return None
+    values = np.asarray(value)
+    if isinstance(value, (list, tuple, np.ndarray)) and values.shape != dims:
+        raise ValueError(
+            "The shape of default_value must be equal to given shape. "
+            f"default_value: {value}, shape: {dims}, key: {key}"
+        )
+    whole = values.dtype.kind in "iub"
+    if not (whole or (np.issubdtype(values.dtype, np.floating) and dtype.is_floating)):
+        raise TypeError(
+            f"default_value must be compatible with dtype. default_value: {value}, "
+            f"dtype: {dtype}, key: {key}"
+        )
+    return _nested_tuple(np.broadcast_to(values, dims).tolist())
+
+
 def _nested_tuple(value: Any) -> Any:
-    """Tuples, so that the column can be a key of a dict."""
     return tuple(_nested_tuple(v) for v in value) if isinstance(value, list) else value
 
 
@@ -130,37 +143,45 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
         return f"{self.source_column.name}_bucketized"
 
     @property
+    def parents(self) -> list[Any]:
+        """The source."""
+        return [self.source_column]
+
+    @property
     def parse_example_spec(self) -> dict[str, Any]:
         """The source's."""
         return self.source_column.parse_example_spec
 
     @property
-    def variable_shape(self) -> tuple[int, ...]:
+    def variable_shape(self) -> TensorShape:
         """One-hot for each number."""
-        return (*self.source_column.shape, len(self.boundaries) + 1)
+        return TensorShape([*self.source_column.shape, len(self.boundaries) + 1])
 
     @property
     def num_buckets(self) -> int:
         """Each number of the source has buckets of its own."""
         return (len(self.boundaries) + 1) * self.source_column.shape[0]
 
-    def _buckets(self, features: Features) -> Tensor:
-        return features.once(  # type: ignore[no-any-return]
-            self,
-            lambda: bucketize_op(
-                self.source_column.numbers(features), boundaries=list(self.boundaries)
-            ),
-        )
+    def transform_feature(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> Tensor:
+        """The bucket of each number."""
+        numbers = transformation_cache.get(self.source_column, state_manager)
+        return bucketize_op(numbers, boundaries=[float(b) for b in self.boundaries])  # type: ignore[no-any-return]
 
-    def dense(self, features: Features, weight_collections: Any, trainable: bool) -> Tensor:
+    def get_dense_tensor(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> Tensor:
         """One-hot vectors."""
-        depth = len(self.boundaries) + 1
-        return array.one_hot(cast(self._buckets(features), dtypes.int64), depth, 1.0, 0.0)
+        buckets = transformation_cache.get(self, state_manager)
+        return array.one_hot(cast(buckets, dtypes.int64), len(self.boundaries) + 1, 1.0, 0.0)
 
-    def categories(self, features: Features) -> IdsAndWeights:
+    def get_sparse_tensors(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> IdsAndWeights:
         """For number j of an example the id ``bucket + j * (len(boundaries) + 1)``."""
         width = self.source_column.shape[0]
-        buckets = array.reshape(self._buckets(features), [-1, width])
+        buckets = array.reshape(transformation_cache.get(self, state_manager), [-1, width])
         places = array.range_(0, width) * (len(self.boundaries) + 1)
         ids = cast(buckets + array.expand_dims(places, 0), dtypes.int64)
         indices = array.where(array.ones_like(ids, dtypes.bool_))
@@ -182,9 +203,11 @@ def bucketized_column(source_column: Any, boundaries: Any) -> BucketizedColumn:
         )
     if len(source_column.shape) > 1:
         raise ValueError(f"source_column must be one-dimensional column. Given: {source_column}")
-    if boundaries is None or len(boundaries) == 0:
+    if not isinstance(boundaries, (list, tuple)):
+        raise ValueError(f"boundaries must be a sorted list. Given: {boundaries!r}")
+    if not boundaries:
         raise ValueError(f"boundaries must not be empty; got {boundaries!r}.")
-    values = tuple(float(b) for b in boundaries)
+    values = tuple(boundaries)
     if any(a >= b for a, b in itertools.pairwise(values)):
         raise ValueError(f"boundaries must be a sorted list. Given: {list(boundaries)}")
     return BucketizedColumn(source_column, values)

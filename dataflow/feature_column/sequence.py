@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,96 +11,39 @@ import numpy as np
 
 from dataflow import dtypes
 from dataflow.feature_column.base import (
-    CategoricalColumn,
-    FeatureColumn,
-    Features,
-    IdsAndWeights,
-    to_sparse,
+    SequenceDenseColumn,
+    StepsAndLengths,
+    check_shape,
 )
 from dataflow.feature_column.categorical import (
+    SequenceCategoricalColumn,
     categorical_column_with_hash_bucket,
     categorical_column_with_identity,
     categorical_column_with_vocabulary_file,
     categorical_column_with_vocabulary_list,
 )
-from dataflow.feature_column.embedding import EmbeddingColumn, IndicatorColumn
 from dataflow.feature_column.layers import model_collections, ordered_columns
+from dataflow.feature_column.transformation import (
+    FeatureTransformationCache,
+    LazyBuilder,
+    sequence_length_from_sparse_tensor,
+    to_sparse_input,
+)
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_equal
 from dataflow.ops.casts import cast
 from dataflow.ops.graph_functions import control_dependencies
-from dataflow.ops.math import floordiv
 from dataflow.ops.parsing import VarLenFeature
-from dataflow.ops.segment import unsorted_segment_max
-from dataflow.ops.sparse import sparse_reshape, sparse_tensor_to_dense
+from dataflow.ops.sparse import sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variable_scope import variable_scope
+from dataflow.shapes import TensorShape
 
 
 @dataclass(frozen=True)
-class SequenceCategoricalColumn(CategoricalColumn):
-    """A categorical column whose feature [batch, steps] has a category for every step."""
-
-    categorical_column: CategoricalColumn
-
-    @property
-    def name(self) -> str:
-        """The column's."""
-        return self.categorical_column.name
-
-    @property
-    def parse_example_spec(self) -> dict[str, Any]:
-        """The column's."""
-        return self.categorical_column.parse_example_spec
-
-    @property
-    def num_buckets(self) -> int:
-        """The column's."""
-        return self.categorical_column.num_buckets
-
-    def categories(self, features: Features) -> IdsAndWeights:
-        """Raises `ValueError`: a sequence is no input of `input_layer` or `linear_model`."""
-        raise ValueError(
-            f"The column {self.name!r} is a sequence, which input_layer and linear_model do not "
-            "take: use tf.contrib.feature_column.sequence_input_layer, or a categorical column that "
-            "is none (categorical_column_with_*)."
-        )
-
-    def steps(self, features: Features) -> IdsAndWeights:
-        """The ids as the column gives them: [batch, steps] (or [batch, steps, n])."""
-        return self.categorical_column.categories(features)
-
-
-@dataclass(frozen=True)
-class _Steps(CategoricalColumn):
-    """The steps of all sequences as examples of their own: ids [batch * steps, n]."""
-
-    column: SequenceCategoricalColumn
-
-    @property
-    def name(self) -> str:
-        return self.column.name
-
-    @property
-    def num_buckets(self) -> int:
-        return self.column.num_buckets
-
-    def categories(self, features: Features) -> IdsAndWeights:
-        def flat(sparse: SparseTensor | None) -> Any:
-            if sparse is None:
-                return None
-            shape = sparse.dense_shape
-            width = shape[2] if shape.shape.num_elements() == 3 else np.int64(1)
-            return sparse_reshape(sparse, array.stack([shape[0] * shape[1], width]))
-
-        ids, weights = self.column.steps(features)
-        return IdsAndWeights(flat(ids), flat(weights))
-
-
-@dataclass(frozen=True)
-class SequenceNumericColumn(FeatureColumn):
+class SequenceNumericColumn(SequenceDenseColumn):
     """See `sequence_numeric_column`."""
 
     key: str
@@ -115,39 +58,42 @@ class SequenceNumericColumn(FeatureColumn):
         return self.key
 
     @property
+    def parents(self) -> list[Any]:
+        """The feature's key."""
+        return [self.key]
+
+    @property
     def parse_example_spec(self) -> dict[str, Any]:
         """A feature of any length."""
         return {self.key: VarLenFeature(self.dtype)}
 
     @property
-    def variable_shape(self) -> tuple[int, ...]:
+    def variable_shape(self) -> TensorShape:
         """The shape of a step."""
-        return self.shape
+        return TensorShape(self.shape)
 
-    def sequence(self, features: Features) -> tuple[Tensor, Tensor]:
+    def transform_feature(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> SparseTensor:
+        """The normalized numbers [batch, steps * numbers of a step]."""
+        sparse = to_sparse_input(transformation_cache.get(self.key, state_manager), keep_all=True)
+        return sparse if self.normalizer_fn is None else self.normalizer_fn(sparse)
+
+    def get_sequence_dense_tensor(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> StepsAndLengths:
         """(numbers [batch, steps, *shape] float32, lengths int64 [batch])."""
-        sparse = to_sparse(features.raw(self.key), keep_all=True)
-        if self.normalizer_fn is not None:
-            sparse = self.normalizer_fn(sparse)
-        per_step = int(np.prod(self.shape))
+        sparse = transformation_cache.get(self, state_manager)
         default = np.asarray(self.default_value, sparse.values.dtype.numpy)[()]
         dense = sparse_tensor_to_dense(sparse, default_value=default)
         rows = sparse.dense_shape[0]
         dense = array.reshape(dense, array.stack([rows, np.int64(-1), *map(np.int64, self.shape)]))
         # A feature of rank 3 has the numbers of a step on its last axis.
         rank = sparse.dense_shape.shape.num_elements()
-        lengths = _lengths(sparse, per_step if rank == 2 else 1)
-        return cast(dense, dtypes.float32), lengths
-
-
-def _lengths(sparse: SparseTensor, per_step: int) -> Tensor:
-    """How many steps each row [batch] has, up to its last value; int64."""
-    rows, columns = sparse.indices[:, 0], sparse.indices[:, 1]
-    # Rows without values get the lowest int64 from the maximum: no step, not less than none.
-    last = unsorted_segment_max(columns + np.int64(1), rows, cast(sparse.dense_shape[0], "int32"))
-    none = array.zeros_like(last)
-    last = array.where(last > none, last, none)
-    return floordiv(last + np.int64(per_step - 1), np.int64(per_step))
+        per_step = math.prod(self.shape) if rank == 2 else 1
+        return StepsAndLengths(
+            cast(dense, dtypes.float32), sequence_length_from_sparse_tensor(sparse, per_step)
+        )
 
 
 def sequence_categorical_column_with_identity(
@@ -212,31 +158,13 @@ def sequence_numeric_column(
     Raises `ValueError` for a shape that is not positive and a dtype that is no number, `TypeError`
     for a normalizer that cannot be called.
     """
-    dims = tuple(int(d) for d in ([shape] if isinstance(shape, (int, np.integer)) else shape))
-    if any(d < 1 for d in dims):
-        raise ValueError(f"shape dimensions must be greater than 0. shape: {shape}, key: {key}")
+    dims = check_shape(shape, key)
     dtype = dtypes.as_dtype(dtype)
     if not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype must be convertible to float. dtype: {dtype}, key: {key}")
     if normalizer_fn is not None and not callable(normalizer_fn):
         raise TypeError(f"normalizer_fn must be a callable. Given: {normalizer_fn}")
     return SequenceNumericColumn(key, dims, default_value, dtype, normalizer_fn)
-
-
-def _sequence_of(
-    column: Any, features: Features, collections: Iterable[str], trainable: bool
-) -> tuple[Tensor, Tensor]:
-    """(numbers [batch, steps, ...], lengths) of a column."""
-    if isinstance(column, SequenceNumericColumn):
-        return column.sequence(features)
-    inner = column.categorical_column
-    ids = inner.steps(features).ids
-    flat = dataclasses.replace(column, categorical_column=_Steps(inner))
-    numbers = flat.dense(features, collections, trainable)
-    shape = array.stack(
-        [ids.dense_shape[0], ids.dense_shape[1], *map(np.int64, column.variable_shape)]
-    )
-    return array.reshape(numbers, shape), _lengths(ids, 1)
 
 
 def sequence_input_layer(
@@ -253,34 +181,37 @@ def sequence_input_layer(
     """
     columns = ordered_columns(feature_columns)
     for column in columns:
-        is_dense = isinstance(column, (EmbeddingColumn, IndicatorColumn)) and isinstance(
-            column.categorical_column, SequenceCategoricalColumn
-        )
-        if not is_dense and not isinstance(column, SequenceNumericColumn):
+        if not isinstance(column, SequenceDenseColumn):
             raise ValueError(
                 "All feature_columns must be columns of sequences: sequence_numeric_column, or an "
                 "embedding_column or indicator_column of a sequence_categorical_column_with_*. "
                 f"Given: {column}"
             )
-    known = Features(features)
+    known = LazyBuilder(features)
     collections = model_collections(weight_collections)
     outputs, lengths = [], []
     with variable_scope(None, default_name="sequence_input_layer", values=list(features.values())):
         for column in columns:
-            name = getattr(column, "var_scope_name", column.name)
-            with variable_scope(None, default_name=name):
-                numbers, length = _sequence_of(column, known, collections, trainable)
-                size = int(np.prod(column.variable_shape))
-                shape = array.shape(numbers)
-                output = array.reshape(numbers, array.stack([shape[0], shape[1], size]))
-                output.set_shape([None, None, size])
-                outputs.append(output)
+            with variable_scope(None, default_name=column._var_scope_name):
+                numbers, length = column._get_sequence_dense_tensor(known, collections, trainable)
+                outputs.append(flat_steps(column, numbers))
                 lengths.append(length)
-        message = "the columns' sequences are not of the same lengths"
-        checks = [assert_equal(lengths[0], length, message=message) for length in lengths[1:]]
-        with control_dependencies([check for check in checks if check is not None]):
-            length = array.identity(lengths[0], name="sequence_length")
-        return (array.concat(outputs, -1) if len(outputs) > 1 else outputs[0]), length
+        return array.concat(outputs, -1), same_lengths(lengths)
+
+
+def flat_steps(column: Any, numbers: Tensor) -> Tensor:
+    """The numbers of a column, [batch, steps, *variable_shape], as [batch, steps, size]."""
+    size = column.variable_shape.num_elements()
+    shape = array.shape(numbers)
+    return array.reshape(numbers, array.stack([shape[0], shape[1], size]))
+
+
+def same_lengths(lengths: Sequence[Tensor]) -> Tensor:
+    """The first of ``lengths``; `InvalidArgumentError` when it runs, where another one differs."""
+    message = "the columns' sequences are not of the same lengths"
+    checks = [assert_equal(lengths[0], length, message=message) for length in lengths[1:]]
+    with control_dependencies([check for check in checks if check is not None]):
+        return array.identity(lengths[0], name="sequence_length")
 
 
 def concatenate_context_input(context_input: Any, sequence_input: Any) -> Tensor:

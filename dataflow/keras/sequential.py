@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph import nest
 from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer, tag_of
 from dataflow.keras.layers.core import Input, InputLayer
@@ -60,12 +61,13 @@ class Sequential(Model):
     def _start(self, tensor: Any) -> None:
         self._inputs_structure = tensor
         self._outputs_structure = tensor
-        self._graph = tensor.graph
-        self._layers.insert(0, tag_of(tensor, "history")[0])
+        inputs = nest.flatten(tensor)
+        self._graph = inputs[0].graph
+        self._layers[:0] = [tag_of(t, "history")[0] for t in inputs]
 
     def _connect(self, layer: Layer) -> None:
         with self._graph.as_default():
-            outputs = layer(self.output)
+            outputs = layer(self._outputs_structure)
         if isinstance(outputs, (list, tuple)):
             raise TypeError(
                 "All layers in a Sequential model should have a single output tensor. For "
@@ -97,7 +99,9 @@ class Sequential(Model):
 
     def build(self, input_shape: Any = None) -> None:
         """Makes the weights for inputs of ``input_shape`` (with the batch)."""
-        if not self.inputs and self._layers and input_shape is not None:
+        if isinstance(input_shape, dict):  # features by name, which the first layer reads
+            self.built = True
+        elif not self.inputs and self._layers and input_shape is not None:
             sizes = input_shape.as_list() if hasattr(input_shape, "as_list") else list(input_shape)
             with self._graph.as_default():
                 self._build_from_inputs(Input(batch_shape=sizes))

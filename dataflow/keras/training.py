@@ -77,6 +77,9 @@ class Training(Compiling):
         if not self.inputs and x is not None:
             from dataflow.keras.layers.core import Input
 
+            if isinstance(x, dict):
+                self._build_from_inputs({k: _input_of(k, v) for k, v in x.items()})  # type: ignore[attr-defined]
+                return self._ready(None)
             given = list(x) if isinstance(x, (list, tuple)) and np.ndim(x[0]) > 1 else [x]
             arrays = [np.asarray(v) for v in given]
             kinds = ["int32" if a.dtype.kind in "iu" and _embeds(self) else None for a in arrays]
@@ -495,3 +498,14 @@ def _embeds(model: Any) -> bool:
     from dataflow.keras.layers.embeddings import Embedding
 
     return any(isinstance(layer, Embedding) for layer in model.layers)
+
+
+def _input_of(name: str, values: Any) -> Any:
+    """The input of a model for a feature of a dict: vectors are columns, whole numbers and text stay."""
+    from dataflow.keras.layers.core import Input
+
+    array = np.asarray(values)
+    kind = (
+        "string" if array.dtype.kind in "OSU" else None if array.dtype.kind == "f" else array.dtype
+    )
+    return Input(shape=array.shape[1:] or (1,), dtype=kind, name=name)

@@ -32,7 +32,7 @@ def as_arrays(value: Any, names: list[str], what: str) -> list[Array]:
         items = [value]
     arrays = [np.asarray(v) for v in items]
     for array in arrays:
-        if array.dtype == object:
+        if array.dtype == object and not all(isinstance(v, (bytes, str)) for v in array.flat):
             raise ValueError(
                 f"{what}: the data has dtype object (rows of different lengths?). Pad sequences to "
                 "one length: tf.keras.preprocessing.sequence.pad_sequences."

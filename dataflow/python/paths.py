@@ -168,8 +168,9 @@ python.data.experimental.ops.{random_ops readers resampling scan_ops shuffle_ops
 python.data.experimental.ops.{threading_options distribute_options unique writers} : data.experimental
 python.data.util.structure : data.experimental
 python.data.util.nest : python.data_nest
-python.feature_column.{feature_column feature_column_v2 feature_column_lib} : feature_column
-python.feature_column.{sequence_feature_column dense_features} : feature_column keras.layers
+python.feature_column.{feature_column feature_column_v2 feature_column_lib} : feature_column python.feature_columns
+python.feature_column.{sequence_feature_column dense_features utils} : feature_column python.feature_columns
+python.feature_column.serialization : feature_column.serialization
 python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
 python.eager.backprop : traced_functions
 python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random

@@ -5,30 +5,78 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dataflow.feature_column.layers import input_layer
-from dataflow.feature_column.sequence import sequence_input_layer
-from dataflow.graph.collections import GraphKeys
+from dataflow.feature_column.base import DenseColumn, SequenceDenseColumn
+from dataflow.feature_column.layers import flat_rows, ordered_columns, same_batch_size
+from dataflow.feature_column.sequence import flat_steps, same_lengths
+from dataflow.feature_column.serialization import (
+    deserialize_feature_columns,
+    serialize_feature_columns,
+)
+from dataflow.feature_column.state import KeptState
+from dataflow.feature_column.transformation import FeatureTransformationCache
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer
-from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.ops.template import make_template
+from dataflow.keras.serialization import get_custom_objects
+from dataflow.ops import array
+from dataflow.ops.graph_functions import name_scope
+from dataflow.ops.partitioned_variable import PartitionedVariable
+from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
+from dataflow.ops.variable_scope import get_variable, variable_scope
+from dataflow.shapes import TensorShape
 
 
-class _Features(Layer):
+class LayerState(KeptState):
+    """Columns' variables that are a layer's, with the names of the variable scope that is open."""
+
+    def __init__(self, layer: Any, trainable: bool) -> None:
+        super().__init__()
+        self._layer = layer
+        self._trainable = trainable
+
+    def _make(self, name: str, shape: Any, dtype: Any, trainable: bool, initializer: Any) -> Any:
+        trainable = self._trainable and trainable
+        variable = get_variable(
+            name, shape=shape, dtype=dtype, initializer=initializer, trainable=trainable
+        )
+        own = self._layer._trainable_weights if trainable else self._layer._non_trainable_weights
+        own.extend(variable if isinstance(variable, PartitionedVariable) else [variable])
+        return variable
+
+
+class WeightState(LayerState):
+    """Columns' variables that are a layer's, named as those of its `add_weight`."""
+
+    def _make(self, name: str, shape: Any, dtype: Any, trainable: bool, initializer: Any) -> Any:
+        return self._layer.add_weight(
+            name, shape, dtype, initializer, trainable=self._trainable and trainable
+        )
+
+
+class FeaturesLayer(Layer):
+    """A layer that reads a dict of features, dense and sparse ones, by feature columns.
+
+    Raises `ValueError` unless the columns are of the class ``expected_column_type``.
+    """
+
     def __init__(
         self,
         feature_columns: Sequence[Any],
+        expected_column_type: Any,
         trainable: bool = True,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(trainable=trainable, name=name, **kwargs)
-        self._feature_columns = feature_columns
-        self._read: Any = None
-
-    @staticmethod
-    def _function(features: Any, columns: Any, trainable: bool) -> Any:
-        raise NotImplementedError
+        self._feature_columns = ordered_columns(feature_columns)
+        self._state_manager = LayerState(self, self.trainable)
+        for column in self._feature_columns:
+            if not isinstance(column, expected_column_type):
+                raise ValueError(
+                    f"Items of feature_columns must be a {expected_column_type}. You can wrap a "
+                    "categorical column with an embedding_column or indicator_column. Given: "
+                    f"{column}"
+                )
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """``inputs``: a dict of tensors, or of `SparseTensor`s, by the columns' keys."""
@@ -36,44 +84,100 @@ class _Features(Layer):
             raise ValueError(
                 f"Layer {self.name} expects a dict of features by name, got {inputs!r}."
             )
-        if any(isinstance(value, SparseTensor) for value in inputs.values()):
+        if any(isinstance(v, (SparseTensor, SparseTensorValue)) for v in inputs.values()):
             with default_graph().name_scope(self.name):
-                return self.call(inputs)
+                if not self.built:
+                    self.build(None)
+                return self.call(inputs, *args, **kwargs)
         return super().__call__(inputs, *args, **kwargs)
 
-    def call(self, features: Any) -> Any:
-        if self._read is None:
-            self._read = make_template(
-                self.name,
-                self._function,
-                columns=self._feature_columns,
-                trainable=self.trainable,
-            )
-        graph = default_graph()
-        before = set(graph.get_collection(GraphKeys.GLOBAL_VARIABLES))
-        outputs = self._read(features)
-        trained = set(graph.get_collection(GraphKeys.TRAINABLE_VARIABLES))
-        for variable in graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
-            if variable not in before:
-                own = (
-                    self._trainable_weights if variable in trained else self._non_trainable_weights
-                )
-                own.append(variable)
-        self.built = True
-        return outputs
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the columns' variables, in a scope for each within the layer's."""
+        with variable_scope(self.name, auxiliary_name_scope=False):
+            for column in self._feature_columns:
+                with variable_scope(column.name, auxiliary_name_scope=False):
+                    column.create_state(self._state_manager)
+        super().build(None)
+
+    def get_config(self) -> dict[str, Any]:
+        """The columns, each as a dictionary of plain values."""
+        dtype = None if self._dtype is None else self._dtype.name
+        return {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": dtype,
+            "feature_columns": serialize_feature_columns(self._feature_columns),
+        }
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> Any:
+        """The layer that `get_config` described; ``custom_objects`` has functions by name."""
+        known = {**get_custom_objects(), **(custom_objects or {})}
+        columns = deserialize_feature_columns(config["feature_columns"], known)
+        return cls(**{**config, "feature_columns": columns})
+
+    def _size(self) -> int:
+        return sum(column.variable_shape.num_elements() for column in self._feature_columns)
 
 
-class DenseFeatures(_Features):
+class DenseFeatures(FeaturesLayer):
     """All columns side by side: a dict of features -> float32 [batch, sum of the columns' sizes]."""
 
-    @staticmethod
-    def _function(features: Any, columns: Any, trainable: bool) -> Any:
-        return input_layer(features, columns, trainable=trainable)
+    def __init__(
+        self,
+        feature_columns: Sequence[Any],
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(feature_columns, DenseColumn, trainable, name, **kwargs)
+
+    def call(self, features: Any, cols_to_output_tensors: dict[Any, Any] | None = None) -> Tensor:
+        """The columns' numbers; ``cols_to_output_tensors`` is filled with those of each column."""
+        cache = FeatureTransformationCache(features)
+        outputs = []
+        for column in self._feature_columns:
+            with name_scope(column.name):
+                output = flat_rows(column, column.get_dense_tensor(cache, self._state_manager))
+            if cols_to_output_tensors is not None:
+                cols_to_output_tensors[column] = output
+            outputs.append(output)
+        same_batch_size(outputs, self._feature_columns)
+        return array.concat(outputs, -1)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[batch, sum of the columns' sizes]."""
+        return TensorShape([TensorShape(input_shape).as_list()[0], self._size()])
 
 
-class SequenceFeatures(_Features):
+class SequenceFeatures(FeaturesLayer):
     """Columns of sequences: (float32 [batch, steps, sum of sizes], lengths int64 [batch])."""
 
-    @staticmethod
-    def _function(features: Any, columns: Any, trainable: bool) -> Any:
-        return sequence_input_layer(features, columns, trainable=trainable)
+    def __init__(
+        self,
+        feature_columns: Sequence[Any],
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(feature_columns, SequenceDenseColumn, trainable, name, **kwargs)
+
+    def call(self, features: Any) -> tuple[Tensor, Tensor]:
+        """The columns' numbers and the lengths, which must be the same for all columns."""
+        cache = FeatureTransformationCache(features)
+        outputs, lengths = [], []
+        for column in self._feature_columns:
+            with name_scope(column.name):
+                made = column.get_sequence_dense_tensor(cache, self._state_manager)
+                outputs.append(flat_steps(column, made.dense_tensor))
+                lengths.append(made.sequence_length)
+        same_batch_size(lengths, self._feature_columns)
+        length = same_lengths(lengths)
+        same_batch_size(outputs, self._feature_columns)
+        return array.concat(outputs, -1), length
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """[batch, steps, sum of the columns' sizes]."""
+        return TensorShape([*TensorShape(input_shape).as_list()[:2], self._size()])
