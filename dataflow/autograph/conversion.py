@@ -179,7 +179,7 @@ def operators(recursive: bool) -> Operators:
 
 def _length(value: Any) -> Any:
     """``len`` of a tensor: its first dimension, as Python's int where that is known."""
-    from dataflow.ops.array_basics import shape
+    from dataflow.ops.shape import shape
 
     tensor = convert_to_tensor(value)
     if tensor.dims == ():

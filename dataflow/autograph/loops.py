@@ -20,10 +20,10 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import flatten
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import shape
 from dataflow.ops.comparison import logical_and
 from dataflow.ops.control_flow import with_dependencies
 from dataflow.ops.effects import in_order
+from dataflow.ops.shape import shape
 from dataflow.ops.sources import constant
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.while_loop import while_loop

@@ -8,7 +8,6 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.namespaces import explain_absent
 from dataflow.ops.activation import softplus
-from dataflow.ops.array_basics import shape
 from dataflow.ops.casts import cast
 from dataflow.ops.conv_functions import conv1d_transpose
 from dataflow.ops.elementary import floor
@@ -21,6 +20,7 @@ from dataflow.ops.loss import (
 from dataflow.ops.math import minimum
 from dataflow.ops.random import random_uniform
 from dataflow.ops.sequences import nth_element
+from dataflow.ops.shape import shape
 from dataflow.ops.static_value import constant_value
 
 __all__ = [

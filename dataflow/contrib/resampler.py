@@ -7,7 +7,6 @@ from typing import Any
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.namespaces import explain_absent
-from dataflow.ops.array_basics import expand_dims, shape
 from dataflow.ops.casts import cast
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.comparison import logical_and
@@ -16,7 +15,9 @@ from dataflow.ops.elementary import abs_, floor
 from dataflow.ops.fills import ones_like
 from dataflow.ops.gather_scatter import gather_nd
 from dataflow.ops.graph_functions import name_scope
+from dataflow.ops.reshape import expand_dims
 from dataflow.ops.sequences import range_
+from dataflow.ops.shape import shape
 
 __all__ = ["resampler"]
 

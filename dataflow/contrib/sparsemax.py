@@ -8,15 +8,16 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.namespaces import explain_absent
 from dataflow.ops.arithmetic import maximum
-from dataflow.ops.array_basics import expand_dims, shape
 from dataflow.ops.casts import cast
 from dataflow.ops.cumulative import cumsum
 from dataflow.ops.fills import zeros_like
 from dataflow.ops.gather_scatter import one_hot
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.reduce import reduce_sum
+from dataflow.ops.reshape import expand_dims
 from dataflow.ops.selection import where
 from dataflow.ops.sequences import range_, top_k
+from dataflow.ops.shape import shape
 
 __all__ = ["sparsemax", "sparsemax_loss"]
 

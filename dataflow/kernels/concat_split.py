@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.concat import concatenate, stack
+from dataflow.kernels.index_arrays import int_tuple, scalar_int
 from dataflow.kernels.registry import kernel
 
 

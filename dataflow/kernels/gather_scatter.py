@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import gather_scatter
-from dataflow.kernels.index_arrays import all_below, as_intp
+from dataflow.kernels.index_arrays import all_below, as_intp, int_tuple, scalar_int
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.scatter_at import scatter_at

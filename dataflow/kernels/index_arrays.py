@@ -1,4 +1,4 @@
-"""Whole numbers in the dtype that NumPy counts and addresses with."""
+"""Indices and sizes: as Python's integers, and in the dtype that NumPy counts and addresses with."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_types import Array
+
+
+def int_tuple(vector: Any) -> tuple[int, ...]:
+    """A shape or index vector as Python integers."""
+    return tuple(vector.tolist())
+
+
+def scalar_int(value: Any) -> int:
+    """A scalar (or one-element) index as a Python integer."""
+    return int(value) if not getattr(value, "shape", ()) else int(value.reshape(-1)[0])
+
 
 #: Signed dtypes as the unsigned ones of their size, in which a negative number is a very large one.
 _UNSIGNED = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}

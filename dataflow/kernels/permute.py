@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.array_basics import int_tuple
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.index_arrays import int_tuple
 from dataflow.kernels.registry import kernel
 
 

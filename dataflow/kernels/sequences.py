@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.kernels.array_basics import int_tuple
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.batched_linalg import by_batch
-from dataflow.kernels.index_arrays import as_intp
+from dataflow.kernels.index_arrays import as_intp, int_tuple
 from dataflow.kernels.registry import kernel
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.array_basics import int_tuple
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.gather_scatter import sum_rows
+from dataflow.kernels.index_arrays import int_tuple
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.sparse_coordinates import flat_numbers
 

@@ -1,28 +1,15 @@
 """The array family in one place: what other modules import when they shape and cut tensors.
 
-The ops themselves live in `array_basics` (shapes, fills), `concat_split` (concat, stack, split),
+The ops themselves live in `shape`, `reshape`, `identity`, `concat_split` (concat, stack, split),
 `slicing`, `pad`, `permute`, `gather_scatter` and `sequences`.
 """
 
 from __future__ import annotations
 
-from dataflow.ops.array_basics import (
-    bitcast,
+from dataflow.ops.broadcasting import (
     broadcast_dynamic_shape,
     broadcast_gradient_args_op,
     broadcast_to,
-    ensure_shape,
-    expand_dims,
-    guarantee_const,
-    identity,
-    identity_n,
-    rank,
-    reshape,
-    shape,
-    shape_n,
-    size,
-    squeeze,
-    stop_gradient,
 )
 from dataflow.ops.concat_split import (
     concat,
@@ -47,10 +34,12 @@ from dataflow.ops.gather_scatter import (
     tensor_scatter_sub,
     tensor_scatter_update,
 )
+from dataflow.ops.identity import ensure_shape, guarantee_const, identity, identity_n, stop_gradient
 from dataflow.ops.pad import pad
 from dataflow.ops.partition_stitch import dynamic_partition, dynamic_stitch, parallel_dynamic_stitch
 from dataflow.ops.patches import extract_image_patches
 from dataflow.ops.permute import reverse, reverse_sequence, roll, transpose
+from dataflow.ops.reshape import bitcast, expand_dims, reshape, squeeze
 from dataflow.ops.selection import boolean_mask, sequence_mask, where, where_v2
 from dataflow.ops.sequences import (
     argsort,
@@ -68,6 +57,7 @@ from dataflow.ops.sequences import (
     unique_with_counts,
     unravel_index,
 )
+from dataflow.ops.shape import rank, shape, shape_n, size
 from dataflow.ops.slicing import newaxis, slice_, strided_slice
 from dataflow.ops.space_batch_depth import (
     batch_to_space,

@@ -8,7 +8,7 @@ from typing import Any
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.array_basics import need_rank
+from dataflow.ops.shape import need_rank
 from dataflow.shapes import Dims
 
 DecodeWav = namedtuple("DecodeWav", ["audio", "sample_rate"])

@@ -1,15 +1,88 @@
-"""Gradients of ops that broadcast: summing a gradient back to the shape of an input."""
+"""Broadcasting: its ops, and gradients of ops that broadcast, summed back to the shape of an input."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from dataflow import shapes
+from dataflow.graph.op_signature import INDEX
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import get_op
+from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops import array as array_ops
 from dataflow.ops.indexed_slices import IndexedSlices, to_dense
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import need_rank, shape
+from dataflow.ops.static_value import static_dims
 from dataflow.shapes import BroadcastError, Dims, broadcast, list_dims
+
+
+@define_op("BroadcastTo", "input: T, shape: Tidx -> output: T", Tidx=INDEX, shape_input=1)
+def broadcast_to(input: Tensor, shape: Tensor) -> Dims:
+    """The input repeated along axes of size 1, and new leading axes, up to ``shape``.
+
+    Gradient: summed back over the repeated axes.
+    """
+    need_rank(shape, 1, "the shape")
+    dims = static_dims(shape)
+    if dims is not None and input.dims is not None:
+        if len(input.dims) > len(dims):
+            raise ValueError(
+                f"the rank of {shapes.list_dims(input.dims)} exceeds that of {shapes.list_dims(dims)}"
+            )
+        for have, want in zip(reversed(input.dims), reversed(dims), strict=False):
+            if have is not None and want is not None and have != want and have != 1:
+                raise ValueError(
+                    f"incompatible shapes: {shapes.list_dims(input.dims)} does not broadcast to "
+                    f"{shapes.list_dims(dims)}"
+                )
+    return dims
+
+
+@broadcast_to.gradient
+def broadcast_to_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    source = op.inputs[0]
+    have = shape(source, out_type=op.inputs[1].dtype)
+    _, axes = broadcast_gradient_args_op(op.inputs[1], have)
+    return [reshape(get_op("Sum")(grad, axes), shape(source)), None]
+
+
+@define_op(
+    "BroadcastArgs",
+    "s0: T, s1: T -> r0: T",
+    T=INDEX,
+    host_inputs=("s0", "s1"),
+    host_outputs=("r0",),
+)
+def broadcast_args_op(s0: Tensor, s1: Tensor) -> Dims:
+    """The shape that two shapes broadcast to. Not differentiable."""
+    need_rank(s0, 1, "a shape")
+    need_rank(s1, 1, "a shape")
+    if s0.dims is None or s1.dims is None or None in s0.dims or None in s1.dims:
+        return (None,)
+    return (max(s0.dims[0], s1.dims[0]),)  # type: ignore[type-var]
+
+
+@define_op(
+    "BroadcastGradientArgs",
+    "s0: T, s1: T -> r0: T, r1: T",
+    T=INDEX,
+    host_inputs=("s0", "s1"),
+    host_outputs=("r0", "r1"),
+    cost=0.0,
+)
+def broadcast_gradient_args_op(s0: Tensor, s1: Tensor) -> list[Dims]:
+    """For each of two shapes, the axes to sum over to undo broadcasting. Not differentiable."""
+    need_rank(s0, 1, "a shape")
+    need_rank(s1, 1, "a shape")
+    return [(None,), (None,)]
+
+
+not_differentiable(broadcast_args_op, broadcast_gradient_args_op)
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+    """The shape, as a tensor, that two shape tensors broadcast to."""
+    return broadcast_args_op(shape_x, shape_y)  # type: ignore[no-any-return]
 
 
 def broadcast_dims(x: Tensor, y: Tensor) -> Dims:
@@ -58,8 +131,8 @@ def _sum_static(grad: Tensor, x: Tensor, axes: list[int]) -> Any:
     total = sum_op(grad, axes)
     if len(axes) == num_new:
         return total
-    shape = list(x.dims) if None not in x.dims else array_ops.shape(x)
-    return array_ops.reshape(total, shape)
+    sizes = list(x.dims) if None not in x.dims else shape(x)
+    return reshape(total, sizes)
 
 
 def broadcast_gradients(op: Operation, grad_x: Any, grad_y: Any) -> list[Any]:
@@ -79,8 +152,8 @@ def broadcast_gradients(op: Operation, grad_x: Any, grad_y: Any) -> list[Any]:
             pending.append(len(result))
         result.append(grad)
     if pending:
-        shapes = [array_ops.shape(x), array_ops.shape(y)]
-        reduce_axes = array_ops.broadcast_gradient_args_op(*shapes)
+        shapes = [shape(x), shape(y)]
+        reduce_axes = broadcast_gradient_args_op(*shapes)
         for i in pending:
-            result[i] = array_ops.reshape(get_op("Sum")(result[i], reduce_axes[i]), shapes[i])
+            result[i] = reshape(get_op("Sum")(result[i], reduce_axes[i]), shapes[i])
     return result

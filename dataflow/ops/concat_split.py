@@ -14,18 +14,12 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, TensorLike
-from dataflow.ops.array_basics import (
-    axis_of,
-    broadcast_to,
-    expand_dims,
-    identity,
-    need_rank,
-    rank,
-    reshape,
-    shape,
-)
+from dataflow.ops.broadcasting import broadcast_to
 from dataflow.ops.casts import cast
+from dataflow.ops.identity import identity
 from dataflow.ops.ragged_dispatch import takes_ragged
+from dataflow.ops.reshape import expand_dims, reshape
+from dataflow.ops.shape import axis_of, need_rank, rank, shape
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, Shape
 

@@ -13,8 +13,8 @@ from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
-from dataflow.ops.array_basics import prevent_gradient_op
 from dataflow.ops.casts import cast
+from dataflow.ops.identity import prevent_gradient_op
 from dataflow.ops.loss import is_zero
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sparse_tensor import SparseTensor

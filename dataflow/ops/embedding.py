@@ -9,15 +9,17 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.array_basics import identity, rank, reshape, shape, size
 from dataflow.ops.concat_split import concat, stack, tile
 from dataflow.ops.fills import zeros_like
 from dataflow.ops.gather_scatter import gather
 from dataflow.ops.graph_functions import colocate_with
+from dataflow.ops.identity import identity
 from dataflow.ops.partition_stitch import dynamic_partition, parallel_dynamic_stitch
 from dataflow.ops.ragged_dispatch import takes_ragged
+from dataflow.ops.reshape import reshape
 from dataflow.ops.selection import where
 from dataflow.ops.sequences import range_, unique
+from dataflow.ops.shape import rank, shape, size
 from dataflow.ops.slicing import slice_
 from dataflow.ops.sparse import (
     sparse_fill_empty_rows,

@@ -17,8 +17,9 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
-from dataflow.ops.array_basics import need_rank, reshape, shape_of, shape_to_tensor
 from dataflow.ops.ragged_dispatch import takes_ragged
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import need_rank, shape_of, shape_to_tensor
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims

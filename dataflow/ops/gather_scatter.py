@@ -14,21 +14,15 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
-from dataflow.ops.array_basics import (
-    axis_of,
-    broadcast_to,
-    need_rank,
-    product_of,
-    reshape,
-    shape,
-    size,
-)
+from dataflow.ops.broadcasting import broadcast_to
 from dataflow.ops.casts import cast, modulo_unsigned
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.fills import ones_like, zeros_like
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.permute import transpose
 from dataflow.ops.ragged_dispatch import maps_ragged, takes_ragged
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import axis_of, need_rank, product_of, shape, size
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
 

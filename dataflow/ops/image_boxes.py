@@ -13,9 +13,9 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.array_basics import need_rank, shape
 from dataflow.ops.pad import pad
 from dataflow.ops.seeds import seed_attrs
+from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
 

@@ -16,7 +16,6 @@ from dataflow.graph.registry import define_op, not_differentiable, refuse_gradie
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops.arithmetic import maximum
-from dataflow.ops.array_basics import expand_dims, identity, need_rank, shape
 from dataflow.ops.assertions import assert_equal
 from dataflow.ops.casts import cast, saturate_cast
 from dataflow.ops.comparison import greater_equal
@@ -24,8 +23,11 @@ from dataflow.ops.concat_split import concat, tile
 from dataflow.ops.control_flow import with_dependencies
 from dataflow.ops.fills import ones_like
 from dataflow.ops.graph_functions import control_dependencies
+from dataflow.ops.identity import identity
 from dataflow.ops.image_geometry import as_image
 from dataflow.ops.logging_ops import Assert
+from dataflow.ops.reshape import expand_dims
+from dataflow.ops.shape import need_rank, shape
 from dataflow.shapes import Dims
 
 

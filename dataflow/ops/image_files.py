@@ -13,10 +13,10 @@ from dataflow.graph.op_signature import Defaulted
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
-from dataflow.ops.array_basics import need_rank
 from dataflow.ops.concat_split import unstack
 from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import cut
+from dataflow.ops.shape import need_rank
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 

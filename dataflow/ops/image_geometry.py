@@ -10,11 +10,13 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.arithmetic import floormod, maximum
-from dataflow.ops.array_basics import ensure_shape, identity, reshape, shape
 from dataflow.ops.casts import cast
 from dataflow.ops.concat_split import stack
+from dataflow.ops.identity import ensure_shape, identity
 from dataflow.ops.pad import pad
 from dataflow.ops.permute import reverse, transpose as transpose_axes
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import shape
 from dataflow.ops.slicing import slice_
 from dataflow.ops.static_value import static_value
 

@@ -17,7 +17,6 @@ from dataflow.graph.registry import define_op, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.arithmetic import maximum
-from dataflow.ops.array_basics import expand_dims, need_rank, shape, squeeze
 from dataflow.ops.casts import cast
 from dataflow.ops.concat_split import stack, unstack
 from dataflow.ops.elementary import floor
@@ -28,6 +27,8 @@ from dataflow.ops.image_geometry import (
     pad_to_bounding_box,
     sizes_of,
 )
+from dataflow.ops.reshape import expand_dims, squeeze
+from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
 

@@ -17,7 +17,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.array_basics import need_rank
+from dataflow.ops.shape import need_rank
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, list_dims

@@ -12,9 +12,10 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.array_basics import need_rank, rank, reshape, shape
 from dataflow.ops.casts import modulo_unsigned
 from dataflow.ops.concat_split import stack
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import need_rank, rank, shape
 from dataflow.ops.slicing import slice_
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims

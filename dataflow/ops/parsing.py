@@ -16,8 +16,9 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
-from dataflow.ops.array_basics import need_rank, reshape
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import need_rank
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import Dims, Shape
@@ -395,8 +396,8 @@ def _parse(
 
 def _combine(found: dict[str, Any], feature: Any, single: bool) -> SparseTensor:
     """The SparseTensor of a `SparseFeature`: ids and values become coordinates and values."""
-    from dataflow.ops.array_basics import expand_dims
     from dataflow.ops.concat_split import concat
+    from dataflow.ops.reshape import expand_dims
     from dataflow.ops.sparse import sparse_reorder
 
     keys, sizes = feature.index_key, feature.size

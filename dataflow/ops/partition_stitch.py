@@ -9,12 +9,9 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.array_basics import (
-    product_of,
-    reshape,
-    shape,
-)
 from dataflow.ops.gather_scatter import gather
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import product_of, shape
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 

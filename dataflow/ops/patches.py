@@ -10,7 +10,8 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.array_basics import need_rank, product_of, reshape, shape
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import need_rank, product_of, shape
 from dataflow.shapes import Dims
 
 

@@ -14,7 +14,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, TensorLike
-from dataflow.ops.array_basics import need_rank, rank
+from dataflow.ops.shape import need_rank, rank
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 

@@ -12,19 +12,14 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, TensorLike
-from dataflow.ops.array_basics import (
-    broadcast_gradient_args_op,
-    expand_dims,
-    product_of,
-    reshape,
-    shape,
-    squeeze,
-)
+from dataflow.ops.broadcasting import broadcast_gradient_args_op
 from dataflow.ops.casts import cast, cast_op
 from dataflow.ops.concat_split import concat
 from dataflow.ops.fills import zeros_like
 from dataflow.ops.gather_scatter import gather
 from dataflow.ops.ragged_dispatch import maps_ragged, takes_ragged
+from dataflow.ops.reshape import expand_dims, reshape, squeeze
+from dataflow.ops.shape import product_of, shape
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims

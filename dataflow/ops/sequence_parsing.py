@@ -12,7 +12,6 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import need_rank
 from dataflow.ops.parsing import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -20,6 +19,7 @@ from dataflow.ops.parsing import (
     default_of,
     feature_dtype,
 )
+from dataflow.ops.shape import need_rank
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import Dims, Shape

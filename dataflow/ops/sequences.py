@@ -16,17 +16,11 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
-from dataflow.ops.array_basics import (
-    broadcast_to,
-    expand_dims,
-    need_rank,
-    rank,
-    reshape,
-    shape,
-    size,
-)
+from dataflow.ops.broadcasting import broadcast_to
 from dataflow.ops.casts import cast
 from dataflow.ops.fills import ones
+from dataflow.ops.reshape import expand_dims, reshape
+from dataflow.ops.shape import need_rank, rank, shape, size
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims

@@ -13,10 +13,11 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.array_basics import need_rank, rank, reshape, shape
 from dataflow.ops.casts import cast
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.fills import ones_like
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import need_rank, rank, shape
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims

@@ -14,8 +14,8 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.array_basics import need_rank
 from dataflow.ops.fills import zeros
+from dataflow.ops.shape import need_rank
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims

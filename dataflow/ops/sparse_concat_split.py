@@ -11,10 +11,10 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, TensorLike
-from dataflow.ops.array_basics import reshape
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.gather_scatter import gather, scatter_nd
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.reshape import reshape
 from dataflow.ops.sparse_dense import check_triple, rank_of
 from dataflow.ops.sparse_tensor import SparseTensor, to_sparse
 from dataflow.shapes import Dims
@@ -43,9 +43,9 @@ def sparse_concat_op(
 @sparse_concat_op.gradient
 def sparse_concat_gradient(op: Operation, _: Any, grad: Tensor, __: Any) -> list[Any]:
     """Concatenates running numbers the same way, which tells where each value went."""
-    from dataflow.ops.array_basics import size
     from dataflow.ops.concat_split import split
     from dataflow.ops.sequences import invert_permutation, range_
+    from dataflow.ops.shape import size
 
     count = len(op.inputs) // 3
     indices, values, sizes = op.inputs[:count], op.inputs[count : 2 * count], op.inputs[2 * count :]
@@ -124,8 +124,8 @@ def sparse_slice_op(
 @sparse_slice_op.gradient
 def sparse_slice_gradient(op: Operation, _: Any, grad: Tensor, __: Any) -> list[Any]:
     """Slices running numbers the same way, which tells where each value came from."""
-    from dataflow.ops.array_basics import size as size_of
     from dataflow.ops.sequences import range_
+    from dataflow.ops.shape import size as size_of
 
     indices, values, dense_shape, start, size = op.inputs
     count = size_of(values)

@@ -14,10 +14,11 @@ from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.arithmetic import QUOTIENT_DTYPES
-from dataflow.ops.array_basics import need_rank, reshape, shape
 from dataflow.ops.casts import cast
 from dataflow.ops.fills import zeros
 from dataflow.ops.gather_scatter import gather, gather_nd, scatter_nd
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.sparse_tensor import (
     SparseTensor,
     to_sparse,

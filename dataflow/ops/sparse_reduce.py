@@ -14,10 +14,10 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike
-from dataflow.ops.array_basics import reshape
 from dataflow.ops.concat_split import concat
 from dataflow.ops.gather_scatter import gather, gather_nd, scatter_nd
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.reshape import reshape
 from dataflow.ops.sparse_dense import check_triple, rank_of
 from dataflow.ops.sparse_tensor import (
     SparseTensor,
@@ -266,8 +266,8 @@ def sparse_reduce_sum_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 
 def _reduce_axes(sp: SparseTensor, axis: AxisLike | None) -> Any:
-    from dataflow.ops.array_basics import size
     from dataflow.ops.sequences import range_
+    from dataflow.ops.shape import size
 
     if axis is not None:
         return axis

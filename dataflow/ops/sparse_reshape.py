@@ -14,10 +14,11 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
-from dataflow.ops.array_basics import need_rank, reshape, shape
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.fills import zeros
 from dataflow.ops.gather_scatter import gather
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.sparse_dense import check_triple, rank_of, sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import (
     SparseTensor,
@@ -43,8 +44,8 @@ def sparse_reorder_op(
 
 @sparse_reorder_op.gradient
 def sparse_reorder_gradient(op: Operation, _: Any, grad: Tensor) -> list[Any]:
-    from dataflow.ops.array_basics import size
     from dataflow.ops.sequences import invert_permutation, range_
+    from dataflow.ops.shape import size
 
     indices, values, dense_shape = op.inputs
     numbers = range_(size(values))
@@ -123,8 +124,8 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         rank = sp.shape.ndims
         if perm is None:
             if rank is None:
-                from dataflow.ops.array_basics import size
                 from dataflow.ops.sequences import range_
+                from dataflow.ops.shape import size
 
                 top = size(sp.dense_shape)
                 perm = (top - 1) - range_(0, top, 1)
@@ -294,8 +295,8 @@ def sparse_merge(
     already_sorted: bool = False,
 ) -> SparseTensor:
     """Ids and values with one place each become a SparseTensor with the ids as last coordinate."""
-    from dataflow.ops.array_basics import expand_dims
     from dataflow.ops.math import cast
+    from dataflow.ops.reshape import expand_dims
 
     id_list = (
         list(sp_ids) if isinstance(sp_ids, (list, tuple)) and not is_sparse(sp_ids) else [sp_ids]

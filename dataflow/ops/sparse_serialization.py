@@ -9,7 +9,7 @@ from dataflow.dtypes import DType
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
-from dataflow.ops.array_basics import need_rank
+from dataflow.ops.shape import need_rank
 from dataflow.ops.sparse_dense import check_triple
 from dataflow.ops.sparse_tensor import SparseTensor, to_sparse
 from dataflow.shapes import Dims

@@ -297,9 +297,11 @@ def batch_scatter_update(
     """
     from dataflow.graph.conversion import convert_to_tensor
     from dataflow.graph.name_scopes import op_scope
-    from dataflow.ops.array_basics import broadcast_to, reshape, shape
+    from dataflow.ops.broadcasting import broadcast_to
     from dataflow.ops.concat_split import stack
+    from dataflow.ops.reshape import reshape
     from dataflow.ops.sequences import range_
+    from dataflow.ops.shape import shape
 
     with op_scope(name, "batch_scatter_update", [indices, updates]):
         indices = convert_to_tensor(indices, name="indices")

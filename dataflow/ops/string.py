@@ -14,8 +14,9 @@ from dataflow.graph.op_signature import INDEX
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
-from dataflow.ops.array_basics import need_rank, rank, reshape
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import need_rank, rank
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.static_value import static_value

@@ -12,9 +12,10 @@ from dataflow.graph.op_signature import Defaulted
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.array_basics import need_rank, reshape, shape
 from dataflow.ops.concat_split import stack
 from dataflow.ops.ragged_tensor import RaggedTensor
+from dataflow.ops.reshape import reshape
+from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.string import string_split
 from dataflow.shapes import Dims
 

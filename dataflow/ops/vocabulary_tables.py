@@ -177,9 +177,9 @@ def index_table_from_tensor(
             from dataflow.ops.math import cast
 
             keys = cast(keys, dtypes.int64)
-        from dataflow.ops.array_basics import size
         from dataflow.ops.math import cast
         from dataflow.ops.sequences import range_
+        from dataflow.ops.shape import size
 
         values = cast(range_(size(keys)), dtypes.int64)
         table: Any = HashTable(
@@ -238,9 +238,9 @@ def index_to_string_table_from_tensor(
     words = vocabulary_list if vocabulary_list is not None else mapping
     if words is None:
         raise ValueError("vocabulary_list must be specified.")
-    from dataflow.ops.array_basics import size
     from dataflow.ops.math import cast
     from dataflow.ops.sequences import range_
+    from dataflow.ops.shape import size
 
     with op_scope(name, "index_to_string"):
         values = convert_to_tensor(words, dtypes.string)

@@ -12,13 +12,13 @@ from dataflow.device_spec import DeviceSpec as DeviceSpecV1
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array import concat, range_, rank, reshape, transpose
-from dataflow.ops.array_basics import shape_of
 from dataflow.ops.conv_functions import convolution
 from dataflow.ops.counting import bucketize_op
 from dataflow.ops.lookup import StaticHashTable as StaticHashTableV1
 from dataflow.ops.matmul import matmul as matmul_with_broadcast
 from dataflow.ops.replicas import state
 from dataflow.ops.resource_variables import ResourceVariable
+from dataflow.ops.shape import shape_of
 from dataflow.ops.static_value import constant_value
 from dataflow.ops.string import split as string_split_v2
 from dataflow.ops.variable_scope import get_variable_scope, variable_scope

@@ -23,7 +23,6 @@ from dataflow.cluster.management.training_options import (
 )
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.graph import Graph
-from dataflow.ops.array_basics import reshape
 from dataflow.ops.casts import cast
 from dataflow.ops.collective import (
     all_gather,
@@ -36,6 +35,7 @@ from dataflow.ops.concat_split import concat, split, tile
 from dataflow.ops.control_flow import group
 from dataflow.ops.fills import zeros
 from dataflow.ops.graph_functions import control_dependencies
+from dataflow.ops.reshape import reshape
 from dataflow.ops.sources import placeholder
 from dataflow.ops.state import assign
 from dataflow.ops.variable_lists import global_variables, variables_initializer
