@@ -12,4 +12,4 @@ from dataflow.ops.ragged_math import (
     stack as stack,
     stack_dynamic_partitions as stack_dynamic_partitions,
 )
-from dataflow.ops.ragged_tensor import RaggedTensorValue as RaggedTensorValue
+from dataflow.ops.ragged_value import RaggedTensorValue as RaggedTensorValue

@@ -28,7 +28,7 @@ from dataflow.ops.sequences import range_
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variable_scope import get_local_variable, variable_scope
 from dataflow.ops.variables import Variable
-from dataflow.train.input import batch, maybe_batch
+from dataflow.train.batching import batch, maybe_batch
 from dataflow.train.learning_rate_decay import cosine_decay_restarts
 from dataflow.train.moving_averages import assign_moving_average
 

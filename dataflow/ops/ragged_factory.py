@@ -10,11 +10,8 @@ from dataflow import dtypes
 from dataflow.dtypes import as_dtype
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.type_aliases import DTypeLike
-from dataflow.ops.ragged_tensor import (
-    RaggedTensor,
-    RaggedTensorValue,
-    convert_to_ragged,
-)
+from dataflow.ops.ragged_tensor import RaggedTensor, convert_to_ragged
+from dataflow.ops.ragged_value import RaggedTensorValue
 from dataflow.ops.sources import placeholder as dense_placeholder
 
 

@@ -97,7 +97,7 @@ python.ops.{metrics metrics_impl} : metrics python.metric_parts
 python.ops.losses : losses
 python.ops.losses.{losses losses_impl loss_reduction util} : losses
 python.ops.{rnn rnn_cell rnn_cell_impl rnn_cell_wrapper_impl} : rnn.cells nn rnn.linear python.private
-python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq test
+python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq gradient_checker
 python.ops.distributions.kullback_leibler : distributions distributions.kullback_leibler
 python.ops.distributions.{distribution distributions util} : distributions
 python.ops.distributions.{normal bernoulli beta categorical dirichlet exponential} : contrib.distributions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.ops.ragged_tensor import is_value
+from dataflow.ops.ragged_value import is_value
 from dataflow.test import TestCase
 
 __all__ = ["RaggedTensorTestCase"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
-from dataflow.ops.ragged_tensor import RaggedTensor, RaggedTensorValue, is_value
+from dataflow.ops.ragged_tensor import RaggedTensor
+from dataflow.ops.ragged_value import RaggedTensorValue, is_value
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue, sparse_parts
 from dataflow.runtime.feeds import register_feed_expander
 from dataflow.runtime.fetches import register_fetch_expander

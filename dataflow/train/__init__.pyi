@@ -69,20 +69,22 @@ from dataflow.train.hooks import (
     StopAtStepHook as StopAtStepHook,
 )
 from dataflow.train.input import (
-    batch as batch,
-    batch_join as batch_join,
     input_producer as input_producer,
     limit_epochs as limit_epochs,
     match_filenames_once as match_filenames_once,
+    range_input_producer as range_input_producer,
+    slice_input_producer as slice_input_producer,
+    string_input_producer as string_input_producer,
+)
+from dataflow.train.batching import (
+    batch as batch,
+    batch_join as batch_join,
     maybe_batch as maybe_batch,
     maybe_batch_join as maybe_batch_join,
     maybe_shuffle_batch as maybe_shuffle_batch,
     maybe_shuffle_batch_join as maybe_shuffle_batch_join,
-    range_input_producer as range_input_producer,
     shuffle_batch as shuffle_batch,
     shuffle_batch_join as shuffle_batch_join,
-    slice_input_producer as slice_input_producer,
-    string_input_producer as string_input_producer,
 )
 from dataflow.train.learning_rate_decay import (
     cosine_decay as cosine_decay,
