@@ -491,8 +491,9 @@ def has_display() -> bool:
 
 
 def _mend_pandas(module: types.ModuleType) -> None:
-    for owner in (module.DataFrame, module.Series):
-        _put(owner, as_matrix=owner.to_numpy)
+    from dataflow.shim.old_pandas import mend
+
+    mend(module)
 
 
 def _mend_sklearn_externals(module: types.ModuleType) -> None:
