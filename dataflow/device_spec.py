@@ -101,8 +101,8 @@ def _parse(spec: str) -> tuple[str | None, int | None, int | None, str | None, i
     device_type: str | None = None
     device_index: int | None = None
     for part in spec.split("/"):
-        if not part:
-            continue
+        if not part or part.startswith(":"):
+            continue  # TensorFlow 1 passes over a part without a name: ":/cpu:0" is "/cpu:0"
         match = _PART.match(part)
         if match is None and device_type is not None:
             raise ValueError(f"Multiple device types are not allowed in the device name {spec!r}")

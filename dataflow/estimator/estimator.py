@@ -9,6 +9,7 @@ import contextlib
 import inspect
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -176,7 +177,9 @@ class Estimator:
         for name, value in (("mode", mode), ("params", self.params), ("config", self._config)):
             if name in self._names:
                 given[name] = value
+        logging.info("Calling model_fn.")
         spec = self._model_fn(features=features, **given)
+        logging.info("Done calling model_fn.")
         if not isinstance(spec, EstimatorSpec):
             raise ValueError(
                 f"model_fn should return an EstimatorSpec, it returned {type(spec).__name__}."
@@ -347,8 +350,19 @@ class Estimator:
             all_hooks = [*_checked_hooks(hooks), *spec.evaluation_hooks, final]
             if steps is not None:
                 all_hooks.insert(0, _StopAfterRuns(steps))
+            logging.info("Starting evaluation at %s", time.strftime("%Y-%m-%dT%H:%M:%SZ"))
             self._run_all(spec.scaffold, checkpoint, all_hooks, updates)
+            logging.info("Finished evaluation at %s", time.strftime("%Y-%m-%d-%H:%M:%S"))
             results = dict(final.final_ops_values)
+        logging.info(
+            "Saving dict for global step %d: %s",
+            results[GraphKeys.GLOBAL_STEP],
+            ", ".join(
+                f"{key} = {value}"
+                for key, value in sorted(results.items())
+                if not isinstance(value, bytes)
+            ),
+        )
         self._write_summary(self.eval_dir(name), results)
         return results
 

@@ -1,6 +1,7 @@
 """``from tensorflow.python import debug as tf_debug``: imports go well, its sessions say what to use.
 
-Programs import it for a flag ``--debug`` that is off. The filter of values is here as it was.
+Programs import it for a flag ``--debug`` that is off, and make hooks that no session gets. The filter of
+values is here as it was.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.missing import advice
+from dataflow.train.session_run_hook import SessionRunHook
 
 __all__ = [
     "DumpingDebugHook",
@@ -29,34 +31,48 @@ def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
     return not bool(np.isfinite(tensor).all())
 
 
-class _Refused:
-    """A debugger: making it raises `NotImplementedError` with what to use instead."""
+def _refused(debugger: Any) -> NotImplementedError:
+    return NotImplementedError(
+        f"tf.python.debug.{type(debugger).__name__}: {advice('python.debug')}"
+    )
+
+
+class _RefusedSession:
+    """A debugger's session: making it raises `NotImplementedError` with what to use instead."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            f"tf.python.debug.{type(self).__name__}: {advice('python.debug')}"
-        )
+        raise _refused(self)
 
 
-class LocalCLIDebugWrapperSession(_Refused):
+class _RefusedHook(SessionRunHook):
+    """A debugger's hook: a session that gets it raises `NotImplementedError`; making it does nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def begin(self) -> None:
+        raise _refused(self)
+
+
+class LocalCLIDebugWrapperSession(_RefusedSession):
     """tfdbg's session for a terminal."""
 
 
-class LocalCLIDebugHook(_Refused):
+class LocalCLIDebugHook(_RefusedHook):
     """tfdbg's hook for a terminal."""
 
 
-class DumpingDebugWrapperSession(_Refused):
+class DumpingDebugWrapperSession(_RefusedSession):
     """tfdbg's session that writes all values to files."""
 
 
-class DumpingDebugHook(_Refused):
+class DumpingDebugHook(_RefusedHook):
     """tfdbg's hook that writes all values to files."""
 
 
-class TensorBoardDebugWrapperSession(_Refused):
+class TensorBoardDebugWrapperSession(_RefusedSession):
     """tfdbg's session for TensorBoard."""
 
 
-class TensorBoardDebugHook(_Refused):
+class TensorBoardDebugHook(_RefusedHook):
     """tfdbg's hook for TensorBoard."""

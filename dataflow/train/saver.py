@@ -7,6 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from dataflow import logging
 from dataflow.errors import FailedPreconditionError, NotFoundError
 from dataflow.formats.atomic_files import write_atomically
 from dataflow.formats.checkpoint_reader import CheckpointReader
@@ -370,6 +371,7 @@ class Saver:
             if not os.path.isdir(folder):
                 there = f"there is no folder {folder} in {os.getcwd()}"
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}\n  {there}")
+        logging.info("Restoring parameters from %s", prefix)
         graph = sess.graph
         restore_op = graph.get_operation_by_name(self.saver_def.restore_op_name)
         filename = graph.get_tensor_by_name(self.saver_def.filename_tensor_name)

@@ -383,3 +383,22 @@ def test_frames_whose_columns_share_names() -> None:
         make(x, y, shuffle=False, target_column=["a"])
     with pytest.raises(ValueError, match="already has"):
         make(x, y["b"], shuffle=False, target_column="a")
+
+
+def test_an_evaluation_logs_what_it_found(tmp_path, capsys):
+    made = estimator(tmp_path).train(input_fn(), steps=2)
+    capsys.readouterr()
+    tf.logging.set_verbosity(tf.logging.INFO)
+    results = made.evaluate(input_fn(1))
+    lines = capsys.readouterr().err.splitlines()
+    found = f"Saving dict for global step 2: global_step = 2, loss = {results['loss']}, mae = "
+    for part in (
+        "Done calling model_fn.",
+        "Starting evaluation at ",
+        f"Restoring parameters from {tmp_path}/model.ckpt-2",
+        "Finished evaluation at ",
+        f"{found}{results['mae']}",
+    ):
+        while lines and part not in lines[0]:
+            del lines[0]
+        assert lines, part

@@ -8,7 +8,7 @@ import pytest
 import dataflow as tf
 
 
-def test_debugger_is_refused_when_it_is_made_and_not_when_it_is_imported() -> None:
+def test_debugger_is_refused_when_it_is_used_and_not_when_it_is_imported() -> None:
     from dataflow.python import debug
 
     assert debug.has_inf_or_nan(None, np.array([1.0, np.nan]))
@@ -18,8 +18,9 @@ def test_debugger_is_refused_when_it_is_made_and_not_when_it_is_imported() -> No
     )
     with tf.Session() as session, pytest.raises(NotImplementedError, match=r"explain\(fetches\)"):
         debug.LocalCLIDebugWrapperSession(session)
+    hook = debug.DumpingDebugHook("folder")  # programs make one, and use it with --debug alone
     with pytest.raises(NotImplementedError, match="debug.DumpingDebugHook: tfdbg is not here"):
-        debug.DumpingDebugHook("folder")
+        tf.train.MonitoredSession(hooks=[hook])
 
 
 def test_version_2_is_off_and_names_stay() -> None:
