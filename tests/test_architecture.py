@@ -484,6 +484,8 @@ THEIR_OWN_NAMES = {
         "_trainable_weights",
         "_non_trainable_weights",
     ),
+    # What pandas of today does in place, for `dataflow/shim/old_pandas.py`.
+    *("_mgr", "_update_inplace"),
     # The methods of its feature columns, which programs define.
     *("_get_dense_tensor", "_get_sparse_tensors", "_get_sequence_dense_tensor", "_num_buckets"),
     *("_variable_shape", "_var_scope_name", "_parse_example_spec", "_transform_feature"),
