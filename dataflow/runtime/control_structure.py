@@ -366,8 +366,6 @@ class Emitter:
         nexts = [generator.use(_next_value(op)) for op in heads]
         if names:
             generator.add_line(f"{', '.join(names)} = {', '.join(nexts)}", heads[0], tuple(names))
-        elif not body:
-            generator.add_line("pass")
         self.open = saved
         generator.indent -= 1
         for op in frame.exits:
@@ -483,8 +481,6 @@ def _condition(frame: Frame) -> Operation:
 
 
 def _next_value(head: Operation) -> Tensor:
-    """The value of a loop's variable in the next iteration; itself where nothing comes back."""
-    for tensor in head.inputs:
-        if tensor.op.op_def.control_flow == "next_iteration":
-            return tensor.op.inputs[0]
-    return head.outputs[0]
+    """The value of a loop's variable in the next iteration."""
+    is_next = (t for t in head.inputs if t.op.op_def.control_flow == "next_iteration")
+    return next(is_next).op.inputs[0]

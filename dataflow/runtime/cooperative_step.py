@@ -57,11 +57,10 @@ class CooperativeRest(Rest):
         here.waiter, here.deadline = None, self.deadline
         try:
             while True:
-                progress = self._run_what_can()
+                self._run_what_can()
                 if self.error is not None or not (self.blocked or self.left):
                     break
-                if not progress:
-                    self._wait()
+                self._wait()
         except Suspended:
             raise
         except BaseException as e:  # the cell was interrupted, or there is a deadlock
@@ -74,7 +73,7 @@ class CooperativeRest(Rest):
         return self._result()
 
     def _wait(self) -> None:
-        """Until a blocked line can go on."""
+        """Until a blocked line can go on, which may be at once."""
         waits = [blocked.wait for blocked in self.blocked.values()]
         limits = [wait.until for wait in waits if wait.until is not None]
         wait = Wait(
@@ -99,17 +98,13 @@ class CooperativeRest(Rest):
                     blocked.ready = lambda: True
                     self.late.append(blocked)
 
-    def _run_what_can(self) -> bool:
-        """Runs all lines that can; whether there was one."""
-        progress = False
+    def _run_what_can(self) -> None:
+        """Runs all lines that can."""
         for number in sorted(self.blocked):
             if self.error is None and self.blocked[number].wait.is_over():
-                progress = True
                 self._again(number, self.blocked.pop(number))
         while (i := self._next()) is not None:
-            progress = True
             self._run_line(i, self.overlap.code(i), self.globals)
-        return progress
 
     def _again(self, i: int, blocked: WouldBlock) -> None:
         if not blocked.in_line:

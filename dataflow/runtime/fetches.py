@@ -37,12 +37,10 @@ def cache_key(fetches: Any) -> Any:
     kind = type(fetches)
     if kind is Tensor or kind is Operation or kind is str:
         return fetches
-    if kind is list or kind is tuple:
+    if isinstance(fetches, (list, tuple)):
         return (kind, *[cache_key(f) for f in fetches])
     if isinstance(fetches, Mapping):
         return (kind, tuple(fetches), *[cache_key(f) for f in fetches.values()])
-    if isinstance(fetches, (list, tuple)):
-        return (kind, *[cache_key(f) for f in fetches])
     hash(fetches)
     return fetches
 

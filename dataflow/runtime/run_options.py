@@ -28,9 +28,9 @@ def run_with_options(
 
     Raises `DeadlineExceededError` when ``timeout_in_ms`` passes while an op is blocked.
     """
-    level = getattr(options, "trace_level", 0) if options is not None else 0
-    timeout_ms = getattr(options, "timeout_in_ms", 0) if options is not None else 0
-    if run_metadata is not None and getattr(options, "output_partition_graphs", False):
+    options = RunOptions() if options is None else options
+    level, timeout_ms = options.trace_level, options.timeout_in_ms
+    if run_metadata is not None and options.output_partition_graphs:
         add_partition_graphs(run_metadata, session, fetches, feed_dict)
     if level == RunOptions.NO_TRACE and timeout_ms:
         return _with_timeout(session, fetches, feed_dict, timeout_ms)

@@ -81,7 +81,7 @@ class BaseSession:
         self.config = config if config is not None else ConfigProto()
         self.lock = threading.RLock()
         #: How long the ops of a run may wait, in milliseconds; 0: forever.
-        self._timeout_ms: int = getattr(self.config, "operation_timeout_in_ms", 0) or 0
+        self._timeout_ms: int = self.config.operation_timeout_in_ms or 0
         #: By fetches and fed tensors: a `Plan`, or a remote session's in its place.
         self._plans: dict[Any, Any] = _TimedPlans() if self._timeout_ms and not target else {}
         self._seen_mutations = graph.num_mutations

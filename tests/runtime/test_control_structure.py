@@ -318,3 +318,105 @@ def test_a_transposed_array_that_a_loop_reads_is_laid_out_in_order() -> None:
         found, also = session.run([total, turned], {x: np.asfortranarray(fed)})
     assert found.tolist() == [0, 9] and also.tolist() == fed.T.tolist()
     assert orders == [True] * 6
+
+
+def switch(value: Any, pred: Any) -> tuple[Any, Any]:
+    """The value where ``pred`` is false, and where it is true."""
+    return tuple(tf.raw_ops.Switch(data=value, pred=pred))  # type: ignore[return-value]
+
+
+def refuses(session: Any, fetch: Any, feeds: Any) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="in a branch not taken"):
+        session.run(fetch, feeds)
+
+
+def test_a_merge_takes_the_one_value_that_there_is() -> None:
+    x, y, z = (tf.placeholder(tf.float32, [], name=n) for n in "xyz")
+    p, q = (tf.placeholder(tf.bool, [], name=n) for n in "pq")
+    first = tf.exp(switch(x, p)[1])
+    second = tf.square(switch(switch(y, p)[0], switch(q, p)[0])[1])
+    third = switch(switch(z, p)[0], switch(q, p)[0])[0] + 1.0
+    value, index = tf.raw_ops.Merge(inputs=[third, first, second])
+    result = [value * 2.0, index]
+    feeds = {x: 0.0, y: 3.0, z: 4.0}
+    with tf.Session() as session:
+        for _ in range(4):  # by the plan that was rewritten, too
+            for taken, want in (((1, 0), [2, 1]), ((0, 1), [18, 2]), ((0, 0), [10, 0])):
+                assert session.run(result, {**feeds, p: taken[0], q: taken[1]}) == want
+
+
+def test_a_merge_of_one_value_that_may_run() -> None:
+    x, p = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.bool, [], name="p")
+    never = switch(switch(x, p)[1], p)[0]
+    value, index = tf.raw_ops.Merge(inputs=[tf.exp(never), tf.square(switch(x, p)[1])])
+    with tf.Session() as session:
+        for _ in range(4):
+            assert session.run([value, index], {x: 3.0, p: True}) == [9.0, 1]
+            refuses(session, value, {x: 3.0, p: False})
+
+
+def test_what_can_never_run() -> None:
+    x, p = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.bool, [], name="p")
+    off, on = switch(x, p)
+    v = tf.Variable(0.0)
+    with tf.control_dependencies([tf.identity(on)]):
+        counted = tf.assign_add(v, off)
+    sums = off + on
+    merged = tf.raw_ops.Merge(inputs=[sums, tf.exp(sums)])[0]
+    looped = tf.while_loop(lambda i: i < 9.0, lambda i: i + 1.0, [sums])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for fetch in (counted, sums, merged, looped, tf.identity(looped)):
+            for taken in (False, True):
+                refuses(session, fetch, {x: 1.0, p: taken})
+        assert session.run(counted.op, {x: 1.0, p: True}) is None
+        assert session.run(v) == 0.0
+
+
+def test_a_loop_in_a_branch_runs_where_that_is_taken() -> None:
+    x, p = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.bool, [], name="p")
+    calls: list[Any] = []
+    off, on = switch(x, p)
+    with tf.control_dependencies([tf.exp(on)]):
+        waiting = tf.while_loop(lambda i: i < 3.0, lambda i: i + counted(calls, 1.0 + 0.0 * i), [x])
+    given = tf.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [off * 0.0])
+    with tf.Session() as session:
+        for _ in range(4):
+            calls.clear()
+            assert session.run(waiting, {x: 0.0, p: True}) == 3.0 and len(calls) == 3
+            refuses(session, waiting, {x: 0.0, p: False})
+            assert len(calls) == 3
+            assert session.run(given, {x: 0.0, p: False}) == 3.0
+            refuses(session, given, {x: 0.0, p: True})
+
+
+def test_a_loop_that_waits_for_its_own_end_is_refused() -> None:
+    start = tf.constant(5.0, name="start")
+    i, y = tf.while_loop(lambda i, _: i < 3.0, lambda i, y: (i + 1.0, y + 1.0), [0.0, start])
+    (enter,) = [op for op in start.op.graph.get_operations() if op.inputs[:1] == [start]]
+    enter._update_input(0, tf.exp(i, name="after"))
+    with tf.Session() as session:
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="waits for itself, through a loop"
+        ):
+            session.run(y)
+
+
+def test_a_loop_has_one_condition() -> None:
+    entered = tf.raw_ops.Enter(data=tf.constant(1.0), frame_name="mine")
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="'mine' has 0 LoopCond nodes"):
+            session.run(tf.raw_ops.Exit(data=entered))
+
+
+def test_the_number_of_a_branch_is_fetched_or_read() -> None:
+    x, p = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.bool, [], name="p")
+    off, on = switch(x, p)
+    value, index = tf.raw_ops.Merge(inputs=[tf.exp(off), tf.square(on)])
+    with tf.Session() as session:
+        for _ in range(4):
+            assert session.run(index, {x: 3.0, p: True}) == 1
+            got = session.run(index + 5, {x: 3.0, p: False})
+            assert got == 5 and got.dtype == np.int32
+            assert session.run([value, index], {x: 3.0, p: True, index: 7}) == [9.0, 7]
+            assert session.run([value, index + 1], {x: 3.0, p: True, value: 2.0}) == [2.0, 2]

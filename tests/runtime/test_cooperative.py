@@ -539,3 +539,150 @@ def test_a_gpu_is_refused_in_a_sentence_that_says_where_it_can_be_had(no_gpus: N
         pytest.raises(tf.errors.InvalidArgumentError, match="GPUs need dataflow on a computer"),
     ):
         session.run(x)
+
+
+def test_a_wait_sleeps_no_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+
+    asked: list[float] = []
+
+    class Slept(threading.Condition):
+        def wait(self, timeout: float | None = None) -> bool:
+            assert timeout is not None
+            asked.append(timeout)
+            return False
+
+    clock = iter(range(100))
+    monkeypatch.setattr(cooperative, "THREADS", True)
+    monkeypatch.setattr(cooperative.time, "monotonic", lambda: next(clock) / 10)
+    assert not cooperative.block_on(Slept(), "news", lambda: False, 0.5)
+    assert asked == pytest.approx([0.2, 0.2, 0.2, 0.1])
+    asked.clear()
+    assert not cooperative.block_on(Slept(), "news", lambda: False, 0.0)
+    assert cooperative.block_on(Slept(), "news", lambda: True, 0.0)
+    assert asked == []
+    assert cooperative.block_on(Slept(), "news", lambda: len(asked) > 2)
+    assert asked == [0.2] * 3
+
+
+@pytest.mark.without_threads
+def test_a_task_is_used_as_a_thread_is() -> None:
+    """The errors are those of `threading.Thread`."""
+    seen: list[Any] = []
+    tasks: list[Task] = []
+
+    def steps() -> Any:
+        seen.append(tasks[0].is_current())
+        with pytest.raises(RuntimeError, match="cannot join current thread"):
+            tasks[0].join()
+        yield None
+
+    task = Task(steps, name="helper")
+    tasks.append(task)
+    assert repr(task) == "<Task(helper, new, cooperative)>"
+    with pytest.raises(RuntimeError, match="cannot join thread before it is started"):
+        task.join()
+    assert not task.is_alive() and not task.is_current() and seen == []
+    task.start()
+    with pytest.raises(RuntimeError, match="threads can only be started once"):
+        task.start()
+    assert repr(task) == "<Task(helper, alive, cooperative)>"
+    task.join()
+    assert seen == [True] and not task.is_alive()
+    assert repr(task) == "<Task(helper, ended, cooperative)>"
+    task.join()
+    with pytest.raises(RuntimeError, match="threads can only be started once"):
+        task.start()
+
+
+@pytest.mark.without_threads
+def test_an_error_of_a_task_is_told_as_one_of_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+
+    def steps(kind: type[BaseException]) -> Any:
+        yield None
+        raise kind("broken")
+
+    told: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    tasks = [Task(steps, (kind,)) for kind in (ValueError, SystemExit)]
+    for task in tasks:
+        task.start()
+    for task in tasks:
+        task.join()
+    (only,) = told  # a thread that exits says nothing
+    assert (only.exc_type, str(only.exc_value), only.thread) == (ValueError, "broken", tasks[0])
+    assert only.exc_traceback is only.exc_value.__traceback__
+    assert not scheduler.tasks and not scheduler.running
+
+
+@pytest.mark.without_threads
+@pytest.mark.parametrize("seconds", [-1.0, 0.0, 0.01])
+def test_joining_for_so_long_does_not_wait_for_the_time_of_others(seconds: float) -> None:
+    told: list[str] = []
+
+    def late() -> Any:
+        yield Wait("its time", lambda: False, time.monotonic() + 0.3)
+        told.append("late")
+
+    stuck = Task(lambda: iter([Wait("a message", lambda: bool(told))]))
+    other = Task(late)
+    stuck.start()
+    other.start()
+    stuck.join(seconds)
+    assert stuck.is_alive() and told == []
+    stuck.join()
+    assert told == ["late"]
+    other.join()
+
+
+@pytest.mark.without_threads
+def test_tasks_have_turns_in_order_until_it_is_enough() -> None:
+    told: list[int] = []
+
+    def steps(number: int) -> Any:
+        for _ in range(3):
+            told.append(number)
+            yield None
+
+    tasks = [Task(steps, (number,)) for number in range(3)]
+    for task in tasks:
+        task.start()
+    assert scheduler.wait(Wait("the second", lambda: 1 in told))
+    assert told == [0, 1]
+    assert scheduler.wait(Wait("another", lambda: len(told) > 2))
+    assert told == [0, 1, 2]  # it goes on with who is next
+    for task in tasks:
+        task.join()
+    assert told == [0, 1, 2] * 3
+
+
+@pytest.mark.without_threads
+def test_a_run_looks_as_it_does_with_threads() -> None:
+    assert tf.Session.run.__name__ == "run" and "fetches" in (tf.Session.run.__doc__ or "")
+
+
+@pytest.mark.without_threads
+def test_after_a_run_tasks_that_only_run_sessions_have_a_turn() -> None:
+    told: list[str] = []
+
+    def steps(name: str) -> Any:
+        while len(told) < 4:
+            told.append(name)
+            yield None
+
+    runs, calls = Task(steps, ("runs",)), Task(steps, ("calls",))
+    calls.calls_functions = True
+    for task in (runs, calls):
+        task.start()
+    one = tf.constant(1.0)
+    within = tf.py_func(lambda: tf.Session(graph=one.graph).run(one), [], tf.float32)
+    with tf.Session() as session:
+        session.run(one)
+        assert told == ["runs"]
+        session.run(within)  # none within it, and one after it
+        assert told == ["runs", "runs"]
+    scheduler.let_run()
+    assert told == ["runs", "runs", "runs", "calls"]
+    for task in (runs, calls):
+        task.join()

@@ -191,3 +191,20 @@ def test_rows_of_different_lengths_are_called_that() -> None:
         run(x, {x: [[1], [2, 3]]})
     assert "got: list [[1], [2, 3]]" in str(error.value)
     assert "built at" in str(error.value)
+
+
+def test_an_array_of_bytes_is_text() -> None:
+    x = tf.placeholder(tf.string, [None])
+    assert run(tf.identity(x), {x: np.array([b"a", b"bc"])}).tolist() == [b"a", b"bc"]
+    one = tf.placeholder(tf.string, [])
+    assert run(tf.identity(one), {one: np.array(b"abc")}) == b"abc"
+
+
+def test_a_handle_is_passed_on_as_it_is() -> None:
+    queue = tf.FIFOQueue(3, tf.float32, shapes=[[]])
+    given = tf.placeholder(tf.resource, [], name="given")
+    size = tf.raw_ops.QueueSizeV2(handle=given)
+    with tf.Session() as session:
+        session.run(queue.enqueue_many([[1.0, 2.0]]))
+        kept = session.run(queue.queue_ref)
+        assert session.run(size, {given: kept}) == 2

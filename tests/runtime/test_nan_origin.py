@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -337,3 +338,105 @@ def test_what_was_fed_is_not_asked_for_again() -> None:
         assert origin.name == "logs" and origin.output.num_nan == 1
         with pytest.raises(tf.errors.UnimplementedError, match="'taken'"):
             s.find_nan(loss, {drawn: np.ones(4)})
+
+
+@pytest.mark.parametrize("way", ["merge", "branch"])
+def test_a_number_of_a_branch_is_looked_at_where_it_was_computed(way: str) -> None:
+    x, p = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.bool, [], name="p")
+    off, on = tf.raw_ops.Switch(data=x, pred=p)
+    logs = tf.log(on, name="logs")
+    beside = tf.sin(
+        tf.cos(tf.sin(tf.cos(tf.sin(tf.cos(on)))))
+    )  # lines that come after, in the same block
+    fetches = [logs, beside]
+    if way == "merge":
+        fetches = [tf.raw_ops.Merge(inputs=[tf.exp(off), logs])[0], tf.sin(tf.cos(x * 2.0 + 1.0))]
+    with tf.Session() as s:
+        for _ in range(RUNS_BEFORE_REWRITING + 1):
+            assert watched(s, fetches, {x: 1.0, p: True})[1] == []
+        if way == "merge":
+            assert watched(s, fetches, {x: -1.0, p: False})[1] == []
+        else:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="in a branch not taken"):
+                watched(s, fetches, {x: -1.0, p: False})
+        (value, _), (warning,) = watched(s, fetches, {x: -1.0, p: True})
+    assert np.isnan(value) and (warning.origin.name, warning.origin.what) == ("logs", "NaN")
+
+
+def test_numbers_drawn_in_a_loop_are_not_drawn_again() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    _, y = tf.while_loop(
+        lambda i, v: i < 3, lambda i, v: (i + 1, tf.log(v - tf.random_uniform([]) - 9.0)), [0, x]
+    )
+    with tf.Session() as s:
+        _, (warning,) = watched(s, y * 2.0, {x: 0.5})
+        assert warning.origin is None
+        assert re.search(
+            "'mul:0' is NaN or infinite: where it comes from cannot be told: it hangs on RandomUniform "
+            "'.*', which draws in a loop",
+            str(warning),
+        )
+        assert s.find_nan(y, {x: 0.5}).op_type == "Log"
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (None, "computed once more, it is finite"),
+        (ValueError("broken"), "where it comes from cannot be told: ValueError: broken"),
+    ],
+)
+def test_the_run_goes_on_where_the_search_fails(
+    monkeypatch: pytest.MonkeyPatch, found: Any, text: str
+) -> None:
+    def search(*_: Any, **__: Any) -> Any:
+        if found is not None:
+            raise found
+
+    monkeypatch.setattr(nan_origin, "_find", search)
+    x, loss, train = network()
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        (_, value), (warning,) = watched(s, [train, loss], {x: LARGE})
+        assert np.isinf(value) and warning.origin is None
+        assert str(warning) == f"'{loss.name}' is NaN or infinite: {text}"
+        assert watched(s, [train, loss], {x: LARGE})[1] == []
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_fetched_as_it_was_given(bad: float) -> None:
+    x, v = tf.placeholder(tf.float32, [2], name="x"), tf.Variable([1.0, 2.0], name="v")
+    what = "NaN" if np.isnan(bad) else "infinity"
+    with tf.Session() as s:
+        s.run(v.initializer)
+        assert s.find_nan([x, v], {x: [1.0, 2.0]}) is None
+        origin = s.find_nan(x, {x: [1.0, bad]})
+        assert (origin.name, origin.kind, origin.what) == ("x", "fed", what)
+        s.run(v.assign([bad, 1.0]))
+        origin = s.find_nan(v)
+        assert (origin.name, origin.kind, origin.what) == ("v", "variable", what)
+
+
+def test_a_fed_node_that_another_waits_for_is_not_run() -> None:
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+    taken = queue.dequeue(name="taken")
+    with tf.control_dependencies([taken]):
+        y = tf.log(tf.constant(0.0) + taken, name="logs")
+    with tf.Session() as s:
+        assert s.find_nan(y, {taken: 0.0}).name == "logs"
+        assert s.run(queue.size()) == 0
+
+
+def test_of_several_fetches_each_number_is_looked_at() -> None:
+    x, v = tf.placeholder(tf.float32, [2], name="x"), tf.Variable(1.0)
+    array = tf.sqrt(tf.exp(x) + 1.0)
+    count = tf.cast(tf.reduce_sum(array), tf.int32)
+    loss = tf.reduce_mean(tf.log(x, name="logs") + array)
+    changed = tf.log(tf.assign(v, 0.0) * 1.0)  # after an assignment: not looked at
+    with tf.Session() as s:
+        s.run(v.initializer)
+        for fetches in ([array, count, v, changed, x[0], loss], [loss, x[0], changed, array]):
+            values, (warning,) = watched(s, fetches, {x: [1.0, 0.0]})
+            assert (
+                warning.origin.name == "logs" and values[0 if fetches[0] is loss else -1] == -np.inf
+            )

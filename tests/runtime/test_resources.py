@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from dataflow.runtime.resources import KernelContext, ResourceManager
+import dataflow as tf
+from dataflow.runtime.resources import (
+    Cancellation,
+    KernelContext,
+    ResourceManager,
+    VariableResource,
+)
 
 
 def context_of(resources, **attrs):
@@ -41,3 +47,96 @@ def test_what_does_not_fit_is_refused_each_time():
         with pytest.raises(ValueError, match="7 does not fit"):
             context.resource("kind", lambda: 7, refuse)
     assert context.resource("kind", lambda: 8) == 7
+
+
+def variable(value):
+    resource = VariableResource("v", tf.float32)
+    resource.array = value
+    return resource
+
+
+def frozen():
+    array = np.zeros(2, np.float32)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    ("make", "copies"),
+    [
+        (lambda: np.zeros(2, np.float32), False),
+        (lambda: np.zeros((2, 2), np.float32)[0], True),  # a part of another array
+        (frozen, True),
+        (lambda: KEPT, True),  # somebody else reads it
+        (lambda: np.float32(3.0), True),
+    ],
+)
+def test_an_array_is_changed_in_place_where_nobody_else_sees_it(make, copies):
+    resource = variable(make())
+    before = id(resource.array)
+    array = resource.exclusive()
+    assert type(array) is np.ndarray and array is resource.array and array.flags.writeable
+    assert (id(array) != before) is copies
+    np.testing.assert_array_equal(array, make())
+
+
+KEPT = np.zeros(2, np.float32)
+
+
+@pytest.mark.parametrize("use", [VariableResource.read, VariableResource.exclusive])
+def test_a_variable_without_a_value_says_so(use):
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+        use(variable(None))
+
+
+def test_who_is_called_when_a_run_is_cancelled():
+    called = []
+    cancellation = Cancellation()
+    tokens = [cancellation.register(lambda i=i: called.append(i)) for i in range(3)]
+    assert len(set(tokens)) == 3 and 0 not in tokens
+    cancellation.unregister(tokens[1])
+    cancellation.unregister(tokens[1])  # twice is once
+    assert not cancellation.cancelled
+    cancellation.cancel()
+    assert cancellation.cancelled and called == [0, 2]
+    cancellation.cancel()
+    assert called == [0, 2]
+    assert cancellation.register(lambda: called.append("late")) == 0  # at once, and never again
+    cancellation.cancel()
+    assert called == [0, 2, "late"]
+
+
+def test_resources_are_told_apart_by_container_kind_and_name():
+    resources = ResourceManager()
+    for key in (("", "queue", "a"), ("here", "queue", "a"), ("", "table", "a"), ("", "queue", "b")):
+        assert resources.get(*key) is None
+        assert resources.get_or_create(*key, lambda key=key: key) == key
+        assert resources.get_or_create(*key, object) == resources.get(*key) == key
+    assert [name for name, _ in resources.items("queue")] == ["a", "a", "b"]
+    assert resources.items("table") == [("a", ("", "table", "a"))]
+    resources.clear(["here", "elsewhere"])
+    assert [found for _, found in resources.items("queue")] == [
+        ("", "queue", "a"),
+        ("", "queue", "b"),
+    ]
+    assert resources.remove("", "queue", "a") == ("", "queue", "a")
+    assert resources.remove("", "queue", "a") is None
+    resources.clear()
+    assert resources.items("queue") == resources.items("table") == []
+
+
+def test_a_variable_is_made_once():
+    resources = ResourceManager()
+    made = resources.variable("", "v", tf.float32)
+    assert (made.name, made.dtype, made.array) == ("v", tf.float32, None)
+    assert resources.variable("", "v", tf.float32) is made
+    assert resources.variable("here", "v", tf.float32) is not made
+
+
+def test_a_resource_has_its_shared_name_or_the_nodes():
+    resources = ResourceManager()
+    assert context_of(resources).resource_name == "node" and context_of(resources).container == ""
+    named = context_of(resources, shared_name="shared", container="here")
+    assert (named.resource_name, named.container) == ("shared", "here")
+    assert named.resource("kind", lambda: 7) == resources.get("here", "kind", "shared") == 7
+    assert context_of(resources).resource("kind", lambda: 8) == resources.get("", "kind", "node")

@@ -76,3 +76,18 @@ def test_an_error_about_something_else_shows_no_shapes() -> None:
         session.run(tf.gather([1, 2], x), {x: 7})
     assert e.value.failed_node is None or len(e.value.failed_node.inputs) == 2
     assert run_errors._OF_SHAPES.search("index 7") is None
+
+
+def test_inputs_that_were_dropped_have_no_shape_and_variables_theirs() -> None:
+    v = tf.Variable(tf.ones([2, 3]), name="v")
+    x = tf.placeholder(tf.float32, [None, None], name="x")
+    plain, changed = tf.matmul(x, v, name="plain"), tf.assign_add(v, x, name="changed")
+    with tf.control_dependencies([tf.assign(v, tf.zeros([2, 3]))]):
+        after = tf.matmul(x, v, name="after")
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for fetch in (plain, changed, after):
+            with pytest.raises(tf.errors.InvalidArgumentError) as e:
+                session.run(fetch, {x: np.ones((4, 5))})
+            assert e.value.op is fetch.op
+            assert "(2, 3)" in e.value.message and "(4, 5)" in e.value.message

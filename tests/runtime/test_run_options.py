@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels.xp import pretend_gpus
 
 FULL = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
 
@@ -87,3 +89,52 @@ def test_a_run_that_waits_too_long_is_ended() -> None:
         assert session.run(taken) == 3.0  # there is a plan now, and options still count
         with pytest.raises(tf.errors.DeadlineExceededError, match="taken"):
             session.run(taken, options=tf.RunOptions(timeout_in_ms=30))
+
+
+def test_what_a_node_waited_for_is_found_behind_those_that_did_not_run() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    v = tf.Variable(1.0, name="v")
+    changed = tf.assign(v, x, name="changed")
+    with tf.control_dependencies([changed]):
+        passed = tf.group(tf.no_op(name="nothing"), name="passed")
+    with tf.control_dependencies([passed]):
+        left_out = tf.identity(x, name="left_out")
+    with tf.control_dependencies([left_out]):
+        y = tf.exp(x, name="y")
+    nodes = traced(y, {x: 1.0})
+    assert nodes["y"].timeline_label == "y = Exp(x, ^x, ^passed)"
+    assert nodes["passed"].timeline_label == "passed = NoOp(^changed, ^nothing)"
+
+
+def test_options_may_be_left_out() -> None:
+    queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]])
+    slow = tf.py_func(lambda: time.sleep(0.05) or np.float32(1), [], tf.float32)
+    taken, put = queue.dequeue(), queue.enqueue(slow)
+    with tf.Session() as session:
+        metadata = tf.RunMetadata()
+        assert session.run([taken, put], run_metadata=metadata)[0] == 1.0  # no time limit either
+        assert not metadata.step_stats.dev_stats and not metadata.partition_graphs
+
+
+def test_copies_between_memories_say_what_they_read() -> None:
+    with pretend_gpus(1):
+        x = tf.placeholder(tf.float32, [2], name="x")
+        with tf.device("/gpu:0"):
+            y = tf.square(x, name="y")
+        with tf.device("/cpu:0"):
+            z = tf.exp(y, name="z")
+        metadata = tf.RunMetadata()
+        with tf.Session() as session:
+            session.run(z, {x: [1, 2]}, options=FULL, run_metadata=metadata)
+    found = {
+        node.node_name: (device.device, node.timeline_label)
+        for device in metadata.step_stats.dev_stats
+        for node in device.node_stats
+    }
+    task = "/job:localhost/replica:0/task:0/device:"
+    (to_host,) = [name for name, (_, label) in found.items() if "_CopyToHost(" in label]
+    (to_device,) = [name for name, (_, label) in found.items() if "_CopyToDevice(" in label]
+    assert found["y"] == (f"{task}GPU:0", f"y = Square({to_device})")
+    assert found["z"] == (f"{task}CPU:0", f"z = Exp({to_host})")
+    assert found[to_host][1] == f"{to_host} = _CopyToHost(y)"
+    assert found[to_device][1] == f"{to_device} = _CopyToDevice(x)"

@@ -470,6 +470,7 @@ def test_the_devices_of_a_session_are_as_many_as_it_was_told() -> None:
     assert [d.name for d in locally] == [f"/device:{name}" for name in names]
     assert [d.device_type for d in devices] == ["CPU", "CPU", "CPU", "GPU"]
     assert all(d.memory_limit == devices[0].memory_limit > 0 for d in devices[:3])
+    assert all(d.memory_limit_bytes == d.memory_limit for d in devices)
     with tf.Session(config=tf.ConfigProto(device_count={"GPU": 0})) as s:
         assert len(s.list_devices()) == 1
 

@@ -154,3 +154,66 @@ def test_partial_runs_take_their_own_handle_fetches_and_feeds(graph: Any) -> Non
         ):
             session.partial_run(handle, b, {a: 2.0})
         assert session.partial_run(handle, b, {y: np.float32(4.0)}) == 12.0
+
+
+def test_a_variable_that_is_fed_cannot_be_assigned_to(graph: Any) -> None:
+    v = tf.Variable(1.0, name="v")
+    change = tf.assign_add(v, 1.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for _ in range(2):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="'v:0' is fed in this run"):
+                session.run(change, {v: 5.0})
+            assert session.run(v * 2.0, {v: 5.0}) == 10.0
+        assert session.run(v) == 1.0
+
+
+def test_one_of_several_outputs_may_be_fed(graph: Any) -> None:
+    x = tf.placeholder(tf.float32, [4], name="x")
+    a, b = tf.split(x, 2)
+    with tf.Session() as session:
+        for _ in range(4):
+            got = session.run([a + 0.0, b + 0.0], {x: [1, 2, 3, 4], a: [7, 8]})
+            assert [part.tolist() for part in got] == [[7, 8], [3, 4]]
+            both = session.run([a + 0.0, b + 0.0], {a: [7, 8], b: [9, 0]})
+            assert [part.tolist() for part in both] == [[7, 8], [9, 0]]
+
+
+def test_equal_fetches_of_different_kinds_keep_their_plans_apart(graph: Any) -> None:
+    class Mine(list[Any]):
+        pass
+
+    a, b = tf.constant(1.0), tf.constant(2.0)
+    fetches: list[Any] = [[a, b], (a, b), {"x": a, "y": b}, {"x": b, "y": a}, {"u": a, "v": b}]
+    with tf.Session() as session:
+        for _ in range(2):
+            got = [session.run(f) for f in fetches]
+            assert got == [
+                [1.0, 2.0],
+                (1.0, 2.0),
+                {"x": 1.0, "y": 2.0},
+                {"x": 2.0, "y": 1.0},
+                {"u": 1.0, "v": 2.0},
+            ]
+            assert [type(g) for g in got] == [list, tuple, dict, dict, dict]
+            assert session.run(Mine([a, b])) == [1.0, 2.0]
+        assert "6 plans" in repr(session)
+
+
+def test_a_session_shows_its_graph_in_a_notebook(graph: Any) -> None:
+    tf.constant(1.0, name="one")
+    with tf.Session() as session:
+        shown = session._repr_mimebundle_()
+        assert repr(session) in str(shown)
+
+
+def test_waking_blocked_ops_leaves_the_session_usable(graph: Any) -> None:
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+    taken, put = queue.dequeue(), queue.enqueue(3.0)
+    with tf.Session() as session:
+        session.run([put, taken])
+        before = session.cancellation
+        session.interrupt_blocked()
+        assert before.cancelled and not session.cancellation.cancelled
+        session.run(put)
+        assert session.run(taken) == 3.0

@@ -177,3 +177,61 @@ def test_what_is_not_finite_is_counted_at_every_node() -> None:
     counts = {s.op_name: [(v.num_nan, v.num_inf) for v in s.outputs] for s in trace.steps}
     assert counts["logs"] == counts["same"] == [(1, 1)]
     assert counts["mended"] == [(0, 0)] and counts[broken.op.name] == [(1, 0)]
+
+
+def test_text_is_recorded_and_truth_values_and_whole_numbers() -> None:
+    words = tf.string_join([tf.placeholder(tf.string, [], name="x"), "b"], name="words")
+    one = tf.strings.length(words, name="one")
+    with tf.Session() as session:
+        trace = record(session, [words, one], {"x:0": "gr\u00fcn"})
+        steps = {s.op_name: s.outputs[0] for s in trace.steps}
+    assert steps["words"].dtype == object and steps["words"][()] == "gr\u00fcnb".encode()
+    assert steps["one"] == 6 and steps["one"].shape == () and steps["one"].dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (None, None),
+        (stepper.DEAD, None),
+        ([1, 2], None),  # a list of tensors
+        (b"text", b"text"),
+        ("text", "text"),
+        (np.float32(2.0), 2.0),
+        (np.bool_(True), True),
+    ],
+)
+def test_what_is_kept_of_a_value(value: object, kept: object) -> None:
+    got = stepper.copy_on_host(value)
+    if kept is None:
+        assert got is None
+    else:
+        assert type(got) is np.ndarray and got.shape == () and got[()] == kept
+
+
+def test_a_recording_says_when_each_node_ran() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = tf.exp(tf.sin(x, name="first"), name="second")
+    tf.square(x, name="unused")
+    with tf.Session() as session:
+        trace = record(session, y, {x: 1.0})
+    assert [s.op_name for s in trace.steps] == ["first", "second"]
+    first, second = trace.steps
+    assert 0 <= first.start_seconds <= second.start_seconds and trace.started > 1e9
+    assert min(first.seconds, second.seconds) >= 0
+    assert (trace.fetches, trace.feeds, trace.feed_values) == (["second:0"], ["x:0"], {"x:0": 1.0})
+    assert trace.needed == {"first", "second"} and trace.pruned == {"x", "unused"}
+    assert (trace.error, trace.copies, trace.inputs, trace.messages) == (None, (), {}, ())
+
+
+def test_a_recording_that_fails_keeps_what_came_before() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    y = tf.sin(tf.check_numerics(tf.log(x, name="logs"), "no number", name="checked"))
+    with tf.Session() as session:
+        trace = record(session, y, {x: -1.0}, catch=True)
+        assert [s.op_name for s in trace.steps] == ["logs"] and trace.result is None
+        assert isinstance(trace.error, tf.errors.InvalidArgumentError)
+        assert trace.error.op is y.op.inputs[0].op
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no number"):
+            record(session, y, {x: -1.0})
+        assert record(session, y, {x: 1.0}).result == 0.0

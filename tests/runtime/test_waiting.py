@@ -12,7 +12,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.capabilities import THREADS
-from dataflow.runtime import resources, waiting
+from dataflow.runtime import concurrency, resources, waiting
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
 
@@ -369,3 +369,71 @@ def test_without_threads_the_earlier_of_two_time_limits_ends_a_wait(
                 wait()
         else:
             assert not wait()
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_values_go_after_their_last_use_while_an_op_waits(
+    later: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left when a step that was handed over ends: what is fetched, and what was fed."""
+    kept: list[Any] = []
+    result = waiting.Rest._result
+
+    def look(rest: Any) -> Any:
+        kept.append(dict(rest.values))
+        return result(rest)
+
+    monkeypatch.setattr(waiting.Rest, "_result", look)
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+    x = tf.placeholder(tf.float32, [4], name="x")
+    _, half = tf.split(tf.exp(x), 2)
+    total = tf.reduce_sum(tf.sin(half)) * 0.0
+    taken, put = queue.dequeue(), queue.enqueue(total + 5.0)
+    fetches = [taken * 2.0, put] if later else [taken + total, total, put]
+    with tf.Session() as session:
+        for _ in range(RUNS):
+            values = in_time(lambda: session.run(fetches, {x: [1, 2, 3, 4]}))
+            assert values[0] == (10.0 if later else 5.0)
+    assert kept
+    for values in kept:
+        assert len(values) == (2 if later else 3), values  # x, and each fetched number
+        assert values["x"].shape == (4,)
+        assert all(np.shape(value) == () for name, value in values.items() if name != "x")
+
+
+@pytest.mark.threads
+def test_an_error_of_a_python_function_beside_an_op_that_waits() -> None:
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+
+    def fail() -> float:
+        raise ValueError("no number")
+
+    failing, taken = tf.py_func(fail, [], tf.double, name="failing"), queue.dequeue()
+    with tf.Session() as session:
+        for _ in range(2):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="no number") as caught:
+                in_time(lambda: session.run([failing * 2.0, taken]))
+            assert caught.value.op is failing.op
+        session.run(queue.enqueue(3.0))
+        assert session.run(taken) == 3.0
+
+
+@pytest.mark.threads
+def test_regions_of_other_threads_are_taken_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that a helper computes when the step is handed over: its result is there for the rest."""
+    monkeypatch.setattr(resources, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("dataflow.runtime.plan.num_threads", lambda: 2)
+    monkeypatch.setattr(concurrency, "LEAST_MICROSECONDS", 1e-9)
+    monkeypatch.setattr(concurrency, "microseconds", lambda op, single: 2.0)
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[2]])
+    x = tf.placeholder(tf.float32, [2], name="x")
+    one, two = (tf.cumsum(tf.reverse(tf.cumsum(x * factor), [0])) for factor in (1.0, 10.0))
+    taken, put = queue.dequeue(), queue.enqueue(two)
+    fetches = [tf.concat([one, taken, two], 0), put]
+    with tf.Session() as session:
+        plan = Plan(session, FetchPlan(session.graph, fetches, session), [x])
+        plan.rewrite()
+        for _ in range(RUNS):
+            got, _ = in_time(lambda: plan.run([np.array([1, 2], np.float32)]))
+            assert got.tolist() == [3, 4, 30, 40, 30, 40]
+        assert "future(" in plan.source
