@@ -87,19 +87,41 @@ def test_without_elements() -> None:
     assert got.shape == wanted.shape == (0, 2, 3, 2)
 
 
-@pytest.mark.parametrize("why", ["fetched", "used", "another bias", "by channel"])
+@pytest.mark.parametrize(
+    "why",
+    [
+        *("fetched", "sum fetched", "used", "sum used", "another bias", "by channel"),
+        *("broadcast", "channels unknown", "channels first", "overlapping", "padded"),
+        *("leaky", "waits", "no window"),
+    ],
+)
 def test_what_stays_as_it_is(why: str) -> None:
-    x = tf.placeholder(tf.float32, [2, 4, 6, 4])
+    shape = [2, 4, 6, 1 if why == "broadcast" else 4]
+    x = tf.placeholder(tf.float32, [*shape[:3], None] if why == "channels unknown" else shape)
     bias = tf.ones([6, 4]) if why == "another bias" else tf.constant([1.0, -1.0, 0.5, 0.0])
-    h = tf.nn.relu(x + bias)
+    total = x + bias
+    if why == "channels first":
+        total = tf.nn.bias_add(x, [1.0, -1.0, 0.5, 0.0], "NCHW")
+    h = tf.nn.leaky_relu(total) if why == "leaky" else tf.nn.relu(total)
     depth = 2 if why == "by channel" else 1
-    y = tf.nn.max_pool(h, [1, 2, 2, depth], [1, 2, 2, depth], "SAME")
-    fetched = [y]
-    if why == "fetched":
-        fetched.append(h)
-    if why == "used":
-        fetched.append(tf.reduce_sum(h))
-    plan, got, wanted = both(fetched, {x: numbers(2, 4, 6, 4).astype(np.float32)})
+    ksize, strides = [1, 2, 2, depth], [1, 2, 2, depth]
+    if why == "overlapping":
+        strides = [1, 1, 2, 1]
+    if why == "padded":
+        ksize = strides = [1, 3, 4, 1]
+    if why == "no window":
+        ksize = strides = [1, 1, 1, 1]
+    if why == "waits":
+        with tf.control_dependencies([tf.Variable(1.0).initializer]):
+            h = tf.nn.relu(total)
+    y = tf.nn.max_pool(h, ksize, strides, "SAME")
+    more = {
+        "fetched": [h],
+        "sum fetched": [total],
+        "used": [tf.reduce_sum(h)],
+        "sum used": [tf.reduce_sum(total)],
+    }
+    plan, got, wanted = both([y, *more.get(why, [])], {x: numbers(*shape).astype(np.float32)})
     assert not moved(plan)
     same(got, wanted)
 

@@ -130,3 +130,32 @@ def test_a_stripped_assertion_hands_on_what_it_waited_for() -> None:
         plan = Plan(s, FetchPlan(s.graph, y), [])
         plan.rewrite()
         assert [plan.run([]) for _ in range(2)] == [2.0, 3.0]
+
+
+def test_what_is_printed_no_longer_still_happens() -> None:
+    v = tf.Variable(1.0)
+    y = tf.square(tf.Print(tf.constant(3.0), [tf.assign_add(v, 1.0)], "v"))
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.debug_stripper = ON
+    with tf.Session(config=config) as s:
+        s.run(v.initializer)
+        plan = Plan(s, FetchPlan(s.graph, y), [])
+        plan.rewrite()
+        assert [plan.run([]) for _ in range(2)] == [9.0, 9.0]
+        assert s.run(v) == 3.0
+    assert "Print" not in {op.type for op in plan.compiled_ops}
+
+
+def test_a_cycle_that_no_loop_closes_is_refused() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    first = tf.exp(x, name="first")
+    second = tf.square(first, name="second")
+    first.op._update_input(0, second)
+    with tf.Session() as s:
+        for fetch in (first, second, tf.sin(second)):
+            with pytest.raises(
+                tf.errors.InvalidArgumentError,
+                match="cycle through '(first|second)' and '(first|second)', which no loop",
+            ):
+                s.run(fetch, {x: 1.0})
+        assert s.run(tf.sin(second), {second: 0.0}) == 0.0  # a fed value breaks it

@@ -201,6 +201,38 @@ def test_common_subexpressions() -> None:
     assert len([op for op in plan.generated.line_ops.values() if op.type == "Tanh"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "once"),
+    [
+        (np.arange(16, dtype=np.float32), np.arange(16, dtype=np.float32), True),
+        (np.arange(17, dtype=np.float32), np.arange(17, dtype=np.float32), False),  # not compared
+        (np.arange(4, dtype=np.float32), np.arange(1, 5, dtype=np.float32), False),
+        (np.zeros(2, np.float32), -np.zeros(2, np.float32), False),  # other bits
+        ([b"a", b"bc"], [b"a", b"bc"], True),
+        ([b"a", b"bc"], [b"ab", b"c"], False),
+    ],
+)
+def test_equal_small_constants_are_the_same_value(first: Any, second: Any, once: bool) -> None:
+    x = tf.placeholder(tf.string if isinstance(first, list) else tf.float32, [1])
+    y = tf.concat([tf.concat([x, first], 0), tf.concat([x, second], 0)], 0)
+    with tf.Session() as s:
+        plan = rewritten(s, y, [x])
+    computed = [op.type for op in plan.generated.line_ops.values()]
+    assert computed.count("ConcatV2") == (2 if once else 3)
+
+
+def test_nodes_that_wait_for_others_are_not_the_same() -> None:
+    x, v = tf.placeholder(tf.float32, [2, 2]), tf.Variable(1.0)
+    with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+        late = tf.matmul(x, x)
+    with tf.Session() as s:
+        s.run(v.initializer)
+        plan = rewritten(s, tf.matmul(x, x) + late, [x])
+        np.testing.assert_array_equal(plan.run([X]), 2 * (X @ X))
+        assert s.run(v) == 2.0
+    assert [op.type for op in plan.generated.line_ops.values()].count("MatMul") == 2
+
+
 def test_common_subexpressions_of_the_same_value() -> None:
     """`tf.nn.moments` stops gradients of the mean, which the gradient of the variance reads as it is."""
     x = tf.placeholder(tf.float32, [2, 2])
