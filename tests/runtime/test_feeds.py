@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.runtime.feeds import make_feed_converter
 
 
 @pytest.fixture(autouse=True)
@@ -208,3 +209,17 @@ def test_a_handle_is_passed_on_as_it_is() -> None:
         session.run(queue.enqueue_many([[1.0, 2.0]]))
         kept = session.run(queue.queue_ref)
         assert session.run(size, {given: kept}) == 2
+
+
+def test_an_array_that_fits_is_taken_as_it_is() -> None:
+    exact, free = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32)
+    one, text = tf.placeholder(tf.float32, []), tf.placeholder(tf.string, [])
+    array = np.zeros(2, np.float32)
+    for tensor in (exact, free):
+        assert make_feed_converter(tensor)(array) is array
+    for number in (3, 3.0, np.array(3.0), np.float64(3.0)):  # kernels compute faster with scalars
+        for tensor in (one, free):
+            got = make_feed_converter(tensor)(number)
+            assert type(got) is np.float32 and got == 3.0
+    got = make_feed_converter(text)("word")
+    assert type(got) is np.ndarray and got[()] == b"word"

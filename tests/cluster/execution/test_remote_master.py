@@ -132,3 +132,34 @@ def test_a_session_that_its_server_does_not_know_says_what_to_do(cluster, target
         service._sessions.clear()
         with pytest.raises(tf.errors.AbortedError, match=r"Make a new tf.Session"):
             session.run(v + 1.0)
+
+
+def test_what_cannot_travel_says_so_when_it_is_used(target):
+    x = tf.placeholder(tf.float32, [], name="x")
+    with tf.device("/job:ps/task:0"):
+        plain = tf.add(x, np.arange(3.0, dtype=np.float32), name="plain")
+        mine = tf.square(x, name="mine")
+        mine.op._set_attr("function", print)
+        behind = tf.multiply(plain, np.float32([5.0, 6.0, 7.0]), name="behind")
+    with tf.Session(target) as session:
+        for _ in range(2):
+            assert session.run(behind, {x: 1.0}).tolist() == [5, 12, 21]
+            with pytest.raises(tf.errors.InvalidArgumentError, match="'mine' cannot be sent"):
+                session.run(tf.exp(mine), {x: 1.0})
+
+
+def test_a_session_whose_connection_broke_is_made_again(target):
+    """As after a restart of the master's task: what was prepared is prepared again when it runs."""
+    v, x, added = step()
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        assert session.run(added, {x: [1.0, 1.0]}).tolist() == [3, 4]
+        backend = session.remote.backend
+        before, generation = backend.session, backend.generation
+        backend._control.close()
+        assert session.run([v, x], {x: [0.0, 0.0]})[0].tolist() == [3, 4]  # a new combination
+        assert backend.session != before and backend.generation == generation + 1
+        for count in (5, 7):
+            assert session.run(added, {x: [1.0, 1.0]}).tolist() == [count, count + 1]
+        assert backend.generation == generation + 1
+        assert session.remote.tasks(added)["v"] == "/job:ps/task:0"
