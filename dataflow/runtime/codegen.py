@@ -227,7 +227,7 @@ class Generator:
                 while not source.op_def.is_variable and source.inputs:
                     source = source.inputs[0].op
                 self._assigned.add(source.name)
-        self._taken_at_once = reads_before_reshaping(self.ops)
+        self._taken_at_once = reads_before_reshaping(self.ops, self.feeds)
 
     # ---- values ---------------------------------------------------------------------------
 

@@ -135,7 +135,6 @@ class CooperativeRest(Rest):
         except Exception as e:
             self.fail(e)
         finally:
-            here.may_leave, here.kept = False, None
             scheduler.depth -= 1
         del self.kept[i]
         self._finish(i)

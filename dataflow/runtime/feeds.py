@@ -49,8 +49,7 @@ def flatten_feeds(graph: Graph, feed_dict: Mapping[Any, Any]) -> dict[Tensor, An
             try:
                 tensor = graph.as_graph_element(part, allow_operation=False)
             except Exception as e:
-                text = e.args[0] if e.args else str(e)
-                raise TypeError(f"Cannot interpret feed_dict key as Tensor: {text}") from e
+                raise TypeError(f"Cannot interpret feed_dict key as Tensor: {e.args[0]}") from e
             if not graph.is_feedable(tensor):
                 raise ValueError(f"Tensor {tensor} may not be fed.")
             result[tensor] = part_value

@@ -103,9 +103,8 @@ class FetchPlan:
                 f"must be a string or Tensor. ({e})"
             ) from e
         except (ValueError, KeyError) as e:
-            text = e.args[0] if e.args else str(e)
             raise ValueError(
-                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({text})"
+                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({e.args[0]})"
             ) from e
         if not self._graph.is_fetchable(element):
             raise ValueError(f"Operation {element.name!r} has been marked as not fetchable.")

@@ -7,18 +7,19 @@ buffer of its own there where the shape changes: a read that came before it stil
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 
 from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 
 
-def reads_before_reshaping(ops: Iterable[Operation]) -> set[Operation]:
+def reads_before_reshaping(ops: Sequence[Operation], fed: Collection[Tensor]) -> set[Operation]:
     """Identities of a reference that an Assign of any shape to the same variable waits for.
 
     Such are those among its inputs' and control inputs' ancestors, and those outside of the branch or
-    loop that it is in.
+    loop that it is in. ``ops`` are in topological order.
     """
-    ops = list(ops)
     found: set[Operation] = set()
     for op in ops:
         if op.type != "Assign" or op.attrs.get("validate_shape", True):
@@ -35,11 +36,10 @@ def reads_before_reshaping(ops: Iterable[Operation]) -> set[Operation]:
         if not reads:
             continue
         before = _ancestors(op)
-        context = op.control_flow_context
+        where = positions(ops, fed)
+        place = where.get(op, OUTSIDE)
         found |= {
-            r
-            for r in reads
-            if r in before or (context is not None and r.control_flow_context is not context)
+            r for r in reads if r in before or (place != OUTSIDE and where.get(r, OUTSIDE) != place)
         }
     return found
 

@@ -18,7 +18,7 @@ from dataflow.kernels.xp import is_device_array, to_host
 from dataflow.ops.transfer import COPIES
 from dataflow.placement.transfers import Placed
 from dataflow.rewrites.options import RewriteOptions
-from dataflow.runtime.codegen import DEAD, GeneratedPlan
+from dataflow.runtime.codegen import GeneratedPlan
 from dataflow.runtime.ownership import detach
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.run_errors import annotate_error
@@ -309,8 +309,6 @@ def copy_on_host(value: Any) -> Any:
 
 def _on_host(value: Any, use: Callable[[np.ndarray], Any]) -> Any:
     """``use`` of a value as a NumPy array; None for a value that is no array."""
-    if value is None or value is DEAD:
-        return None
     if isinstance(value, np.ndarray):
         return use(value)
     if isinstance(value, np.generic):

@@ -86,3 +86,24 @@ def test_an_unfed_placeholder_may_have_any_name(session: tf.Session) -> None:
         x = tf.placeholder(tf.float32, [], name=word)
         with pytest.raises(tf.errors.InvalidArgumentError, match=f"placeholder tensor '{word}'"):
             session.run(tf.exp(x))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "by_operator"),
+    [
+        (tf.float32, True),
+        (tf.float64, True),
+        (tf.int32, True),
+        (tf.complex64, True),
+        (tf.float16, False),
+        (tf.bfloat16, False),
+        (tf.string, False),
+    ],
+)
+def test_by_what_numbers_are_added(dtype: Any, by_operator: bool, session: tf.Session) -> None:
+    x, y = (tf.placeholder(dtype, [1], name=name) for name in "xy")
+    source = plan(session, tf.raw_ops.Add(x=x, y=y), [x, y]).source
+    assert ("x + y" in source, bool(re.search(r"k\d+\(x, y\)", source))) == (
+        by_operator,
+        not by_operator,
+    )

@@ -33,33 +33,37 @@ def test_what_nobody_set_is_what_a_protocol_buffer_has(group: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("constant", "number"),
+    ("group", "numbers"),
     [
-        (tf.RunOptions.NO_TRACE, 0),
-        (tf.RunOptions.SOFTWARE_TRACE, 1),
-        (tf.RunOptions.HARDWARE_TRACE, 2),
-        (tf.RunOptions.FULL_TRACE, 3),
-        (tf.OptimizerOptions.L1, 0),
-        (tf.OptimizerOptions.L0, -1),
-        (module.OptimizerOptions.DEFAULT, 0),
-        (module.OptimizerOptions.OFF, -1),
-        (module.OptimizerOptions.ON_1, 1),
-        (module.OptimizerOptions.ON_2, 2),
-        (module.RewriterConfig.DEFAULT, 0),
-        (module.RewriterConfig.ON, 1),
-        (module.RewriterConfig.OFF, 2),
-        (module.RewriterConfig.AGGRESSIVE, 3),
-        (module.RewriterConfig.DEFAULT_MEM_OPT, 0),
-        (module.RewriterConfig.NO_MEM_OPT, 1),
-        (module.RewriterConfig.MANUAL, 2),
-        (module.RewriterConfig.HEURISTICS, 3),
-        (module.RewriterConfig.SWAPPING_HEURISTICS, 4),
-        (module.RewriterConfig.RECOMPUTATION_HEURISTICS, 5),
-        (module.RewriterConfig.SCHEDULING_HEURISTICS, 6),
+        (
+            "RunOptions",
+            {"NO_TRACE": 0, "SOFTWARE_TRACE": 1, "HARDWARE_TRACE": 2, "FULL_TRACE": 3},
+        ),
+        (
+            "OptimizerOptions",
+            {"L1": 0, "L0": -1, "DEFAULT": 0, "OFF": -1, "ON_1": 1, "ON_2": 2},
+        ),
+        (
+            "RewriterConfig",
+            {
+                "DEFAULT": 0,
+                "ON": 1,
+                "OFF": 2,
+                "AGGRESSIVE": 3,
+                "DEFAULT_MEM_OPT": 0,
+                "NO_MEM_OPT": 1,
+                "MANUAL": 2,
+                "HEURISTICS": 3,
+                "SWAPPING_HEURISTICS": 4,
+                "RECOMPUTATION_HEURISTICS": 5,
+                "SCHEDULING_HEURISTICS": 6,
+            },
+        ),
     ],
 )
-def test_numbers_of_the_protocol(constant: int, number: int) -> None:
-    assert constant == number
+def test_numbers_of_the_protocol(group: str, numbers: dict[str, int]) -> None:
+    found = vars(getattr(module, group))
+    assert {name: v for name, v in found.items() if name.isupper()} == numbers
 
 
 def test_groups_are_copied_and_compared_by_value() -> None:

@@ -223,3 +223,14 @@ def test_an_array_that_fits_is_taken_as_it_is() -> None:
             assert type(got) is np.float32 and got == 3.0
     got = make_feed_converter(text)("word")
     assert type(got) is np.ndarray and got[()] == b"word"
+
+
+def test_what_is_wrong_with_a_name_is_told_as_it_is() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    for told in (
+        "feed_dict key as Tensor: The name 'nobody:0' ",
+        "as a Tensor. (The name 'nobody:0' ",
+    ):
+        with pytest.raises((TypeError, ValueError)) as e:
+            run("nobody:0" if "(" in told else x, {"nobody:0": 1.0} if "(" not in told else {})
+        assert told in str(e.value)

@@ -50,3 +50,24 @@ def test_a_read_that_nothing_orders_sees_the_assignment_as_before() -> None:
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             assert session.run(result).tolist() == [3.0]
+
+
+def test_a_read_outside_of_a_branch_comes_before_another_shape_in_it() -> None:
+    with tf.Graph().as_default():
+        array = tf.Variable([3.0, 4.0], validate_shape=False)
+        other = tf.Variable([5.0])
+        old, apart = array.value(), other.value()
+        taken = tf.placeholder_with_default(True, [])
+
+        def grow() -> Any:
+            with tf.control_dependencies([tf.assign(array, tf.zeros(3), validate_shape=False)]):
+                return tf.constant(3.0)
+
+        step = tf.cond(taken, grow, lambda: 0.0)
+        with tf.Session() as session:
+            for _ in range(4):  # by the plan that was rewritten, too
+                session.run(tf.global_variables_initializer())
+                values = session.run([old, apart, step])
+                assert [*map(list, values[:2]), values[2]] == [[3.0, 4.0], [5.0], 3.0]
+                assert session.run(array).tolist() == [0, 0, 0]
+                assert session.run(step, {taken: False}) == 0.0

@@ -217,3 +217,15 @@ def test_waking_blocked_ops_leaves_the_session_usable(graph: Any) -> None:
         assert before.cancelled and not session.cancellation.cancelled
         session.run(put)
         assert session.run(taken) == 3.0
+
+
+def test_a_tensor_that_is_fed_twice_has_the_last_value(graph: Any) -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    sparse = tf.sparse_placeholder(tf.float32, [2, 2])
+    total = tf.sparse_reduce_sum(sparse)
+    value = tf.SparseTensorValue([[0, 1]], [3.0], [2, 2])
+    with tf.Session() as session:
+        for _ in range(4):
+            assert session.run(x + 1.0, {x: 1.0, "x:0": 2.0}) == 3.0
+            assert session.run(total, {sparse: value}) == 3.0  # three tensors for one key
+            assert session.run(x * 2.0, {"x:0": 4.0}) == 8.0

@@ -9,6 +9,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.runtime import stepper
+from dataflow.runtime.codegen import DEAD
 from dataflow.runtime.stepper import record
 from dataflow.runtime.value_sample import ValueSample, not_finite, sample_of
 
@@ -193,7 +194,7 @@ def test_text_is_recorded_and_truth_values_and_whole_numbers() -> None:
     ("value", "kept"),
     [
         (None, None),
-        (stepper.DEAD, None),
+        (DEAD, None),
         ([1, 2], None),  # a list of tensors
         (b"text", b"text"),
         ("text", "text"),
