@@ -686,3 +686,18 @@ def test_after_a_run_tasks_that_only_run_sessions_have_a_turn() -> None:
     assert told == ["runs", "runs", "runs", "calls"]
     for task in (runs, calls):
         task.join()
+
+
+@pytest.mark.without_threads
+def test_a_turn_in_which_all_others_end_is_the_last() -> None:
+    other = Task(lambda: iter([None, None]))
+
+    def steps() -> Any:
+        other.join()
+        yield from ()
+
+    waiting = Task(steps)
+    waiting.start()
+    other.start()
+    scheduler.let_run()
+    assert not waiting.is_alive() and not other.is_alive()

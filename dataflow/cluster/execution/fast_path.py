@@ -75,7 +75,8 @@ def fast_step(
     )
     if not one_message or len(left) > 1 or last.sends or any(last.pending):
         return None
-    return FastStep(master, prepared, first, last, left)
+    out_slots = [slot for _, _, slots in sends for slot in slots]
+    return FastStep(master, prepared, first, last, left, out_slots)
 
 
 class FastStep:
@@ -88,6 +89,7 @@ class FastStep:
         first: SegmentChain,
         last: SegmentChain,
         left: list[int],
+        out_slots: list[int],
     ) -> None:
         assert prepared.local is not None
         plan = prepared.local.plan
@@ -104,8 +106,6 @@ class FastStep:
             for slot in plan.channels[number][0]
         ]
         self._feeds = list(zip(plan.feed_slots, prepared.local_feeds, strict=True))
-        sends = sorted(first.sends, key=lambda transfer: transfer[1])
-        out_slots = [slot for _, _, slots in sends for slot in slots]
         self._out_slots = out_slots
         self._run_first = runner(self._local, first, results=out_slots)
         self._run_last = runner(self._local, last)
