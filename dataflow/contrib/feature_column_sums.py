@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from dataflow.contrib.feature_columns import sort_key
 from dataflow.feature_column import layers
-from dataflow.feature_column.base import CategoricalColumn, DenseColumn
+from dataflow.feature_column.base import CategoricalColumn
 from dataflow.feature_column.numeric import NumericColumn
 from dataflow.feature_column.transformation import LazyBuilder
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
+from dataflow.ops.bias import bias_add
 from dataflow.ops.graph_functions import name_scope
+from dataflow.ops.initializers import zeros_initializer
+from dataflow.ops.math import add_n
 from dataflow.ops.parsing import parse_example
-from dataflow.ops.variable_scope import variable_scope
+from dataflow.ops.variable_scope import get_variable, variable_scope
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -45,27 +49,25 @@ def parse_feature_columns_from_examples(
     feature_columns: Iterable[Any],
     name: str | None = None,
     example_names: Any = None,
-) -> dict[str, Any]:
-    """What the columns need of serialized Examples [batch], a dict of tensors by key.
+) -> dict[Any, Any]:
+    """What the columns need of serialized Examples [batch], by key, and what they make of it, by column.
 
     Raises `ValueError` as `check_feature_columns` does.
     """
     columns = _checked(feature_columns)
     spec = layers.make_parse_example_spec(columns)
-    return parse_example(serialized, spec, name, example_names)
+    parsed = parse_example(serialized, spec, name, example_names)
+    return {**parsed, **transform_features(parsed, columns)}
 
 
-def transform_features(features: dict[str, Any], feature_columns: Iterable[Any]) -> dict[Any, Any]:
-    """A dict of what each column makes of the features: ids (sparse) or numbers (dense)."""
+def transform_features(features: dict[Any, Any], feature_columns: Iterable[Any]) -> dict[Any, Any]:
+    """A dict of what each column makes of the features: ids (sparse), numbers, or ids and weights."""
     columns = _checked(feature_columns)
     known = LazyBuilder(features)
     found: dict[Any, Any] = {}
     for column in sorted(columns, key=lambda c: c.name):
         with name_scope(None, default_name=column.name, values=list(features.values())):
-            if isinstance(column, CategoricalColumn):
-                found[column] = column._get_sparse_tensors(known).id_tensor
-            elif isinstance(column, DenseColumn):
-                found[column] = column._get_dense_tensor(known, [], True)
+            found[column] = known.get(column)
     return found
 
 
@@ -80,35 +82,57 @@ def weighted_sum_from_feature_columns(
     """A linear model of the columns: its sums [batch, num_outputs], the weights by column, the bias.
 
     The variables of a column ``a`` are ``a/weights``, or ``a/weight`` where it is a number, that of the
-    bias is ``bias_weight``.
+    bias is ``bias_weight``. A sparse column's weights are added up as its combiner says.
 
     Raises `ValueError` as `check_feature_columns` does.
     """
+    columns = sorted(_checked(feature_columns), key=sort_key)
+    known = LazyBuilder(columns_to_tensors)
+    settings: Any = {
+        "initializer": zeros_initializer(),
+        "trainable": trainable,
+        "collections": layers.model_collections(weight_collections),
+    }
+    sums, weights = [], {}
+    with variable_scope(scope, "weighted_sum_from_feature_columns"):
+        for column in columns:
+            is_number = isinstance(column, NumericColumn)
+            with variable_scope(None, default_name=column.name):
+                variable = get_variable(
+                    "weight" if is_number else "weights",
+                    shape=[layers.num_weights(column), num_outputs],
+                    **settings,
+                )
+                if is_number or not isinstance(column, CategoricalColumn):
+                    made: Any = column._get_dense_tensor(known)
+                else:
+                    made = column._get_sparse_tensors(known)
+                combiner = getattr(column, "combiner", "sum")
+                sums.append(layers.weighted_sum(column, made, variable, combiner))
+            weights[column] = [variable]
+        bias = get_variable("bias_weight", shape=[num_outputs], **settings)
+        return bias_add(add_n(sums), bias), weights, bias
+
+
+def joint_weighted_sum_from_feature_columns(
+    columns_to_tensors: dict[str, Any],
+    feature_columns: Iterable[Any],
+    num_outputs: int,
+    weight_collections: Any = None,
+    trainable: bool = True,
+    scope: str | VariableScope | None = None,
+) -> tuple[Tensor, dict[Any, list[Any]], Any]:
+    """`weighted_sum_from_feature_columns`; TensorFlow keeps the weights of all columns in one variable.
+
+    Raises `NotImplementedError` for columns of numbers, as in TensorFlow.
+    """
     columns = _checked(feature_columns)
-    weights: dict[Any, list[Any]] = {}
-    numbers = {c.name for c in columns if isinstance(c, NumericColumn)}
-
-    def renamed(getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-        *prefix, _, last = name.split("/")  # of the column, or linear_model for the bias
-        if last == "bias_weights":
-            return getter("/".join([*prefix, "bias_weight"]), *args, **kwargs)
-        column = name.split("/")[-2]
-        last = "weight" if column in numbers else last
-        return getter("/".join([*prefix[:-1], column, last]), *args, **kwargs)
-
-    with variable_scope(scope, "weighted_sum_from_feature_columns", custom_getter=renamed):
-        total = layers.linear_model(
-            columns_to_tensors,
-            columns,
-            num_outputs,
-            "sum",
-            weight_collections,
-            trainable,
-            weights,
-        )
-    (bias,) = weights.pop("bias")
-    return total, weights, bias
-
-
-#: TensorFlow keeps the weights of all columns in one variable there; the sums are the same.
-joint_weighted_sum_from_feature_columns = weighted_sum_from_feature_columns
+    for column in columns:
+        if isinstance(column, NumericColumn):
+            raise NotImplementedError(
+                f"Real-valued columns are not supported, got {column.name!r}. Use "
+                "weighted_sum_from_feature_columns, or bucketized_column."
+            )
+    return weighted_sum_from_feature_columns(
+        columns_to_tensors, columns, num_outputs, weight_collections, trainable, scope
+    )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
-from dataflow.feature_column import categorical, crossed, embedding, layers, numeric
+from dataflow.contrib import column_classes as classes
+from dataflow.feature_column import categorical, embedding, layers, numeric
 from dataflow.feature_column.base import DenseColumn
 from dataflow.feature_column.transformation import LazyBuilder
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array
+from dataflow.ops.initializers import truncated_normal_initializer
 from dataflow.ops.variable_scope import variable_scope
 
 if TYPE_CHECKING:
@@ -23,7 +27,7 @@ UNNAMED = "x"
 #: In which order TensorFlow puts columns side by side: the classes that they had there.
 _ORDER: tuple[type, ...] = (
     numeric.BucketizedColumn,
-    crossed.CrossedColumn,
+    classes.CrossedColumn,
     embedding.EmbeddingColumn,
     embedding.CollectedEmbeddingColumn,
     embedding.IndicatorColumn,
@@ -43,11 +47,9 @@ def sort_key(column: Any) -> tuple[Any, ...]:
     return (place, *(sort_key(source) if source is not None else ()), column.name)
 
 
-def embedding_weights(getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-    """A variable getter that calls ``embedding_weights`` ``weights``."""
-    prefix, _, last = name.rpartition("/")
-    last = "weights" if last == "embedding_weights" else last
-    return getter(f"{prefix}/{last}", *args, **kwargs)
+def _fields(column: Any, **others: Any) -> dict[str, Any]:
+    """The fields of a column of `tf.feature_column`, which checked them, and others."""
+    return {f.name: getattr(column, f.name) for f in dataclasses.fields(column)} | others
 
 
 def real_valued_column(
@@ -57,21 +59,24 @@ def real_valued_column(
     dtype: DTypeLike = dtypes.float32,
     normalizer: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """`numeric_column` of ``dimension`` numbers; the name "" is for an array given as ``x``."""
-    if dimension is None:
-        raise ValueError(
-            "real_valued_column: columns of any length (dimension=None) are not part of dataflow."
-        )
-    return numeric.numeric_column(
+    """`numeric_column` of ``dimension`` numbers; the name "" is for an array given as ``x``.
+
+    Raises `TypeError` for a ``dimension`` that is no integer.
+    """
+    if not isinstance(dimension, int):
+        raise TypeError(f"dimension must be an integer. dimension: {dimension}")
+    made = numeric.numeric_column(
         column_name or UNNAMED, (dimension,), default_value, dtype, normalizer
     )
+    return classes.RealValuedColumn(**_fields(made))
 
 
 def sparse_column_with_hash_bucket(
     column_name: str, hash_bucket_size: int, combiner: str = "sum", dtype: DTypeLike = dtypes.string
 ) -> Any:
-    """`categorical_column_with_hash_bucket`."""
-    return categorical.categorical_column_with_hash_bucket(column_name, hash_bucket_size, dtype)
+    """`categorical_column_with_hash_bucket`; sums of its weights in a linear model by ``combiner``."""
+    made = categorical.categorical_column_with_hash_bucket(column_name, hash_bucket_size, dtype)
+    return classes.SparseColumnHashed(**_fields(made, combiner=combiner))
 
 
 def sparse_column_with_keys(
@@ -82,9 +87,10 @@ def sparse_column_with_keys(
     dtype: DTypeLike = dtypes.string,
 ) -> Any:
     """`categorical_column_with_vocabulary_list`."""
-    return categorical.categorical_column_with_vocabulary_list(
+    made = categorical.categorical_column_with_vocabulary_list(
         column_name, keys, dtype, default_value
     )
+    return classes.SparseColumnKeys(**_fields(made, combiner=combiner))
 
 
 def sparse_column_with_vocabulary_file(
@@ -97,7 +103,7 @@ def sparse_column_with_vocabulary_file(
     dtype: DTypeLike = dtypes.string,
 ) -> Any:
     """`categorical_column_with_vocabulary_file`."""
-    return categorical.categorical_column_with_vocabulary_file(
+    made = categorical.categorical_column_with_vocabulary_file(
         column_name,
         vocabulary_file,
         vocab_size,
@@ -105,25 +111,31 @@ def sparse_column_with_vocabulary_file(
         None if num_oov_buckets else default_value,
         dtype,
     )
+    return classes.SparseColumnVocabulary(**_fields(made, combiner=combiner))
 
 
 def sparse_column_with_integerized_feature(
     column_name: str, bucket_size: int, combiner: str = "sum", dtype: DTypeLike = dtypes.int64
 ) -> Any:
-    """`categorical_column_with_identity`."""
-    return categorical.categorical_column_with_identity(column_name, bucket_size)
+    """`categorical_column_with_identity`; ids are taken modulo ``bucket_size``."""
+    made = categorical.categorical_column_with_identity(column_name, bucket_size)
+    dtype = dtypes.as_dtype(dtype)
+    if not dtype.is_integer:
+        raise ValueError(f"dtype must be an integer. dtype: {dtype}, column_name: {column_name}")
+    return classes.SparseColumnIntegerized(**_fields(made, combiner=combiner, dtype=dtype))
 
 
 def weighted_sparse_column(
     sparse_id_column: Any, weight_column_name: str, dtype: DTypeLike = dtypes.float32
 ) -> Any:
     """`weighted_categorical_column`."""
-    return categorical.weighted_categorical_column(sparse_id_column, weight_column_name, dtype)
+    made = categorical.weighted_categorical_column(sparse_id_column, weight_column_name, dtype)
+    return classes.WeightedSparseColumn(**_fields(made))
 
 
 def one_hot_column(sparse_id_column: Any) -> Any:
     """`indicator_column`."""
-    return embedding.indicator_column(sparse_id_column)
+    return classes.OneHotColumn(**_fields(embedding.indicator_column(sparse_id_column)))
 
 
 def embedding_column(
@@ -136,47 +148,66 @@ def embedding_column(
     max_norm: float | None = None,
     trainable: bool = True,
 ) -> Any:
-    """`tf.feature_column.embedding_column`."""
-    return embedding.embedding_column(
+    """`tf.feature_column.embedding_column`; the table starts with deviation 1/sqrt(number of ids)."""
+    made = embedding.embedding_column(
         sparse_id_column,
         dimension,
         combiner,
-        initializer,
+        initializer or _truncated(sparse_id_column.num_buckets),
         ckpt_to_load_from,
         tensor_name_in_ckpt,
         max_norm,
         trainable,
     )
+    return classes.EmbeddingColumn(**_fields(made))
+
+
+def _truncated(num_buckets: int) -> Any:
+    return truncated_normal_initializer(mean=0.0, stddev=1 / math.sqrt(num_buckets))
 
 
 def shared_embedding_columns(
     sparse_id_columns: Any,
     dimension: int,
     combiner: str = "mean",
-    initializer: Any = None,
     shared_embedding_name: str | None = None,
+    initializer: Any = None,
     ckpt_to_load_from: Any = None,
     tensor_name_in_ckpt: str | None = None,
     max_norm: float | None = None,
     trainable: bool = True,
 ) -> Any:
-    """`tf.feature_column.shared_embedding_columns`."""
-    return embedding.shared_embedding_columns(
-        sparse_id_columns,
+    """`tf.feature_column.shared_embedding_columns`, a tuple; the table is called what they share.
+
+    Of more than three columns the name has the first three and how many others there are.
+    """
+    columns = list(sparse_id_columns)
+    names = sorted(column.name for column in columns)
+    if not shared_embedding_name and len(names) > 3:
+        others = f"_plus_{len(names) - 3}_others_shared_embedding"
+        shared_embedding_name = "_".join(names[:3]) + others
+    made = embedding.shared_embedding_columns(
+        columns,
         dimension,
         combiner,
-        initializer,
+        initializer or _truncated(columns[0].num_buckets),
         shared_embedding_name,
         ckpt_to_load_from,
         tensor_name_in_ckpt,
         max_norm,
         trainable,
     )
+    return tuple(classes.SharedEmbeddingColumn(**_fields(column)) for column in made)
 
 
 def bucketized_column(source_column: Any, boundaries: Any) -> Any:
-    """`tf.feature_column.bucketized_column`."""
-    return numeric.bucketized_column(source_column, boundaries)
+    """`tf.feature_column.bucketized_column`; boundaries that come twice count once."""
+    if not isinstance(source_column, numeric.NumericColumn):
+        raise TypeError(f"source_column must be a real_valued_column. Given: {source_column}")
+    if list(boundaries) != sorted(boundaries):
+        raise ValueError(f"boundaries must be a sorted list. Given: {boundaries}")
+    made = numeric.bucketized_column(source_column, list(dict.fromkeys(boundaries)))
+    return classes.BucketizedColumn(**_fields(made))
 
 
 def crossed_column(
@@ -187,9 +218,27 @@ def crossed_column(
     tensor_name_in_ckpt: str | None = None,
     hash_key: int | None = None,
 ) -> Any:
-    """`tf.feature_column.crossed_column`; a hashed column is crossed by its feature, hashed once."""
-    keys = [c.key if isinstance(c, categorical.HashedCategoricalColumn) else c for c in columns]
-    return crossed.crossed_column(keys, hash_bucket_size, hash_key)
+    """All combinations of the columns' features, hashed into ``hash_bucket_size`` buckets.
+
+    ``columns``: sparse columns (their features, not their ids, are crossed), bucketized ones and crosses.
+    Without ``hash_key`` buckets are those of TensorFlow's first crosses, with
+    ``SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY`` those of `tf.feature_column.crossed_column`. Raises
+    `TypeError` for other columns, `ValueError` for fewer than two columns or buckets.
+    """
+    for column in columns:
+        kinds = (classes.SparseColumn, classes.CrossedColumn, numeric.BucketizedColumn)
+        if not isinstance(column, kinds):
+            raise TypeError(
+                "columns must be sparse columns, crossed_column or bucketized_column. Given: "
+                f"{column}"
+            )
+    if len(columns) < 2 or hash_bucket_size < 2:
+        raise ValueError(
+            "crossed_column needs at least two columns and two buckets. "
+            f"Given: {len(columns)} and {hash_bucket_size}"
+        )
+    ordered = tuple(sorted(columns, key=lambda column: column.name))
+    return classes.CrossedColumn(ordered, hash_bucket_size, hash_key, combiner)
 
 
 def create_feature_spec_for_parsing(feature_columns: Sequence[Any]) -> dict[str, Any]:
@@ -210,7 +259,7 @@ def input_from_feature_columns(
     """
     known = LazyBuilder(columns_to_tensors)
     outputs = []
-    with variable_scope(scope, "input_from_feature_columns", custom_getter=embedding_weights):
+    with variable_scope(scope, "input_from_feature_columns"):
         for column in sorted(layers.ordered_columns(feature_columns), key=sort_key):
             if not isinstance(column, DenseColumn):
                 raise ValueError(

@@ -142,6 +142,8 @@ class _Embeddings(DenseColumn, SequenceDenseColumn):
     """What columns of embeddings share; `_lookup` says in which table they look."""
 
     categorical_column: CategoricalColumn
+    #: What the table is called.
+    table_name = "embedding_weights"
 
     @property
     def parents(self) -> list[Any]:
@@ -216,10 +218,10 @@ class EmbeddingColumn(_Embeddings):
         return TensorShape([self.dimension])
 
     def create_state(self, state_manager: Any) -> None:
-        """Makes the table ``embedding_weights`` [num_buckets, dimension]."""
+        """Makes the table [num_buckets, dimension]."""
         state_manager.create_variable(
             self,
-            name="embedding_weights",
+            name=self.table_name,
             shape=(self.categorical_column.num_buckets, self.dimension),
             dtype=dtypes.float32,
             trainable=self.trainable,
@@ -228,7 +230,7 @@ class EmbeddingColumn(_Embeddings):
         )
 
     def _lookup(self, pair: IdsAndWeights, state_manager: Any) -> Tensor:
-        table = state_manager.get_variable(self, name="embedding_weights")
+        table = state_manager.get_variable(self, name=self.table_name)
         _table_from_checkpoint(table, self.ckpt_to_load_from, self.tensor_name_in_ckpt)
         return _looked_up(self, table, pair)
 
@@ -271,7 +273,7 @@ class CollectedEmbeddingColumn(_Embeddings):
         if not graph.get_collection(self.shared_embedding_collection_name):
             table = state_manager.create_variable(
                 self,
-                name="embedding_weights",
+                name=self.table_name,
                 shape=(self.categorical_column.num_buckets, self.dimension),
                 dtype=dtypes.float32,
                 trainable=self.trainable,

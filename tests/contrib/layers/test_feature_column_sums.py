@@ -27,7 +27,7 @@ def columns():
 FEATURES = {"age": [[2.0], [4.0]], "city": [["a"], ["b"]]}
 
 
-@pytest.mark.parametrize("function", ["weighted_sum", "joint_weighted_sum"])
+@pytest.mark.parametrize("function", ["weighted_sum"])
 def test_weighted_sums(function):
     age, city = columns()
     total, weights, bias = getattr(layers, f"{function}_from_feature_columns")(
@@ -126,3 +126,77 @@ def test_arguments_have_the_names_of_tensorflow():
     )
     crossed = layers.crossed_column(columns=columns, hash_bucket_size=5)
     assert len(shared) == 2 and crossed.name == "p_X_q"
+
+
+def ragged(values, dtype=None):
+    return tf.SparseTensor([[0, 0], [1, 0], [1, 1]], np.array(values, dtype), [2, 2])
+
+
+def test_crosses_hash_features_as_1_15_does():
+    """Buckets of TensorFlow 1.15.5."""
+    one = tf.SparseTensor([[0, 0], [1, 0]], ["p", "q"], [2, 1])
+    ids = tf.SparseTensor([[0, 0], [1, 0]], np.array([1, 2]), [2, 1])
+    features = {"a": ragged(["x", "y", "z"]), "b": one, "i": ids, "n": [[1.0], [25.0]]}
+    a = layers.sparse_column_with_hash_bucket("a", 10)
+    b = layers.sparse_column_with_hash_bucket("b", 10)
+    i = layers.sparse_column_with_integerized_feature("i", 5)
+    n = layers.bucketized_column(layers.real_valued_column("n"), [0.0, 10.0, 20.0])
+    key = layers.SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY
+    crosses = {
+        layers.crossed_column([a, b], 100): [27, 1, 69],
+        layers.crossed_column([layers.sparse_column_with_keys("a", ["x"]), b], 100): [27, 1, 69],
+        layers.crossed_column([a, b], 100, hash_key=key): [52, 92, 51],
+        layers.crossed_column([a, i], 100): [43, 26, 74],
+        layers.crossed_column([a, n], 100): [43, 27, 75],
+        layers.crossed_column([layers.crossed_column([b, a], 50), i], 1000): [698, 462, 11],
+    }
+    for cross, wanted in crosses.items():
+        found = layers.transform_features(features, [cross])[cross]
+        assert run(found).values.tolist() == wanted, cross.name
+    texts = layers.sparse_feature_cross([features["a"], one, tf.constant([["s"], ["t"]])])
+    assert run(texts).values.tolist() == [b"x_X_p_X_s", b"y_X_q_X_t", b"z_X_q_X_t"]
+    with pytest.raises(TypeError, match="must be a list"):
+        layers.sparse_feature_cross((one,))
+    with pytest.raises(TypeError, match="must be sparse columns"):
+        layers.crossed_column([a, layers.real_valued_column("n")], 10)
+    with pytest.raises(ValueError, match="at least two"):
+        layers.crossed_column([a], 10)
+
+
+@pytest.mark.parametrize(
+    ("combiner", "wanted"), [("sum", 9.0), ("mean", 4.5), ("sqrtn", 6.3639610)]
+)
+def test_sparse_columns_have_combiners(combiner, wanted):
+    column = layers.sparse_column_with_keys("a", ["x", "y", "z"], combiner=combiner)
+    weighted = layers.weighted_sparse_column(column, "w")
+    features = {"a": ragged(["x", "y", "z"]), "w": ragged([1.0, 1.0, 1.0], np.float32)}
+    for one in (column, weighted):
+        total, weights, _ = layers.weighted_sum_from_feature_columns(features, [one], 1)
+        (variable,) = weights[one]
+        with tf.Session() as sess:
+            sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
+            sess.run(variable.assign([[2.0], [4.0], [5.0]]))
+            np.testing.assert_allclose(sess.run(total), [[2.0], [wanted]], rtol=1e-6)
+
+
+def test_columns_have_contribs_attributes():
+    a = layers.sparse_column_with_hash_bucket("a", 10)
+    real = layers.real_valued_column("x", 2, default_value=1.0)
+    buckets = layers.bucketized_column(layers.real_valued_column("n"), [1.0, 1.0, 2.0])
+    shared = layers.shared_embedding_columns(
+        [layers.sparse_column_with_hash_bucket(k, 10) for k in "abcde"], 3
+    )
+    assert (a.column_name, a.bucket_size, a.length, a.is_integerized) == ("a", 10, 10, False)
+    assert (real.dimension, real.default_value, real.normalizer) == (2, (1.0, 1.0), None)
+    assert buckets.boundaries == (1.0, 2.0) and buckets.length == 3
+    assert layers.embedding_column(a, 3).sparse_id_column is a
+    features = {k: ragged(["x", "y", "z"]) for k in "abcde"}
+    layers.input_from_feature_columns(features, shared)
+    assert [v.op.name for v in tf.global_variables()] == [
+        "input_from_feature_columns/a_shared_embedding/a_b_c_plus_2_others_shared_embedding"
+    ]
+    ids = layers.sparse_column_with_integerized_feature("i", 2)
+    found = layers.transform_features({"i": [[1], [2], [5]]}, [ids])[ids]
+    assert run(found).values.tolist() == [1, 0, 1]
+    with pytest.raises(NotImplementedError, match="bucketized_column"):
+        layers.joint_weighted_sum_from_feature_columns({}, [real], 1)

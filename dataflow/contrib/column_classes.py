@@ -1,0 +1,239 @@
+"""The columns of `tf.contrib.layers`: those of `tf.feature_column` with contrib's attributes.
+
+A sparse column has a combiner of its own, crosses take the features themselves and hash them as
+TensorFlow's first crosses did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.feature_column import categorical, embedding, numeric
+from dataflow.feature_column.base import CategoricalColumn, IdsAndWeights, as_int64
+from dataflow.feature_column.transformation import FeatureTransformationCache
+from dataflow.ops.math import floormod
+from dataflow.ops.sparse_cross import sparse_feature_cross
+from dataflow.ops.sparse_tensor import SparseTensor
+
+
+class _Named:
+    key: str
+
+    @property
+    def column_name(self) -> str:
+        """The feature's key."""
+        return self.key
+
+
+class SparseColumn(_Named):
+    """What columns of one feature's categories share."""
+
+    combiner: str
+    num_buckets: int
+    is_integerized = False
+
+    @property
+    def length(self) -> int:
+        """The number of ids."""
+        return self.num_buckets
+
+
+@dataclass(frozen=True)
+class SparseColumnHashed(SparseColumn, categorical.HashedCategoricalColumn):
+    """See `sparse_column_with_hash_bucket`."""
+
+    combiner: str = "sum"
+
+    @property
+    def bucket_size(self) -> int:
+        """The number of buckets."""
+        return self.hash_bucket_size
+
+
+@dataclass(frozen=True)
+class SparseColumnIntegerized(SparseColumn, categorical.IdentityCategoricalColumn):
+    """See `sparse_column_with_integerized_feature`."""
+
+    combiner: str = "sum"
+    dtype: Any = dtypes.int64
+    is_integerized = True
+
+    @property
+    def bucket_size(self) -> int:
+        """The number of ids."""
+        return self.number_buckets
+
+    def _ids(self, values: Any, state_manager: Any) -> Any:
+        if not values.dtype.is_integer:
+            raise ValueError(f"{self.key!r} must hold integers, got {values.dtype.name}.")
+        return floormod(as_int64(values), np.int64(self.number_buckets))
+
+
+@dataclass(frozen=True)
+class SparseColumnKeys(SparseColumn, categorical.VocabularyListCategoricalColumn):
+    """See `sparse_column_with_keys`."""
+
+    combiner: str = "sum"
+
+
+@dataclass(frozen=True)
+class SparseColumnVocabulary(SparseColumn, categorical.VocabularyFileCategoricalColumn):
+    """See `sparse_column_with_vocabulary_file`."""
+
+    combiner: str = "sum"
+
+
+@dataclass(frozen=True)
+class WeightedSparseColumn(categorical.WeightedCategoricalColumn):
+    """See `weighted_sparse_column`."""
+
+    @property
+    def sparse_id_column(self) -> Any:
+        """The column of the ids."""
+        return self.categorical_column
+
+    @property
+    def combiner(self) -> str:
+        """The combiner of the ids' column."""
+        return self.sparse_id_column.combiner  # type: ignore[no-any-return]
+
+    @property
+    def length(self) -> int:
+        """The number of ids."""
+        return self.num_buckets
+
+
+@dataclass(frozen=True)
+class RealValuedColumn(_Named, numeric.NumericColumn):
+    """See `real_valued_column`."""
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers an example has."""
+        return self.shape[0]
+
+    @property
+    def normalizer(self) -> Any:
+        """The function that the numbers go through."""
+        return self.normalizer_fn
+
+
+@dataclass(frozen=True)
+class BucketizedColumn(numeric.BucketizedColumn):
+    """See `bucketized_column`."""
+
+    combiner = "sum"
+
+    @property
+    def length(self) -> int:
+        """The number of buckets of one number."""
+        return len(self.boundaries) + 1
+
+
+@dataclass(frozen=True)
+class CrossedColumn(CategoricalColumn):
+    """See `crossed_column`."""
+
+    columns: tuple[Any, ...]
+    hash_bucket_size: int
+    hash_key: int | None
+    combiner: str
+
+    def _leaves(self) -> Iterator[Any]:
+        for column in self.columns:
+            yield from column._leaves() if isinstance(column, CrossedColumn) else [column]
+
+    @property
+    def name(self) -> str:
+        """The columns' names, sorted, with ``_X_`` between them."""
+        return "_X_".join(sorted(column.name for column in self.columns))
+
+    @property
+    def parents(self) -> list[Any]:
+        """The columns."""
+        return list(self.columns)
+
+    @property
+    def parse_example_spec(self) -> dict[str, Any]:
+        """The features of all columns."""
+        spec: dict[str, Any] = {}
+        for column in self.columns:
+            spec.update(column.parse_example_spec)
+        return spec
+
+    @property
+    def num_buckets(self) -> int:
+        """The number of buckets."""
+        return self.hash_bucket_size
+
+    @property
+    def length(self) -> int:
+        """The number of buckets."""
+        return self.hash_bucket_size
+
+    def transform_feature(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> SparseTensor:
+        """The bucket of each combination of features; numbers that are cut count as their buckets."""
+        parts = []
+        for column in self._leaves():
+            if isinstance(column, SparseColumn):
+                parts.append(transformation_cache.get(column.key, state_manager))
+            else:
+                pair = column.get_sparse_tensors(transformation_cache, state_manager)
+                parts.append(pair.id_tensor)
+        return sparse_feature_cross(
+            parts, True, self.hash_bucket_size, name="cross", hash_key=self.hash_key
+        )
+
+    def get_sparse_tensors(
+        self, transformation_cache: FeatureTransformationCache, state_manager: Any
+    ) -> IdsAndWeights:
+        """The bucket of each combination."""
+        return IdsAndWeights(transformation_cache.get(self, state_manager), None)
+
+
+@dataclass(frozen=True)
+class OneHotColumn(embedding.IndicatorColumn):
+    """See `one_hot_column`."""
+
+    @property
+    def sparse_id_column(self) -> Any:
+        """The column of the ids."""
+        return self.categorical_column
+
+
+@dataclass(frozen=True)
+class EmbeddingColumn(embedding.EmbeddingColumn):
+    """See `embedding_column`; its table is the variable ``weights``."""
+
+    table_name = "weights"
+
+    @property
+    def sparse_id_column(self) -> Any:
+        """The column of the ids."""
+        return self.categorical_column
+
+
+@dataclass(frozen=True)
+class SharedEmbeddingColumn(embedding.CollectedEmbeddingColumn):
+    """See `shared_embedding_columns`; the table has the name that the columns share."""
+
+    @property
+    def sparse_id_column(self) -> Any:
+        """The column of the ids."""
+        return self.categorical_column
+
+    @property
+    def table_name(self) -> str:  # type: ignore[override]
+        """What the table is called, in the scope of the column that is read first."""
+        return self.shared_embedding_collection_name
+
+    @property
+    def _var_scope_name(self) -> str:
+        return self.name
