@@ -56,10 +56,9 @@ from dataflow.ops.depthwise_functions import (
     depthwise_conv2d_native as depthwise_conv2d_native,
     depthwise_conv2d_native_backprop_filter as depthwise_conv2d_native_backprop_filter,
     depthwise_conv2d_native_backprop_input as depthwise_conv2d_native_backprop_input,
-    dilation2d as dilation2d,
-    erosion2d as erosion2d,
     separable_conv2d as separable_conv2d,
 )
+from dataflow.ops.dilation import dilation2d as dilation2d, erosion2d as erosion2d
 from dataflow.ops.ctc import (
     ctc_beam_search_decoder as ctc_beam_search_decoder,
     ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2,

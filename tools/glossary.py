@@ -88,10 +88,10 @@ def read_terms(text: str) -> list[Term]:
     return terms
 
 
-def bold_places(lessons: Path = LESSONS) -> dict[str, Place]:
+def bold_places() -> dict[str, Place]:
     """Each text that stands in bold in a lesson, in lower case, with its first place."""
     found: dict[str, Place] = {}
-    for path in sorted(lessons.glob("[0-9]*.ipynb")):
+    for path in sorted(LESSONS.glob("[0-9]*.ipynb")):
         section = ""
         for cell in nbformat.read(path, as_version=4).cells:  # type: ignore[no-untyped-call]
             if cell.cell_type != "markdown":

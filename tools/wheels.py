@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
@@ -65,13 +65,13 @@ def closure(names: Iterable[str], without: Iterable[str] = ()) -> list[str]:
     return sorted(found)
 
 
-def repacked(name: str, folder: Path, keep: Callable[[str], bool] = lambda _: True) -> Path:
-    """A wheel in ``folder`` of the Python files of an installed distribution; ``keep(path)`` chooses."""
+def repacked(name: str, folder: Path) -> Path:
+    """A wheel in ``folder`` of the Python files of an installed distribution."""
     distribution = importlib.metadata.distribution(name)
     contents = {}
     for file in distribution.files or ():
         path = file.as_posix()
-        if not path.startswith("..") and not path.endswith(_COMPILED) and keep(path):
+        if not path.startswith("..") and not path.endswith(_COMPILED):
             contents[path] = Path(str(distribution.locate_file(file))).read_bytes()
     return pack(name, distribution.version, contents, folder)
 

@@ -20,7 +20,15 @@ def build_parser() -> argparse.ArgumentParser:
         description="A graph-mode machine learning system to look into, beside a notebook cell.",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_lab(commands)
+    _add_run(commands)
+    _add_doctor(commands)
+    _add_course(commands)
+    _add_class(commands)
+    return parser
 
+
+def _add_lab(commands: Any) -> None:
     lab = commands.add_parser(
         "lab",
         allow_abbrev=False,  # --p is JupyterLab's business, not short for --port
@@ -42,6 +50,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     lab.add_argument("--no-browser", action="store_true", help="print the URL, open nothing")
 
+
+def _add_run(commands: Any) -> None:
     run = commands.add_parser(
         "run",
         allow_abbrev=False,
@@ -67,6 +77,8 @@ def build_parser() -> argparse.ArgumentParser:
         "arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="handed to the program"
     )
 
+
+def _add_doctor(commands: Any) -> None:
     doctor = commands.add_parser(
         "doctor",
         help="say what this machine has, and what to do about what is missing",
@@ -74,6 +86,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     doctor.add_argument("--json", action="store_true", help="print a JSON object instead of text")
 
+
+def _add_course(commands: Any) -> None:
     course = commands.add_parser(
         "course",
         help="for teachers: who did what, and a copy of the lessons without solutions",
@@ -109,8 +123,6 @@ def build_parser() -> argparse.ArgumentParser:
     strip.add_argument("folder", metavar="FOLDER", help="where the lessons are")
     strip.add_argument("to", metavar="TO", help="the folder to be made")
     _add_variants(actions)
-    _add_class(commands)
-    return parser
 
 
 def _add_variants(actions: Any) -> None:

@@ -137,25 +137,3 @@ def squared_difference_kernel(xp: Module, x: Array, y: Array) -> Any:
         difference = x - y
         return (difference * difference.conj()).astype(difference.dtype, copy=False)
     return squared_difference(xp, x, y)
-
-
-@kernel("AddN", "AccumulateNV2")
-def add_n_kernel(xp: Module, inputs: list[Array]) -> Any:
-    first = inputs[0]
-    for other in inputs[1:]:
-        if other.shape != first.shape:
-            raise ValueError(f"all inputs must have the same shape: {first.shape}, {other.shape}")
-    if len(inputs) == 1:
-        return first.copy()
-    total = first + inputs[1]
-    for other in inputs[2:]:
-        total += other  # `total` is our own since the first sum
-    return total
-
-
-@kernel("Cast", factory=True)
-def cast_kernel(xp: Module, *, SrcT: DType, DstT: DType) -> Any:
-    target = DstT.numpy
-    if SrcT.kind == "c" and DstT.kind not in "cb":
-        return lambda x: x.real.astype(target)
-    return lambda x: x.astype(target)

@@ -10,9 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.array_types import Module
+from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.blas import num_threads
 from dataflow.kernels.parallel import run_pieces
+
+
+def for_lapack(x: Array) -> Any:
+    """LAPACK has no half precision."""
+    return x.astype(np.float32) if x.dtype.char == "e" else x
+
+
+def in_dtype_of(x: Array, *results: Any) -> Any:
+    out = tuple(r.astype(x.dtype, copy=False) for r in results)
+    return out[0] if len(out) == 1 else out
+
+
+def adjoint_of(xp: Module, x: Array) -> Any:
+    return xp.conj(xp.swapaxes(x, -1, -2))
+
 
 #: With fewer elements, waking a thread costs more than it saves.
 SHARED_ELEMENTS = 1 << 13

@@ -1,4 +1,4 @@
-"""Kernels of the ops in `dataflow.ops.counting` and `dataflow.ops.clip`."""
+"""Kernels of the ops in `dataflow.ops.counting`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from dataflow.dtypes import DType
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.registry import kernel
-
-
-@kernel("ClipByValue")
-def clip_by_value_kernel(xp: Module, t: Array, low: Array, high: Array) -> Any:
-    return xp.maximum(xp.minimum(t, high), low)
 
 
 @kernel("Bincount")

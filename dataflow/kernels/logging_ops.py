@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.errors import AbortedError, InvalidArgumentError
+from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
@@ -120,16 +120,16 @@ def print_v2_kernel(xp: Module, input: Array, *, output_stream: str, end: str) -
     return ()
 
 
-def formatted(value: Any, summarize: int, quote: bool = False) -> str:
+def formatted(value: Any, summarize: int) -> str:
     """A tensor as ``tf.print`` shows it: ``[1 2 3 ... 8 9 10]``, rows on lines of their own."""
     array = _host(value)
     if not array.ndim:
-        return _element(array[()], quote)
+        return element_text(array[()])
     return _formatted(array, summarize, 1)
 
 
-def _element(value: Any, quote: bool) -> str:
-    if isinstance(value, bytes) and quote:
+def _element(value: Any) -> str:
+    if isinstance(value, bytes):
         return f'"{value.decode("utf-8", "replace")}"'
     return element_text(value)
 
@@ -140,7 +140,7 @@ def _formatted(array: Array, summarize: int, depth: int) -> str:
     cut = summarize >= 0 and n > 2 * summarize
 
     def one(i: int) -> str:
-        return _element(array[i], True) if last else _formatted(array[i], summarize, depth + 1)
+        return _element(array[i]) if last else _formatted(array[i], summarize, depth + 1)
 
     if cut:
         first = [one(i) for i in range(summarize)]
@@ -155,11 +155,3 @@ def _formatted(array: Array, summarize: int, depth: int) -> str:
 @kernel("Timestamp")
 def timestamp_kernel(xp: Module) -> Any:
     return np.float64(time.time())
-
-
-@kernel("Abort")
-def abort_kernel(xp: Module, *, error_msg: str, exit_without_error: bool) -> tuple[()]:
-    """TensorFlow ends the process here; a notebook should survive, so the run ends instead."""
-    if not exit_without_error:
-        raise AbortedError(None, None, error_msg or "Abort: the graph asked to stop the run.")
-    return ()

@@ -39,8 +39,6 @@ def axes_of(x: Array, axes: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-#: Rows with fewer numbers than this are better turned round, or added up by BLAS.
-_LEAST_ROW = 16
 #: Sums of an array along any axes but the last, by the letter of its type.
 _INNER_SUMS = {char: Mapping.of(char, (), (0,), adds=True) for char in "fd"}
 

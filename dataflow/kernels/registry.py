@@ -89,10 +89,10 @@ def forget_kernels(op_type: str, devices: tuple[str, ...]) -> None:
     _cpu_only_reason.pop(op_type, None)
 
 
-def ufunc_kernel(op_type: str, ufunc: str, devices: tuple[str, ...] = ("cpu", "gpu")) -> None:
+def ufunc_kernel(op_type: str, ufunc: str) -> None:
     """The kernel is the array library's own function, called without a wrapper in between."""
 
-    @kernel(op_type, devices=devices, factory=True)
+    @kernel(op_type, factory=True)
     def bind(xp: Module) -> Callable[..., Any]:
         return getattr(xp, ufunc)  # type: ignore[no-any-return]
 

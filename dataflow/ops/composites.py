@@ -37,12 +37,12 @@ def parts_of(value: Any) -> tuple[list[Any], Rebuild] | None:
     return None if not callable(of_class) else of_class(value)
 
 
-def expand(value: TensorLike, name: str | None = None) -> tuple[list[Any], Rebuild]:
+def expand(value: TensorLike) -> tuple[list[Any], Rebuild]:
     """The tensors that stand for a leaf; Python values are converted."""
     found = parts_of(value)
     if found is not None:
         return found
-    return [convert_to_tensor(value, name=name)], _first
+    return [convert_to_tensor(value)], _first
 
 
 def _first(parts: list[Any]) -> Any:
@@ -55,14 +55,14 @@ class Leaves:
     ``tensors`` is the flat list; `rebuild` takes as many values and gives the structure again.
     """
 
-    def __init__(self, structure: Any, name: str | None = None) -> None:
+    def __init__(self, structure: Any) -> None:
         self.structure = structure
         self.leaves = flatten(structure)
         self.tensors: list[Any] = []
         self.counts: list[int] = []
         self._rebuilds: list[Rebuild] = []
         for leaf in self.leaves:
-            parts, rebuild = expand(leaf, name)
+            parts, rebuild = expand(leaf)
             self.tensors.extend(parts)
             self.counts.append(len(parts))
             self._rebuilds.append(rebuild)

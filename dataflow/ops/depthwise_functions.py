@@ -1,4 +1,4 @@
-"""Depthwise and separable convolutions, dilation and erosion as `tf.nn` offers them."""
+"""Depthwise and separable convolutions as `tf.nn` offers them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import depthwise
 from dataflow.ops.conv_functions import conv2d, explicit, per_axis, with_space_to_batch
-from dataflow.ops.elementary import neg_op
-from dataflow.ops.permute import reverse
 from dataflow.ops.renamed_arguments import renamed
 
 
@@ -173,48 +171,3 @@ def separable_conv2d(
             data_format=data_format or "NHWC",
             name=scope,
         )
-
-
-# ---- morphology -----------------------------------------------------------------------------------
-
-
-def dilation2d(
-    input: TensorLike,
-    filter: TensorLike | None = None,
-    strides: int | Sequence[int] | None = None,
-    rates: Any = None,
-    padding: str | None = None,
-    name: str | None = None,
-    filters: TensorLike | None = None,
-    dilations: int | Sequence[int] | None = None,
-) -> Tensor:
-    """The largest ``input + filter`` under each place of the filter. See the op `Dilation2D`."""
-    return depthwise.dilation2d_op(  # type: ignore[no-any-return]
-        input,
-        renamed("filters", filters, "filter", filter),
-        strides=strides,
-        rates=renamed("dilations", dilations, "rates", rates),
-        padding=padding,
-        name=name,
-    )
-
-
-def erosion2d(
-    value: TensorLike,
-    kernel: Any,
-    strides: int | Sequence[int],
-    rates: Any,
-    padding: str,
-    name: str | None = None,
-) -> Tensor:
-    """The smallest ``value - kernel`` under each place of the kernel: the dual of a dilation."""
-    with op_scope(name, "erosion2d", [value, kernel]) as scope:
-        turned = depthwise.dilation2d_op(
-            neg_op(value),
-            reverse(kernel, [0, 1]),
-            strides=strides,
-            rates=rates,
-            padding=padding,
-            name=scope,
-        )
-        return neg_op(turned)  # type: ignore[no-any-return]

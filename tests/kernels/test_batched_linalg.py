@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dataflow.dtypes import complex64, float32
-from dataflow.kernels import batched_linalg, linalg, spectral  # noqa: F401 (its kernels)
+from dataflow.kernels import batched_linalg, decompositions, solvers, spectral  # noqa: F401 (its kernels)
 from dataflow.kernels.loader import get_kernel
 from dataflow.kernels.registry import bind
 
@@ -69,4 +69,4 @@ def test_the_error_of_a_part_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.stack([np.eye(4)] * 6)
     x[4, 2, 2] = 0
     with pytest.raises(ValueError, match="not invertible"):
-        linalg.matrix_inverse_kernel(np, x, adjoint=False)
+        solvers.matrix_inverse_kernel(np, x, adjoint=False)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import linalg
+from dataflow.kernels import tensor_products
 from tests.results_of import results_of
 
 SIZES = dict(zip("bhtsndkij", (2, 3, 5, 4, 2, 6, 7, 3, 4), strict=True))
@@ -31,8 +31,8 @@ def _operands(equation: str, dtype: str) -> list[Any]:
 @pytest.mark.parametrize("equation", [*PRODUCTS, *OTHERS])
 def test_as_by_numpy(monkeypatch: pytest.MonkeyPatch, equation: str, dtype: str) -> None:
     operands = _operands(equation, dtype)
-    used = results_of(monkeypatch, linalg, "_as_product")
-    got = linalg.einsum_kernel(np, operands, equation=equation)
+    used = results_of(monkeypatch, tensor_products, "_as_product")
+    got = tensor_products.einsum_kernel(np, operands, equation=equation)
     assert (used[0] is not None) == (equation in PRODUCTS and dtype != "int32")
     wanted = np.einsum(equation, *operands)
     assert got.shape == wanted.shape and got.dtype == wanted.dtype
@@ -41,8 +41,10 @@ def test_as_by_numpy(monkeypatch: pytest.MonkeyPatch, equation: str, dtype: str)
 
 def test_sizes_that_do_not_agree_and_empty_arrays() -> None:
     with pytest.raises(ValueError, match="Size of label 'j'"):
-        linalg.einsum_kernel(np, [np.ones((2, 3)), np.ones((4, 5))], equation="ij,jk->ik")
+        tensor_products.einsum_kernel(np, [np.ones((2, 3)), np.ones((4, 5))], equation="ij,jk->ik")
     with pytest.raises(ValueError, match="operand"):
-        linalg.einsum_kernel(np, [np.ones((2, 3)), np.ones(3)], equation="ij,jk->ik")
-    got = linalg.einsum_kernel(np, [np.ones((2, 0)), np.ones((0, 5))], equation="ij,jk->ik")
+        tensor_products.einsum_kernel(np, [np.ones((2, 3)), np.ones(3)], equation="ij,jk->ik")
+    got = tensor_products.einsum_kernel(
+        np, [np.ones((2, 0)), np.ones((0, 5))], equation="ij,jk->ik"
+    )
     np.testing.assert_array_equal(got, np.zeros((2, 5)))

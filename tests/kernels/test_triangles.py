@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import gather_scatter, linalg, sparse_dense
+from dataflow.kernels import gather_scatter, solvers, sparse_dense
 from dataflow.kernels.jit import native_ufunc
 from tests.results_of import results_of
 
@@ -24,7 +24,7 @@ def test_triangles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not with_blas:
-        monkeypatch.setattr(linalg, "solve_triangle", lambda *arguments: None)
+        monkeypatch.setattr(solvers, "solve_triangle", lambda *arguments: None)
     rng = np.random.default_rng(0)
     matrix = (rng.standard_normal((*shape, shape[-1])) / shape[-1]).astype(dtype)
     matrix += 2 * np.eye(shape[-1], dtype=dtype)
@@ -32,7 +32,7 @@ def test_triangles(
     if dtype == "complex64":
         matrix += matrix.swapaxes(-1, -2) * np.complex64(0.5j)
     lower, adjoint = flags
-    got = linalg.matrix_triangular_solve_kernel(np, matrix, rhs, lower=lower, adjoint=adjoint)
+    got = solvers.matrix_triangular_solve_kernel(np, matrix, rhs, lower=lower, adjoint=adjoint)
     triangle = np.tril(matrix) if lower else np.triu(matrix)
     triangle = triangle.conj().swapaxes(-1, -2) if adjoint else triangle
     assert got.dtype == rhs.dtype
@@ -44,10 +44,10 @@ def test_only_the_triangle_is_read_and_nothing_is_written() -> None:
     matrix[0, 5] = np.nan
     rhs = np.asfortranarray(np.arange(12, dtype=np.float32).reshape(6, 2))
     before = rhs.copy()
-    got = linalg.matrix_triangular_solve_kernel(np, matrix, rhs, lower=True, adjoint=False)
+    got = solvers.matrix_triangular_solve_kernel(np, matrix, rhs, lower=True, adjoint=False)
     np.testing.assert_array_equal(got, [[0, 1], *[[2, 2]] * 5])
     np.testing.assert_array_equal(rhs, before)
-    empty = linalg.matrix_triangular_solve_kernel(
+    empty = solvers.matrix_triangular_solve_kernel(
         np, matrix[:0, :0], rhs[:0], lower=True, adjoint=False
     )
     assert empty.shape == (0, 2)
@@ -57,7 +57,7 @@ def test_a_triangle_that_cannot_be_inverted() -> None:
     matrix = np.eye(120, dtype=np.float32)
     matrix[100, 100] = 0
     with pytest.raises(ValueError, match="not invertible"):
-        linalg.matrix_triangular_solve_kernel(
+        solvers.matrix_triangular_solve_kernel(
             np, matrix, np.ones((120, 2), np.float32), lower=True, adjoint=False
         )
 

@@ -53,7 +53,6 @@ def connect(
     own_name: str,
     task: str = "",
     timeout_seconds: float = 10.0,
-    limit_bytes: int | None = None,
     unreachable_seconds: float = 0.0,
     answer_seconds: float | None = None,
     deadline: float | None = None,
@@ -84,7 +83,7 @@ def connect(
     while True:
         until = min(time.monotonic() + answer_seconds, last)
         try:
-            return _connect_once(host, port, key, own_name, peer, limit_bytes, until)
+            return _connect_once(host, port, key, own_name, peer, until)
         except (OSError, UnavailableError, DeadlineExceededError) as error:
             why = error
         unreachable = _is_silent(why) or getattr(why, "errno", 0) in _UNREACHABLE
@@ -124,7 +123,6 @@ def _connect_once(
     key: str,
     own_name: str,
     peer: str,
-    limit_bytes: int | None,
     deadline: float,
 ) -> Connection:
     """Connect, over the local socket if there is one; ``deadline`` covers all of it."""
@@ -133,20 +131,20 @@ def _connect_once(
     if name is not None:
         try:
             local = _local_socket(name)
-            return _introduce(local, key, own_name, peer, address, limit_bytes, deadline)
+            return _introduce(local, key, own_name, peer, address, deadline)
         except (OSError, UnavailableError, UnauthenticatedError, DeadlineExceededError) as error:
             # Another process may have taken the name.
             _directory.names.pop(address, None)
             if _is_silent(error):
                 raise
     sock = socket.create_connection((host, port), timeout=max(0.001, deadline - time.monotonic()))
-    connection = _introduce(sock, key, own_name, peer, address, limit_bytes, deadline)
+    connection = _introduce(sock, key, own_name, peer, address, deadline)
     name = connection.greeting.get("local")
     if not name or connection.greeting.get("host") != handshake.host_identity():
         return connection
     try:
         local = _local_socket(name)
-        local_link = _introduce(local, key, own_name, peer, address, limit_bytes, deadline)
+        local_link = _introduce(local, key, own_name, peer, address, deadline)
     except (OSError, UnavailableError):
         return connection  # same machine, but another network namespace
     connection.close()
@@ -174,7 +172,6 @@ def _introduce(
     own_name: str,
     peer: str,
     address: str,
-    limit: int | None,
     deadline: float,
 ) -> Connection:
     sock.settimeout(None)
@@ -205,7 +202,7 @@ def _introduce(
             "same spec.",
         )
     connection.deadline = None
-    connection.limit_bytes = limit or max_message_bytes()
+    connection.limit_bytes = max_message_bytes()
     return connection
 
 
@@ -215,10 +212,9 @@ class ConnectionPool:
     The last one given back is the first taken, so that its shared-memory segments are warm.
     """
 
-    def __init__(self, key: str, own_name: str, limit_bytes: int | None = None) -> None:
+    def __init__(self, key: str, own_name: str) -> None:
         self.key = key
         self.own_name = own_name
-        self._limit_bytes = limit_bytes
         self._idle: dict[str, list[Connection]] = {}
         self._known: set[str] = set()
         self._made: weakref.WeakSet[Connection] = weakref.WeakSet()
@@ -275,7 +271,6 @@ class ConnectionPool:
             self.own_name,
             task,
             timeout_seconds,
-            self._limit_bytes,
             unreachable_seconds,
             answer_seconds,
             deadline,

@@ -46,13 +46,12 @@ class Listener:
         key: str,
         task: str,
         handler: Handler,
-        incarnation: str | None = None,
         limit_bytes: int | None = None,
         faults: LinkFaults | None = None,
     ) -> None:
         host, port = split_address(address)
         self.task = task
-        self.incarnation = incarnation or secrets.token_hex(8)
+        self.incarnation = secrets.token_hex(8)
         self.refusals = Refusals(task)
         self._key = key
         self._handler = handler
