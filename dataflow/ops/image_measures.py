@@ -12,7 +12,7 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.casts import cast
-from dataflow.ops.concat_split import concat, stack
+from dataflow.ops.concat_split import concat, stack, tile
 from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import as_image
 from dataflow.ops.pad import pad
@@ -124,19 +124,20 @@ def _halved(x: Tensor) -> Tensor:
     """Means of 2 x 2 pixels; an odd last row or column is doubled."""
     from dataflow.ops.pooling_functions import avg_pool
 
-    assert x.dims is not None
+    height, width, channels = _image_dims(x)
     sizes = shape(x)
     flat = reshape(x, concat([[-1], sizes[-3:]], 0))
-    flat.set_shape((None, *x.dims[-3:]))
+    flat.set_shape((None, height, width, channels))
     odd = sizes[-3:-1] % 2
     zero = np.zeros(2, np.int32)
     padded = pad(
         flat, stack([zero, stack([0, odd[0]]), stack([0, odd[1]]), zero]), mode="SYMMETRIC"
     )
-    padded.set_shape((None, *(None if d is None else d + d % 2 for d in x.dims[-3:-1]), x.dims[-1]))
+    padded.set_shape((None, *(d and d + d % 2 for d in (height, width)), channels))
     small = avg_pool(padded, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
     result = reshape(small, concat([sizes[:-3], shape(small)[1:]], 0))
-    result.set_shape((*x.dims[:-3], *small.shape[1:]))
+    if x.dims is not None:
+        result.set_shape((*x.dims[:-3], *small.shape[1:]))
     return result
 
 
@@ -144,9 +145,15 @@ def _pair_of_images(img1: Any, img2: Any, max_val: Any) -> tuple[Tensor, Tensor,
     a, b = convert_to_tensor(img1), convert_to_tensor(img2)
     peak = convert_image_dtype(cast(max_val, a.dtype), dtypes.float32)
     a, b = convert_image_dtype(a, dtypes.float32), convert_image_dtype(b, dtypes.float32)
-    if a.dims is None or len(a.dims) < 3 or a.dims[-1] is None:
-        raise ValueError(f"ssim needs images with a known number of channels, got {a.shape}")
+    for image in (a, b):
+        if image.dims is not None and len(image.dims) < 3:
+            raise ValueError(f"ssim needs images [..., height, width, channels], got {image.shape}")
     return a, b, peak
+
+
+def _image_dims(x: Tensor) -> tuple[int | None, ...]:
+    """Height, width and channels, each None where only a run tells it."""
+    return (None, None, None) if x.dims is None else x.dims[-3:]
 
 
 def _check_sizes(a: Tensor, b: Tensor, filter_size: int, halvings: int = 1) -> None:
@@ -161,6 +168,14 @@ def _check_sizes(a: Tensor, b: Tensor, filter_size: int, halvings: int = 1) -> N
             )
 
 
+def _for_each_channel(window: Any, images: Tensor) -> Any:
+    """``window`` [height, width, 1, outputs] once for each channel of ``images``."""
+    channels = _image_dims(images)[-1]
+    if channels is None:
+        return tile(window, stack([1, 1, shape(images)[-1], 1]))
+    return np.tile(window, [1, 1, channels, 1])
+
+
 def _similarity(
     a: Tensor, b: Tensor, peak: Tensor, size: int, sigma: float, k1: float, k2: float
 ) -> tuple[Tensor, Tensor]:
@@ -169,17 +184,15 @@ def _similarity(
     from dataflow.ops.math import reduce_mean, square
 
     outer = shape(a)[:-3]
-    assert a.dims is not None and a.dims[-1] is not None
-    channels = a.dims[-1]
     at = np.arange(size) - (size - 1) / 2
     line = np.exp(-0.5 * (at / sigma) ** 2)
     window = np.outer(line, line)
     window = (window / window.sum()).astype(np.float32)[:, :, None, None]
-    window = np.tile(window, [1, 1, channels, 1])
+    window = _for_each_channel(window, a)
 
     def blur(x: Tensor) -> Tensor:
         flat = reshape(x, concat([[-1], shape(x)[-3:]], 0))
-        flat.set_shape((None, *x.dims[-3:]))  # type: ignore[index]
+        flat.set_shape((None, *_image_dims(x)))
         y = depthwise_op(flat, window, strides=[1, 1, 1, 1], padding="VALID")
         return reshape(y, concat([outer, shape(y)[1:]], 0))
 
@@ -199,13 +212,11 @@ def sobel_edges(image: TensorLike) -> Tensor:
     from dataflow.ops.depthwise import depthwise_op
 
     image = as_image(image, (4,))
-    if image.dims is None or image.dims[-1] is None:
-        raise ValueError("sobel_edges needs a known number of channels")
-    kernel = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], np.float32)
-    both = np.stack([kernel, kernel.T], -1)[:, :, None, :]
-    filters = np.tile(both, [1, 1, image.dims[-1], 1]).astype(image.dtype.as_numpy_dtype)
+    kernel = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], image.dtype.as_numpy_dtype)
+    filters = _for_each_channel(np.stack([kernel, kernel.T], -1)[:, :, None, :], image)
     padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     out = depthwise_op(padded, filters, strides=[1, 1, 1, 1], padding="VALID")
     result = reshape(out, concat([shape(image), [2]], 0))
-    result.set_shape((*image.dims, 2))
+    if image.dims is not None:
+        result.set_shape((*image.dims, 2))
     return result

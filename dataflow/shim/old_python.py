@@ -500,6 +500,46 @@ def _mend_sklearn_externals(module: types.ModuleType) -> None:
     module.__path__ = getattr(module, "__path__", [])
 
 
+#: The features of `load_boston`, in the order of its columns.
+_OF_BOSTON = [
+    "CRIM",
+    "ZN",
+    "INDUS",
+    "CHAS",
+    "NOX",
+    "RM",
+    "AGE",
+    "DIS",
+    "RAD",
+    "TAX",
+    "PTRATIO",
+    "B",
+    "LSTAT",
+]
+
+
+def load_boston(*, return_X_y: bool = False) -> Any:
+    """scikit-learn's ``load_boston``, which 1.2 took away: features [506, 13] and prices [506], float64.
+
+    They come from Keras's file; `dataflow.keras.datasets.boston_housing` tells where it is looked
+    for, and why the set was dropped. Raises `FileNotFoundError` without file and network.
+    """
+    from dataflow.keras.datasets import boston_housing
+
+    found = boston_housing.stored_arrays()
+    x, y = found["x"], found["y"]
+    if return_X_y:
+        return x, y
+    bunch = importlib.import_module("sklearn.utils").Bunch
+    description = str(boston_housing.__doc__)
+    return bunch(data=x, target=y, feature_names=np.array(_OF_BOSTON), DESCR=description)
+
+
+def _mend_sklearn_datasets(module: types.ModuleType) -> None:
+    # Asked for the name, today's module raises an error that tells why it is gone.
+    module.__dict__.setdefault("load_boston", load_boston)
+
+
 def _mend_sklearn_manifold(module: types.ModuleType) -> None:
     """``TSNE(n_iter=)``, which is ``max_iter`` now: tutorials of word2vec end in it."""
     make = module.TSNE.__init__
@@ -533,6 +573,7 @@ _COMPLETED: dict[str, Callable[[types.ModuleType], None]] = {
     "matplotlib": _mend_matplotlib,
     "pandas": _mend_pandas,
     "PIL.Image": _mend_pillow,
+    "sklearn.datasets": _mend_sklearn_datasets,
     "sklearn.externals": _mend_sklearn_externals,
     "sklearn.manifold": _mend_sklearn_manifold,
 }

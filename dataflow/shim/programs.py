@@ -111,8 +111,9 @@ def _imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
 def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> None:
     """Raises `ProgramError` unless the program, or a file of its own that it imports, needs TensorFlow.
 
-    A program that names tensorflow in a string (``import_module("tensorflow")``) counts, too, and one
-    that imports an installed package that imports TensorFlow.
+    A program that names tensorflow in a string (``import_module("tensorflow")``) counts, too, one that
+    imports an installed package that imports TensorFlow, and one that names a file of its own that does
+    (``subprocess.run(["python", "worker.py"])``).
     """
     other: str | None = None
     roots: set[str] = set()
@@ -120,6 +121,7 @@ def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> N
     waiting = [(name, tree, path.parent) for name, tree in trees]
     while waiting:
         filename, tree, folder = waiting.pop()
+        files: list[Path] = []
         for name, line in _imports(tree):
             root = name.lstrip(".").partition(".")[0]
             if root in _OURS:
@@ -127,19 +129,22 @@ def refuse_other_programs(path: Path, trees: Sequence[tuple[str, ast.AST]]) -> N
             roots.add(root)
             if root in _OTHERS and other is None:
                 other = f"{filename}, line {line}, needs {root}: it is a {_OTHERS[root]} program"
-            for file in _own_files(name, {folder, path.parent}):
-                if file.resolve() in seen:
-                    continue
-                seen.add(file.resolve())
-                try:
-                    source = file.read_text(encoding="utf-8", errors="replace")
-                    waiting.append((str(file), parse(Piece(str(file), source)), file.parent))
-                except (OSError, ProgramError):
-                    return  # it cannot be told: let it run
+            files.extend(_own_files(name, {folder, path.parent}))
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 if re.fullmatch(r"(tensorflow|keras)(\.[\w.]+)?", node.value):
                     return
+                named = (path.parent / word for word in node.value.split() if word.endswith(".py"))
+                files.extend(file for file in named if file.is_file())
+        for file in files:
+            if file.resolve() in seen:
+                continue
+            seen.add(file.resolve())
+            try:
+                source = file.read_text(encoding="utf-8", errors="replace")
+                waiting.append((str(file), parse(Piece(str(file), source)), file.parent))
+            except (OSError, ProgramError):
+                return  # it cannot be told: let it run
     if any(_needs_tensorflow(root) for root in sorted(roots - sys.stdlib_module_names)):
         return
     if other is None:

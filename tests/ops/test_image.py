@@ -355,3 +355,22 @@ def test_a_png_file_of_four_channels_by_decode_jpeg() -> None:
         assert (evaluate(tf.image.decode_jpeg(png, channels=4)) == pixels).all()
         with pytest.raises(Exception, match="channels must be 0, 1, or 3 for JPEG, got 4"):
             evaluate(tf.image.decode_jpeg(jpeg, channels=4))
+
+
+@pytest.mark.parametrize("dims", [None, [None] * 4, [None, None, None, 2]])
+def test_measures_of_images_whose_size_only_the_run_tells(dims: list[int | None] | None) -> None:
+    at = np.arange(16 * 15 * 2).reshape(1, 16, 15, 2)
+    first, second = (at % 17 / 16).astype(np.float32), (at % 13 / 12).astype(np.float32)
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, b = tf.placeholder(tf.float32, dims), tf.placeholder(tf.float32)
+        alike = tf.image.ssim(a, b, 1.0)
+        scales = tf.image.ssim_multiscale(a, b, 1.0, power_factors=[1.0])
+        measures = [alike, scales, tf.gradients(alike, b)[0], tf.image.sobel_edges(a)]
+        alike, scales, slope, edges = session.run(measures, {a: first, b: second})
+        # TensorFlow 1.15's numbers.
+        np.testing.assert_allclose([alike[0], scales[0]], [0.0376197, 0.0376197], rtol=1e-4)
+        np.testing.assert_allclose(np.abs(slope).sum(), 2.7483563, rtol=1e-4)
+        assert edges.shape == (1, 16, 15, 2, 2)
+        np.testing.assert_allclose(np.abs(edges).sum(), 944.5, rtol=1e-5)
+        with pytest.raises(ValueError, match=r"height, width, channels\], got \(2, 2\)"):
+            tf.image.ssim(np.zeros((2, 2)), b, 1.0)

@@ -235,6 +235,30 @@ result.append([TSNE(n_iter=300).max_iter, TSNE(perplexity=5).get_params()["max_i
     assert found[7:] == [[[1]], 2, True, True, [300, True]]
 
 
+def test_the_houses_of_boston_are_read_from_the_file_of_keras() -> None:
+    found = result_of(
+        """
+import warnings
+warnings.simplefilter("ignore")
+import os, tempfile
+import numpy as np
+os.environ["DATAFLOW_DATA"] = tempfile.mkdtemp()
+x, y = np.arange(39.0).reshape(3, 13), np.array([24.0, 21.6, 34.7])
+np.savez(os.path.join(os.environ["DATAFLOW_DATA"], "boston_housing.npz"), x=x, y=y)
+import dataflow
+dataflow.as_tensorflow()
+from sklearn import datasets
+from sklearn.datasets import load_boston
+boston = datasets.load_boston()
+result = [boston.data.tolist() == x.tolist(), boston["target"].tolist(), list(boston.feature_names),
+    [part.shape for part in load_boston(return_X_y=True)], "Boston" in boston.DESCR]
+"""
+    )
+    assert found[:2] == [True, [24.0, 21.6, 34.7]]
+    assert found[2][:2] == ["CRIM", "ZN"] and found[2][-2:] == ["B", "LSTAT"]
+    assert found[3:] == [[[3, 13], [3]], True]
+
+
 def test_ops_run_whose_kernels_stand_in_a_file_of_another_name() -> None:
     """The finder that explains absent modules is not asked for files of kernels."""
     found = result_of(

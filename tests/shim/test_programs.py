@@ -212,6 +212,15 @@ def test_what_asks_for_tensorflow_by_a_string_may_run(tmp_path: Path) -> None:
     assert run(tmp_path, "a.py").stdout == "1.15.0\n"
 
 
+def test_what_starts_a_file_that_needs_tensorflow_may_run(tmp_path: Path) -> None:
+    write(tmp_path, worker="import tensorflow as tf\nprint(tf.VERSION)\n", plain="import os\n")
+    start = "import subprocess, sys\nfor command in (%r, 'missing.py'):\n"
+    start += "    subprocess.run([sys.executable, *command.split()])\n"
+    write(tmp_path, a=start % "worker.py --task 0", b=start % "plain.py --task 0")
+    assert run(tmp_path, "a.py").stdout == "1.15.0\n"
+    assert "is no TensorFlow program" in run(tmp_path, "b.py").stderr
+
+
 PYTHON_2 = """
 import tensorflow as tf, beside
 from itertools import izip

@@ -11,6 +11,11 @@ from typing import Any
 from dataflow.keras.datasets.stored import arrays, shuffled_parts
 
 
+def stored_arrays(path: str = "boston_housing.npz") -> Any:
+    """The file's arrays in its own order: ``x``, float64 [506, 13], and ``y``, float64 [506]."""
+    return arrays(path)
+
+
 def load_data(path: str = "boston_housing.npz", test_split: float = 0.2, seed: int = 113) -> Any:
     """``(x_train, y_train), (x_test, y_test)``: float64 [n, 13] and [n], in 1000 dollars.
 
@@ -20,7 +25,7 @@ def load_data(path: str = "boston_housing.npz", test_split: float = 0.2, seed: i
     """
     if not 0 <= test_split < 1:
         raise ValueError(f"boston_housing: test_split is in [0, 1), got {test_split}.")
-    found = arrays(path)
+    found = stored_arrays(path)
     ((x, y),) = shuffled_parts(seed, (found["x"], found["y"]))
     count = int(len(x) * (1 - test_split))
     return (x[:count], y[:count]), (x[count:], y[count:])
