@@ -46,8 +46,7 @@ def shown(bare: BarePage) -> Any:
     return bare.page.locator(".df-embedding-view")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [620, 1280, 1700])
+@pytest.mark.parametrize(("width", "dark"), [(620, True), (1280, False), (1700, True)])
 def test_an_analogy_is_a_parallelogram(chromium: Browser, width: int, dark: bool) -> None:
     bare = BarePage(chromium, dark=dark)
     bare.page.set_viewport_size({"width": width, "height": 800})

@@ -124,8 +124,7 @@ def test_pruning_is_shown_first_then_each_rewrite(bare: BarePage) -> None:
     assert inside.locator(".df-column:not([hidden])").count() == 1
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [620, 1280, 1700])
+@pytest.mark.parametrize(("width", "dark"), [(620, True), (1280, False), (1700, True)])
 def test_before_and_after_are_side_by_side_where_both_fit(
     chromium: Browser, width: int, dark: bool
 ) -> None:
@@ -436,8 +435,7 @@ def late_message() -> Any:
     return metadata
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [620, 1280, 1700])
+@pytest.mark.parametrize(("width", "dark"), [(620, True), (1280, False), (1700, True)])
 def test_idle_time_is_cut_short_and_can_be_drawn_to_scale(
     chromium: Browser, width: int, dark: bool
 ) -> None:

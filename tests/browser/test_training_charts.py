@@ -56,8 +56,7 @@ def trained() -> Any:
     return monitor
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [620, 1280, 1700])
+@pytest.mark.parametrize(("width", "dark"), [(620, True), (1280, False), (1700, True)])
 def test_training_and_validation_share_a_chart(chromium: Browser, width: int, dark: bool) -> None:
     bare = BarePage(chromium, dark=dark)
     bare.page.set_viewport_size({"width": width, "height": 900})
