@@ -92,16 +92,14 @@ LATER = {
     "assertNotIsSubclass assertRaisesIncompatibleShapesError evaluate_if_both_tensors",
     "*InputSpec": "from_config get_config",
     "GraphKeys": "TRAINABLE_RESOURCE_VARIABLES",
+    "train.CheckpointManager": "checkpoint checkpoint_interval directory restore_or_initialize sync",
 }
 
 #: The same for TensorFlow 1, with the reason.
 ABSENT = {
-    # A text or record file's reader refuses there, too; datasets have taken their place.
-    "*Reader|ReaderBase": "restore_state serialize_state",
     # Parts of the graph's C++ side.
     "Graph": "Dismantle building_function",
     "DType": "is_numeric",
-    "Tensor": "OVERLOADABLE_OPERATORS",
     # tf.batch_scatter_update is there.
     "Variable": "batch_scatter_update",
     # Layers of tf.layers and cells are no parts of Keras's models: those of tf.keras have all this.
@@ -136,6 +134,7 @@ CONSTRUCTORS = {
     "*InputSpec": "`allow_last_axis_squeeze` and `name` came later",
     "data.experimental.CsvDataset": "`exclude_cols` came later",
     "lookup.*": "`experimental_is_anonymous` came later",
+    "train.CheckpointManager": "`step_counter`, `checkpoint_interval` and `init_fn` came later",
     "data.experimental.DistributeOptions": "none",
 }
 
