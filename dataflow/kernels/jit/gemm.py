@@ -61,9 +61,11 @@ _FIELDS = (
 )
 #: The length of a table.
 NUM_FIELDS = len(_FIELDS)
-#: Packing of panels: into one buffer that is reused; each into a place of its own, to be kept; already
-#: packed; and none, for a plain right matrix that is read where it lies.
+#: Packing of panels: into one buffer that is reused; each into a place of its own, by the first block of rows,
+#: for all that follow; already packed; and none, for a plain right matrix that is read where it lies.
 IN_PASSING, _TO_STAY, _THERE, IN_PLACE = range(4)
+#: Several blocks of rows share panels of up to so many bytes together.
+_MOST_KEPT_BYTES = 4 << 20
 _PANEL_BYTES = MOST_COLUMNS * NUMBER_BYTES * _MOST_STEPS
 _LEFT_BYTES = _MOST_STEPS * _LEFT_STEP_BYTES
 _pack_addresses = struct.Struct("q" * len(_ADDRESSES)).pack
@@ -99,7 +101,7 @@ def multiply(a: Array, b: Array, out: Any, parts: int = 1) -> bool:
     if layout is None:
         return False
     others = [np.empty(out.shape, np.float32) for _ in range(layout.num_outs - 1)]
-    run_calls(layout.calls(a, b, (out, *others)))
+    layout.run(a, b, (out, *others))
     for other in others:
         out += other
     return True
@@ -152,11 +154,21 @@ class PackedMatrix:
 
     @staticmethod
     def _make_room(layout: Sequence[Any], steps: int, columns: int) -> tuple[list[int], Any]:
-        steps = -(-steps // BLOCK) * BLOCK  # transposed panels are written in blocks of that many
-        buffer = np.empty(steps * (columns + BLOCK) * NUMBER_BYTES + ALIGNMENT, np.uint8)
-        start = -(-address_of(buffer) // ALIGNMENT) * ALIGNMENT
+        start, buffer = _aligned(_bytes_of_panels(steps, columns))
+        steps = -(-steps // BLOCK) * BLOCK
         # The columns before a part fill whole vectors.
         return [start + out_at * steps for _, out_at, _ in layout], buffer
+
+
+def _bytes_of_panels(steps: int, columns: int) -> int:
+    """Room for all panels of a right matrix: transposed ones are written in blocks of `BLOCK` rows."""
+    return -(-steps // BLOCK) * BLOCK * (columns + BLOCK) * NUMBER_BYTES
+
+
+def _aligned(num_bytes: int) -> tuple[int, Any]:
+    """The address of so many bytes, and the buffer that keeps them alive."""
+    buffer = np.empty(num_bytes + ALIGNMENT, np.uint8)
+    return -(-address_of(buffer) // ALIGNMENT) * ALIGNMENT, buffer
 
 
 @functools.lru_cache(maxsize=1024)
@@ -190,24 +202,23 @@ class _Layout(NamedTuple):
     """How matrices of certain shapes and strides are multiplied.
 
     Each part is (byte offsets of its first element in the left, right and output matrix, the index of
-    the matrix that it writes, the fields of its table after those of `_ADDRESSES`).
+    the matrix that it writes, the bytes of the panels that its blocks of rows share, or 0, the fields of its
+    table after those of `_ADDRESSES`).
     """
 
     function: int
     num_outs: int
-    parts: tuple[tuple[int, int, int, int, bytes], ...]
+    parts: tuple[tuple[int, int, int, int, int, bytes], ...]
 
-    def calls(self, a: Array, b: Array, outs: Sequence[Any]) -> list[tuple[int, bytes]]:
-        """The calls that the threads have to make."""
+    def run(self, a: Array, b: Array, outs: Sequence[Any]) -> None:
+        """Multiplies them; the pool's threads share the parts."""
         left, right, to = address_of(a), address_of(b), [address_of(x) for x in outs]
-        return [
-            (
-                self.function,
-                _pack_addresses(left + left_at, right + right_at, to[number] + at, panel_address(i))
-                + fields,
-            )
-            for i, (left_at, right_at, at, number, fields) in enumerate(self.parts)
-        ]
+        calls = []
+        for i, (left_at, right_at, at, number, kept_bytes, fields) in enumerate(self.parts):
+            panels = panel_address(i, kept_bytes)
+            addresses = left + left_at, right + right_at, to[number] + at, panels
+            calls.append((self.function, _pack_addresses(*addresses) + fields))
+        run_calls(calls)
 
 
 def _layout_of(a: Array, b: Array, out: Any, parts: int, by_steps: bool = True) -> _Layout | None:
@@ -282,12 +293,17 @@ def lay_out(
         most_rows = -(-lengths[0] // -(-lengths[0] // _ROWS_TOGETHER))
         blocks = -(-lengths[2] // _MOST_STEPS)
         most_steps = -(-lengths[2] // (blocks * BLOCK)) * BLOCK
+        kept, kept_bytes = packing, 0
+        if packing == IN_PASSING and lengths[0] > most_rows:
+            panels_bytes = _bytes_of_panels(lengths[2], lengths[1])
+            if panels_bytes <= _MOST_KEPT_BYTES:
+                kept, kept_bytes = _TO_STAY, panels_bytes
         fields = _pack_fields(
             *(*lengths, left_row, left_step, right_row, right_column),
             columns * NUMBER_BYTES if here[3] else out_row,
-            *(most_rows, most_steps, packing, left_step >= _FAR and left_row == NUMBER_BYTES),
+            *(most_rows, most_steps, kept, left_step >= _FAR and left_row == NUMBER_BYTES),
         )
-        found.append((*here, fields))
+        found.append((*here, kept_bytes, fields))
     return _Layout(function, len(found) if by_steps else 1, tuple(found))
 
 
@@ -299,13 +315,22 @@ def _shares(length: int, parts: int) -> Iterator[slice]:
         yield slice(i, min(i + size, length))
 
 
-def panel_address(number: int) -> int:
-    """The address of one of this thread's buffers: for a panel, and after it for rows of the left matrix."""
+def panel_address(number: int, num_bytes: int = 0) -> int:
+    """The address of one of this thread's buffers: for a panel, or for panels of so many bytes.
+
+    Before it there is room for rows of the left matrix. Buffers stay: made anew for each product, they would lie
+    where larger arrays have been freed, and these would have to go elsewhere the next time.
+    """
     panels = _local.__dict__.setdefault("panels", [])
     while len(panels) <= number:
-        buffer = np.empty(_PANEL_BYTES + _LEFT_BYTES + ALIGNMENT, np.uint8)
-        panels.append((-(-address_of(buffer) // ALIGNMENT) * ALIGNMENT, buffer))
-    return panels[number][0]  # type: ignore[no-any-return]
+        panels.append((0, 0, None))
+    size, address, _ = panels[number]
+    needed = max(num_bytes, _PANEL_BYTES)
+    if size < needed:
+        start, buffer = _aligned(_LEFT_BYTES + needed)
+        address = start + _LEFT_BYTES
+        panels[number] = needed, address, buffer
+    return address  # type: ignore[no-any-return]
 
 
 # ---- the text ---------------------------------------------------------------------------------
@@ -333,7 +358,7 @@ def source(isa: Isa, transposed: bool) -> str:
     for name, of in (("row", "left_row"), ("out_row", "out_row")):
         set_tile(name, field[of])
     packs_left = w.compare("ne", field["packs_left"], 0)
-    left_copy = w.op("add", field["panel"], _PANEL_BYTES)
+    left_copy = w.op("sub", field["panel"], _LEFT_BYTES)
     set_tile("step", w.select(packs_left, _LEFT_STEP_BYTES, field["left_step"]))
 
     def row_block(first_row: str) -> str:
@@ -388,7 +413,10 @@ def source(isa: Isa, transposed: bool) -> str:
                     numbers = (right, place, steps, vectors, last, mask, stride)
                     w.call("@pack", *[("i64", x) for x in numbers])
 
-                w.switch(field["kept"], {IN_PASSING: pack, _TO_STAY: pack})
+                def pack_once() -> None:
+                    w.when(w.compare("eq", first_row, 0), pack)
+
+                w.switch(field["kept"], {IN_PASSING: pack, _TO_STAY: pack_once})
                 set_tile("right_step", row_bytes)
                 for name, number in (("count", steps), ("mask", mask), ("adds", adds)):
                     set_tile(name, number)

@@ -20,6 +20,7 @@ _ROW_POINTERS = ("rax", "rcx", "rdx", "r14")
 _ROWS_A_POINTER = 3
 #: The number of registers that hold left numbers in rotation.
 _MOST_SPREAD = 4
+_LINE_BYTES = 64
 #: Bytes 1, 2, 4, ... 128: the bit of each lane in a mask of eight.
 _BIT_OF_LANE = sum(1 << i << 8 * i for i in range(8))
 
@@ -47,8 +48,11 @@ def _constraints(isa: Isa) -> list[str]:
 
 def _instructions(isa: Isa, rows: int, vectors: int) -> list[str]:
     text = [f"movq {_field('row')}, %r8", f"movq {_field('out_row')}, %r11", "movq %r10, %r13"]
+    # All lines of a row of results, which need not begin with one.
+    row_bytes = vectors * isa.vector_bytes
+    lines = [*range(0, row_bytes, _LINE_BYTES), row_bytes - 1]
     for _ in range(rows):
-        text += ["prefetcht0 (%r13)", "addq %r11, %r13"]
+        text += [*(f"prefetcht0 {at}(%r13)" for at in lines), "addq %r11, %r13"]
     text += [f"movq {_field('step')}, %r9", f"movq {_field('right_step')}, %r15"]
     text += [f"movq {_field('segments')}, %r12", f"movq {_field('num_segments')}, %r13"]
     pointers = _ROW_POINTERS[: -(-rows // _ROWS_A_POINTER)]

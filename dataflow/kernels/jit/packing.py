@@ -10,6 +10,10 @@ import functools
 from dataflow.kernels.jit.isa import NUMBER_BYTES, Isa
 from dataflow.kernels.jit.llvm_builder import Writer, mask_of, vector_of, vector_type
 
+#: So many lines before it is copied a part of a left matrix is asked for: the hardware does not foresee where the
+#: next line of its rows begins.
+_LINES_AHEAD = 8
+
 
 def _function(name: str) -> Writer:
     """``last``: columns in the last of ``vectors``, ``mask``: its bits; ``stride``: in bytes."""
@@ -62,6 +66,7 @@ def copy_steps(isa: Isa, name: str, step_bytes: int) -> Writer:
 
         def copy(row: str, chosen: str = "") -> int:
             here, to = (w.pointer(w.at(x, (row, NUMBER_BYTES))) for x in (start, target))
+            _prefetch(w, w.at(start, (row, NUMBER_BYTES), ("%stride", _LINES_AHEAD)))
             w.store(isa.vector, w.load(isa.vector, here, NUMBER_BYTES, chosen), to, NUMBER_BYTES)
             return isa.lanes
 

@@ -64,6 +64,31 @@ def test_parts_of_arrays() -> None:
     np.testing.assert_array_equal(out, a @ b)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("steps_of_left_are_far", [False, True])
+def test_blocks_of_rows_share_panels(
+    monkeypatch: pytest.MonkeyPatch, turned: bool, steps_of_left_are_far: bool
+) -> None:
+    """All that fit into a buffer; otherwise each block packs its own, with the same bits."""
+    random = np.random.default_rng(0).standard_normal
+    a = random((300, 600) if steps_of_left_are_far else (600, 300), np.float32)
+    b = random((150, 300) if turned else (300, 150), np.float32)
+    a, b = (a.T if steps_of_left_are_far else a), (b.T if turned else b)
+    found = []
+    for most_bytes in (gemm._MOST_KEPT_BYTES, 0):
+        monkeypatch.setattr(gemm, "_MOST_KEPT_BYTES", most_bytes)
+        gemm.lay_out.cache_clear()
+        out = np.empty((600, 150), np.float32)
+        layout = gemm._layout_of(a, b, out, 2)
+        assert layout is not None
+        assert [bool(part[4]) for part in layout.parts] == [most_bytes > 0] * 2
+        assert gemm.multiply(a, b, out, 2)
+        found.append(out)
+    gemm.lay_out.cache_clear()
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_allclose(found[0], a @ b, atol=1e-4)
+
+
 @pytest.mark.parametrize("rows", [256, 300, 1001])
 def test_a_transposed_left_matrix_whose_steps_are_far_apart(rows: int) -> None:
     """Its panels are shorter; a packed right matrix, whose panels are not, leaves it alone."""
