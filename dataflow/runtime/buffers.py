@@ -4,8 +4,8 @@ A line may overwrite an input when nothing can see that input afterwards and the
 
 - the local is last used on this line: no later line, no fetch, no alias by another name reads it;
 - it was computed by an op whose kernel always returns memory of its own, so it is not a feed,
-  constant or variable, or a view of one;
-- no line that read it keeps a reference to it: no view (Reshape, Transpose, ...), list or queue;
+  constant or variable, or a view of one; or it is a view (Reshape, Transpose, ...) of such a value, which died there;
+- no line that read it keeps a reference to it: no other view, list or queue;
 - it has the result's dtype, and its shape for any feeds. Unknown dimensions are compared
   by their symbols (`rewrites.symbolic_shapes`).
 
@@ -18,7 +18,7 @@ Small values therefore keep buffers of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -68,14 +68,17 @@ def write_in_place(
         return reused
     shapes = Shapes(generator.ops, generator.feeds)
     free: set[str] = set()
-    for line in generator.lines:
+    taken = {name for region in regions for name in region.takes}  # by another thread, at any time
+    for i, line in enumerate(generator.lines):
+        inherits = _is_last_view(generator, i, drops.get(i, ()), free - taken)
         # An assigned value is copied, or handed over below.
         if line.op is None or not (keeps_nothing(line.op) or line.op.type == "Assign"):
             free.difference_update(line.reads)
         if line.op is not None and line.op.op_def.own_memory and len(line.sets) == 1:
             free.update(line.sets)
-    for region in regions:  # read by another thread, at any time
-        free.difference_update(region.takes)
+        if inherits:
+            free.update(line.sets)
+    free -= taken
     for i, dying in drops.items():
         _hand_over(generator, i, dying, free)
     for i, operands in generator.operands.items():
@@ -93,6 +96,17 @@ def write_in_place(
         generator.lines[i] = line._replace(text=f"{line.sets[0]} = {call.text}")
         reused[line.sets[0]] = operands[position]
     return reused
+
+
+def _is_last_view(
+    generator: Generator, i: int, dying: Container[str], free: Container[str]
+) -> bool:
+    """True if line ``i`` makes a view of a local that dies there, so that only the view refers to its array."""
+    op, operands = generator.lines[i].op, generator.operands.get(i)
+    if op is None or operands is None or op.op_def.view_of is None:
+        return False
+    viewed = operands[op.op_def.view_of]
+    return viewed in dying and viewed in free
 
 
 def _hand_over(generator: Generator, i: int, dying: list[str], free: set[str]) -> None:

@@ -39,6 +39,7 @@ from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.ownership import detach
 from dataflow.runtime.resources import KernelContext
 from dataflow.runtime.run_errors import annotate_error
+from dataflow.runtime.shape_order import shapes_first
 from dataflow.runtime.waiting import HandedOver, Overlap
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Plan:
             changed = engine.as_always(self.ops, fetches, operations, self.feeds)
             if changed is not None:
                 return Placed(changed.ops, changed.fetches, changed.feeds, changed.origin, {})
-        return self._with_copies(self.ops, fetches, operations, self.feeds, devices)
+        return self._with_copies(shapes_first(self.ops), fetches, operations, self.feeds, devices)
 
     def rewrite(
         self,
@@ -170,7 +171,7 @@ class Plan:
             num_hits,
         )
         placed = self.place(
-            rewritten.ops,
+            shapes_first(rewritten.ops),
             rewritten.fetches,
             rewritten.fetch_operations,
             rewritten.feeds,

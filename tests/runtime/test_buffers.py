@@ -75,6 +75,32 @@ def test_either_operand_may_be_taken_over(unfused: Any) -> None:
     assert len(plan.generated.reused) == 2
 
 
+def test_a_view_of_what_dies_is_taken_over(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    y = tf.exp(tf.reshape(tf.transpose(tf.sin(x)), [2, 6]))
+    plan = check([y], {x: A}, unfused)
+    assert len(plan.generated.reused) == 1
+
+
+def test_a_view_of_what_lives_or_belongs_to_others_is_not_taken_over(unfused: Any) -> None:
+    x, v = tf.placeholder(tf.float32, [3, 4]), tf.Variable(A)
+    kept = tf.sin(x)
+    two = tf.split(tf.cos(x), 2, 1)
+    twice = tf.reshape(kept, [4, 3])
+    plan = check(
+        [
+            *(tf.exp(tf.reshape(t, [2, 6])) for t in (x, v, kept)),
+            *(tf.exp(t) for t in two),
+            tf.exp(twice),
+            tf.tan(twice),
+            kept,
+        ],
+        {x: A},
+        unfused,
+    )
+    assert not plan.generated.reused
+
+
 def test_gradients_of_activations(unfused: Any) -> None:
     x = tf.placeholder(tf.float32, [None, 4])
     W = tf.Variable(np.eye(4, dtype=np.float32) - 0.3)
