@@ -147,6 +147,16 @@ _GROUPS = (
         "they were gradient boosted trees; use scikit-learn's GradientBoostingClassifier.",
     ),
     (
+        "contrib.distributions",
+        "Autoregressive VectorDiffeomixture VectorSinhArcsinhDiag PoissonLogNormalQuadratureCompound "
+        "quadrature_scheme_lognormal_gauss_hermite quadrature_scheme_lognormal_quantiles "
+        "quadrature_scheme_softmaxnormal_gauss_hermite quadrature_scheme_softmaxnormal_quantiles "
+        "estimator_head_distribution_regression auto_correlation ConditionalDistribution "
+        "Chi2WithAbsDf InverseGammaWithSoftplusConcentrationRate",
+        "write it with TransformedDistribution, MixtureSameFamily or Independent and "
+        "tf.contrib.distributions.bijectors, or subclass Distribution.",
+    ),
+    (
         "contrib.layers",
         "scattered_embedding_column",
         "its numbers were hashed into one vector; use tf.contrib.layers.embedding_column.",

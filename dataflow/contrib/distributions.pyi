@@ -64,11 +64,36 @@ from dataflow.distributions.kullback_leibler import (
 )
 from dataflow.distributions.multivariate import (
     MultivariateNormalDiag as MultivariateNormalDiag,
+    MultivariateNormalDiagPlusLowRank as MultivariateNormalDiagPlusLowRank,
     MultivariateNormalDiagWithSoftplusScale as MultivariateNormalDiagWithSoftplusScale,
     MultivariateNormalFullCovariance as MultivariateNormalFullCovariance,
     MultivariateNormalTriL as MultivariateNormalTriL,
     VectorExponentialDiag as VectorExponentialDiag,
     VectorLaplaceDiag as VectorLaplaceDiag,
+)
+from dataflow.distributions.derived import (
+    BatchReshape as BatchReshape,
+    QuantizedDistribution as QuantizedDistribution,
+    SinhArcsinh as SinhArcsinh,
+)
+from dataflow.distributions.matrix_bijectors import (
+    fill_triangular as fill_triangular,
+    fill_triangular_inverse as fill_triangular_inverse,
+    matrix_diag_transform as matrix_diag_transform,
+    tridiag as tridiag,
+)
+from dataflow.distributions.statistics import (
+    SeedStream as SeedStream,
+    assign_log_moving_mean_exp as assign_log_moving_mean_exp,
+    assign_moving_mean_variance as assign_moving_mean_variance,
+    moving_mean_variance as moving_mean_variance,
+    normal_conjugates_known_scale_posterior as normal_conjugates_known_scale_posterior,
+    normal_conjugates_known_scale_predictive as normal_conjugates_known_scale_predictive,
+    reduce_weighted_logsumexp as reduce_weighted_logsumexp,
+)
+from dataflow.distributions.wishart import (
+    WishartCholesky as WishartCholesky,
+    WishartFull as WishartFull,
 )
 from dataflow.distributions.normal_functions import (
     log_cdf_laplace as log_cdf_laplace,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
@@ -105,6 +106,18 @@ class Bijector:
         """The static shape of ``inverse(y)`` for an event y of ``output_shape``."""
         return self._inverse_event_shape(TensorShape(output_shape))
 
+    def forward_event_shape_tensor(
+        self, input_shape: Any, name: str = "forward_event_shape_tensor"
+    ) -> Any:
+        """`forward_event_shape` as an int32 tensor; the event's shape must be known."""
+        return _known(self.forward_event_shape(_static(input_shape)), name)
+
+    def inverse_event_shape_tensor(
+        self, output_shape: Any, name: str = "inverse_event_shape_tensor"
+    ) -> Any:
+        """`inverse_event_shape` as an int32 tensor; the event's shape must be known."""
+        return _known(self.inverse_event_shape(_static(output_shape)), name)
+
     def forward(self, x: TensorLike, name: str = "forward") -> Any:
         """``y`` for ``x``."""
         with self._scope(name):
@@ -172,6 +185,21 @@ class Bijector:
         # A constant determinant counts once for each part of the event.
         whole = array.broadcast_to(convert_to_tensor(log_det, value.dtype), shape)
         return reduce_sum(whole, list(range(-extra, 0)))
+
+
+def _static(shape: Any) -> Any:
+    """A shape that is given, as a `TensorShape` takes it."""
+    from dataflow.ops.static_value import constant_value
+
+    if isinstance(shape, TensorShape):
+        return shape
+    return constant_value(convert_to_tensor(shape, dtypes.int32))
+
+
+def _known(shape: TensorShape, name: str) -> Any:
+    if not shape.is_fully_defined():
+        raise ValueError("the event's shape must be known when the graph is built.")
+    return convert_to_tensor(shape.as_list(), dtypes.int32, name=name)
 
 
 def _overridden(bijector: Bijector, method: str) -> bool:

@@ -289,6 +289,40 @@ class MultivariateNormalFullCovariance(_MultivariateNormal):
             self._set_up(arguments, loc, scale, scope)
 
 
+class MultivariateNormalDiagPlusLowRank(_MultivariateNormal):
+    """Normal vectors with covariance ``S S^T``, S a diagonal plus ``U diag(d) U^T`` of low rank.
+
+    The diagonal is that of `MultivariateNormalDiag`; ``scale_perturb_factor`` is U [..., k, r],
+    ``scale_perturb_diag`` d [..., r] (ones). Noise is multiplied by the Cholesky factor of the covariance.
+    """
+
+    def __init__(
+        self,
+        loc: Any = None,
+        scale_diag: Any = None,
+        scale_identity_multiplier: Any = None,
+        scale_perturb_factor: Any = None,
+        scale_perturb_diag: Any = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "MultivariateNormalDiagPlusLowRank",
+    ) -> None:
+        arguments = dict(locals())
+        with name_scope(name) as scope:
+            vectors = loc
+            if loc is None and scale_diag is None and scale_perturb_factor is not None:
+                vectors = array.zeros_like(convert_to_tensor(scale_perturb_factor)[..., 0])
+            scale = diagonal_scale(vectors, scale_diag, scale_identity_multiplier)
+            if scale_perturb_factor is not None:
+                factor = convert_to_tensor(scale_perturb_factor, name="scale_perturb_factor")
+                scaled = factor
+                if scale_perturb_diag is not None:
+                    scaled = factor * convert_to_tensor(scale_perturb_diag)[..., None, :]
+                root = scale.to_dense() + matmul(scaled, factor, transpose_b=True)
+                scale = TriangularScale(cholesky(matmul(root, root, transpose_b=True)))
+            self._set_up(arguments, vectors, scale, scope)
+
+
 class VectorLaplaceDiag(_VectorLocationScale):
     """Vectors ``loc + scale_diag * z`` for independent standard `Laplace` elements of z."""
 

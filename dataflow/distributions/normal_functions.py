@@ -110,7 +110,9 @@ def percentile(
     from dataflow.ops.math import ceil, floor, round_
     from dataflow.ops.sequences import top_k
 
-    choices: dict[Any, Any] = {None: round_, "nearest": round_, "lower": floor, "higher": ceil}
+    # Elements are counted from the largest: the roles of floor and ceil change places, and halves are
+    # rounded to an even place from there.
+    choices: dict[Any, Any] = {None: round_, "nearest": round_, "lower": ceil, "higher": floor}
     if interpolation not in choices:
         raise ValueError(
             f"interpolation must be 'nearest', 'lower' or 'higher', got {interpolation!r}."
@@ -136,8 +138,7 @@ def percentile(
         ordered, _ = top_k(flat, count)  # From the largest to the smallest.
         fraction = 1.0 - cast(q, dtypes.float64) / 100.0
         last = cast(count - 1, dtypes.float64)
-        # From the other end the roles of floor and ceil change places.
-        index = last - choices[interpolation](last * (1.0 - fraction))
+        index = choices[interpolation](last * fraction)
         index = cast(maximum(minimum(index, last), np.float64(0)), dtypes.int32)
         found = array.gather(ordered, index, axis=-1)
         return array.reshape(found, kept_shape) if keep_dims else found

@@ -128,3 +128,6 @@ class RelaxedBernoulli(_Relaxed):
         z = y * self.temperature - self.logits
         density = log(self.temperature) - z - 2.0 * softplus(-z)
         return density - log(x) - log1p(-x)
+
+    def _cdf(self, x: Any) -> Any:
+        return sigmoid((log(x) - log1p(-x)) * self.temperature - self.logits)
