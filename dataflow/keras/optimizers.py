@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.conversion import convert_to_tensor
@@ -454,13 +455,14 @@ class _AdamaxRule(_Rule):
 
 class _NadamRule(_Rule):
     slots = ("m", "v")
+    schedule_decay: float
 
     def _prepare(self) -> None:
         beta, t = self._setting["beta_1"], self._step_number()
         product = self._owner._made["momentum_cache"]
         # The warming momentum of this step and the next (Dozat 2016, section 3).
         self._now, self._next = (
-            beta * (1.0 - 0.5 * pow_(0.96, 0.004 * step)) for step in (t, t + 1.0)
+            beta * (1.0 - 0.5 * pow_(0.96, self.schedule_decay * step)) for step in (t, t + 1.0)
         )
         self._product = product.value() * self._now
         super()._prepare()
@@ -502,13 +504,27 @@ class Adamax(_OfMoments):
 
 
 class Nadam(_OfMoments):
-    """Adam with Nesterov's momentum (Dozat 2016)."""
+    """Adam with Nesterov's momentum (Dozat 2016), which ``schedule_decay`` warms up."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: Any = 1e-7,
+        name: str = "Nadam",
+        **kwargs: Any,
+    ) -> None:
+        self.schedule_decay = float(kwargs.pop("schedule_decay", 0.004))
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, name, **kwargs)
 
     def _make(self, lr: Any) -> Any:
         made = self._variables_here()
         with made["iterations"].graph.name_scope("Nadam"):
             made["momentum_cache"] = K.variable(1.0, name="momentum_cache")
-        return _NadamRule(lr, self)
+        rule = _NadamRule(lr, self)
+        rule.schedule_decay = self.schedule_decay
+        return rule
 
 
 class Ftrl(Optimizer):
@@ -573,6 +589,26 @@ _CLASSES: dict[str, Any] = {
     c.__name__: c for c in (SGD, Adam, Adagrad, Adadelta, RMSprop, Adamax, Nadam, Ftrl)
 }
 _BY_NAME = {**_CLASSES, **{name.lower(): cls for name, cls in _CLASSES.items()}}
+#: Where the defaults of the package ``keras`` are others than those of `tf.keras`.
+_IN_PACKAGE_KERAS: dict[Any, dict[str, float]] = {
+    Adagrad: {"learning_rate": 0.01, "initial_accumulator_value": 0.0},
+    Adadelta: {"learning_rate": 1.0},
+    _OfMoments: {"learning_rate": 0.002},  # Adamax
+    Nadam: {"learning_rate": 0.002},
+}
+
+
+def default_as_package_keras() -> None:
+    """From now on the defaults are those of the package ``keras``: for a program that imports it.
+
+    The rates were chosen there for programs that leave them out: with tf.keras's thousandth of it
+    `Adadelta` learns next to nothing.
+    """
+    for cls, others in _IN_PACKAGE_KERAS.items():
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        cls.__init__.__defaults__ = tuple(
+            others.get(p.name, p.default) for p in parameters if p.default is not p.empty
+        )
 
 
 def get(identifier: Any) -> Optimizer:

@@ -67,6 +67,8 @@ class _OwnLoader(Loader):
         if module.__name__ == "tensorflow":
             # `tf.compat.v1` tells the version, too; the attribute is found before dataflow's.
             module.__dict__["compat"] = _compat(module.__dict__["_target"].compat)
+        if module.__name__ == "keras":
+            module.__dict__["_target"].optimizers.default_as_package_keras()
 
 
 def _compat(target: ModuleType) -> ModuleType:

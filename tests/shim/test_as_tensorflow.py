@@ -235,6 +235,34 @@ result.append([TSNE(n_iter=300).max_iter, TSNE(perplexity=5).get_params()["max_i
     assert found[7:] == [[[1]], 2, True, True, [300, True]]
 
 
+def test_optimizers_of_the_package_keras_have_its_defaults() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+import tensorflow as tf
+result = [tf.keras.optimizers.Adadelta().get_config()["learning_rate"]]
+from keras import optimizers
+from keras.layers import Dense
+from keras.models import Sequential
+x, y = np.array([[1., 2.], [3., -1.], [0.5, 1.]]), np.array([[1.], [0.], [2.]])
+for optimizer in ("sgd", "adagrad", "adadelta", "adamax", optimizers.Adadelta(lr=0.1)):
+    model = Sequential([Dense(1, input_dim=2, kernel_initializer="ones")])
+    model.compile(loss="mse", optimizer=optimizer)
+    model.fit(x, y, epochs=5, batch_size=3, verbose=0, shuffle=False)
+    result.append(float(model.get_weights()[0][0, 0]))
+nadam = optimizers.Nadam(beta_1=0.9, epsilon=None, schedule_decay=0.01)
+result.append([round(nadam.get_config()["learning_rate"], 6), nadam.schedule_decay])
+"""
+    )
+    assert abs(found[0] - 0.001) < 1e-6
+    # Keras 2.3.1's weights with the same data.
+    expected = [0.7802866, 0.9680366, 0.9928175, 0.9900200, 0.9992796]
+    assert all(abs(a - b) < 1e-6 for a, b in zip(found[1:6], expected, strict=True)), found
+    assert found[6] == [0.002, 0.01]
+
+
 def test_the_houses_of_boston_are_read_from_the_file_of_keras() -> None:
     found = result_of(
         """
