@@ -49,6 +49,10 @@ def function(
     return _Function(func, input_signature, autograph)
 
 
+#: What a function may return in place of a tensor.
+_VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
+
+
 class _Function:
     def __init__(
         self, python_function: Callable[..., Any], input_signature: Any, autograph: bool = True
@@ -84,6 +88,7 @@ class _Function:
             args, kwargs = map_structure(_as_argument, (args, kwargs))
             run = self.python_function
             result = (converted_if_needed(run) if self.autograph else run)(*args, **kwargs)
+            result = map_structure(_as_result, result)
         self._called = True
         effects = made()
         if not effects:
@@ -132,6 +137,11 @@ def _fitted(spec: Any, argument: Any) -> Any:
 
 def _as_argument(value: Any) -> Any:
     return convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _as_result(leaf: Any) -> Any:
+    """Python's numbers and texts become tensors."""
+    return convert_to_tensor(leaf) if isinstance(leaf, _VALUES) else leaf
 
 
 def _after(effects: list[Operation], leaf: Any) -> Any:

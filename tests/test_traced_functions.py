@@ -136,3 +136,19 @@ def test_modules_name_what_they_make() -> None:
             assert MyPart()(1).name == "a/my_part/i:0"
     with pytest.raises(ValueError, match="'a/b' is not a valid module name"):
         tf.Module("a/b")
+
+
+def test_numbers_and_texts_that_are_returned_are_tensors_after_the_effects() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        count = tf.Variable(0, use_resource=True)
+
+        @tf.contrib.eager.defun
+        def raised() -> tuple[str, int, None]:
+            count.assign_add(1)
+            return "done", 2, None
+
+        text, number, nothing = raised()
+        sess.run(count.initializer)
+        assert nothing is None
+        assert sess.run(text) == b"done" and sess.run(number) == 2
+        assert sess.run(count) == 2

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
+from dataflow import traced_functions
 from dataflow.gradients import gradients
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
@@ -38,10 +38,8 @@ __all__ = [
 def defun(
     func: Callable[..., Any] | None = None, input_signature: Any = None, **kwargs: Any
 ) -> Any:
-    """``func`` as it is: in graph mode a call adds its nodes to the graph."""
-    if func is None:
-        return functools.partial(defun, input_signature=input_signature, **kwargs)
-    return functools.wraps(func)(lambda *args, **kwargs: func(*args, **kwargs))
+    """`tf.function`, by its older name."""
+    return traced_functions.function(func, input_signature, **kwargs)
 
 
 function = defun

@@ -72,7 +72,8 @@ def _with_noise(gradient: Any, scale: float) -> Any:
     if isinstance(gradient, IndexedSlices):
         noisy = _with_noise(gradient.values, scale)
         return IndexedSlices(noisy, gradient.indices, gradient.dense_shape)
-    noise = truncated_normal(array.shape(gradient), dtype=gradient.dtype.base_dtype)
+    shape = gradient.shape if gradient.shape.is_fully_defined() else array.shape(gradient)
+    noise = truncated_normal(shape, dtype=gradient.dtype.base_dtype)
     return gradient + noise * scale
 
 

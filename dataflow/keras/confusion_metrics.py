@@ -30,11 +30,12 @@ _LOWEST = -1e10
 def _checked(thresholds: Any, default: float) -> list[float]:
     """Thresholds as a list; raises `ValueError` for those outside [0, 1]."""
     given = thresholds if isinstance(thresholds, (list, tuple)) else [thresholds]
-    values = [default if t is None else float(t) for t in given]
-    bad = [t for t in values if not 0 <= t <= 1 and t != _LOWEST]
+    if thresholds is None:
+        return [default]
+    bad = [t for t in given if t is None or not (0 <= t <= 1 or t == _LOWEST)]
     if bad:
         raise ValueError(f"Threshold values must be in [0, 1]. Invalid values: {bad}")
-    return values
+    return [float(t) for t in given]
 
 
 class ConfusionMetric(Metric):

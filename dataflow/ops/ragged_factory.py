@@ -116,10 +116,10 @@ def placeholder(
     dtype: Any, ragged_rank: int, value_shape: Any = None, name: str | None = None
 ) -> Any:
     """A ragged tensor that is fed with a `RaggedTensorValue`; ``value_shape`` is of one inner value."""
+    if ragged_rank == 0:
+        return dense_placeholder(dtype, value_shape, name)
     with op_scope(name, "RaggedPlaceholder", []):
         inner = [] if value_shape is None else list(value_shape)
-        if ragged_rank == 0:
-            return dense_placeholder(dtype, None if value_shape is None else inner, "placeholder")
         result: Any = dense_placeholder(
             dtype, None if value_shape is None else [None, *inner], "flat_values"
         )

@@ -67,7 +67,7 @@ def slice_arrays(arrays: Any, start: Any = None, stop: int | None = None) -> Any
     else:
         rows = slice(start, stop)
     if isinstance(arrays, list):
-        return [None if x is None else x[rows] for x in arrays]
+        return [x[rows] if hasattr(x, "__getitem__") else None for x in arrays]
     return arrays[rows]
 
 

@@ -1,6 +1,7 @@
 """Ops by the names that ``gen_*_ops`` and ``training_ops`` have for them: ``apply_gradient_descent``.
 
-Each is a function of the op's inputs and then its attributes, by position or by name.
+Each is a function of the op's inputs and then its attributes, by position or by name: in TensorFlow's
+order, with the attributes that have no default first, and under the names that its Python functions have.
 """
 
 from __future__ import annotations
@@ -15,6 +16,16 @@ from typing import Any
 from dataflow.graph.registry import all_ops
 from dataflow.layers.base import snake_case
 
+#: Inputs and attributes that TensorFlow's Python functions call otherwise than the op does, by op type ("": any).
+_RENAMED: dict[str, dict[str, str]] = {
+    "": {"reduction_indices": "axis", "split_dim": "axis", "squeeze_dims": "axis"},
+    "ExpandDims": {"dim": "axis"},
+    "Select": {"t": "x", "e": "y"},
+    "Where": {"input": "condition"},
+}
+#: Functions that begin with ``_`` there, as Python has names of its own for them.
+_HIDDEN = ("_sum", "_max", "_min", "_all", "_any", "_abs", "_pow", "_range", "_print", "_assert")
+
 
 @cache
 def _names() -> dict[str, str]:
@@ -27,20 +38,36 @@ def _names() -> dict[str, str]:
     return found
 
 
+@cache
+def _parameters(op_type: str) -> dict[str, str]:
+    """The arguments of the function of an op, in order -> the op's own names for them."""
+    op = all_ops()[op_type]
+    every = inspect.signature(op).parameters
+    inputs = [n for n in every if n not in op.attr_by_name and n != "name"]
+    required = [n for n in op.attr_by_name if every[n].default is inspect.Parameter.empty]
+    rest = [n for n in every if n not in inputs and n not in required]
+    names = {**_RENAMED[""], **_RENAMED.get(op_type, {})}
+    return {names.get(n, n): n for n in (*inputs, *required, *rest)}
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
-    op_type = _names().get(name)
+    op_type = _names().get(name.removeprefix("_") if name in _HIDDEN else name)
     if op_type is None:
         raise AttributeError(f"no op is called {name!r}", name=name, obj=object())
     op = all_ops()[op_type]
-    parameters = list(inspect.signature(op).parameters)
+    parameters = _parameters(op_type)
 
     @functools.wraps(op, updated=())
     def function(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(parameters):
             raise TypeError(f"{name} takes {len(parameters)} arguments, got {len(args)}.")
-        return op(**dict(zip(parameters, args, strict=False)), **kwargs)
+        named = {parameters.get(n, n): value for n, value in kwargs.items()}
+        return op(**dict(zip(parameters.values(), args, strict=False)), **named)
 
     function.__name__ = function.__qualname__ = name
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in parameters]
+    )
     return function
 
 

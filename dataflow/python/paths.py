@@ -34,35 +34,36 @@ python.framework.{graph_io meta_graph} : train io tf python.meta_graphs
 python.framework.test_util : python.test_decorators test
 python.framework.common_shapes : shapes
 python.framework.{tensor_spec type_spec indexed_slices tensor_like} : tf
-python.ops.{array_ops gen_array_ops} : tf python.private quantization python.op_functions
-python.ops.{math_ops gen_math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
-python.ops.gen_control_flow_ops : tf debugging python.op_functions
+python.ops.gen_{array math nn data_flow control_flow linalg spectral}_ops : python.op_functions math nn tf linalg signal
+python.ops.gen_{state logging random script string image sparse}_ops : python.op_functions random tf strings image sparse
+python.ops.gen_{io parsing lookup functional stateless_random user}_ops : python.op_functions io tf lookup random
+python.ops.gen_{dataset experimental_dataset resource_variable}_ops : python.op_functions
+python.ops.gen_{ragged_array ragged_math collective nccl summary bitwise batch}_ops : python.op_functions
+python.ops.gen_{candidate_sampling ctc list manip set clustering boosted_trees}_ops : python.op_functions
+python.ops.array_ops : tf python.private quantization python.op_functions
+python.ops.{math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
 python.ops.control_flow_ops : tf debugging python.control_flow_parts ops.control_flow python.op_functions
 python.ops.{check_ops standard_ops functional_ops} : tf debugging
-python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf python.private python.op_functions
+python.ops.{nn nn_ops nn_impl} : nn tf python.private python.op_functions
 python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
 python.ops.{data_flow_grad image_grad manip_grad random_grad state_grad rnn_grad tensor_array_grad} : tf
 python.ops.{cudnn_rnn_grad optional_grad} : tf
 python.ops.{batch_ops session_ops unconnected_gradients quantized_ops list_ops} : tf quantization
-python.ops.{gen_functional_ops gen_stateless_random_ops gen_user_ops} : tf random python.op_functions
-python.ops.{gen_dataset_ops gen_experimental_dataset_ops} : python.op_functions
-python.ops.{gen_ragged_array_ops gen_ragged_math_ops} : python.op_functions
 python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf python.op_functions
-python.ops.{variables variable_scope state_ops gen_state_ops} : tf ops.variables ops.partitioned_variable python.private python.op_functions
+python.ops.variables : python.variable_classes tf ops.variables ops.partitioned_variable python.private python.op_functions
+python.ops.{variable_scope state_ops} : tf ops.variables ops.partitioned_variable python.private python.op_functions
 python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
-python.ops.{gen_resource_variable_ops gen_training_ops} : python.op_functions
 python.ops.resource_variable_ops : ops.resource_variables tf python.private
-python.ops.{partitioned_variables template logging_ops gen_logging_ops} : tf summary python.op_functions
+python.ops.{partitioned_variables template logging_ops} : tf summary python.op_functions
 python.ops.init_ops : initializers tf keras.initializers
 python.ops.init_ops_v2 : initializers
-python.ops.{random_ops gen_random_ops} : random tf python.op_functions
-python.ops.{clip_ops numerics script_ops gen_script_ops} : tf strings python.op_functions
-python.ops.{string_ops gen_string_ops} : tf strings python.private python.op_functions
-python.ops.{sparse_ops gen_sparse_ops sparse_grad} : sparse tf python.sparse_names python.op_functions raw_ops
-python.ops.{linalg_ops gen_linalg_ops linalg_ops_impl linalg_grad spectral_ops} : linalg tf signal python.op_functions
-python.ops.gen_spectral_ops : signal python.op_functions
+python.ops.random_ops : random tf python.op_functions
+python.ops.{clip_ops numerics script_ops} : tf strings python.op_functions
+python.ops.string_ops : tf strings python.string_names python.private python.op_functions
+python.ops.{sparse_ops sparse_grad} : sparse tf python.sparse_names python.op_functions raw_ops
+python.ops.{linalg_ops linalg_ops_impl linalg_grad spectral_ops} : linalg tf signal python.op_functions
 python.ops.linalg.{linalg linalg_impl linear_operator linear_operator_adjoint} : linalg
 python.ops.linalg.{linear_operator_block_diag linear_operator_circulant} : linalg
 python.ops.linalg.{linear_operator_composition linear_operator_diag} : linalg
@@ -81,16 +82,16 @@ python.ops.ragged.ragged_test_util : python.ragged_test_util
 python.ops.ragged.{ragged_conversion_ops} : ragged ops.ragged_tensor tf
 python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} : ragged tf
 python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged tf strings
-python.ops.{image_ops image_ops_impl gen_image_ops} : image python.op_functions
-python.ops.{io_ops gen_io_ops parsing_ops gen_parsing_ops} : io tf python.op_functions
-python.ops.{data_flow_ops gen_data_flow_ops lookup_ops gen_lookup_ops} : tf queue lookup ops.synchronization ops.vocabulary_tables contrib.lookup python.private python.op_functions
-python.ops.{collective_ops gen_collective_ops} : ops.collective
-python.ops.{nccl_ops gen_nccl_ops} : ops.nccl
+python.ops.{image_ops image_ops_impl} : image python.op_functions
+python.ops.{io_ops parsing_ops} : io tf python.op_functions
+python.ops.{data_flow_ops lookup_ops} : tf queue lookup ops.synchronization ops.vocabulary_tables contrib.lookup python.private python.op_functions
+python.ops.collective_ops : ops.collective
+python.ops.nccl_ops : ops.nccl
 python.ops.gradient_checker_v2 : python.gradient_checker_v2
 python.ops.{gradients gradients_impl gradients_util custom_gradient} : tf
 python.ops.{tensor_array_ops histogram_ops manip_ops sets sets_impl} : tf manip sets
 python.ops.confusion_matrix : tf math python.metric_parts
-python.ops.{summary_ops gen_summary_ops} : tf math summary python.op_functions
+python.ops.summary_ops : tf math summary python.op_functions
 python.ops.summary_ops_v2 : contrib.summary summary.writers
 contrib.summary.summary : contrib.summary
 python.ops.{metrics metrics_impl} : metrics python.metric_parts
@@ -104,7 +105,8 @@ python.ops.distributions.{normal bernoulli beta categorical dirichlet exponentia
 python.ops.distributions.{gamma laplace multinomial student_t uniform} : contrib.distributions
 python.ops.distributions.{dirichlet_multinomial transformed_distribution} : contrib.distributions
 python.ops.distributions.{bijector bijector_impl} : contrib.distributions distributions.bijectors
-python.training.{training training_util optimizer adam adagrad adadelta ftrl momentum} : train
+python.training.training_util : train python.global_steps
+python.training.{training optimizer adam adagrad adadelta ftrl momentum} : train
 python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_descent} : train
 python.training.{adagrad_da sync_replicas_optimizer server_lib} : train
 python.training.device_setter : train train.device_setter
@@ -168,11 +170,14 @@ python.data.experimental.ops.{random_ops readers resampling scan_ops shuffle_ops
 python.data.experimental.ops.{threading_options distribute_options unique writers} : data.experimental
 python.data.util.structure : data.experimental
 python.data.util.nest : python.data_nest
+python.data.util.sparse : python.sparse_structures
+python.data.kernel_tests.test_base : python.dataset_tests
 python.feature_column.{feature_column feature_column_v2 feature_column_lib} : feature_column python.feature_columns
 python.feature_column.{sequence_feature_column dense_features utils} : feature_column python.feature_columns
 python.feature_column.serialization : feature_column.serialization
 python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
 python.eager.backprop : traced_functions
+python.eager.{function def_function} : contrib.eager traced_functions
 python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random
 python.ops.inplace_ops : ops.array tf
 python.ops.weights_broadcast_ops : metrics.streaming ops.weights tf
@@ -182,11 +187,15 @@ python.estimator.util : python.util.function_utils
 python.ops.signal.{dct_ops fft_ops mel_ops mfcc_ops} : signal
 python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
 keras.utils.data_utils : keras.utils keras.utils.data_files keras.utils.enqueuers
+keras.{testing_utils keras_parameterized} : python.keras_tests
+keras.utils.tf_utils : python.keras_tensors
+keras.utils.metrics_utils : keras.confusion_metrics
+keras.utils.losses_utils : losses keras.losses
 keras.utils.generic_utils : keras.utils python.keras_helpers
 contrib.layers.python.layers.{layers regularizers optimizers encoders rev_block_lib} : contrib.layers
 contrib.layers.python.layers.utils : contrib.layers.building
-contrib.layers.python.layers.sparse_ops : contrib.layers
-contrib.layers.python.ops.{sparse_ops bucketization_op} : contrib.layers
+contrib.layers.python.{layers.sparse_ops ops.sparse_ops} : contrib.layers.sparse_conversions contrib.layers
+contrib.layers.python.ops.bucketization_op : contrib.layers
 contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn
 contrib.layers.python.layers.{initializers} : contrib.layers initializers
 contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layers
@@ -230,7 +239,8 @@ contrib.training.python.training.{training hparam evaluation bucket_ops} : contr
 contrib.training.python.training.{resample sampling_ops sgdr_learning_rate_decay} : contrib.sampling contrib.training
 contrib.training.python.training.device_setter : contrib.training
 contrib.training.python.training.sequence_queueing_state_saver : contrib.training
-contrib.metrics.python.ops.{metric_ops histogram_ops confusion_matrix_ops set_ops} : contrib.metrics
+contrib.metrics.python.ops.metric_ops : contrib.metrics contrib.metric_statistics python.metric_parts
+contrib.metrics.python.ops.{histogram_ops confusion_matrix_ops set_ops} : contrib.metrics
 contrib.metrics.python.metrics.classification : contrib.metrics
 contrib.integrate.python.ops.odes : contrib.integrate
 contrib.losses.python.losses.loss_ops : contrib.losses losses
@@ -360,11 +370,14 @@ class GatheredModule(ModuleType):
             return dir(self)
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        path = f"{self.__name__.removeprefix(_ROOT)}.{name}"
+        if path.startswith("python.") and path in homes():
+            # TensorFlow's packages hold their modules, `python.saved_model.simple_save`, rather than what is in them.
+            return importlib.import_module(_ROOT + path)
         for home in _homes_of(self.__name__):
             value = getattr(home, name, self)
             if value is not self:
                 return value
-        path = f"{self.__name__.removeprefix(_ROOT)}.{name}"
         if path in homes() or path in _packages():
             return importlib.import_module(_ROOT + path)
         # TensorFlow's modules have each other as names: `python.ops.rnn.rnn_cell_impl`.

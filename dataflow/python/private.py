@@ -17,7 +17,6 @@ from dataflow.ops.counting import bucketize_op
 from dataflow.ops.lookup import StaticHashTable as StaticHashTableV1
 from dataflow.ops.matmul import matmul as matmul_with_broadcast
 from dataflow.ops.replicas import state
-from dataflow.ops.resource_variables import ResourceVariable
 from dataflow.ops.shape import shape_of
 from dataflow.ops.static_value import constant_value
 from dataflow.ops.string import split as string_split_v2
@@ -31,7 +30,6 @@ from dataflow.shapes import TensorShape
 __all__ = [
     "Convolution",
     "DeviceSpecV1",
-    "RefVariable",
     "StaticHashTableV1",
     "StaticVocabularyTableV1",
     "matmul_with_broadcast",
@@ -59,20 +57,6 @@ def variable(
     if use_resource is None:
         use_resource = bool(get_variable_scope().use_resource)
     return Variable(initial_value, use_resource=use_resource, **kwargs)
-
-
-class _RefVariables(type(Variable)):  # type: ignore[misc]
-    """Whatever is a variable and no resource variable is an instance."""
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return Variable(*args, **{**kwargs, "use_resource": False})
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Variable) and not isinstance(instance, ResourceVariable)
-
-
-class RefVariable(Variable, metaclass=_RefVariables):
-    """A `tf.Variable` that is no resource variable, whatever the scope says."""
 
 
 def shape_internal(

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from dataflow.errors import AbortedError
 from dataflow.formats.local_paths import local_path
 from dataflow.formats.summary_protos import scalar_summary
 from dataflow.graph.collections import GraphKeys
@@ -485,7 +486,15 @@ def basic_train_loop(
     kwargs: Any = None,
     master: str = "",
 ) -> None:
-    """Calls ``train_step_fn(session, *args, **kwargs)`` until the supervisor should stop."""
-    with supervisor.managed_session(master) as session:
-        while not supervisor.should_stop():
-            train_step_fn(session, *(args or ()), **(kwargs or {}))
+    """Calls ``train_step_fn(session, *args, **kwargs)`` until the supervisor should stop.
+
+    After an `AbortedError`, as when a server was restarted, it goes on with a new session.
+    """
+    while True:
+        try:
+            with supervisor.managed_session(master) as session:
+                while not supervisor.should_stop():
+                    train_step_fn(session, *(args or ()), **(kwargs or {}))
+            return
+        except AbortedError:
+            continue

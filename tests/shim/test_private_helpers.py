@@ -107,3 +107,40 @@ def test_messages_that_tensorboard_does_not_ship() -> None:
     assert tensorflow_server_pb2.ServerDef is tf.train.ServerDef
     options = config_pb2.RPCOptions(use_rpc_for_inprocess_master=True)
     assert config_pb2.ConfigProto(rpc_options=options).rpc_options.use_rpc_for_inprocess_master
+
+
+def test_reads_of_the_global_step_before_it_is_raised() -> None:
+    from dataflow.python.training import training_util
+
+    with tf.Graph().as_default():
+        assert training_util._get_or_create_global_step_read() is None
+        tf.train.create_global_step()
+        read = training_util._get_or_create_global_step_read()
+        assert training_util._get_or_create_global_step_read() is read
+        steps = [training_util._increment_global_step(n) for n in (1, 3)]
+        with tf.train.MonitoredTrainingSession() as sess:
+            assert [sess.run([read, step])[0] for step in steps] == [0, 1]
+            assert sess.run(read) == 4
+
+
+def test_tensors_that_layers_ask_about() -> None:
+    from dataflow.keras.utils import tf_utils
+
+    class Own:
+        """Stands for a tensor."""
+
+    with tf.Graph().as_default():
+        assert tf_utils.is_symbolic_tensor(tf.constant(1))
+        assert tf_utils.is_symbolic_tensor(tf.SparseTensor([[0]], [1], [2]))
+        assert not tf_utils.is_symbolic_tensor(Own())
+        tf_utils.register_symbolic_tensor_type(Own)
+        assert tf_utils.is_symbolic_tensor(Own())
+    assert tf_utils.convert_shapes([tf.TensorShape([1, None]), (2, 3)]) == [(1, None), (2, 3)]
+    wrapped = (tf_utils.ListWrapper(["l", 2, 3]), [["m", 5, 6]])
+    assert tf_utils.convert_inner_node_data(wrapped) == (["l", 2, 3], [["m", 5, 6]])
+    inner = tf_utils.convert_inner_node_data((["l", 2, 3],), wrap=True)
+    assert isinstance(inner[0], tf_utils.ListWrapper)
+    assert tf.keras.utils.generic_utils.slice_arrays([1, [2, 3]], 0, 1) == [None, [2]]
+    for bad in ([None], [-1.0]):
+        with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+            tf.keras.metrics.FalsePositives(thresholds=bad)

@@ -360,3 +360,18 @@ def test_queue_runners_of_a_monitored_session_run_already() -> None:
         with tf.train.MonitoredSession() as session:
             assert tf.train.start_queue_runners(session) == []
             assert session.run(item) == 1
+
+
+def test_a_training_loop_goes_on_after_an_aborted_step(tmp_path):
+    with tf.Graph().as_default():
+        supervisor = tf.train.Supervisor(logdir=str(tmp_path))
+        calls = []
+
+        def step(session):
+            calls.append(session)
+            if len(calls) == 1:
+                raise tf.errors.AbortedError(None, None, "the server was restarted")
+            supervisor.request_stop()
+
+        tf.train.basic_train_loop(supervisor, step)
+    assert len(calls) == 2 and calls[0] is not calls[1]

@@ -105,7 +105,7 @@ def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
     try:
         found = tuple(int(v) for v in given)
     except (TypeError, ValueError):
-        raise TypeError(f"Expected {n} positive integers, but got {value!r}.") from None
+        raise ValueError(f"Expected {n} positive integers, but got {value!r}.") from None
     if len(found) != n or any(v < 1 for v in found):
         raise ValueError(f"Expected {n} positive integers, but got {value!r}.")
     return found

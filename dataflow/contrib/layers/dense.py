@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dataflow import dtypes
 from dataflow.contrib.arg_scopes import add_arg_scope
 from dataflow.contrib.layers.building import collect_named_outputs, last_dimension
 from dataflow.contrib.layers.initializers import xavier_initializer
 from dataflow.contrib.layers.parts import collect_variables, finish, model_weights, renamed
+from dataflow.contrib.layers.sparse_conversions import dense_to_sparse_tensor
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.layers import core
 from dataflow.ops import activation as activations, array, bias, custom_gradient, initializers
-from dataflow.ops.gather_scatter import gather_nd
-from dataflow.ops.math import not_equal, reduce_max
-from dataflow.ops.selection import where
-from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.ops.math import reduce_max
 from dataflow.ops.tensor_products import tensordot
 from dataflow.ops.variable_scope import variable_scope
 
@@ -253,11 +250,7 @@ def dense_to_sparse(
 ) -> Any:
     """The elements other than ``eos_token`` as a sparse tensor, such as labels of `tf.nn.ctc_loss`."""
     with variable_scope(scope, "dense_to_sparse", [tensor]) as captured:
-        tensor = convert_to_tensor(tensor)
-        end = convert_to_tensor(eos_token, dtype=tensor.dtype.base_dtype)
-        indices = where(not_equal(tensor, end))
-        shape = array.shape(tensor, out_type=dtypes.int64)
-        outputs = SparseTensor(indices, gather_nd(tensor, indices), shape)
+        outputs = dense_to_sparse_tensor(tensor, eos_token)
         return collect_named_outputs(outputs_collections, captured.name, outputs)
 
 

@@ -37,12 +37,13 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Any:
 def summarize_activation(op: Any) -> Any:
     """A histogram of ``op``, and for ReLU, softplus and their like how many inputs are below 0 (or above 6)."""
     if op.op.type in ("Relu", "Softplus", "Relu6"):
-        zeros = reduce_mean(cast(less(op.op.inputs[0], 0.0), dtypes.float32))
+        limit = cast(0, op.op.inputs[0].dtype.base_dtype)
+        zeros = reduce_mean(cast(less(op.op.inputs[0], limit), dtypes.float32))
         summary.scalar(f"{op.op.name}/zeros", zeros)
     if op.op.type == "Relu6":
-        summary.scalar(
-            f"{op.op.name}/sixes", reduce_mean(cast(greater(op.op.inputs[0], 6.0), dtypes.float32))
-        )
+        limit = cast(6, op.op.inputs[0].dtype.base_dtype)
+        sixes = reduce_mean(cast(greater(op.op.inputs[0], limit), dtypes.float32))
+        summary.scalar(f"{op.op.name}/sixes", sixes)
     return summary.histogram(f"{op.op.name}/activation", op)
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from dataflow import losses as tf_losses
 from dataflow.contrib.losses import metric_learning
+from dataflow.contrib.arg_scopes import add_arg_scope
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.losses import (
-    add_loss,
     get_losses,
     get_regularization_losses,
     get_total_loss,
@@ -22,6 +22,8 @@ from dataflow.ops import array
 from dataflow.ops.activation import relu
 from dataflow.ops.casts import cast
 from dataflow.ops.graph_functions import name_scope
+
+add_loss = add_arg_scope(tf_losses.add_loss)
 
 __all__ = [
     "absolute_difference",

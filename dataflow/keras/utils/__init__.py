@@ -113,3 +113,9 @@ class Sequence:
 
     def on_epoch_end(self) -> None:
         """After each epoch."""
+
+
+def __getattr__(name: str) -> Any:
+    from dataflow.namespaces import submodule
+
+    return submodule(__name__, name)  # keras.utils.generic_utils, without an import

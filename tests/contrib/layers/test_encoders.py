@@ -45,3 +45,24 @@ def test_lookup_of_each_id_once_gives_what_a_lookup_gives() -> None:
         np.testing.assert_array_equal(*session.run([mixed, plain], {ids: [[0, 5, 4]]}))
         a, b = session.run([once, plain], {ids: [[1, 5, 1], [0, 1, 1]]})
         np.testing.assert_array_equal(a, b)
+
+
+def test_dense_tensors_as_sparse_ones() -> None:
+    from dataflow.contrib.layers.python.ops import sparse_ops
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        words = sess.run(sparse_ops.dense_to_sparse_tensor([["", "a"], ["b", ""]]))
+        assert words.indices.tolist() == [[0, 1], [1, 0]] and words.values.tolist() == [b"a", b"b"]
+        kept = sess.run(sparse_ops.dense_to_sparse_tensor([[0, 1], [5, 0]], ignore_value=5))
+        assert kept.values.tolist() == [0, 1, 0]
+        marks = [[[0, 0, 1, 0], [0, 0, 0, 0]], [[1, 0, 1, 1], [0, 0, 1, 0]]]
+        ids = sess.run(sparse_ops.indicators_to_sparse_ids(marks))
+        assert ids.indices.tolist() == [[0, 0, 0], [1, 0, 0], [1, 0, 1], [1, 0, 2], [1, 1, 0]]
+        assert ids.values.tolist() == [2, 0, 2, 3, 2]
+        assert ids.dense_shape.tolist() == [2, 2, 3]
+        rows = tf.SparseTensor([[0, 0], [2, 0], [2, 1], [2, 2]], [0, 1, 2, 3], [3, 3])
+        assert sess.run(sparse_ops.sparse_row_envelope(rows)).tolist() == [1, 0, 3]
+        with pytest.raises(ValueError, match="integer"):
+            sparse_ops.indicators_to_sparse_ids(marks, dtype=tf.float32)
+        with pytest.raises(ValueError, match="rank"):
+            sparse_ops.dense_to_sparse_tensor(tf.placeholder(tf.int32))
