@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dataflow import dtypes
 from dataflow.contrib.metric_curves import (
     auc_using_histogram,
     precision_at_recall,
@@ -24,6 +25,7 @@ from dataflow.contrib.metric_statistics import (
     streaming_false_positive_rate,
     streaming_pearson_correlation,
 )
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.metrics import counts, means, ranking, thresholds
 from dataflow.namespaces import explain_absent
@@ -205,7 +207,20 @@ def accuracy(
     weights: TensorLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """The share of predictions that are right in this batch; no variables."""
+    """The share of predictions that are right in this batch; no variables.
+
+    Raises `ValueError` for labels that are neither integers, booleans nor texts, and for predictions of
+    another dtype.
+    """
+    predictions, labels = convert_to_tensor(predictions), convert_to_tensor(labels)
+    kind = labels.dtype.base_dtype
+    if not (kind.is_integer or kind in (dtypes.bool_, dtypes.string)):
+        raise ValueError(f"Labels should have bool, integer, or string dtype, not {kind.name}.")
+    if predictions.dtype.base_dtype != kind:
+        raise ValueError(
+            f"Dtypes of predictions and labels should match, got {predictions.dtype.name} and "
+            f"{kind.name}: cast one of them."
+        )
     right = cast(equal(predictions, labels), "float32")
     if weights is None:
         return reduce_mean(right, name=name)

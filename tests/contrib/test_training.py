@@ -123,7 +123,7 @@ def test_older_losses_take_predictions_first() -> None:
     hinge = losses.hinge_loss(logits, onehot)
     np.testing.assert_allclose(run(hinge), [[0, 0], [1.5, 0.7]], rtol=1e-6)
     assert len(losses.get_losses()) == known
-    # Weights of whole examples: the second one counts three times, the first one not at all.
+    # Weights of whole examples; 1.15 gives the same.
     weighted = run(losses.mean_squared_error(logits, onehot, weights=tf.constant([0.0, 3.0])))
     np.testing.assert_allclose(weighted, 3 * (0.25 + 0.49) / 2, rtol=1e-6)
     assert slim.losses is losses and slim.layers is tf.contrib.layers
@@ -377,3 +377,28 @@ def test_losses_of_lifted_structures_and_of_several_labels():
         assert np.isfinite(session.run(tf.gradients(same, point)[0])).all()
     with pytest.raises(TypeError, match="list of SparseTensors"):
         learning.npairs_loss_multilabel([anchor], anchor, other)
+
+
+def test_losses_of_contrib_collect_as_the_scope_of_add_loss_says() -> None:
+    losses = tf.contrib.losses
+    with tf.Graph().as_default(), tf.Session() as sess:
+        with tf.contrib.framework.arg_scope([losses.add_loss], loss_collection=None):
+            losses.absolute_difference([1.0], [2.0])
+            losses.log_loss([0.5], [1.0])
+        assert losses.get_losses() == []
+        found = losses.mean_squared_error([[1.0], [2.0]], [[3.0], [2.0]], weights=[1.0, 0.0])
+        assert losses.get_losses() == [found] and sess.run(found) == 4.0
+        # Weights of whole examples; 1.15 gives the same.
+        predictions = tf.constant([[4.0, 8.0, 12.0], [8.0, 1.0, 3.0]])
+        labels = tf.constant([[1.0, 9.0, 2.0], [-5.0, -2.0, 6.0]])
+        pairs = losses.mean_pairwise_squared_error(predictions, labels, weights=[2.0, 3.0])
+        assert sess.run(pairs) == pytest.approx(344.0, rel=1e-6)
+
+
+def test_accuracy_of_a_batch_needs_one_dtype() -> None:
+    accuracy = tf.contrib.metrics.accuracy
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(accuracy(["a", "b"], ["a", "c"])) == 0.5
+        for predictions, labels in (([1, 2], [1.0, 2.0]), ([1.0, 2.0], [1, 2])):
+            with pytest.raises(ValueError, match="[Dd]type"):
+                accuracy(predictions, labels)

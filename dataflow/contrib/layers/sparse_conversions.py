@@ -31,16 +31,9 @@ def _ignored(tensor: Tensor, ignore_value: Any) -> Tensor:
 
 
 def dense_to_sparse_tensor(dense_tensor: TensorLike, ignore_value: Any = None) -> SparseTensor:
-    """The elements other than ``ignore_value`` (by default "", 0 or False), in the same shape.
-
-    Raises `ValueError` for a tensor of unknown rank.
-    """
+    """The elements other than ``ignore_value`` (by default "", 0 or False), in the same shape."""
     with name_scope("DenseToSparseTensor"):
         dense_tensor = convert_to_tensor(dense_tensor)
-        if dense_tensor.dims is None:
-            raise ValueError(
-                f"dense_to_sparse_tensor: the rank of {dense_tensor.name} must be known; set its shape."
-            )
         indices = array.where(not_equal(dense_tensor, _ignored(dense_tensor, ignore_value)))
         values = gather_nd(dense_tensor, indices, name="values")
         shape = array.shape(dense_tensor, out_type=dtypes.int64, name="dense_shape")
@@ -53,7 +46,7 @@ def indicators_to_sparse_ids(
     """The numbers of the classes that rows of indicators mark: [0, 0, 1, 1] becomes [2, 3].
 
     ``indicators``: [..., number of classes]; ``ignore_value`` marks nothing. The result has as many columns
-    as the longest row. Raises `ValueError` for a ``dtype`` that is no integer, and for an unknown rank.
+    as the longest row. Raises `ValueError` for a ``dtype`` that is no integer.
     """
     dtype = dtypes.as_dtype(dtype)
     if not dtype.is_integer:

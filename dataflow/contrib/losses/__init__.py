@@ -11,7 +11,6 @@ from typing import Any
 from dataflow import losses as tf_losses
 from dataflow.contrib.losses import metric_learning
 from dataflow.contrib.arg_scopes import add_arg_scope
-from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.losses import (
     get_losses,
@@ -58,6 +57,12 @@ def _rank(tensor: TensorLike) -> int | None:
     return convert_to_tensor(tensor).get_shape().ndims
 
 
+def _collected(loss: Any) -> Any:
+    """The loss, added to the collection that `arg_scope` of `add_loss` names."""
+    add_loss(loss)
+    return loss
+
+
 def _predictions_first(loss: Callable[..., Any], name: str) -> Callable[..., Any]:
     def turned(
         predictions: TensorLike,
@@ -66,7 +71,8 @@ def _predictions_first(loss: Callable[..., Any], name: str) -> Callable[..., Any
         scope: str | None = None,
     ) -> Any:
         weights = _over_examples(weights, _rank(predictions))
-        return loss(labels, predictions, weights=weights, scope=scope)
+        found = loss(labels, predictions, weights=weights, scope=scope, loss_collection=None)
+        return _collected(found)
 
     turned.__name__ = turned.__qualname__ = name
     turned.__doc__ = f"`tf.losses.{name}` of (predictions, labels); ``weights`` may be those of examples, [batch]."
@@ -84,8 +90,10 @@ def mean_pairwise_squared_error(
 
     Of n elements of an example `tf.losses` counts the n (n - 1) pairs of different ones.
     """
-    collection = GraphKeys.LOSSES
-    return tf_losses.pairwise_loss(labels, predictions, weights, scope, collection, True)
+    weights = _over_examples(weights, _rank(predictions))
+    return _collected(
+        tf_losses.pairwise_loss(labels, predictions, weights, scope, None, with_itself=True)
+    )
 
 
 def log_loss(
@@ -97,7 +105,7 @@ def log_loss(
 ) -> Any:
     """`tf.losses.log_loss` of (predictions, labels)."""
     weights = _over_examples(weights, _rank(predictions))
-    return tf_losses.log_loss(labels, predictions, weights, epsilon, scope)
+    return _collected(tf_losses.log_loss(labels, predictions, weights, epsilon, scope, None))
 
 
 def cosine_distance(
@@ -110,8 +118,9 @@ def cosine_distance(
 ) -> Any:
     """`tf.losses.cosine_distance` of (predictions, labels)."""
     weights = _over_examples(weights, _rank(predictions))
-    return tf_losses.cosine_distance(
-        labels, predictions, dim if axis is None else axis, weights, scope
+    axis = dim if axis is None else axis
+    return _collected(
+        tf_losses.cosine_distance(labels, predictions, axis, weights, scope, loss_collection=None)
     )
 
 
@@ -124,8 +133,10 @@ def sigmoid_cross_entropy(
 ) -> Any:
     """`tf.losses.sigmoid_cross_entropy` of (logits, labels)."""
     weights = _over_examples(weights, _rank(logits))
-    return tf_losses.sigmoid_cross_entropy(
-        multi_class_labels, logits, weights, label_smoothing, scope
+    return _collected(
+        tf_losses.sigmoid_cross_entropy(
+            multi_class_labels, logits, weights, label_smoothing, scope, None
+        )
     )
 
 
@@ -137,14 +148,18 @@ def softmax_cross_entropy(
     scope: str | None = None,
 ) -> Any:
     """`tf.losses.softmax_cross_entropy` of (logits, labels)."""
-    return tf_losses.softmax_cross_entropy(onehot_labels, logits, weights, label_smoothing, scope)
+    return _collected(
+        tf_losses.softmax_cross_entropy(
+            onehot_labels, logits, weights, label_smoothing, scope, None
+        )
+    )
 
 
 def sparse_softmax_cross_entropy(
     logits: TensorLike, labels: TensorLike, weights: TensorLike = 1.0, scope: str | None = None
 ) -> Any:
     """`tf.losses.sparse_softmax_cross_entropy` of (logits, labels)."""
-    return tf_losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
+    return _collected(tf_losses.sparse_softmax_cross_entropy(labels, logits, weights, scope, None))
 
 
 def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Any:
@@ -160,7 +175,7 @@ def compute_weighted_loss(losses: Any, weights: TensorLike = 1.0, scope: str | N
     """The mean of losses whose weight is not 0, times their weights: a scalar, collected."""
     losses = convert_to_tensor(losses)
     weights = _over_examples(weights, losses.get_shape().ndims)
-    return tf_losses.compute_weighted_loss(losses, weights, scope, loss_collection=GraphKeys.LOSSES)
+    return _collected(tf_losses.compute_weighted_loss(losses, weights, scope, loss_collection=None))
 
 
 __getattr__ = explain_absent(__name__)
