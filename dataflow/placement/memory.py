@@ -29,7 +29,7 @@ class Memory(NamedTuple):
     on_host: bool
 
 
-def memory_of(op: Operation, on_host: Callable[[Tensor], bool] = lambda _: False) -> Memory:
+def memory_of(op: Operation, on_host: Callable[[Tensor], bool]) -> Memory:
     """The memory of each input and output of an op that is placed on a GPU.
 
     ``on_host`` tells of its inputs whether they are in the host's memory: what decides on a branch or

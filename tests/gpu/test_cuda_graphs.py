@@ -11,6 +11,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.kernels.xp import pretend_gpus
+from dataflow.runtime import cuda_graph
 
 ON_CPU = tf.ConfigProto(device_count={"GPU": 0})
 PLAIN = tf.ConfigProto(gpu_options=tf.GPUOptions(use_cuda_graphs=False))
@@ -222,7 +223,72 @@ def test_threads_share_a_plan() -> None:
 
 def test_uninitialized_variables_are_named() -> None:
     v = tf.get_variable("v", initializer=np.zeros(2, np.float32))
+    y = v + 1.0
     with tf.Session() as session:
-        for _ in range(8):
+        for _ in range(16):
             with pytest.raises(tf.errors.FailedPreconditionError, match="v"):
-                session.run(v + 1.0)
+                session.run(y)
+        session.run(v.initializer)
+        for _ in range(4):
+            assert session.run(y).tolist() == [1, 1]
+        assert num_captured(session) == 1
+
+
+class PretendOutOfMemoryError(Exception):
+    """As the pretend GPU's own."""
+
+
+@pytest.mark.parametrize("error", [PretendOutOfMemoryError("2 GB"), ValueError("else")])
+def test_without_memory_for_a_graph_a_plan_runs_as_usual(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(cuda_graph._Graph, "capture", fail)
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.square(x)
+    with tf.Session() as session:
+
+        def run() -> None:
+            for _ in range(12):
+                assert session.run(y, {x: [1, 2]}).tolist() == [1, 4]
+
+        if isinstance(error, ValueError):
+            with pytest.raises(ValueError, match="else"):
+                run()
+            return
+        run()
+        (plan,) = plans(session)
+        assert plan.cuda_graphs.reason == "no memory for a second set of buffers: 2 GB"
+
+
+def test_an_assignment_of_any_shape_is_captured() -> None:
+    x = tf.placeholder(tf.float32, [2])
+    v = tf.get_variable("v", initializer=np.zeros(2, np.float32))
+    step = tf.assign(v, tf.square(x), validate_shape=False)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for i in range(12):
+            assert session.run(step, {x: [i, 1]}).tolist() == [i * i, 1]
+        assert num_captured(session) == 1 and session.run(v).tolist() == [121, 1]
+
+
+def test_graphs_let_go_of_their_memory_when_nobody_uses_them() -> None:
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.square(x)
+    with tf.Session() as session:
+        for _ in range(12):
+            session.run(y, {x: [1, 2]})
+        (plan,) = plans(session)
+        graphs = plan.cuda_graphs
+        with graphs._lock:  # another thread launches one
+            assert graphs.let_go() == 0
+            assert graphs.run([np.zeros(2, np.float32)]) is None
+            assert session.run(y, {x: [2, 3]}).tolist() == [4, 9]
+        assert num_captured(session) == 1 and graphs.reason == ""
+        assert graphs.let_go() > 0 and num_captured(session) == 0
+        assert graphs.reason == "the GPU's memory was used up" and graphs.let_go() == 0
+        for _ in range(6):
+            assert session.run(y, {x: [2, 3]}).tolist() == [4, 9]
+        assert num_captured(session) == 0

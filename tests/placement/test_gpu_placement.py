@@ -104,10 +104,10 @@ def test_shapes_and_axes_stay_on_the_host() -> None:
 def test_int32_arithmetic_is_the_hosts() -> None:
     a = tf.constant([1, 2, 3])
     b = tf.add(a, 1, name="b")
-    memory = memory_of(b.op)
+    memory = memory_of(b.op, lambda _: False)
     assert memory.on_host and set(memory.inputs) == set(memory.outputs) == {"host"}
     c = tf.cast(b, tf.float32)
-    assert memory_of(c.op).outputs == ("device",)
+    assert memory_of(c.op, lambda _: False).outputs == ("device",)
     with tf.Session() as session:
         assert session.run(c).tolist() == [2, 3, 4]
 
@@ -467,3 +467,19 @@ def test_a_fed_predicate_is_tested_where_it_is() -> None:
             trace = record(session, y, {x: [1.0, 2.0], which: value})
             assert trace.result.tolist() == want
             assert "_CopyToHost" not in [s.op_type for s in trace.steps]
+
+
+@pytest.mark.parametrize("where", ["/gpu:1", "/cpu:0", ""])
+def test_an_op_comes_to_the_variable_that_it_changes_from_where_it_is_pinned(where: str) -> None:
+    with pretend_gpus(2):
+        with tf.device("/gpu:0"):
+            before = tf.square(2.0, name="before")
+        with tf.device(where):
+            v = tf.get_variable("v", initializer=np.float32([1.0]))
+        with tf.device("/gpu:0"):
+            changed = tf.assign_add(v, [1.0], name="changed")
+        with tf.Session() as session:
+            session.run(v.initializer)
+            found = devices_of(session, [changed, before])
+    wanted = {"/gpu:1": "GPU:1", "/cpu:0": "CPU:0", "": "GPU:0"}[where]
+    assert found["changed"] == wanted and found["before"] == "GPU:0"

@@ -68,8 +68,18 @@ def merged() -> Any:
 def test_memory(
     build: Callable[[], Any], inputs: tuple[str, ...], outputs: tuple[str, ...], on_host: bool
 ) -> None:
-    assert memory_of(build().op) == Memory(inputs, outputs, on_host)
+    assert memory_of(build().op, lambda _: False) == Memory(inputs, outputs, on_host)
 
 
 def test_what_makes_nothing_is_no_work_of_the_hosts() -> None:
-    assert memory_of(tf.no_op()) == Memory((), (), False)
+    assert memory_of(tf.no_op(), lambda _: False) == Memory((), (), False)
+
+
+@pytest.mark.parametrize(("where", "on_host"), [("", False), ("a", False), ("ab", True)])
+def test_a_truth_value_of_others_is_made_where_they_are(where: str, on_host: bool) -> None:
+    a, b = (tf.placeholder(tf.bool, [], name=name) for name in "ab")
+    many = tf.placeholder(tf.bool, [2], name="b")
+    for op in (tf.logical_and(a, b).op, tf.equal(a, b).op):
+        memory = memory_of(op, lambda t: t.op.name in where)
+        assert memory == Memory(*((H, H), (H,), True) if on_host else ((D, D), (D,), False))
+    assert not memory_of(tf.logical_and(a, many).op, lambda _: True).on_host  # several
