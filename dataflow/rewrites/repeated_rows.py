@@ -87,13 +87,15 @@ def _sums(unique: Operation, needed: set[Operation]) -> list[Operation]:
 
 
 def is_length(count: Tensor, vector: Tensor) -> bool:
-    """Whether ``count`` is the number of elements of a vector."""
+    """Whether ``count`` is the number of elements of a vector, and nothing happens before it is known."""
     op = count.op
+    if op.control_inputs:
+        return False
     if op.type == "Size":
         return op.inputs[0] is vector
     if op.type == "StridedSlice" and count.dims == ():
         shape = op.inputs[0].op
-        return shape.type == "Shape" and shape.inputs[0] is vector
+        return shape.type == "Shape" and shape.inputs[0] is vector and not shape.control_inputs
     return False
 
 

@@ -43,7 +43,7 @@ def step_of(build: Callable[..., list[Any]], config: Any) -> tuple[list[Any], An
             graph.get_tensor_by_name("values:0"): np.ones((4, 3), np.float32),
         }
         with tf.Session(config=config) as session:
-            session.run(table.initializer)
+            session.run(tf.global_variables_initializer())
             plan = rewritten(session, fetches, list(feeds))
             got = plan.run(list(feeds.values()))
             fired = any(hit.rule == "repeated_rows" for hit in plan.journal)
@@ -120,9 +120,78 @@ def another_update_follows_a_loop(
     return [momentum(table, distinct, more).op, other]
 
 
+def values() -> Any:
+    return tf.get_default_graph().get_tensor_by_name("values:0")
+
+
+def as_many_sums_as_said(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    three = tf.unsorted_segment_sum(values(), positions, tf.placeholder_with_default(3, []))
+    return [momentum(table, distinct, three).op]
+
+
+def the_size_of_something_else(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    three = tf.unsorted_segment_sum(values(), positions, tf.shape(values())[1])
+    return [momentum(table, distinct, three).op]
+
+
+def change_of_another() -> Any:
+    other = tf.get_variable("other", initializer=0.0)
+    with tf.control_dependencies([other.initializer]):
+        return other, tf.assign_add(other, 1.0)
+
+
+def sums_wait(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    other, change = change_of_another()
+    number = tf.size(distinct)
+    with tf.control_dependencies([change]):
+        late = tf.unsorted_segment_sum(values(), positions, number)
+    with tf.control_dependencies([late]):
+        return [momentum(table, distinct, late).op, tf.identity(other)]
+
+
+def number_waits(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    other, change = change_of_another()
+    with tf.control_dependencies([change]):
+        number = tf.size(distinct)
+    late = tf.unsorted_segment_sum(values(), positions, number)
+    return [momentum(table, distinct, late).op, other]
+
+
+def shape_waits(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    other, change = change_of_another()
+    with tf.control_dependencies([change]):
+        shape = tf.shape(distinct)
+    late = tf.unsorted_segment_sum(values(), positions, shape[0])
+    return [momentum(table, distinct, late).op, other]
+
+
+def largest_of_each(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    largest = tf.unsorted_segment_max(values(), positions, tf.size(distinct))
+    return [momentum(table, distinct, largest).op]
+
+
+def rows_by_which_others_are_read(
+    table: Any, distinct: Any, positions: Any, sums: Any
+) -> list[Any]:
+    seen = tf.gather(tf.constant(START), distinct, axis=0)
+    return [momentum(table, distinct, sums).op, tf.reduce_sum(seen)]
+
+
+def one_of_two_by_other_rows(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    return [momentum(table, distinct, sums).op, momentum(table, [0, 2, 4], sums).op]
+
+
 @pytest.mark.parametrize(
     "build",
     [
+        as_many_sums_as_said,
+        the_size_of_something_else,
+        sums_wait,
+        number_waits,
+        shape_waits,
+        largest_of_each,
+        rows_by_which_others_are_read,
+        one_of_two_by_other_rows,
         rows_are_fetched,
         sums_are_fetched,
         length_is_fetched,
@@ -146,8 +215,27 @@ def test_what_would_be_seen_is_left_alone(build: Callable[..., list[Any]]) -> No
             np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
-def test_an_update_by_the_sums_alone_needs_no_distinct_rows() -> None:
-    _, table, fired = step_of(twice, None)
-    _, wanted, fired_on_cpu = step_of(twice, ON_CPU)
+def by_size(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    by = tf.unsorted_segment_sum(values(), positions, tf.size(distinct))
+    return [momentum(table, distinct, by).op]
+
+
+def scaled(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    return [momentum(table, distinct, tf.identity(tf.square(sums)) / 3.0).op]
+
+
+def of_two_tables(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    slot = tf.get_variable("slot", initializer=START)
+    with tf.control_dependencies([slot.initializer]):
+        changed = tf.scatter_add(slot, distinct, sums)
+    return [momentum(table, distinct, sums).op, changed.op]
+
+
+@pytest.mark.parametrize("build", [twice, by_size, scaled, of_two_tables])
+def test_an_update_by_the_sums_alone_needs_no_distinct_rows(
+    build: Callable[..., list[Any]],
+) -> None:
+    _, table, fired = step_of(build, None)
+    _, wanted, fired_on_cpu = step_of(build, ON_CPU)
     assert fired and not fired_on_cpu
     np.testing.assert_allclose(table, wanted, rtol=1e-6)
