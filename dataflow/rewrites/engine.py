@@ -11,7 +11,14 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
 # The files of rules are loaded so that their rules are registered.
-from dataflow.rewrites import algebra, layout, loop_accumulator_sinking, nn, passes  # noqa: F401
+from dataflow.rewrites import (  # noqa: F401
+    algebra,
+    layout,
+    loop_accumulator_sinking,
+    nn,
+    passes,
+    unordered_reads,
+)
 from dataflow.rewrites.gradual import Steps, finish
 from dataflow.rewrites.journal import Enough, Hit, WatchedJournal
 from dataflow.rewrites.options import RewriteOptions
@@ -83,6 +90,7 @@ def apply_gradually(
     """As `apply`, in steps (`gradual.Steps`)."""
     sums = loop_accumulator_sinking.find(ops, feeds, fetches) if options.loop_accumulators else []
     work = yield from WorkingGraph.made_gradually(ops, fetches, fetch_operations, feeds)
+    unordered_reads.keep_order(work)
     journal: list[Hit] = []
     if watch is not None or num_hits is not None:
         journal = WatchedJournal(functools.partial(watch, work) if watch else None, num_hits)

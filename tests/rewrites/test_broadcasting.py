@@ -385,3 +385,17 @@ def test_a_mean_of_rows_that_are_looked_up_in_a_variable_is_not_counted() -> Non
             np.testing.assert_array_equal(s.run(gradient, feeds), first)
         (plan,) = [p for p in s._plans.values() if p.journal and p.feeds]
         assert "FloorDiv" not in types(plan)
+
+
+def test_the_shape_of_a_result_is_that_before_its_variable_got_another() -> None:
+    v = tf.Variable(np.ones((2, 3), np.float32), validate_shape=False, name="v")
+    x = tf.placeholder(tf.float32, [None, None], name="x")
+    y = tf.tanh(v.value() * 2.0) + x
+    with tf.control_dependencies([y]):
+        longer = tf.assign(v, tf.ones([4, 3]), validate_shape=False)
+    with tf.control_dependencies([longer]):
+        shape = tf.shape(y)
+    with tf.Session() as s:
+        for _ in range(RUNS_BEFORE_REWRITING + 2):
+            s.run(v.initializer)
+            assert s.run(shape, {x: np.zeros((1, 1))}).tolist() == [2, 3]

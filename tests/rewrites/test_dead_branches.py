@@ -202,3 +202,23 @@ def test_variables_inside_conditionals() -> None:
         assert rewritten(s, y, []).run([]) == 3.0
         rewritten(s, update, []).run([])
         assert rewritten(s, y, []).run([]) == 7.0
+
+
+@pytest.mark.parametrize("who", ["predicate", "switch", "both", "nobody"])
+def test_what_a_predicate_or_its_switch_waits_for_still_happens(who: str) -> None:
+    x, v = tf.placeholder(tf.float32, []), tf.Variable(0.0)
+    waits = {"predicate": who in ("predicate", "both"), "switch": who in ("switch", "both")}
+
+    def made(name: str, make: Any) -> Any:
+        with tf.control_dependencies([tf.assign_add(v, 1.0)] if waits[name] else []):
+            return make()
+
+    taken = made("predicate", lambda: tf.constant(True))
+    on = made("switch", lambda: tf.raw_ops.Switch(data=x, pred=taken)[1])
+    with tf.Session() as s:
+        s.run(v.initializer)
+        plan = rewritten(s, tf.exp(on), [x])
+        for count in (1, 2):
+            assert plan.run([0.0]) == 1.0
+            assert s.run(v) == count * sum(waits.values())
+    assert "Switch" not in types(plan)

@@ -123,3 +123,12 @@ def test_nested_loops_settle() -> None:
     # Of lists on lists nothing is known.
     _, got, wanted = both(tf.gradients(result, x), {x: RNG.normal(size=(3, 2)).astype("f")})
     same(got, wanted)
+
+
+def test_elements_gathered_may_have_any_rank() -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+    array = tf.TensorArray(tf.float32, 2, infer_shape=False)
+    stacked = array.write(0, x).write(1, x * 2.0).stack()
+    assert stacked.shape.dims is None
+    tf.while_loop(lambda i: i < 2, lambda i: i + 1, [0])  # arrays are for loops
+    assert _symbols(stacked, [x]) is None

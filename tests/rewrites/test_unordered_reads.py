@@ -1,0 +1,125 @@
+"""A value read beside a change of its variable is the same in every run, before rewrites and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
+from tests.rewrites.rewritten import rewritten, types
+
+START = np.linspace(0.1, 1, 90 * 400, dtype=np.float32).reshape(90, 400)
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def always(fetches: Any, feeds: Any = None) -> list[Any]:
+    """The first of the fetched values, which is the same in runs before the plan is rewritten and after."""
+    with tf.Session() as session:
+        found = []
+        for _ in range(RUNS_BEFORE_REWRITING + 3):
+            session.run(tf.global_variables_initializer())
+            found.append(session.run(fetches, feeds)[0])
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+    return found[0]  # type: ignore[no-any-return]
+
+
+READS: dict[str, Callable[[Any], Any]] = {
+    "chain": lambda v: tf.exp(tf.tanh(v * 2.0)),
+    "rows": lambda v: tf.reduce_sum(tf.square(v), -1),
+    "softmax": lambda v: tf.exp(v) / tf.reduce_sum(tf.exp(v), -1, keepdims=True),
+    "share": lambda v: tf.exp(v / tf.reduce_sum(v, -1, keepdims=True)),
+    "bias": lambda v: tf.nn.relu(tf.nn.bias_add(v, np.ones(400, np.float32))),
+    "value": lambda v: v.value() + 0.0,
+    "passed on": lambda v: tf.exp(tf.tanh(tf.identity(tf.identity(v)) * 2.0)),
+    "product": lambda v: tf.matmul(v, v, transpose_b=True) + 1.0,
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_before_a_change(name: str) -> None:
+    """Values are those of `START`: the change comes after, as it was built."""
+    v, w = tf.Variable(START), tf.Variable(START)
+    read, same = READS[name](v), READS[name](w)
+    change = tf.assign_add(v, tf.ones([90, 400]))
+    first = always([read, change.op])
+    np.testing.assert_array_equal(first, always([same, same]))
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_after_updates_that_become_one(name: str) -> None:
+    v, w = tf.Variable(START), tf.Variable(START)
+    loss = tf.reduce_sum(v) + tf.reduce_sum(w)
+    train = tf.train.GradientDescentOptimizer(0.25).minimize(loss)
+    after = always([READS[name](v), train])
+    assert not np.array_equal(after, always([READS[name](w), loss]))
+
+
+def test_a_value_is_taken_where_it_is_passed_on() -> None:
+    v, w = tf.Variable(START), tf.Variable(START)
+    taken = tf.identity(tf.identity(v))
+    change = tf.assign_add(v, tf.ones([90, 400]))
+    used = always([tf.exp(tf.tanh(taken * 2.0)), change.op])
+    np.testing.assert_array_equal(used, always([READS["chain"](w), w]))
+
+
+def test_what_edges_order_already_gets_no_more() -> None:
+    x = tf.placeholder(tf.float32, [8, 400])
+    v = tf.Variable(START.T[:, :90])
+    loss = tf.reduce_sum(tf.square(tf.nn.relu(tf.matmul(x, v))))
+    train = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+    with tf.Session() as session:
+        plan = rewritten(session, [loss, train], [x])
+    waits = [op for op in plan.compiled_ops if op.control_inputs]
+    assert {op.type for op in waits} <= {"NoOp", "ApplyMomentum"}
+    assert sum(len(op.control_inputs) for op in waits) <= 2
+
+
+def test_two_changes_keep_their_order() -> None:
+    v = tf.Variable(2.0)
+    first, second = tf.assign_add(v, 1.0), tf.assign(v, v * 10.0)
+    with tf.Session() as session:
+        for _ in range(RUNS_BEFORE_REWRITING + 3):
+            session.run(v.initializer)
+            session.run([second.op, first.op])
+            assert session.run(v) == 30.0
+
+
+def test_within_a_branch() -> None:
+    v, taken = tf.Variable(START), tf.placeholder(tf.bool, [])
+    result = tf.cond(
+        taken,
+        lambda: tf.tuple([tf.exp(tf.tanh(v * 2.0)), tf.assign_add(v, tf.ones([90, 400]))])[0],
+        lambda: tf.zeros([90, 400]),
+    )
+    always([result, tf.no_op()], {taken: True})
+    assert not always([result, tf.no_op()], {taken: False}).any()
+
+
+def test_a_variable_that_a_loop_changes_is_left_as_it_is() -> None:
+    v = tf.Variable(1.0)
+
+    def body(i: Any) -> Any:
+        with tf.control_dependencies([tf.assign_add(v, tf.exp(v * 0.0))]):
+            return i + 1
+
+    rounds = tf.while_loop(lambda i: i < 3, body, [0])
+    with tf.Session() as session:
+        for _ in range(RUNS_BEFORE_REWRITING + 3):
+            session.run(v.initializer)
+            assert session.run(rounds) == 3 and session.run(v) == 4.0
+
+
+def test_rows_of_a_variable_that_is_only_read_are_fused() -> None:
+    v = tf.Variable(START)
+    with tf.Session() as session:
+        assert "_FusedRows" in types(rewritten(session, READS["share"](v), []))
