@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import dataflow as tf
+from dataflow.kernels import reduce
 from tests.gradient_check import assert_gradients
 
 REDUCTIONS = {
@@ -126,7 +127,14 @@ def test_confusion_matrix_refuses_classes_outside() -> None:
             session.run(matrix, {labels: [0, 2]})
 
 
-def test_the_largest_is_found_beside_what_is_not_a_number() -> None:
+@pytest.mark.parametrize("few_elements", [0, 1 << 15])
+def test_the_largest_is_found_beside_what_is_not_a_number(
+    monkeypatch: pytest.MonkeyPatch, few_elements: int
+) -> None:
+    monkeypatch.setattr(reduce, "_FEW_ELEMENTS", few_elements)
+    n = np.nan
+    values = [[1, n, 3], [n, n, n], [n, -np.inf, n], [2, 1, n], [5, 4, 6]]
     with tf.Graph().as_default(), tf.Session() as session:
-        x = tf.constant([[np.nan, 2.0, 3.0], [1.0, np.nan, -1.0]])
-        assert session.run([tf.argmax(x, 1), tf.argmin(x, 1)])[0].tolist() == [2, 0]
+        x = tf.placeholder(tf.float32, [5, 3])
+        found = session.run([f(x, i) for i in (1, 0) for f in (tf.argmax, tf.argmin)], {x: values})
+    assert [x.tolist() for x in found] == [[2, 0, 0, 0, 2], [0, 0, 1, 1, 1], [4, 4, 4], [0, 2, 0]]
