@@ -651,7 +651,7 @@ from dataflow.ops.summary import (
     scalar_summary as scalar_summary,
 )
 from dataflow.ops.sums import accumulate_n as accumulate_n, add_n as add_n
-from dataflow.ops.synchronization import CriticalSection as CriticalSection
+from dataflow.ops.critical_section import CriticalSection as CriticalSection
 from dataflow.ops.template import make_template as make_template
 from dataflow.ops.tensor_array import TensorArray as TensorArray
 from dataflow.ops.tensor_products import (

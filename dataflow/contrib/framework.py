@@ -55,12 +55,12 @@ from dataflow.ops.assertions import (
     is_numeric_tensor,
     is_strictly_increasing,
 )
+from dataflow.ops.critical_section import CriticalSection
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.script_ops import py_func
 from dataflow.ops.sequences import argsort, sort
 from dataflow.ops.sparse_tensor import convert_to_tensor_or_sparse_tensor
 from dataflow.ops.state import assign
-from dataflow.ops.synchronization import CriticalSection
 from dataflow.ops.type_specs import TensorSpec
 from dataflow.ops.variable_lists import global_variables
 from dataflow.python.framework.ops import prepend_name_scope, strip_name_scope

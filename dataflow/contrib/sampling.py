@@ -19,13 +19,13 @@ from dataflow.ops.assertions import (
     assert_near,
     assert_non_negative,
 )
-from dataflow.ops.concat_split import repeat
 from dataflow.ops.control_flow import with_dependencies
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.random import random_poisson, random_uniform
 from dataflow.ops.sequences import range_
 from dataflow.ops.static_value import static_value
+from dataflow.ops.tile import repeat
 from dataflow.ops.variable_scope import get_local_variable, variable_scope
 from dataflow.ops.variables import Variable
 from dataflow.train.batching import batch, maybe_batch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataflow.namespaces import explain_absent
-from dataflow.ops.synchronization import StagingArea
+from dataflow.ops.staging_area import StagingArea
 
 __all__ = ["StagingArea"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.concat import concatenate, stack
-from dataflow.kernels.index_arrays import int_tuple, scalar_int
+from dataflow.kernels.index_arrays import scalar_int
 from dataflow.kernels.registry import kernel
 
 
@@ -92,16 +92,3 @@ def split_v_kernel(xp: Module, value: Array, sizes: Array, axis: Array) -> Any:
     if sum(parts) != total or min(parts, default=0) < 0:
         raise ValueError(f"sizes {sizes.tolist()} do not add up to {total}, the size of axis {at}")
     return _cut(value, at, parts)
-
-
-@kernel("Tile", any_dtype=True)
-def tile_kernel(xp: Module, x: Array, multiples: Array) -> Any:
-    counts = int_tuple(multiples)
-    if not counts:
-        return x
-    # Each axis as (multiple, size), broadcast: one copy, where xp.tile makes one an axis.
-    source = x.reshape([s for d in x.shape for s in (1, d)])
-    full = xp.broadcast_to(
-        source, [s for m, d in zip(counts, x.shape, strict=True) for s in (m, d)]
-    )
-    return full.reshape([m * d for m, d in zip(counts, x.shape, strict=True)]).copy()

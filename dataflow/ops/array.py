@@ -1,6 +1,6 @@
 """The array family in one place: what other modules import when they shape and cut tensors.
 
-The ops themselves live in `shape`, `reshape`, `identity`, `concat_split` (concat, stack, split),
+The ops themselves live in `shape`, `reshape`, `identity`, `concat_split`, `tile`,
 `slicing`, `pad`, `permute`, `gather_scatter` and `sequences`.
 """
 
@@ -11,16 +11,7 @@ from dataflow.ops.broadcasting import (
     broadcast_gradient_args_op,
     broadcast_to,
 )
-from dataflow.ops.concat_split import (
-    concat,
-    parallel_stack,
-    repeat,
-    split,
-    stack,
-    stack_op,
-    tile,
-    unstack,
-)
+from dataflow.ops.concat_split import concat, parallel_stack, split, stack, stack_op, unstack
 from dataflow.ops.fills import fill, fill_op, ones, ones_like, zeros, zeros_like
 from dataflow.ops.gather_scatter import (
     batch_gather,
@@ -68,6 +59,7 @@ from dataflow.ops.space_batch_depth import (
     space_to_batch_nd,
     space_to_depth,
 )
+from dataflow.ops.tile import repeat, tile
 
 __all__ = [
     "argsort",

@@ -9,7 +9,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.concat_split import concat, stack, tile
+from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.fills import zeros_like
 from dataflow.ops.gather_scatter import gather
 from dataflow.ops.graph_functions import colocate_with
@@ -27,6 +27,7 @@ from dataflow.ops.sparse import (
     sparse_retain,
 )
 from dataflow.ops.sparse_tensor import SparseTensor, to_sparse
+from dataflow.ops.tile import tile
 from dataflow.shapes import TensorShape, as_dims, merge
 
 

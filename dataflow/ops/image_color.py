@@ -19,7 +19,7 @@ from dataflow.ops.arithmetic import maximum
 from dataflow.ops.assertions import assert_equal
 from dataflow.ops.casts import cast, saturate_cast
 from dataflow.ops.comparison import greater_equal
-from dataflow.ops.concat_split import concat, tile
+from dataflow.ops.concat_split import concat
 from dataflow.ops.control_flow import with_dependencies
 from dataflow.ops.fills import ones_like
 from dataflow.ops.graph_functions import control_dependencies
@@ -28,6 +28,7 @@ from dataflow.ops.image_geometry import as_image
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.reshape import expand_dims
 from dataflow.ops.shape import need_rank, shape
+from dataflow.ops.tile import tile
 from dataflow.shapes import Dims
 
 

@@ -12,12 +12,13 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.casts import cast
-from dataflow.ops.concat_split import concat, stack, tile
+from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import as_image
 from dataflow.ops.pad import pad
 from dataflow.ops.reshape import reshape
 from dataflow.ops.shape import shape
+from dataflow.ops.tile import tile
 
 
 def total_variation(images: TensorLike, name: str | None = None) -> Tensor:

@@ -84,7 +84,7 @@ python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} 
 python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged tf strings
 python.ops.{image_ops image_ops_impl} : image python.op_functions
 python.ops.{io_ops parsing_ops} : io tf python.op_functions
-python.ops.{data_flow_ops lookup_ops} : tf queue lookup ops.synchronization ops.vocabulary_tables contrib.lookup python.private python.op_functions
+python.ops.{data_flow_ops lookup_ops} : tf queue lookup ops.barrier ops.staging_area ops.vocabulary_tables contrib.lookup python.private python.op_functions
 python.ops.collective_ops : ops.collective
 python.ops.nccl_ops : ops.nccl
 python.ops.gradient_checker_v2 : python.gradient_checker_v2

@@ -12,7 +12,7 @@ import pytest
 import dataflow as tf
 from dataflow.contrib.staging import StagingArea
 from dataflow.kernels.accumulator import Accumulator
-from dataflow.ops.synchronization import Barrier
+from dataflow.ops.barrier import Barrier
 
 
 @pytest.fixture(autouse=True)

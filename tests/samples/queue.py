@@ -195,7 +195,7 @@ def make_barrier(tf: Any) -> Any:
     if tf.__name__ != "dataflow":
         from tensorflow.python.ops.data_flow_ops import Barrier
     else:
-        from dataflow.ops.synchronization import Barrier
+        from dataflow.ops.barrier import Barrier
     return Barrier([tf.float32, tf.int32], [[], []])
 
 

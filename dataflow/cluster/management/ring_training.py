@@ -31,13 +31,14 @@ from dataflow.ops.collective import (
     broadcast_send,
     reduce_scatter,
 )
-from dataflow.ops.concat_split import concat, split, tile
+from dataflow.ops.concat_split import concat, split
 from dataflow.ops.control_flow import group
 from dataflow.ops.fills import zeros
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.reshape import reshape
 from dataflow.ops.sources import placeholder
 from dataflow.ops.state import assign
+from dataflow.ops.tile import tile
 from dataflow.ops.variable_lists import global_variables, variables_initializer
 from dataflow.ops.variables import Variable
 from dataflow.runtime.config import ConfigProto

@@ -1,0 +1,110 @@
+"""`CriticalSection`: functions that only one run at a time computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.declared_ops import declare_op
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.nest import flatten, pack_like
+from dataflow.graph.operation import Operation
+from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.tensor import Tensor
+from dataflow.shapes import Dims
+
+
+@define_op("MutexV2", "-> resource: resource", stateful=True, is_handle=True)
+def mutex_op(*, container: str = "", shared_name: str = "") -> Dims:
+    """A lock that one run at a time can hold. A scalar handle."""
+    return ()
+
+
+@define_op(
+    "MutexLock",
+    "mutex: resource -> mutex_lock: variant",
+    stateful=True,
+    blocks=True,
+    takes_lock=True,
+)
+def mutex_lock_op(mutex: Tensor) -> Dims:
+    """Waits for the lock and takes it. A scalar that stands for holding it."""
+    return ()
+
+
+consume_mutex_lock_op = declare_op(
+    "ConsumeMutexLock", "mutex_lock: variant", "Gives the lock back.", stateful=True
+)
+
+
+class CriticalSection:
+    """Runs parts of the graph so that no two of them, in any run or thread, overlap.
+
+    ``shared_name``: sections with this name exclude each other on one server.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        shared_name: str | None = None,
+        critical_section_def: Any = None,
+        import_scope: str | None = None,
+    ) -> None:
+        if critical_section_def is not None:
+            raise ValueError("critical_section_def is not supported: make the section again.")
+        graph = default_graph()
+        with graph.name_scope(name or "CriticalSection") as scope:
+            with graph.control_dependencies(None):
+                self._handle = mutex_op(shared_name=shared_name or scope.rstrip("/"), name=scope)
+        self._name = scope.rstrip("/")
+
+    @property
+    def name(self) -> str:
+        """The name of the lock's operation."""
+        return str(self._handle.op.name)
+
+    def execute(
+        self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: str | None = None
+    ) -> Any:
+        """What ``fn()`` returns, computed while the lock is held.
+
+        Only nodes that ``fn`` makes are inside. Its results are available when all of them are
+        done and the lock is given back.
+        """
+        from dataflow.ops.array import identity
+        from dataflow.ops.control_flow import group, tuple_
+
+        graph = default_graph()
+        with graph.name_scope(name or "critical_section_execute"):
+            lock = mutex_lock_op(self._handle)
+            before = graph.version
+            with graph.control_dependencies([lock.op]):
+                result = fn()
+            flat = flatten(result) if result is not None else []
+            inside = [
+                op
+                for op in graph.operations[before:]
+                if op.control_flow_context is graph.control_flow_context
+            ]
+            ends = [op for op in inside if not any(t.uses for t in op.outputs)]
+            values = [
+                f if f is None or isinstance(f, Operation) else convert_to_tensor(f) for f in flat
+            ]
+            passed = [v if v is None or isinstance(v, Operation) else identity(v) for v in values]
+            waits = [p for p in passed if p is not None]
+            with graph.control_dependencies([*waits, *[op for op in ends if op not in waits]]):
+                done = consume_mutex_lock_op(lock)
+                if result is not None:
+                    values = tuple_(values)  # one of them is there only when all are
+            with graph.control_dependencies([done]):
+                if result is None:
+                    return group(done)
+                finished = [
+                    v if v is None else group(v) if isinstance(v, Operation) else identity(v)
+                    for v in values
+                ]
+            return pack_like(result, finished)
+
+
+not_differentiable(mutex_op, mutex_lock_op)
