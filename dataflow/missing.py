@@ -147,6 +147,88 @@ _GROUPS = (
         "they were gradient boosted trees; use scikit-learn's GradientBoostingClassifier.",
     ),
     (
+        "contrib.opt",
+        "AGNCustomGetter AGNOptimizer ElasticAverageCustomGetter ElasticAverageOptimizer "
+        "ModelAverageCustomGetter ModelAverageOptimizer DropStaleGradientOptimizer",
+        "it let workers train apart and averaged; use tf.train.SyncReplicasOptimizer, or "
+        "tf.contrib.opt.MovingAverageOptimizer for averages over steps.",
+    ),
+    (
+        "contrib.opt",
+        "GGTOptimizer",
+        "it was a full-matrix Adagrad over a window; use tf.contrib.opt.ShampooOptimizer.",
+    ),
+    (
+        "contrib.learn",
+        "binary_svm_head multi_class_head multi_head multi_label_head poisson_regression_head "
+        "regression_head no_op_train_fn Head",
+        "the heads of tf.contrib.estimator (binary_classification_head and its like) do this for "
+        "tf.estimator.Estimator.",
+    ),
+    (
+        "contrib.learn",
+        "DNNEstimator DNNLinearCombinedEstimator LinearEstimator",
+        "use tf.contrib.estimator.DNNEstimator and its like, with a head of tf.contrib.estimator.",
+    ),
+    (
+        "contrib.learn",
+        "SVM LogisticRegressor",
+        "use tf.contrib.learn.LinearClassifier, or scikit-learn's SVC.",
+    ),
+    ("contrib.learn", "KMeansClustering", "use tf.contrib.factorization.KMeansClustering."),
+    (
+        "contrib.learn",
+        "DynamicRnnEstimator",
+        "write a model_fn with tf.nn.dynamic_rnn for tf.contrib.learn.Estimator.",
+    ),
+    (
+        "contrib.learn",
+        "read_batch_examples read_batch_features read_batch_record_features "
+        "read_keyed_batch_examples read_keyed_batch_examples_shared_queue "
+        "read_keyed_batch_features read_keyed_batch_features_shared_queue",
+        "it read files of Examples through queues; use "
+        "tf.data.experimental.make_batched_features_dataset.",
+    ),
+    (
+        "contrib.learn",
+        "extract_dask_data extract_dask_labels extract_pandas_data extract_pandas_labels "
+        "extract_pandas_matrix",
+        "pass frame.values, or use tf.estimator.inputs.pandas_input_fn.",
+    ),
+    (
+        "contrib.learn",
+        "ExportStrategy make_export_strategy build_parsing_serving_input_fn InputFnOps",
+        "use estimator.export_savedmodel with a serving_input_receiver_fn of tf.estimator.export.",
+    ),
+    (
+        "contrib.learn",
+        "evaluate infer run_feeds run_n graph_actions BaseEstimator Evaluable Trainable "
+        "NotFittedError ProblemType TaskType",
+        "it was the machinery below tf.contrib.learn.Estimator: use the estimator's methods.",
+    ),
+    (
+        "contrib.training",
+        "FeedingQueueRunner NextQueuedSequenceBatch RandomStrategy SequenceQueueingStateSaver",
+        "read with tf.data, and feed the state of the last part.",
+    ),
+    (
+        "contrib.framework",
+        "RecordInput fuse_op load_and_remap_matrix_initializer load_embedding_initializer "
+        "load_linear_multiclass_bias_initializer load_variable_slot_initializer",
+        "use tf.data.TFRecordDataset to read, and tf.train.init_from_checkpoint or "
+        "tf.train.WarmStartSettings to begin with other variables.",
+    ),
+    (
+        "contrib.image",
+        "bipartite_match single_image_random_dot_stereograms",
+        "compute it with SciPy (scipy.optimize.linear_sum_assignment) or NumPy in a tf.py_func.",
+    ),
+    (
+        "contrib.metrics",
+        "auc_with_confidence_intervals",
+        "use tf.metrics.auc, and scikit-learn for its confidence.",
+    ),
+    (
         "contrib.distributions",
         "Autoregressive VectorDiffeomixture VectorSinhArcsinhDiag PoissonLogNormalQuadratureCompound "
         "quadrature_scheme_lognormal_gauss_hermite quadrature_scheme_lognormal_quantiles "

@@ -127,8 +127,10 @@ def precision_at_recall(
 
     def at_cut(counts: dict[str, Any], name: str) -> Any:
         tp, fn, fp = (counts[kind] for kind in ("tp", "fn", "fp"))
-        cut = closest_cut(divide(tp, tp + fn + EPSILON), target_recall)
-        return divide(tp[cut], tp[cut] + fp[cut] + EPSILON, name=name)
+        # The recall falls with the cut: of those that reach the target the highest one.
+        reached = greater_equal(divide(tp, tp + fn + EPSILON), target_recall)
+        cut = reduce_sum(cast(reached, dtypes.int64)) - np.int64(1)
+        return divide(tp[cut] + EPSILON, tp[cut] + fp[cut] + EPSILON, name=name)
 
     target = {"target_recall": target_recall}
     return at_one_cut(labels, predictions, weights, num_thresholds, _KINDS, target, at_cut)

@@ -402,3 +402,32 @@ def test_models_of_regression():
     np.testing.assert_allclose(found[3][1], np.log(2), rtol=1e-6)
     with pytest.raises(ValueError, match=r"linear_regression needs the sizes"):
         learn.models.linear_regression(tf.placeholder(tf.float32, [None, None]), rows)
+
+
+def test_metrics_have_contribs_names() -> None:
+    """The keys of `evaluate` in TensorFlow 1.15.5."""
+    x = np.random.RandomState(0).rand(20, 2).astype(np.float32)
+    y = (x.sum(1) > 1).astype(np.int32)
+    columns = [layers.real_valued_column("x", dimension=2)]
+
+    def data():
+        return {"x": tf.constant(x)}, tf.constant(y)
+
+    classifier = learn.LinearClassifier(columns)
+    classifier.fit(input_fn=data, steps=1)
+    assert sorted(classifier.evaluate(input_fn=data, steps=1)) == [
+        "accuracy",
+        "accuracy/baseline_label_mean",
+        "accuracy/threshold_0.500000_mean",
+        "auc",
+        "auc_precision_recall",
+        "global_step",
+        "labels/actual_label_mean",
+        "labels/prediction_mean",
+        "loss",
+        "precision/positive_threshold_0.500000_mean",
+        "recall/positive_threshold_0.500000_mean",
+    ]
+    regressor = learn.LinearRegressor(columns)
+    regressor.fit(input_fn=data, steps=1)
+    assert sorted(regressor.evaluate(input_fn=data, steps=1)) == ["global_step", "loss"]

@@ -114,8 +114,8 @@ def test_points_of_curves():
 def test_precision_at_a_recall_and_recall_at_a_precision():
     labels, scores = [0.0, 1.0, 0.0, 1.0, 1.0], [0.1, 0.3, 0.5, 0.7, 0.9]
     at_recall = metrics.precision_at_recall
-    assert streamed(at_recall, [(labels, scores)], 1.0)[0] == pytest.approx(0.6, rel=1e-5)
-    assert streamed(at_recall, [(labels, scores)], 0.6)[0] == pytest.approx(2 / 3, rel=1e-5)
+    assert streamed(at_recall, [(labels, scores)], 1.0)[0] == pytest.approx(0.75, rel=1e-5)
+    assert streamed(at_recall, [(labels, scores)], 0.6)[0] == pytest.approx(1.0, rel=1e-5)
     at_precision = metrics.recall_at_precision
     assert streamed(at_precision, [(labels, scores)], 0.75)[0] == pytest.approx(1.0, rel=1e-5)
     strict = streamed(at_precision, [(labels, scores)], 0.8, strict_mode=True)[0]
@@ -179,3 +179,26 @@ def test_ranked_classes():
         metrics.streaming_sparse_average_precision_at_top_k, [(ranked, labels)]
     )
     assert value == update == 0.75
+
+
+def test_precision_at_recall_is_that_of_the_highest_cut() -> None:
+    """As TensorFlow 1.15.5: of the cuts with a recall of 2/3 the one without false positives."""
+    with tf.Graph().as_default():
+        value, update = tf.contrib.metrics.precision_at_recall(
+            tf.constant([0, 0, 1, 1, 1, 0]), tf.constant([0.1, 0.4, 0.35, 0.8, 0.6, 0.2]), 0.6
+        )
+        with tf.Session() as session:
+            session.run(tf.local_variables_initializer())
+            assert session.run(update) == session.run(value) == 1.0
+
+
+def test_pairwise_error_weighs_examples() -> None:
+    """As TensorFlow 1.15.5: one weight an example."""
+    with tf.Graph().as_default():
+        loss = tf.contrib.losses.mean_pairwise_squared_error(
+            tf.constant([[1.0, 2.0], [0.5, -1.0]]),
+            tf.constant([[0.0, 1.0], [1.0, 0.0]]),
+            weights=tf.constant([1.0, 3.0]),
+        )
+        with tf.Session() as session:
+            assert session.run(loss) == pytest.approx(0.375)

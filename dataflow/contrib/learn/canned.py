@@ -73,6 +73,16 @@ class _Canned(Estimator):
         return values()
 
 
+#: Metrics by the names that they had: those of `tf.estimator` are others.
+_NAMES = {
+    "accuracy_baseline": "accuracy/baseline_label_mean",
+    "prediction/mean": "labels/prediction_mean",
+    "label/mean": "labels/actual_label_mean",
+    "precision": "precision/positive_threshold_0.500000_mean",
+    "recall": "recall/positive_threshold_0.500000_mean",
+}
+
+
 class _Classifier(_Canned):
     """Classes are numbers, or texts where the constructor was given ``label_keys``."""
 
@@ -91,6 +101,13 @@ class _Classifier(_Canned):
             return spec._replace(predictions={**spec.predictions, "classes": classes})
 
         super().__init__(with_classes, _class_head(n_classes, weights, label_keys), *others)
+
+    def _renamed(self, metrics: dict[str, Any]) -> dict[str, Any]:
+        found = {_NAMES.get(name, name): value for name, value in metrics.items()}
+        found.pop("average_loss", None)  # the loss is the mean
+        if "auc" in found:
+            found["accuracy/threshold_0.500000_mean"] = found["accuracy"]
+        return found
 
     def predict_classes(
         self,
@@ -114,6 +131,10 @@ class _Classifier(_Canned):
 
 
 class _Regressor(_Canned):
+    def _renamed(self, metrics: dict[str, Any]) -> dict[str, Any]:
+        own = ("average_loss", "prediction/mean", "label/mean")
+        return {name: value for name, value in metrics.items() if name not in own}
+
     def predict_scores(
         self,
         x: Any = None,

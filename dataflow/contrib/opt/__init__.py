@@ -1,9 +1,15 @@
 """``tf.contrib.opt``: more optimizers, and SciPy's for a graph's loss."""
 
+from dataflow.contrib.opt.adagrad_variants import RegAdagradOptimizer, ShampooOptimizer
 from dataflow.contrib.opt.adam_variants import AdaMaxOptimizer, LazyAdamOptimizer, NadamOptimizer
 from dataflow.contrib.opt.external_optimizer import (
     ExternalOptimizerInterface,
     ScipyOptimizerInterface,
+)
+from dataflow.contrib.opt.global_step_adam import (
+    AdamGSOptimizer,
+    LazyAdamGSOptimizer,
+    MultitaskOptimizerWrapper,
 )
 from dataflow.contrib.opt.lars_optimizer import LARSOptimizer
 from dataflow.contrib.opt.moving_average_optimizer import MovingAverageOptimizer
@@ -25,17 +31,22 @@ from dataflow.ops.clip import clip_by_global_norm
 
 __all__ = [
     "AdaMaxOptimizer",
+    "AdamGSOptimizer",
     "AdamWOptimizer",
     "AddSignOptimizer",
     "DecoupledWeightDecayExtension",
     "ExternalOptimizerInterface",
     "LARSOptimizer",
+    "LazyAdamGSOptimizer",
     "LazyAdamOptimizer",
     "MomentumWOptimizer",
     "MovingAverageOptimizer",
+    "MultitaskOptimizerWrapper",
     "NadamOptimizer",
     "PowerSignOptimizer",
+    "RegAdagradOptimizer",
     "ScipyOptimizerInterface",
+    "ShampooOptimizer",
     "VariableClippingOptimizer",
     "clip_gradients_by_global_norm",
     "extend_with_decoupled_weight_decay",

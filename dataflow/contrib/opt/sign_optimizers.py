@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import TensorLike
+from dataflow.ops.array import gather
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast, pow_, sign
-from dataflow.ops.state import assign, assign_sub
+from dataflow.ops.state import assign, assign_sub, scatter_add, scatter_sub
 from dataflow.train.optimizer import Optimizer
 
 if TYPE_CHECKING:
@@ -57,15 +58,27 @@ class _SignOptimizer(Optimizer):
     def _apply_dense(self, grad: Any, var: Variable) -> Any:
         beta, m = self._cast(self._beta_t, var), self.get_slot(var, "m")
         new_m = beta * m + (1 - beta) * grad
-        agreement = sign(grad) * sign(new_m)
-        if self._sign_decay is not None:
-            agreement = cast(self._sign_decay, agreement.dtype) * agreement
-        step = self._cast(self._lr_t, var) * self._scale(agreement) * grad
+        step = self._step(grad, new_m, var)
         with default_graph().control_dependencies([step]):
             return group(
                 assign(m, new_m, use_locking=self._use_locking),
                 assign_sub(var, step, use_locking=self._use_locking),
             )
+
+    def _apply_sparse(self, grad: Any, var: Variable) -> Any:
+        beta, m = self._cast(self._beta_t, var), self.get_slot(var, "m")
+        locking: Any = {"use_locking": self._use_locking}
+        decayed = assign(m, beta * m, **locking)  # of all rows; those with a gradient move
+        with default_graph().control_dependencies([decayed]):
+            new_m = scatter_add(m, grad.indices, (1 - beta) * grad.values, **locking)
+        step = self._step(grad.values, gather(new_m, grad.indices), var)
+        return group(new_m, scatter_sub(var, grad.indices, step, **locking))
+
+    def _step(self, grad: Any, average: Any, var: Variable) -> Any:
+        agreement = sign(grad) * sign(average)
+        if self._sign_decay is not None:
+            agreement = cast(self._sign_decay, agreement.dtype) * agreement
+        return self._cast(self._lr_t, var) * self._scale(agreement) * grad
 
 
 class AddSignOptimizer(_SignOptimizer):
