@@ -18,6 +18,7 @@ from typing import Any
 from dataflow import version
 from dataflow.namespaces import absent
 from dataflow.python import paths
+from dataflow.shim import old_keras
 
 #: The last Keras that was a package of its own beside TensorFlow 1.15.
 KERAS_VERSION = "2.2.4-tf"
@@ -68,7 +69,7 @@ class _OwnLoader(Loader):
             # `tf.compat.v1` tells the version, too; the attribute is found before dataflow's.
             module.__dict__["compat"] = _compat(module.__dict__["_target"].compat)
         if module.__name__ == "keras":
-            module.__dict__["_target"].optimizers.default_as_package_keras()
+            old_keras.mend(module.__dict__["_target"])
 
 
 def _compat(target: ModuleType) -> ModuleType:

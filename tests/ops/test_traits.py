@@ -296,6 +296,8 @@ OTHER_WORDS = {
     "graph/attr_kinds.py": "Shape",
     "graph/op_signature.py": "Shape",
     "graph/serialize.py": "Shape",
+    # Layers of Keras.
+    "shim/old_keras.py": "Conv2D Conv3D",
     # The name of a variable that was given none.
     "distribute/strategy.py": "Variable",
     "python/metric_parts.py": "Variable",

@@ -263,6 +263,64 @@ result.append([round(nadam.get_config()["learning_rate"], 6), nadam.schedule_dec
     assert found[6] == [0.002, 0.01]
 
 
+def test_the_package_keras_takes_the_arguments_of_keras_1() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+import keras
+from keras import backend as K
+from keras.layers import LSTM, BatchNormalization, Conv2DTranspose, Convolution2D, Dense
+from keras.layers import Dropout, Embedding, Flatten, Input, MaxPooling2D
+from keras.models import Model, Sequential, model_from_json
+x, y = np.zeros((20, 8, 8, 1)), np.eye(2)[np.arange(20) % 2]
+model = Sequential([
+    Convolution2D(4, 3, 3, border_mode="same", subsample=(1, 1), init="he_normal",
+        dim_ordering="tf", input_shape=(8, 8, 1)),
+    MaxPooling2D(strides=(2, 2), border_mode="same"),
+    Flatten(),
+    Dense(output_dim=8, init="uniform", W_regularizer=keras.regularizers.l2(0.01)),
+    BatchNormalization(mode=0),
+    Dropout(p=0.5),
+    Dense(2, activation="softmax", bias=False)])
+model.compile(loss="categorical_crossentropy", optimizer="sgd")
+history = model.fit(x, y, nb_epoch=2, verbose=0)
+def batches():
+    while True:
+        yield x[:5], y[:5]
+model.fit_generator(batches(), samples_per_epoch=2, nb_epoch=1, verbose=0)
+images = keras.preprocessing.image.ImageDataGenerator().flow(x, y, batch_size=5)
+steps = []
+count = keras.callbacks.LambdaCallback(on_batch_end=lambda batch, logs: steps.append(batch))
+model.fit_generator(images, samples_per_epoch=20, nb_epoch=1, verbose=0, callbacks=[count])
+again = model_from_json(model.to_json())
+result = [model.layers[0].kernel_size, model.count_params(), again.count_params(), len(steps),
+    len(history.epoch), model.layers[5].rate, model.layers[3].kernel_regularizer is not None]
+inputs = Input((4,))
+result.append(Model(input=inputs, output=Dense(2)(inputs)).count_params())
+text = Sequential([Embedding(10, 4, dropout=0.1), LSTM(3, dropout_W=0.2, dropout_U=0.1)])
+config = text.layers[1].get_config()
+result.append([config["dropout"], config["recurrent_dropout"]])
+sizes = Sequential([Conv2DTranspose(4, 3, strides=2, input_shape=(8, 8, 1)),
+    Convolution2D(2, 3, strides=2), Convolution2D(2, nb_row=2, nb_col=1)])
+result.append([layer.output_shape[1:] for layer in sizes.layers])
+K.set_image_dim_ordering("th")
+result.append([K.image_data_format(), K.image_dim_ordering()])
+try:
+    Dense(units=3, output_dim=4)
+except TypeError as error:
+    result.append(str(error))
+"""
+    )
+    # Keras 2.3.1 has as many weights; 32 of them, here, are of batch normalization.
+    assert found[:4] == [[3, 3], 578 - 2 + 32, 578 - 2 + 32, 4]
+    assert found[4:8] == [2, 0.5, True, 10]
+    assert found[8:10] == [[0.2, 0.1], [[17, 17, 4], [8, 8, 2], [7, 8, 2]]]
+    assert found[10] == ["channels_first", "th"]
+    assert found[11] == "output_dim is the older name of units: give one of them"
+
+
 def test_the_houses_of_boston_are_read_from_the_file_of_keras() -> None:
     found = result_of(
         """
