@@ -21,12 +21,17 @@ _functions: set[str] = set()
 
 
 def _key(function: Any) -> str:
-    return getattr(function, "arg_scope_key", f"{function.__module__}.{function.__name__}")
+    """What a scope has the function under: as in TensorFlow, its text before it was decorated."""
+    return getattr(function, "_key_op", str(function))
+
+
+def _name(function: Any) -> str:
+    return f"{function.__module__}.{function.__name__}"
 
 
 def add_arg_scope(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: the function takes default arguments from the `arg_scope`s around its calls."""
-    key = f"{function.__module__}.{function.__qualname__}.{id(function)}"
+    key = _key(function)
 
     @functools.wraps(function)
     def with_defaults(*args: Any, **kwargs: Any) -> Any:
@@ -36,7 +41,7 @@ def add_arg_scope(function: Callable[..., Any]) -> Callable[..., Any]:
             kwargs = {**{k: v for k, v in current.items() if k not in names}, **kwargs}
         return function(*args, **kwargs)
 
-    with_defaults.arg_scope_key = key  # type: ignore[attr-defined]
+    with_defaults._key_op = key  # type: ignore[attr-defined]
     _functions.add(key)
     return with_defaults
 
@@ -62,7 +67,7 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[dict[str, dict[
         for function in list_ops_or_scope:
             key = _key(function)
             if key not in _functions:
-                raise ValueError(f"{key} is not decorated with @add_arg_scope")
+                raise ValueError(f"{_name(function)} is not decorated with @add_arg_scope")
             scope[key] = {**scope.get(key, {}), **kwargs}
     _scopes.append(scope)
     try:
@@ -87,6 +92,6 @@ def arg_scoped_arguments(func: Callable[..., Any]) -> tuple[str, ...]:
     Raises `ValueError` for a function that was not decorated with `add_arg_scope`.
     """
     if not has_arg_scope(func):
-        raise ValueError(f"{_key(func)} is not decorated with @add_arg_scope")
+        raise ValueError(f"{_name(func)} is not decorated with @add_arg_scope")
     own = inspect.signature(func).parameters.values()
     return tuple(p.name for p in own if p.default is not inspect.Parameter.empty)

@@ -110,3 +110,15 @@ def test_scopes_to_restore_are_a_list() -> None:
     for arguments in ({"include": "A"}, {"exclude": 3}):
         with pytest.raises(TypeError, match="list"):
             framework.get_variables_to_restore(**arguments)
+
+
+def test_a_scope_has_functions_under_their_texts() -> None:
+    framework = tf.contrib.framework
+
+    def plain(a: int = 0) -> int:
+        return a
+
+    scoped = framework.add_arg_scope(plain)
+    with framework.arg_scope([scoped], a=3) as scope:
+        assert scope == {str(plain): {"a": 3}} and scoped._key_op == str(plain)
+        assert scoped() == 3
