@@ -11,10 +11,18 @@ from dataflow.ops import initializers
 __all__ = ["variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d"]
 
 
+def _check_floating(dtype: DTypeLike) -> None:
+    if not dtypes.as_dtype(dtype).is_floating:
+        raise TypeError(
+            f"Cannot create initializer for non-floating point type: got {dtypes.as_dtype(dtype).name}."
+        )
+
+
 def xavier_initializer(
     uniform: bool = True, seed: int | None = None, dtype: DTypeLike = dtypes.float32
 ) -> Any:
-    """Glorot and Bengio's initializer, uniform or normal."""
+    """Glorot and Bengio's initializer, uniform or normal; `TypeError` for a dtype that is not floating."""
+    _check_floating(dtype)
     return initializers.variance_scaling_initializer(
         scale=1.0,
         mode="fan_avg",
@@ -34,10 +42,14 @@ def variance_scaling_initializer(
     seed: int | None = None,
     dtype: DTypeLike = dtypes.float32,
 ) -> Any:
-    """Values of variance ``factor`` / fan; He's initializer by default."""
+    """Values of variance ``factor`` / fan; He's initializer by default.
+
+    Raises `TypeError` for an unknown mode, and for a dtype that is not floating.
+    """
     modes = {"FAN_IN": "fan_in", "FAN_OUT": "fan_out", "FAN_AVG": "fan_avg"}
     if mode not in modes:
         raise TypeError(f"Unknown mode {mode} [FAN_IN, FAN_OUT, FAN_AVG]")
+    _check_floating(dtype)
     return initializers.variance_scaling_initializer(
         scale=factor,
         mode=modes[mode],

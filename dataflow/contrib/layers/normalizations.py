@@ -383,6 +383,7 @@ def instance_norm(
             None if beta is None else array.reshape(beta, shape),
             None if gamma is None else array.reshape(gamma, shape),
             epsilon,
+            name="instancenorm",
         )
         outputs.set_shape(inputs.shape)
         outputs = outputs if activation_fn is None else activation_fn(outputs)

@@ -95,3 +95,16 @@ def test_layer_norm_has_variables_of_the_model() -> None:
         assert [v.op.name for v in tf.contrib.framework.get_model_variables()] == beta_gamma
         assert [v.op.name for v in tf.get_collection("mine")] == beta_gamma
         assert not tf.trainable_variables()
+
+
+def test_instance_norm_names_its_nodes_after_itself() -> None:
+    with tf.Graph().as_default():
+        out = tf.contrib.layers.instance_norm(tf.zeros([2, 3, 3, 4]))
+        assert out.op.name == "InstanceNorm/instancenorm/add_1"
+
+
+def test_initializers_are_for_floating_numbers() -> None:
+    layers = tf.contrib.layers
+    for make in (layers.xavier_initializer, layers.variance_scaling_initializer):
+        with pytest.raises(TypeError, match="non-floating"):
+            make(dtype=tf.int32)
