@@ -41,7 +41,7 @@ def add_arg_scope(function: Callable[..., Any]) -> Callable[..., Any]:
             kwargs = {**{k: v for k, v in current.items() if k not in names}, **kwargs}
         return function(*args, **kwargs)
 
-    with_defaults._key_op = key  # type: ignore[attr-defined]
+    with_defaults.__dict__["_key_op"] = key
     _functions.add(key)
     return with_defaults
 
