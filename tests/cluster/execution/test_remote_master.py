@@ -163,3 +163,14 @@ def test_a_session_whose_connection_broke_is_made_again(target):
             assert session.run(added, {x: [1.0, 1.0]}).tolist() == [count, count + 1]
         assert backend.generation == generation + 1
         assert session.remote.tasks(added)["v"] == "/job:ps/task:0"
+
+
+def test_a_fetch_in_a_branch_that_its_task_did_not_take(target):
+    x, taken = tf.placeholder(tf.float32, [], name="x"), tf.placeholder(tf.bool, [], name="taken")
+    with tf.device("/job:ps/task:0"):
+        y = tf.exp(tf.raw_ops.Switch(data=x, pred=taken)[1])
+    with tf.Session(target) as session:
+        for _ in range(2):
+            assert session.run(y, {x: 0.0, taken: True}) == 1.0
+            with pytest.raises(tf.errors.InvalidArgumentError, match="in a branch not taken"):
+                session.run(y, {x: 0.0, taken: False})
