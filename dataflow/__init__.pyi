@@ -353,6 +353,7 @@ from dataflow.ops.elementary import (
     tanh as tanh,
 )
 from dataflow.ops.functional import foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan
+from dataflow.ops.gather_scatter import batch_scatter_update as batch_scatter_update
 from dataflow.ops.graph_functions import (
     add_to_collection as add_to_collection,
     add_to_collections as add_to_collections,
@@ -778,9 +779,6 @@ from dataflow.shapes import (
 )
 from dataflow.ops.indexed_slices import (
     convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
-)
-from dataflow.ops.state import (
-    batch_scatter_update as batch_scatter_update,
 )
 from dataflow.ops.functional import (
     vectorized_map as vectorized_map,

@@ -17,18 +17,34 @@ class DType:
     """The element type of a tensor, such as ``float32``; one object per type.
 
     A *reference* dtype (``float32_ref``) marks the output of a variable, whose buffer ops may
-    change in place. Compares equal to its name and to the NumPy dtype.
+    change in place. The *handle* of a resource variable is a reference, too, though its dtype's name
+    is ``resource`` whatever the variable holds. Compares equal to its name and to the NumPy dtype.
     """
 
-    __slots__ = ("_enum", "_ref", "base_dtype", "is_ref", "kind", "name", "numpy_dtype")
+    __slots__ = (
+        "_enum",
+        "_handle",
+        "_ref",
+        "base_dtype",
+        "is_handle",
+        "is_ref",
+        "kind",
+        "name",
+        "numpy_dtype",
+        "value_dtype",
+    )
 
     def __init__(self, enum: int, name: str, numpy_type: Any, base: DType | None = None) -> None:
         self._enum = enum
         self.name = name
         self.numpy_dtype: Any = None if numpy_type is None else np.dtype(numpy_type)
         self.is_ref = base is not None
+        self.is_handle = False
         self.base_dtype: DType = self if base is None else base
+        #: The dtype of what it refers to, of a reference or handle; else the dtype itself.
+        self.value_dtype: DType = self.base_dtype
         self._ref: DType | None = None
+        self._handle: DType | None = None
         # "f" float, "i" signed, "u" unsigned, "b" bool, "c" complex, "S" string, "q" quantized, "x" other
         self.kind: str = base.kind if base else "x"
 
@@ -98,7 +114,7 @@ class DType:
 
     @property
     def _is_ref_dtype(self) -> bool:
-        return self.is_ref
+        return self.is_ref and not self.is_handle
 
     @property
     def size(self) -> int:
@@ -152,20 +168,31 @@ class DType:
 
     _as_ref = as_ref
 
+    @property
+    def handle(self) -> DType:
+        """The dtype of the handle of a resource variable that holds values of this type."""
+        if self._handle is None:
+            self._handle = made = DType(resource._enum, resource.name, object, base=resource)
+            made.is_handle, made.value_dtype = True, self.value_dtype
+        return self._handle
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if other is None or isinstance(other, DType):
+        if other is None:
             return False
+        if isinstance(other, DType):
+            return self._enum == other._enum  # all handles are resources
         try:
-            return as_dtype(other) is self
+            return as_dtype(other)._enum == self._enum
         except TypeError:
             return False
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = object.__hash__  # one object per type; graphs look dtypes up for every node
+    # One object per type; graphs look dtypes up for every node, and tell handles apart.
+    __hash__ = object.__hash__
 
     def __str__(self) -> str:
         return f"<dtype: {self.name!r}>"
@@ -177,6 +204,8 @@ class DType:
         return self._enum
 
     def __reduce__(self) -> Any:
+        if self.is_handle:
+            return getattr, (self.value_dtype, "handle")
         return as_dtype, (self.name,)
 
 

@@ -145,8 +145,8 @@ _NOWHERE: Any = contextlib.nullcontext()
 
 
 def _carries_gradient(tensor: Tensor) -> bool:
-    kind = tensor.dtype.base_dtype.kind
-    return kind in "fc" or tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant)
+    dtype = tensor.dtype.value_dtype
+    return dtype.kind in "fc" or dtype in (dtypes.resource, dtypes.variant)
 
 
 class _Walker:

@@ -134,6 +134,9 @@ class _Copies:
 
         return state.replica.merge_call(merge, args=(value,))
 
+    def _lazy_read(self, op: Operation) -> Any:
+        return self.get()._lazy_read(op)
+
     def value(self) -> Any:
         """The value of the copy, or of all copies together where they are synchronized on reading."""
         if self._on_read and state.replica is None:

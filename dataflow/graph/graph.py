@@ -146,7 +146,7 @@ class Graph:
 
             raise build_error(ShapeError, op_def, name, inputs, frames, e) from e
         if dtypes is None:
-            dtypes = op_def.output_dtypes(attrs)
+            dtypes = op_def.output_dtypes(attrs, inputs)
         if len(dims) != len(dtypes):  # a GraphDef whose attributes contradict each other
             from dataflow.graph.printing import build_error
 
@@ -510,7 +510,7 @@ class Graph:
             )
         leaders = []
         if op is not None:
-            element = self.as_graph_element(op)
+            element = self.as_graph_element(op._ref() if hasattr(op, "_ref") else op)
             leaders.append(element.op if isinstance(element, Tensor) else element)
         with self._colocated(leaders, ignore_existing):
             yield

@@ -358,7 +358,7 @@ def _check_dtypes(node: _Node, inputs: list[Tensor]) -> None:
                 )
             wanted = [dtype] * (attrs[arg.number_attr] if arg.number_attr else 1)
         for dtype in wanted:
-            got = inputs[position].dtype.base_dtype
+            got = arg.base_dtype(inputs[position].dtype)
             if got is not dtype.base_dtype:
                 raise DTypeError(
                     None,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow import shapes
-from dataflow.dtypes import DType, as_dtype
+from dataflow.dtypes import DType, as_dtype, resource
 from dataflow.errors import DTypeError
 from dataflow.graph.conversion import CompositeOperand
 from dataflow.graph.default_stacks import default_graph, use_graph
@@ -102,9 +102,10 @@ class OpDef(OpTraits):
         takes_all = code.co_flags & inspect.CO_VARKEYWORDS
         self._rule_attrs = tuple(a.name for a in self.attrs) if takes_all else keyword_only
         self._num_inputs = len(self.inputs)
+        self._type_attrs = {*self.allowed, *(a.type_attr for a in self.inputs if a.type_attr)}
         # The plain case: no list, no reference input; served without loops over specs.
-        self._plain = not any(a.is_list or a.is_ref for a in self.inputs)
-        self._has_references = any(a.is_ref for a in self.inputs)
+        self._plain = not any(a.is_list or a.is_ref or a.is_handle for a in self.inputs)
+        self._has_references = any(a.is_ref and not a.is_handle for a in self.inputs)
         self.single_output = len(self.outputs) == 1 and not self.outputs[0].is_list
         self._plain_output = self.single_output and not self.outputs[0].is_ref
         # What follows from the dtypes of the inputs, when no attribute is given: the attributes,
@@ -190,7 +191,7 @@ class OpDef(OpTraits):
         known = self.settled.get(key)
         if known is None:
             given = given or self._convert(graph, op_name, tensors, attrs)[1]
-            known = self.settled[key] = (given, self.output_dtypes(given))
+            known = self.settled[key] = (given, self.output_dtypes(given, tensors))
         op = graph.make_op(self, op_name, tensors, *known)
         return op.outputs[0] if self.single_output else self._result(op)
 
@@ -266,7 +267,7 @@ class OpDef(OpTraits):
         for key in given:
             if key in attrs:
                 continue
-            if key in self.allowed:  # a type attribute said by the caller
+            if key in self._type_attrs:  # said by the caller
                 attrs[key] = as_dtype(given[key]).base_dtype
             elif key.startswith("_"):
                 attrs[key] = given[key]
@@ -350,20 +351,41 @@ class OpDef(OpTraits):
         before: list[Tensor],
     ) -> Tensor:
         wanted = arg.dtype if arg.type_attr is None else attrs.get(arg.type_attr)
-        tensor = self._to_tensor(graph, op_name, arg, value, wanted, arg.is_ref)
-        if arg.is_ref and not tensor.dtype.is_ref:
-            raise DTypeError(
-                None,
-                None,
-                f"{self.type} {op_name!r}: input {arg.name!r} must be a variable, got the "
-                f"tensor {tensor.name!r}. Assign to the tf.Variable itself.",
-            )
-        base = tensor.dtype.base_dtype
+        by_reference = arg.is_ref or arg.is_handle
+        tensor = self._to_tensor(graph, op_name, arg, value, wanted, by_reference)
+        if by_reference:
+            self._need_variable(op_name, arg, tensor)
+        base = arg.base_dtype(tensor.dtype)
         if wanted is None:
             attrs[arg.type_attr] = base  # type: ignore[index]
         elif base is not wanted.base_dtype:
             self._dtype_mismatch(op_name, arg, tensor, wanted, before)
         return tensor
+
+    def _need_variable(self, op_name: str, arg: ArgSpec, tensor: Tensor) -> None:
+        """Raises where what is to be changed is no variable, or one of the other kind."""
+        dtype = tensor.dtype
+        # Nodes that rewrites make take both kinds.
+        if dtype.is_ref and (dtype.is_handle == arg.is_handle or self.type.startswith("_")):
+            return
+        if not dtype.is_ref:
+            got, advice = f"the tensor {tensor.name!r}", "Assign to the tf.Variable itself."
+        elif arg.is_handle:
+            got, advice = (
+                f"the reference variable {tensor.name!r}",
+                "Make it with use_resource=True.",
+            )
+        else:
+            got, advice = (
+                f"the handle {tensor.name!r}",
+                "Make the variable with use_resource=False.",
+            )
+        what = "a resource variable" if arg.is_handle else "a variable"
+        raise DTypeError(
+            None,
+            None,
+            f"{self.type} {op_name!r}: input {arg.name!r} must be {what}, got {got}. {advice}",
+        )
 
     def _convert_mixed(
         self,
@@ -397,7 +419,9 @@ class OpDef(OpTraits):
         wanted = arg.dtype if arg.type_attr is None else attrs.get(arg.type_attr)
         if wanted is None:  # a tensor anywhere in the list says the type for all
             dtypes_of = (getattr(item, "dtype", None) for item in items)
-            wanted = next((d.base_dtype for d in dtypes_of if isinstance(d, DType)), None)
+            found = next((d for d in dtypes_of if isinstance(d, DType)), None)
+            if found is not None:
+                wanted = arg.base_dtype(found)
         converted: list[Tensor] = []
         for i, item in enumerate(items):
             if type(item) is Tensor:
@@ -405,7 +429,7 @@ class OpDef(OpTraits):
             else:
                 one = ArgSpec(f"{arg.name}_{i}", wanted, None, None, None, False)
                 tensor = self._to_tensor(graph, op_name, one, item, wanted, arg.is_ref)
-            base = tensor.dtype.base_dtype
+            base = arg.base_dtype(tensor.dtype)
             if wanted is None:
                 wanted = base
             elif base is not wanted.base_dtype:
@@ -462,8 +486,18 @@ class OpDef(OpTraits):
         error.failed_node = failed_node(self, op_name, tensors, wrong)
         raise error
 
-    def output_dtypes(self, attrs: dict[str, Any]) -> list[DType]:
-        """Dtypes of all outputs, given the node's attributes."""
+    def output_dtypes(self, attrs: dict[str, Any], tensors: Sequence[Tensor]) -> list[DType]:
+        """Dtypes of all outputs, given the node's attributes and inputs.
+
+        A handle is passed on as the handle of that variable: the attribute only says ``resource``.
+        """
+        found = self._output_dtypes(attrs)
+        for tensor in tensors:
+            if tensor.dtype.is_handle:
+                return [tensor.dtype if dtype is resource else dtype for dtype in found]
+        return found
+
+    def _output_dtypes(self, attrs: dict[str, Any]) -> list[DType]:
         if self._plain_output:
             (output,) = self.outputs
             return [output.dtype if output.type_attr is None else attrs[output.type_attr]]  # type: ignore[list-item]
@@ -474,7 +508,7 @@ class OpDef(OpTraits):
                 continue
             dtype: Any = arg.dtype if arg.type_attr is None else attrs[arg.type_attr]
             if arg.is_ref:
-                dtype = dtype.as_ref
+                dtype = dtype.handle if arg.is_handle else dtype.as_ref
             if arg.number_attr is not None:
                 result.extend([dtype] * attrs[arg.number_attr])
             else:

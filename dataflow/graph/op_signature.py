@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from dataflow import dtypes, shapes
-from dataflow.dtypes import DType, as_dtype
+from dataflow.dtypes import DType, as_dtype, resource
 
 REQUIRED = object()
 
@@ -31,27 +31,36 @@ class ArgSpec(NamedTuple):
     type_attr: str | None  # or the type attribute that says it
     type_list_attr: str | None  # or, for a list of any types, the attribute with all of them
     number_attr: str | None  # a list: the attribute that holds its length
-    is_ref: bool
+    is_ref: bool  # through which the op may change a variable, or makes one
+    is_handle: bool = False  # of a resource variable; without ``is_ref`` the op only reads it
 
     @property
     def is_list(self) -> bool:
         """True when the argument stands for several tensors."""
         return self.number_attr is not None or self.type_list_attr is not None
 
+    def base_dtype(self, given: DType) -> DType:
+        """What the op calls the dtype of a tensor that is given: of a variable the value's."""
+        by_reference = self.is_ref or self.is_handle
+        return (
+            given.value_dtype if by_reference and self.dtype is not resource else given.base_dtype
+        )
+
 
 def _parse_arg(text: str) -> ArgSpec:
     name, _, kind = (part.strip() for part in text.partition(":"))
-    is_ref = kind.startswith("Ref(")
-    if is_ref:
-        kind = kind[4:-1]
+    is_handle = kind.startswith(("Handle(", "Read("))
+    is_ref = kind.startswith(("Handle(", "Ref("))
+    if is_handle or is_ref:
+        kind = kind.partition("(")[2][:-1]
     number_attr = None
     if "*" in kind:
         number_attr, kind = (part.strip() for part in kind.split("*"))
     if kind.startswith("list("):
         return ArgSpec(name, None, None, kind[5:-1], None, is_ref)
     if kind in dtypes.BY_NAME:
-        return ArgSpec(name, as_dtype(kind), None, None, number_attr, is_ref)
-    return ArgSpec(name, None, kind, None, number_attr, is_ref)
+        return ArgSpec(name, as_dtype(kind), None, None, number_attr, is_ref, is_handle)
+    return ArgSpec(name, None, kind, None, number_attr, is_ref, is_handle)
 
 
 def parse_signature(signature: str) -> tuple[tuple[ArgSpec, ...], tuple[ArgSpec, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dataflow.device_spec import DeviceSpec, canonical_name
@@ -12,6 +12,7 @@ from dataflow.graph.tensor import Tensor, session_for
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
     from dataflow.graph.op_def import OpDef
+    from dataflow.graph.op_signature import ArgSpec
 
 
 class Operation:
@@ -153,6 +154,19 @@ class Operation:
 
         self.attrs = {**self.attrs, name: plain_attr(self.op_def, name, value)}
         self.graph.mutated()
+
+    def arguments(self) -> Iterator[tuple[ArgSpec, list[Tensor]]]:
+        """The arguments of its type, each with the inputs that belong to it: one, or those of a list."""
+        at = 0
+        for arg in self.op_def.inputs:
+            if arg.number_attr is not None:
+                count = self.attrs[arg.number_attr]
+            elif arg.type_list_attr is not None:
+                count = len(self.attrs[arg.type_list_attr])
+            else:
+                count = 1
+            yield arg, self.inputs[at : at + count]
+            at += count
 
     def values(self) -> tuple[Tensor, ...]:
         """The output tensors as a tuple."""

@@ -128,16 +128,16 @@ class Tensor:
 
     @property
     def shape(self) -> TensorShape:
-        """The static shape, as far as it is known before the graph runs."""
-        return TensorShape(self.dims)
+        """The static shape, as far as it is known before the graph runs; a handle is a scalar."""
+        return TensorShape(() if self.dtype.is_handle else self.dims)
 
     def get_shape(self) -> TensorShape:
         """The same as ``shape``."""
-        return TensorShape(self.dims)
+        return self.shape
 
     @property
     def _shape(self) -> TensorShape:
-        return TensorShape(self.dims)
+        return self.shape
 
     def _shape_as_list(self) -> list[int | None] | None:
         """The sizes, as private code of TensorFlow's time reads them; None where the rank is unknown."""

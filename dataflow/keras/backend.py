@@ -251,9 +251,9 @@ def variable(
     name: str | None = None,
     constraint: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """A variable that is no layer's; not trainable by `compile`'s models."""
+    """A resource variable that is no layer's; not trainable by `compile`'s models."""
     value = np.asarray(value, dtype or floatx())
-    return Variable(value, trainable=False, name=name, constraint=constraint)
+    return Variable(value, trainable=False, name=name, constraint=constraint, use_resource=True)
 
 
 def constant(

@@ -112,8 +112,8 @@ class Layer(LayerTree, base.Layer):
     ) -> Any:
         """A variable of this layer. Without an initializer: Glorot's uniform one, zeros for ints.
 
-        ``partitioner`` is for `tf.layers`; ``use_resource``, ``synchronization`` and
-        ``aggregation`` change nothing here.
+        It is a resource variable, unless ``use_resource`` is False. ``partitioner`` is for
+        `tf.layers`; ``synchronization`` and ``aggregation`` change nothing here.
         """
         wanted = as_dtype(dtype or self._dtype or K.floatx())
         initializer = initializers.get(initializer)
@@ -129,6 +129,7 @@ class Layer(LayerTree, base.Layer):
             dtype=wanted,
             name=name or "weight",
             constraint=constraints.get(constraint),
+            use_resource=True if use_resource is None else use_resource,
         )
         regularizer = regularizers.get(regularizer)
         if regularizer is not None:
@@ -142,7 +143,8 @@ class Layer(LayerTree, base.Layer):
 
     def add_update(self, updates: TensorLike, inputs: Any = None) -> None:
         """Ops that `fit` runs with each training step."""
-        self._updates.extend(updates if isinstance(updates, (list, tuple)) else [updates])
+        for update in updates if isinstance(updates, (list, tuple)) else [updates]:
+            self._updates.append(getattr(update, "op", update))
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Scalars that `compile` adds to the loss; other tensors are averaged first.

@@ -77,6 +77,7 @@ class Metric(Layer):
                 collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
                 dtype=wanted,
                 name=name,
+                use_resource=True,
             )
         self._non_trainable_weights.append(variable)
         return variable
@@ -115,7 +116,10 @@ class Metric(Layer):
             for op in default_graph().get_operations()[start:]
             if op not in initial
             and not op.op_def.is_alias
-            and any(tensor.dtype.is_ref or tensor.dtype == resource for tensor in op.inputs)
+            and (
+                any(arg.is_ref for arg in op.op_def.inputs)
+                or any(tensor.dtype is resource for tensor in op.inputs)
+            )
         ]
 
     def get_config(self) -> dict[str, Any]:

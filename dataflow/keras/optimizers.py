@@ -17,6 +17,8 @@ from dataflow.ops.elementary import abs_, sqrt, square
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.initializers import Constant
 from dataflow.ops.math import cast, maximum, pow_
+from dataflow.ops.resource_variables import is_resource_variable
+from dataflow.ops.shape import shape_of_value
 from dataflow.ops.state import assign, assign_add, assign_sub
 from dataflow.train.adadelta import AdadeltaOptimizer
 from dataflow.train.adam import AdamOptimizer
@@ -241,6 +243,8 @@ def _epsilon(value: Any) -> float:
 
 
 def _read(variable: Any) -> Any:
+    if is_resource_variable(variable):
+        return variable.read_value()
     # An assignment of nothing reads after the control dependencies; the snapshot may be earlier.
     return assign_add(variable, 0 * variable.value())
 
@@ -275,6 +279,10 @@ class _Rule(TrainOptimizer):
         if isinstance(grad, IndexedSlices):
             grad = convert_to_tensor(grad)
         return self._apply_dense(grad, var)
+
+    def _resource_apply_sparse_duplicate_indices(self, grad: Any, handle: Any, indices: Any) -> Any:
+        rows = IndexedSlices(grad, indices, shape_of_value(handle.handle))
+        return self._apply_dense(convert_to_tensor(rows), handle)
 
 
 class _MomentumRule(_Rule):

@@ -54,7 +54,7 @@ def gather_kernel(
     return xp.moveaxis(taken, 1, 2).reshape(shape)
 
 
-@kernel("Gather", takes_out=True, any_dtype=True)
+@kernel("Gather", "ResourceGather", takes_out=True, any_dtype=True)
 def gather_v1_kernel(xp: Module, params: Array, indices: Array, out: Any = None) -> Any:
     return _take(xp, params, indices, 0, out)
 
@@ -87,7 +87,7 @@ def _coordinates(indices: Array, shape: Any) -> tuple[Any, ...]:
     return parts
 
 
-@kernel("GatherNd", any_dtype=True)
+@kernel("GatherNd", "ResourceGatherNd", any_dtype=True)
 def gather_nd_kernel(xp: Module, params: Array, indices: Array) -> Any:
     if indices.shape[-1] == 0:
         return xp.broadcast_to(params, indices.shape[:-1] + params.shape).copy()

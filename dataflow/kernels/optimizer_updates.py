@@ -105,17 +105,17 @@ def _update_kernels(
         return list(inputs[:num_refs]), inputs[grad], *described(xp, scalars, attrs)
 
     # As if it were the rule itself: what `dataflow_widgets.op_reference` shows is its source.
-    @kernel(f"Apply{name}", stateful=True, attrs=attrs)
+    @kernel(f"Apply{name}", f"ResourceApply{name}", stateful=True, attrs=attrs)
     @functools.wraps(rule)
     def dense_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:
         refs, gradient, chosen, scalars = describe(context.xp, *inputs, **attrs)
         update_dense(context, [(refs, gradient)], chosen, scalars)
 
-    _DENSE[f"Apply{name}"] = describe
+    _DENSE[f"Apply{name}"] = _DENSE[f"ResourceApply{name}"] = describe
     if not sparse:
         return
 
-    @kernel(f"SparseApply{name}", stateful=True, attrs=attrs)
+    @kernel(f"SparseApply{name}", f"ResourceSparseApply{name}", stateful=True, attrs=attrs)
     @functools.wraps(rule)
     def sparse_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:
         scalars = inputs[num_refs:grad] + inputs[grad + 2 :]

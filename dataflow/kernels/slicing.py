@@ -52,7 +52,7 @@ def index_of(
     return tuple(index)
 
 
-@kernel("StridedSliceAssign")
+@kernel("StridedSliceAssign", "ResourceStridedSliceAssign")
 def strided_slice_assign_kernel(
     xp: Module,
     ref: Any,

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.dtypes import DType
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import gather_scatter
@@ -24,6 +25,11 @@ from dataflow.kernels.scatter_at import ATOMIC_DTYPES, scatter_at
 @kernel("Assign")
 def assign_kernel(xp: Module, ref: Any, value: Array, *, validate_shape: bool) -> None:
     assign(xp, ref, value, validate_shape)
+
+
+@kernel("AssignVariableOp")
+def assign_variable_kernel(xp: Module, resource: Any, value: Array) -> None:
+    assign(xp, resource, value, False)
 
 
 def assign(xp: Module, ref: Any, value: Any, validate_shape: bool, own: bool = False) -> None:
@@ -57,7 +63,7 @@ def _check_shape(ref: Any, value: Any) -> None:
         )
 
 
-@kernel("AssignAdd")
+@kernel("AssignAdd", "AssignAddVariableOp")
 def assign_add_kernel(xp: Module, ref: Any, value: Array) -> None:
     with ref.lock:
         _check_shape(ref, value)
@@ -65,7 +71,7 @@ def assign_add_kernel(xp: Module, ref: Any, value: Array) -> None:
         xp.add(array, value, out=array)
 
 
-@kernel("AssignSub")
+@kernel("AssignSub", "AssignSubVariableOp")
 def assign_sub_kernel(xp: Module, ref: Any, value: Array) -> None:
     with ref.lock:
         _check_shape(ref, value)
@@ -73,12 +79,15 @@ def assign_sub_kernel(xp: Module, ref: Any, value: Array) -> None:
         xp.subtract(array, value, out=array)
 
 
-@kernel("IsVariableInitialized")
+@kernel("IsVariableInitialized", "VarIsInitializedOp")
 def is_variable_initialized_kernel(xp: Module, ref: Any) -> Any:
     return np.bool_(ref.array is not None)
 
 
-@kernel("CountUpTo", cpu_only="one number, which the host compares with the limit")
+@kernel(
+    *("CountUpTo", "ResourceCountUpTo"),
+    cpu_only="one number, which the host compares with the limit",
+)
 def count_up_to_kernel(xp: Module, ref: Any, *, limit: int) -> Any:
     with ref.lock:
         value = ref.read()[()]
@@ -86,6 +95,18 @@ def count_up_to_kernel(xp: Module, ref: Any, *, limit: int) -> Any:
             raise OutOfRangeError(None, None, f"Reached limit of {limit}")
         ref.array = np.array(value + 1, dtype=value.dtype)
         return value
+
+
+@kernel("VariableShape")
+def variable_shape_kernel(xp: Module, value: Array, *, out_type: DType) -> Any:
+    return np.array(np.shape(value), out_type.as_numpy_dtype)
+
+
+@kernel("DestroyResourceOp")
+def destroy_resource_kernel(xp: Module, resource: Any, *, ignore_lookup_error: bool) -> None:
+    if not ignore_lookup_error:
+        resource.read()
+    resource.array = None
 
 
 @kernel("DestroyTemporaryVariable")
@@ -158,7 +179,7 @@ def _apply_to_rows(ufunc: Any, array: Array, flat: Any, rows: Any) -> None:
     array[flat] = part
 
 
-@kernel("ScatterUpdate")
+@kernel("ScatterUpdate", "ResourceScatterUpdate")
 def scatter_update_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
         flat, rows = _rows(xp, ref, indices, updates)
@@ -193,18 +214,18 @@ def _change(xp: Module, ref: Any, indices: Array, updates: Any, op: str, ufunc: 
             _apply_to_rows(ufunc, ref.exclusive(), flat, rows)
 
 
-@kernel("ScatterAdd")
+@kernel("ScatterAdd", "ResourceScatterAdd")
 def scatter_add_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     _change(xp, ref, indices, updates, "Add", xp.add)
 
 
-@kernel("ScatterSub")
+@kernel("ScatterSub", "ResourceScatterSub")
 def scatter_sub_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     _change(xp, ref, indices, updates, "Sub", xp.subtract)
 
 
 def _scatter_with(op_type: str, ufunc: str) -> None:
-    @kernel(op_type)
+    @kernel(op_type, f"Resource{op_type}")
     def scatter(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
         with ref.lock:
             flat, rows = _rows(xp, ref, indices, updates)
@@ -247,21 +268,21 @@ def _slices(xp: Module, ref: Any, indices: Array) -> Any:
     return tuple(xp.moveaxis(indices, -1, 0))
 
 
-@kernel("ScatterNdUpdate")
+@kernel("ScatterNdUpdate", "ResourceScatterNdUpdate")
 def scatter_nd_update_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
         where = _slices(xp, ref, indices)
         ref.exclusive()[where] = updates
 
 
-@kernel("ScatterNdAdd")
+@kernel("ScatterNdAdd", "ResourceScatterNdAdd")
 def scatter_nd_add_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
         where = _slices(xp, ref, indices)
         scatter_at(xp, "add", ref.exclusive(), where, updates)
 
 
-@kernel("ScatterNdSub")
+@kernel("ScatterNdSub", "ResourceScatterNdSub")
 def scatter_nd_sub_kernel(xp: Module, ref: Any, indices: Array, updates: Array) -> None:
     with ref.lock:
         where = _slices(xp, ref, indices)

@@ -171,9 +171,14 @@ def loop_cond_op(input: Tensor) -> Dims:
 not_differentiable(no_op, control_trigger_op, abort_op, loop_cond_op)
 
 
+def by_reference(tensor: Tensor) -> bool:
+    """Whether control flow has nodes of its own for the tensor: for a reference, not for a handle."""
+    return tensor.dtype.is_ref and not tensor.dtype.is_handle
+
+
 def switch(data: Tensor, pred: Tensor, name: str | None = None) -> Any:
     """(output_false, output_true) of ``data``; a variable's reference stays a reference."""
-    op = ref_switch_op if data.dtype.is_ref else switch_op
+    op = ref_switch_op if by_reference(data) else switch_op
     return op(data, pred, name=name)
 
 
@@ -187,7 +192,7 @@ def merge(inputs: list[Tensor], name: str | None = None) -> Tensor:
     """The input that arrives. Raises `ValueError` where one is None."""
     if any(t is None for t in inputs):
         raise ValueError(f"At least one of the merge inputs is None: {inputs}")
-    if all(t.dtype.is_ref for t in inputs):
+    if all(by_reference(t) for t in inputs):
         return ref_merge_op(inputs, name=name)[0]  # type: ignore[no-any-return]
     return merge_op(inputs, name=name)[0]  # type: ignore[no-any-return]
 

@@ -331,7 +331,11 @@ class WhileContext(Context):
         graph = self.graph
         controls = graph.controls_for([tensor]) if graph.control_stack else []
         with in_context(graph, None):
-            op = control_flow.ref_enter_op if tensor.dtype.is_ref else control_flow.enter_op
+            op = (
+                control_flow.ref_enter_op
+                if control_flow.by_reference(tensor)
+                else control_flow.enter_op
+            )
             result: Tensor = op(
                 tensor,
                 frame_name=self.name,
@@ -388,7 +392,7 @@ class WhileContext(Context):
 
     def exit(self, tensor: Tensor, name: str | None = None) -> Tensor:
         """The value of a loop variable after the loop; made in this context."""
-        op = control_flow.ref_exit_op if tensor.dtype.is_ref else control_flow.exit_op
+        op = control_flow.ref_exit_op if control_flow.by_reference(tensor) else control_flow.exit_op
         result: Tensor = op(tensor, name=name or op.type)
         attachments = self.graph.attachments
         if self.outer is None:

@@ -193,12 +193,13 @@ def _sum_rounds(op: Operation, grad: Tensor, loop: WhileContext) -> Tensor:
 
 def _sum_slices(op: Operation, grad: IndexedSlices, loop: WhileContext) -> IndexedSlices:
     """The sparse gradient of a loop invariant: the rows of all rounds."""
-    from dataflow.ops.array import concat, shape, zeros
+    from dataflow.ops.array import concat, zeros
+    from dataflow.ops.shape import shape_of_value
 
     graph = op.graph
     source = op.inputs[0]
     with in_context(graph, loop.outer):
-        whole = shape(source)
+        whole = shape_of_value(source)
         row = whole[1:]
         no_rows = zeros(concat([[0], row], 0), dtype=grad.dtype.base_dtype, name="b_acc")
         no_indices = zeros([0], dtype=grad.indices.dtype.base_dtype, name="b_acc")

@@ -22,7 +22,8 @@ from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.permute import transpose
 from dataflow.ops.ragged_dispatch import maps_ragged, takes_ragged
 from dataflow.ops.reshape import reshape
-from dataflow.ops.shape import axis_of, need_rank, product_of, shape, size
+from dataflow.ops.shape import axis_of, need_rank, product_of, shape, shape_of_value, size
+from dataflow.ops.state import scatter_nd_update
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
 
@@ -47,9 +48,28 @@ def join_dims(*parts: Any) -> Dims:
 )
 def gather_v1_op(params: Tensor, indices: Tensor, *, validate_indices: bool = True) -> Dims:
     """Rows of ``params`` by number; the older form of GatherV2. Gradient: `IndexedSlices`."""
+    return _dims_of_rows(params, indices)
+
+
+def _dims_of_rows(params: Tensor, indices: Tensor) -> Dims:
     if params.dims == ():
         raise ValueError("params must be at least a vector")
     return join_dims(indices.dims, None if params.dims is None else params.dims[1:])
+
+
+@define_op(
+    "ResourceGather",
+    "resource: Read(dtype), indices: Tindices -> output: dtype",
+    Tindices=dtypes.INDICES,
+    inline_safe=True,
+)
+def resource_gather_op(
+    resource: Tensor, indices: Tensor, *, batch_dims: int = 0, validate_indices: bool = True
+) -> Dims:
+    """Rows of a resource variable by number, without reading the others. Gradient: `IndexedSlices`."""
+    if batch_dims:
+        raise ValueError(f"batch_dims must be 0, got {batch_dims}: read the variable, then gather.")
+    return _dims_of_rows(resource, indices)
 
 
 @define_op(
@@ -106,7 +126,7 @@ def gather_op(params: Tensor, indices: Tensor, axis: Tensor, *, batch_dims: int 
 def _row_gradient(params: Tensor, indices: Tensor, grad: Tensor) -> IndexedSlices:
     """The rows that reached a gather along axis 0."""
     with params.graph.colocate_with(params.op):  # the table may be on another task
-        whole = shape(params)
+        whole = shape_of_value(params)
     if params.dims is not None and None not in params.dims[1:]:
         values = reshape(grad, [-1, *params.dims[1:]]) if 0 not in params.dims[1:] else None
     else:
@@ -116,6 +136,7 @@ def _row_gradient(params: Tensor, indices: Tensor, grad: Tensor) -> IndexedSlice
     return IndexedSlices(values, reshape(indices, [-1]), whole)
 
 
+@resource_gather_op.gradient
 @gather_v1_op.gradient
 def gather_v1_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [_row_gradient(op.inputs[0], op.inputs[1], grad), None]
@@ -215,12 +236,23 @@ def gather_nd_op(params: Tensor, indices: Tensor) -> Dims:
     return (*indices.dims[:-1], *params.dims[depth:])
 
 
+@define_op(
+    "ResourceGatherNd",
+    "resource: Read(dtype), indices: Tindices -> output: dtype",
+    Tindices=dtypes.INDICES,
+)
+def resource_gather_nd_op(resource: Tensor, indices: Tensor) -> Dims:
+    """As GatherNd, of a resource variable."""
+    return gather_nd_op.shape_rule(resource, indices)  # type: ignore[no-any-return]
+
+
+@resource_gather_nd_op.gradient
 @gather_nd_op.gradient
 def gather_nd_gradient(op: Operation, grad: Tensor) -> list[Any]:
     params, indices = op.inputs
     if indices.dims is not None and len(indices.dims) == 2 and indices.dims[-1] == 1:
-        return [IndexedSlices(grad, reshape(indices, [-1]), shape(params)), None]
-    return [scatter_nd(indices, grad, shape(params, out_type=indices.dtype)), None]
+        return [IndexedSlices(grad, reshape(indices, [-1]), shape_of_value(params)), None]
+    return [scatter_nd(indices, grad, shape_of_value(params, out_type=indices.dtype)), None]
 
 
 def gather_nd(
@@ -448,4 +480,35 @@ def one_hot(
             )
         return one_hot_op(  # type: ignore[no-any-return]
             indices, depth, on, off, axis=-1 if axis is None else axis, name=scope
+        )
+
+
+def batch_scatter_update(
+    ref: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    use_locking: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Replaces rows of each element of a batch: ``ref[b, indices[b, i]] = updates[b, i]``.
+
+    ``indices``: [..., n], its first axes those of ``ref``; ``updates``: the shape of ``indices`` and
+    then the axes of ``ref`` after the one that is indexed. Returns the variable's new value.
+    """
+    from dataflow.ops.sequences import range_
+
+    with op_scope(name, "batch_scatter_update", [indices, updates]):
+        indices = convert_to_tensor(indices, name="indices")
+        if not indices.dims:
+            raise ValueError(
+                f"indices must be of known rank and at least a vector, got shape {indices.shape}"
+            )
+        rank, sizes = len(indices.dims), shape(indices, out_type=indices.dtype)
+        coordinates = []
+        for axis in range(rank - 1):
+            numbers = range_(sizes[axis])
+            column = reshape(numbers, [-1 if i == axis else 1 for i in range(rank)])
+            coordinates.append(broadcast_to(column, sizes))
+        return scatter_nd_update(  # type: ignore[no-any-return]
+            ref, stack([*coordinates, indices], -1), updates, use_locking=use_locking
         )

@@ -31,8 +31,8 @@ EXITS = frozenset({"Exit", "RefExit"})
 
 
 def _carries_gradient(tensor: Tensor) -> bool:
-    base = tensor.dtype.base_dtype
-    return base.kind in "fc" or base is dtypes.variant
+    dtype = tensor.dtype.value_dtype
+    return dtype.kind in "fc" or dtype is dtypes.variant
 
 
 class LoopGradient:
@@ -333,10 +333,10 @@ class LoopGradients:
             data, pred = op.inputs
             dims = data.dims
             if dims is not None and None not in dims:
-                zero = constant(0, dtype=tensor.dtype.base_dtype, shape=dims)
+                zero = constant(0, dtype=tensor.dtype.value_dtype, shape=dims)
                 return control_flow.switch(zero, pred)[tensor.value_index]
             shape = control_flow.switch(shape_where_built(data), pred)[tensor.value_index]
-            return zeros(shape, dtype=tensor.dtype.base_dtype)
+            return zeros(shape, dtype=tensor.dtype.value_dtype)
         if op.type in ("Merge", "RefMerge"):
             return NotImplemented
         if self.find(op) is None:
@@ -370,7 +370,7 @@ class LoopGradients:
 
 def shape_where_built(tensor: Tensor) -> Any:
     """The shape of a tensor where its gradient is built; inside loops only the shape is kept."""
-    from dataflow.ops.array import shape
+    from dataflow.ops.shape import shape_of_value
 
     dims = tensor.dims
     if dims is not None and None not in dims:
@@ -379,6 +379,6 @@ def shape_where_built(tensor: Tensor) -> Any:
     there = output_context(tensor.op)
     here = graph.control_flow_context
     if there is None or here is None or tensor in here.values:
-        return shape(tensor)
+        return shape_of_value(tensor)
     with in_context(graph, there):
-        return shape(tensor)
+        return shape_of_value(tensor)

@@ -10,8 +10,10 @@ from typing import Any
 
 from dataflow import dtypes, shapes
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, refuse_gradient
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.state import RESOURCE_TWINS, change, reference
 from dataflow.shapes import Dims
 
 
@@ -108,15 +110,30 @@ def _update_op(
     rule.__doc__ = what
     signature = [f"{name}: Ref(T)" for name in names[:num_refs]]
     signature += [f"{name}: {kinds.get(name, 'T')}" for name in names[num_refs:]]
-    op: OpDef = define_op(
-        op_type,
-        f"{', '.join(signature)} -> out: Ref(T)",
-        attrs=f"use_locking: bool = False, {attrs}",
-        **(_ROWS if "indices" in names else _WHOLE),
-        **traits,
-    )(rule)
-    refuse_gradient(op)
+    traits.update(_ROWS if "indices" in names else _WHOLE)
+    attrs = f"use_locking: bool = False, {attrs}"
+    op: OpDef = define_op(op_type, f"{', '.join(signature)} -> out: Ref(T)", attrs=attrs, **traits)(
+        rule
+    )
+
+    def resource_rule(*tensors: Tensor) -> list[Dims]:
+        rule(*tensors)
+        return []
+
+    resource_rule.__name__ = f"Resource{op_type}"
+    resource_rule.__doc__ = f"As {op_type}, of a resource variable. No output."
+    twin = define_op(
+        f"Resource{op_type}", ", ".join(signature).replace("Ref(", "Handle("), attrs=attrs, **traits
+    )(resource_rule)
+    RESOURCE_TWINS[op_type] = twin
+    refuse_gradient(op, twin)
     return op
+
+
+def update(op: OpDef, var: Any, **inputs: Any) -> Operation:
+    """The node of ``op``, or of its twin where ``var`` and its slots are resource variables."""
+    made = change(op, reference(var), **inputs)
+    return made.op if isinstance(made, Tensor) else made
 
 
 def _update_ops(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dataflow.dtypes import DType
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import state
-from dataflow.ops.variables import Variable, read_node
+from dataflow.ops.variables import Variable
+from dataflow.shapes import Dims, TensorShape
 
 if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
     from dataflow.runtime.session import BaseSession
 
 _settings = {"default": False}
@@ -42,33 +45,80 @@ class ResourceVariable(Variable):
     that assign return a view of the variable, read after the assignment.
     """
 
-    _snapshot_name = "Read/ReadVariableOp"
+    _groups_initializer = True
+    _keeps_partial_shape = True
+    #: The copy that a caching device keeps for the time of a run.
+    _cached: Tensor | None = None
 
     def __bool__(
         self,
     ) -> bool:  # a reference variable is true: `if bias:` asks whether there is one
         return bool(self._snapshot)
 
+    def _make_nodes(
+        self, graph: Graph, value: Tensor, dims: Dims, validate_shape: bool, scope: str, attrs: Any
+    ) -> None:
+        with graph.attributes_of_new_nodes(attrs):
+            self._variable = state.var_handle_op(
+                shape=dims,
+                dtype=value.dtype.base_dtype,
+                shared_name=scope[:-1],
+                container=graph.current_container,
+                name=scope,
+            )
+        state.remember(self._variable, self)
+        device = self._variable.device
+        with graph.name_scope("IsInitialized"):
+            state.var_is_initialized_op(self._variable)
+        with graph.colocate_with(None, ignore_existing=True), graph.device(device):
+            self._initializer_op = state.assign_variable_op(self._variable, value, name="Assign")
+        with graph.name_scope("Read"), graph.device(device):
+            self._snapshot = state.read_variable_op(self._variable)
+        if self._caching_device is not None:
+            where = self._caching_device
+            where = where(self._variable.op) if callable(where) else where
+            with graph.colocate_with(None, ignore_existing=True), graph.device(where):
+                self._cached = get_op("Identity")(self._snapshot)
+
+    def _init_from_proto(self, proto: Any, import_scope: str | None) -> None:
+        super()._init_from_proto(proto, import_scope)
+        state.remember(self._variable, self)
+
     @property
     def dtype(self) -> DType:
         """The dtype of its value, such as ``float32``."""
-        return self._variable.dtype.base_dtype
+        return self._variable.dtype.value_dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape."""
+        return TensorShape(self._variable.dims)
+
+    def get_shape(self) -> TensorShape:
+        """The same as ``shape``."""
+        return self.shape
 
     @property
     def handle(self) -> Tensor:
-        """The tensor through which ops read and change it (TensorFlow's has the dtype resource)."""
+        """The tensor of dtype ``resource`` through which ops read and change it."""
         return self._variable
 
     def value(self) -> Tensor:
-        """A new node that reads the variable, on its device."""
+        """A new node that reads the variable, on its device; with a caching device, the copy there."""
+        if self._cached is not None:
+            return self._cached
         graph = self._variable.graph
         with graph.colocate_with(None, ignore_existing=True), graph.device(self._variable.device):
-            return read_node(self._variable, "ReadVariableOp")
+            return state.read_variable_op(self._variable)  # type: ignore[no-any-return]
 
     def read_value(self) -> Tensor:
         """A new node that reads the variable at its own time."""
         with default_graph().name_scope("Read"):
-            return self.value()
+            value = self._now()
+        return get_op("Identity")(value)  # type: ignore[no-any-return]
+
+    def _now(self) -> Tensor:
+        return state.read_variable_op(self._variable)  # type: ignore[no-any-return]
 
     def _as_graph_element(self) -> Tensor:
         return self._snapshot
@@ -80,45 +130,26 @@ class ResourceVariable(Variable):
 
     def eval(self, session: BaseSession | None = None) -> Any:
         """The value in ``session`` or the default one."""
-        return self._snapshot.eval(session=session)
+        return self._as_graph_element().eval(session=session)
 
-    def _changed(self, result: Tensor, read_value: bool) -> Any:
-        return _UnreadVariable(self, result.op) if read_value else result.op
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """The rows of the variable that ``indices`` name."""
+        from dataflow.ops.gather_scatter import resource_gather_op
 
-    def assign(
-        self,
-        value: TensorLike,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Assigns ``value``; gives the variable as it is afterwards."""
-        return self._changed(state.assign(self._variable, value, name=name), read_value)
+        with default_graph().name_scope(name or "Gather") as scope:
+            rows = resource_gather_op(self._variable, indices, name=scope)
+        return get_op("Identity")(rows)  # type: ignore[no-any-return]
 
-    def assign_add(
-        self,
-        delta: TensorLike,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Adds ``delta``; gives the variable as it is afterwards."""
-        return self._changed(state.assign_add(self._variable, delta, name=name), read_value)
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """The slices of the variable that ``indices`` name."""
+        from dataflow.ops.gather_scatter import resource_gather_nd_op
 
-    def assign_sub(
-        self,
-        delta: TensorLike,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Subtracts ``delta``; gives the variable as it is afterwards."""
-        return self._changed(state.assign_sub(self._variable, delta, name=name), read_value)
+        with default_graph().name_scope(name or "GatherNd") as scope:
+            slices = resource_gather_nd_op(self._variable, indices, name=scope)
+        return get_op("Identity")(slices)  # type: ignore[no-any-return]
 
-    def _scatter(
-        self, function: Callable[..., Any], slices: Any, use_locking: bool, name: str | None
-    ) -> Any:
-        return self._changed(super()._scatter(function, slices, use_locking, name), True)
+    def _lazy_read(self, op: Operation) -> ResourceVariable:
+        return _UnreadVariable(self, op)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """The ``VariableDef`` for a MetaGraph."""
@@ -134,7 +165,14 @@ class _UnreadVariable(ResourceVariable):
     def __init__(self, variable: ResourceVariable, op: Any) -> None:
         self.__dict__.update(variable.__dict__)
         self._op = op
-        self._read: Tensor | None = None
+        self._cached = None
+        with op.graph.control_dependencies([op]):
+            self._after = state.read_variable_op(self._variable)
+
+    @property
+    def name(self) -> str:
+        """The name of the assignment."""
+        return self._op.name  # type: ignore[no-any-return]
 
     @property
     def op(self) -> Any:
@@ -147,14 +185,12 @@ class _UnreadVariable(ResourceVariable):
         with self._op.graph.control_dependencies([self._op]):
             return super().value()
 
-    def _as_graph_element(self) -> Tensor:
-        if self._read is None:
-            self._read = self.value()
-        return self._read
+    def _now(self) -> Tensor:
+        with self._op.graph.control_dependencies([self._op]):
+            return super()._now()
 
-    def eval(self, session: BaseSession | None = None) -> Any:
-        """The value after the assignment, in ``session`` or the default one."""
-        return self._as_graph_element().eval(session=session)
+    def _as_graph_element(self) -> Tensor:
+        return self._after  # type: ignore[no-any-return]
 
 
 def is_resource_variable(variable: Any) -> bool:

@@ -194,3 +194,12 @@ def _dimension_to_tensor(
 
 register_tensor_conversion_function(shapes.TensorShape, shape_to_tensor)
 register_tensor_conversion_function(shapes.Dimension, _dimension_to_tensor)
+
+
+def shape_of_value(tensor: Tensor, out_type: DType = dtypes.int32) -> Any:
+    """The shape of a tensor, or of the resource variable that it is the handle of."""
+    if not tensor.dtype.is_handle:
+        return shape(tensor, out_type=out_type)
+    if tensor.dims is None or None in tensor.dims:
+        return get_op("VariableShape")(tensor, out_type=out_type)
+    return constant(list(tensor.dims), out_type)

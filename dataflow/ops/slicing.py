@@ -19,6 +19,7 @@ from dataflow.ops.fills import ones_like
 from dataflow.ops.reshape import reshape
 from dataflow.ops.shape import need_rank, rank, shape
 from dataflow.ops.sources import constant
+from dataflow.ops.state import RESOURCE_TWINS, change, variable_of
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
 
@@ -417,7 +418,30 @@ def strided_slice_assign_op(
     return ref.dims
 
 
-not_differentiable(strided_slice_assign_op)
+@define_op(
+    "ResourceStridedSliceAssign",
+    "ref: Handle(T), begin: Index, end: Index, strides: Index, value: T",
+    Index=dtypes.INDICES,
+)
+def resource_strided_slice_assign_op(
+    ref: Tensor,
+    begin: Tensor,
+    end: Tensor,
+    strides: Tensor,
+    value: Tensor,
+    *,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> list[Dims]:
+    """As StridedSliceAssign, of a resource variable. No output. Not differentiable."""
+    return []
+
+
+RESOURCE_TWINS["StridedSliceAssign"] = resource_strided_slice_assign_op
+not_differentiable(strided_slice_assign_op, resource_strided_slice_assign_op)
 
 
 def _assign_to_slice(tensor: Tensor) -> Any:
@@ -431,15 +455,17 @@ def _assign_to_slice(tensor: Tensor) -> Any:
     _, *bounds = tensor.op.inputs
     masks = {m: tensor.op.attrs[m] for m in _MASKS}
 
-    def assign(value: TensorLike, name: str | None = None) -> Tensor:
+    def assign(value: TensorLike, name: str | None = None) -> Any:
         """Puts ``value`` in place of the slice; gives the whole variable."""
-        if read.type != "Identity" or not read.inputs[0].dtype.is_ref:
+        by_reference = read.type == "Identity" and read.inputs[0].dtype.is_ref
+        if not by_reference and read.type != "ReadVariableOp":
             raise ValueError(
                 "Sliced assignment is only supported for variables, and "
                 f"{tensor.name!r} is no slice of one."
             )
         name = f"{tensor.op.name}/_assign" if name is None else name
-        return strided_slice_assign_op(read.inputs[0], *bounds, value, name=name, **masks)  # type: ignore[no-any-return]
+        variable = variable_of(read.inputs[0])
+        return change(strided_slice_assign_op, variable, *bounds, value, name=name, **masks)
 
     return assign
 

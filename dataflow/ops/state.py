@@ -6,6 +6,8 @@ from typing import Any
 
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
@@ -36,6 +38,57 @@ def old_variable_op(
 def temporary_variable_op(*, shape: Shape, dtype: DType, var_name: str = "") -> Dims:
     """A variable for the time of one step; DestroyTemporaryVariable ends it."""
     return shape
+
+
+@define_op(
+    "VarHandleOp", "-> resource: Handle(dtype)", stateful=True, is_variable=True, inline_safe=True
+)
+def var_handle_op(
+    *, dtype: DType, shape: Shape, container: str = "", shared_name: str = ""
+) -> Dims:
+    """The handle of a resource variable, which other ops read and change it by.
+
+    Shape: here that of the value, ``shape``; Python sees a scalar, as in TensorFlow.
+    """
+    return shape
+
+
+@define_op(
+    "ReadVariableOp", "resource: Read(dtype) -> value: dtype", is_alias=True, inline_safe=True
+)
+def read_variable_op(resource: Tensor) -> Dims:
+    """The value of a resource variable at this time: an assignment later on does not change it.
+
+    Shape: the variable's. Gradient: the variable's.
+    """
+    return resource.dims
+
+
+@read_variable_op.gradient
+def read_variable_gradient(op: Operation, grad: Any) -> list[Any]:
+    return [grad]
+
+
+# As `indexed_slices.takes_slices` does, which cannot be imported here.
+read_variable_gradient.takes_slices = True  # type: ignore[attr-defined]
+
+
+@define_op(
+    "VariableShape",
+    "input: Read(resource) -> output: out_type",
+    out_type=dtypes.INDICES,
+    host_outputs=("output",),
+    shape_only=True,
+)
+def variable_shape_op(input: Tensor, *, out_type: DType = dtypes.int32) -> Dims:
+    """The shape of a resource variable. Shape: [rank]. Dtype: ``out_type``."""
+    return (None if input.dims is None else len(input.dims),)
+
+
+@define_op("DestroyResourceOp", "resource: Handle(resource)", stateful=True)
+def destroy_resource_op(resource: Tensor, *, ignore_lookup_error: bool = True) -> list[Dims]:
+    """Takes a resource variable's value away; without ``ignore_lookup_error`` it must have one."""
+    return []
 
 
 @define_op("DestroyTemporaryVariable", "ref: Ref(T) -> value: T", stateful=True)
@@ -83,6 +136,42 @@ def assign_sub_op(ref: Tensor, value: Tensor, *, use_locking: bool = False) -> D
     return _same_shape(ref, value, "cannot subtract")
 
 
+def _define_assignment(op_type: str, what: str, **allowed: Any) -> Any:
+    def rule(resource: Tensor, value: Tensor) -> list[Dims]:
+        _same_shape(resource, value, what)
+        return []
+
+    rule.__doc__ = f"As {_REFERENCE_TWINS[op_type]}, of a resource variable. No output."
+    rule.__name__ = op_type
+    signature = "resource: Handle(dtype), value: dtype"
+    return _twin(define_op(op_type, signature, inline_safe=True, **allowed)(rule))
+
+
+#: By type of an op that changes a reference variable, the one that does the same to a resource variable.
+RESOURCE_TWINS: dict[str, Any] = {}
+_REFERENCE_TWINS = {
+    "AssignVariableOp": "Assign",
+    "AssignAddVariableOp": "AssignAdd",
+    "AssignSubVariableOp": "AssignSub",
+    "VarIsInitializedOp": "IsVariableInitialized",
+}
+
+
+def _twin(op: Any) -> Any:
+    reference = _REFERENCE_TWINS.get(op.type, op.type.removeprefix("Resource"))
+    RESOURCE_TWINS[reference] = op
+    return op
+
+
+assign_variable_op = _define_assignment("AssignVariableOp", "cannot assign")
+assign_add_variable_op = _define_assignment(
+    "AssignAddVariableOp", "cannot add", dtype=dtypes.NUMBERS
+)
+assign_sub_variable_op = _define_assignment(
+    "AssignSubVariableOp", "cannot subtract", dtype=dtypes.NUMBERS
+)
+
+
 @define_op(
     "IsVariableInitialized",
     "ref: Ref(dtype) -> is_initialized: bool",
@@ -93,12 +182,34 @@ def is_variable_initialized_op(ref: Tensor) -> Dims:
     return ()
 
 
+@_twin
+@define_op(
+    "VarIsInitializedOp",
+    "resource: Handle(resource) -> is_initialized: bool",
+    host_outputs=("is_initialized",),
+)
+def var_is_initialized_op(resource: Tensor) -> Dims:
+    """Whether a resource variable has a value. Shape: scalar. Dtype: bool."""
+    return ()
+
+
 @define_op("CountUpTo", "ref: Ref(T) -> output: T", T=dtypes.INDICES)
 def count_up_to_op(ref: Tensor, *, limit: int) -> Dims:
     """Adds 1 to a scalar variable and returns the old value.
 
     At ``limit`` it is an `OutOfRangeError`. Shape: scalar.
     """
+    return _scalar_variable(ref)
+
+
+@_twin
+@define_op("ResourceCountUpTo", "resource: Handle(T) -> output: T", T=dtypes.INDICES)
+def resource_count_up_to_op(resource: Tensor, *, limit: int) -> Dims:
+    """As CountUpTo, of a resource variable."""
+    return _scalar_variable(resource)
+
+
+def _scalar_variable(ref: Tensor) -> Dims:
     if ref.dims is not None and ref.dims != ():
         raise ValueError(f"needs a scalar variable, got shape {shapes.list_dims(ref.dims)}")
     return ()
@@ -127,16 +238,26 @@ def _define_scatter(op_type: str, what: str, **traits: Any) -> Any:
     rule.__name__ = op_type
     rule.__kwdefaults__ = {"use_locking": op_type == "ScatterUpdate"}
     rule.__annotations__ = {"use_locking": "bool"}
-    allowed: dict[str, Any] = {"Tindices": dtypes.INDICES}
-    if op_type != "ScatterUpdate":
-        allowed["T"] = dtypes.NUMBERS
-    return define_op(
+    traits.update(inline_safe=True, Tindices=dtypes.INDICES)
+    allowed: dict[str, Any] = {} if op_type == "ScatterUpdate" else {"T": dtypes.NUMBERS}
+    op = define_op(
         op_type,
         "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
-        inline_safe=True,
         **allowed,
         **traits,
     )(rule)
+
+    def resource_rule(resource: Tensor, indices: Tensor, updates: Tensor) -> list[Dims]:
+        _scatter_shape(resource, indices, updates)
+        return []
+
+    resource_rule.__doc__ = f"As {op_type}, of a resource variable. No output."
+    resource_rule.__name__ = f"Resource{op_type}"
+    signature = "resource: Handle(dtype), indices: Tindices, updates: dtype"
+    if allowed:
+        traits["dtype"] = dtypes.NUMBERS
+    _twin(define_op(f"Resource{op_type}", signature, **traits)(resource_rule))
+    return op
 
 
 _GPU = {"skips_negative_rows": True}
@@ -173,11 +294,28 @@ def _define_scatter_nd(op_type: str, what: str) -> Any:
     rule.__name__ = op_type
     rule.__kwdefaults__ = {"use_locking": op_type == "ScatterNdUpdate"}
     rule.__annotations__ = {"use_locking": "bool"}
-    return define_op(
+    op = define_op(
         op_type,
         "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
         Tindices=dtypes.INDICES,
     )(rule)
+
+    def resource_rule(
+        ref: Tensor, indices: Tensor, updates: Tensor, *, use_locking: bool = True
+    ) -> list[Dims]:
+        rule(ref, indices, updates)
+        return []
+
+    resource_rule.__doc__ = f"As {op_type}, of a resource variable. No output."
+    resource_rule.__name__ = f"Resource{op_type}"
+    _twin(
+        define_op(
+            f"Resource{op_type}",
+            "ref: Handle(T), indices: Tindices, updates: T",
+            Tindices=dtypes.INDICES,
+        )(resource_rule)
+    )
+    return op
 
 
 scatter_nd_update_op = _define_scatter_nd("ScatterNdUpdate", "Replaces slices of a variable.")
@@ -203,11 +341,47 @@ not_differentiable(
     scatter_nd_sub_op,
 )
 refuse_gradient(scatter_update_op, scatter_min_op, scatter_max_op)
+not_differentiable(var_handle_op, variable_shape_op, destroy_resource_op, *RESOURCE_TWINS.values())
 
 
-def _reference(ref: Any) -> Any:
+def reference(ref: Any) -> Any:
     """The reference tensor of a variable (or the tensor given)."""
     return ref._ref() if hasattr(ref, "_ref") else ref
+
+
+_OF_HANDLES = "resource_variables"
+
+
+def remember(handle: Tensor, variable: Any) -> None:
+    """Lets `variable_of` find the variable of a handle."""
+    handle.graph.attachments.setdefault(_OF_HANDLES, {})[handle.op.name] = variable
+
+
+def variable_of(reference: Tensor) -> Any:
+    """The resource variable of a handle; another reference itself, as an unknown handle."""
+    known = reference.graph.attachments.get(_OF_HANDLES, {})
+    return known.get(reference.op.name, reference) if reference.dtype.is_handle else reference
+
+
+def change(op: Any, ref: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
+    """Adds the node by which ``op``, an op of reference variables, changes ``ref``.
+
+    For a resource variable the node is of the op's twin, and the result the variable as it is
+    afterwards; of a variable's handle it is the operation.
+    """
+    target = reference(ref)
+    if not (isinstance(target, Tensor) and target.dtype.is_handle):
+        return op(target, *inputs, name=name, **attrs)
+    twin = RESOURCE_TWINS[op.type]
+    for key in op.attr_by_name.keys() - twin.attr_by_name.keys():
+        attrs.pop(key, None)
+    if inputs:  # what is assigned or added stands beside the node
+        *others, value = inputs
+        inputs = (*others, convert_to_tensor(value, target.dtype.value_dtype))
+    result = twin(target, *inputs, name=name, **attrs)
+    if twin.outputs or isinstance(ref, Tensor):
+        return result
+    return ref._lazy_read(result)
 
 
 def assign(
@@ -216,15 +390,16 @@ def assign(
     validate_shape: Any = None,
     use_locking: Any = None,
     name: str | None = None,
-) -> Tensor:
+) -> Any:
     """Assigns ``value`` to the variable ``ref``; returns the variable's new value when run.
 
     ``ref`` may be a slice of a variable (``v[1:3]``): that part is assigned.
     """
     if isinstance(ref, Tensor) and not ref.dtype.is_ref and hasattr(ref, "assign"):
-        return ref.assign(value, name=name)  # type: ignore[no-any-return]
-    return assign_op(  # type: ignore[no-any-return]
-        _reference(ref),
+        return ref.assign(value, name=name)
+    return change(
+        assign_op,
+        ref,
         value,
         validate_shape=True if validate_shape is None else validate_shape,
         use_locking=True if use_locking is None else use_locking,
@@ -234,26 +409,33 @@ def assign(
 
 def assign_add(
     ref: TensorLike, value: TensorLike, use_locking: Any = None, name: str | None = None
-) -> Tensor:
+) -> Any:
     """Adds ``value`` to the variable ``ref``; returns the new value when run."""
-    return assign_add_op(_reference(ref), value, use_locking=bool(use_locking), name=name)  # type: ignore[no-any-return]
+    name = _name_of_change(ref, name)
+    return change(assign_add_op, ref, value, use_locking=bool(use_locking), name=name)
 
 
 def assign_sub(
     ref: TensorLike, value: TensorLike, use_locking: Any = None, name: str | None = None
-) -> Tensor:
+) -> Any:
     """Subtracts ``value`` from the variable ``ref``; returns the new value when run."""
-    return assign_sub_op(_reference(ref), value, use_locking=bool(use_locking), name=name)  # type: ignore[no-any-return]
+    name = _name_of_change(ref, name)
+    return change(assign_sub_op, ref, value, use_locking=bool(use_locking), name=name)
+
+
+def _name_of_change(ref: Any, name: str | None) -> str | None:
+    """TensorFlow's functions leave a resource variable to name its own additions."""
+    return None if hasattr(ref, "handle") else name
 
 
 def count_up_to(ref: TensorLike, limit: int, name: str | None = None) -> Tensor:
     """Adds 1 to ``ref`` and gives the old value; `OutOfRangeError` once it is ``limit``."""
-    return count_up_to_op(_reference(ref), limit=limit, name=name)  # type: ignore[no-any-return]
+    return change(count_up_to_op, ref, limit=limit, name=name)  # type: ignore[no-any-return]
 
 
 def is_variable_initialized(ref: TensorLike, name: str | None = None) -> Tensor:
     """Whether ``ref`` has a value in the session that runs this."""
-    return is_variable_initialized_op(_reference(ref), name=name)  # type: ignore[no-any-return]
+    return change(is_variable_initialized_op, ref, name=name)  # type: ignore[no-any-return]
 
 
 def _scatter(op: Any, default_locking: bool) -> Any:
@@ -263,8 +445,8 @@ def _scatter(op: Any, default_locking: bool) -> Any:
         updates: Any,
         use_locking: bool = default_locking,
         name: str | None = None,
-    ) -> Tensor:
-        return op(_reference(ref), indices, updates, use_locking=use_locking, name=name)  # type: ignore[no-any-return]
+    ) -> Any:
+        return change(op, ref, indices, updates, use_locking=use_locking, name=name)
 
     scatter.__name__ = scatter.__qualname__ = op.__name__
     scatter.__doc__ = op.__doc__
@@ -281,40 +463,3 @@ scatter_max = _scatter(scatter_max_op, False)
 scatter_nd_update = _scatter(scatter_nd_update_op, True)
 scatter_nd_add = _scatter(scatter_nd_add_op, False)
 scatter_nd_sub = _scatter(scatter_nd_sub_op, False)
-
-
-def batch_scatter_update(
-    ref: TensorLike,
-    indices: TensorLike,
-    updates: TensorLike,
-    use_locking: bool = True,
-    name: str | None = None,
-) -> Tensor:
-    """Replaces rows of each element of a batch: ``ref[b, indices[b, i]] = updates[b, i]``.
-
-    ``indices``: [..., n], its first axes those of ``ref``; ``updates``: the shape of ``indices`` and
-    then the axes of ``ref`` after the one that is indexed. Returns the variable's new value.
-    """
-    from dataflow.graph.conversion import convert_to_tensor
-    from dataflow.graph.name_scopes import op_scope
-    from dataflow.ops.broadcasting import broadcast_to
-    from dataflow.ops.concat_split import stack
-    from dataflow.ops.reshape import reshape
-    from dataflow.ops.sequences import range_
-    from dataflow.ops.shape import shape
-
-    with op_scope(name, "batch_scatter_update", [indices, updates]):
-        indices = convert_to_tensor(indices, name="indices")
-        if not indices.dims:
-            raise ValueError(
-                f"indices must be of known rank and at least a vector, got shape {indices.shape}"
-            )
-        rank, sizes = len(indices.dims), shape(indices, out_type=indices.dtype)
-        coordinates = []
-        for axis in range(rank - 1):
-            numbers = range_(sizes[axis])
-            column = reshape(numbers, [-1 if i == axis else 1 for i in range(rank)])
-            coordinates.append(broadcast_to(column, sizes))
-        return scatter_nd_update(  # type: ignore[no-any-return]
-            ref, stack([*coordinates, indices], -1), updates, use_locking=use_locking
-        )

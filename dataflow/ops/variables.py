@@ -22,7 +22,7 @@ from dataflow.ops.variable_replication import (
     VariableSynchronization,
     checked_replication,
 )
-from dataflow.shapes import TensorShape
+from dataflow.shapes import Dims, TensorShape
 
 if TYPE_CHECKING:
     from dataflow.runtime.session import BaseSession
@@ -127,7 +127,10 @@ class Variable(metaclass=_MadeByCreators):
     __array_priority__ = 100
     _synchronization = VariableSynchronization.AUTO
     _aggregation = VariableAggregation.NONE
-    _snapshot_name = "read"
+    #: Whether the initial value stands in a scope beside the variable even where it is no function.
+    _groups_initializer = False
+    #: Whether its shape may be known in part: that of the initial value, as far as it is known.
+    _keeps_partial_shape = False
 
     def __init__(
         self,
@@ -179,7 +182,7 @@ class Variable(metaclass=_MadeByCreators):
         with graph.as_default(), graph.control_dependencies(None):
             with graph.name_scope(name or "Variable") as scope:
                 group: dict[str, Any] = {}
-                if callable(initial_value):
+                if callable(initial_value) or self._groups_initializer:
                     # Stands for colocate_with the variable, which is not there yet.
                     group = {"_class": [f"loc:@{scope[:-1]}".encode()]}
                     with (
@@ -187,7 +190,9 @@ class Variable(metaclass=_MadeByCreators):
                         graph.name_scope("Initializer"),
                         graph.device(None),
                     ):
-                        value = convert_to_tensor(initial_value(), wanted, "initial_value")
+                        if callable(initial_value):
+                            initial_value = initial_value()
+                        value = convert_to_tensor(initial_value, wanted, "initial_value")
                 else:
                     value = convert_to_tensor(initial_value, wanted, "initial_value")
                 if value.op.control_flow_context is not None:
@@ -211,13 +216,26 @@ class Variable(metaclass=_MadeByCreators):
         if shape is not None:
             dims = shapes.as_dims(shape)
         else:
-            dims = value.dims if validate_shape else None
-            if validate_shape and (dims is None or None in dims):
+            dims = value.dims if validate_shape or self._keeps_partial_shape else None
+            known = dims is not None and None not in dims
+            if validate_shape and not (known or self._keeps_partial_shape):
                 raise ValueError(
                     f"initial_value must have a shape specified: {value} has shape {value.shape}. "
                     "Give it a full shape, or pass validate_shape=False."
                 )
         self._initial_value = value
+        self._make_nodes(graph, value, dims, validate_shape, scope, attrs)
+
+    def _make_nodes(
+        self,
+        graph: Graph,
+        value: Tensor,
+        dims: Dims,
+        validate_shape: bool,
+        scope: str,
+        attrs: dict[str, Any],
+    ) -> None:
+        """The variable itself, the assignment of its first value, and the node that reads it."""
         with graph.attributes_of_new_nodes(attrs):
             self._variable: Tensor = state.variable_op(
                 shape=dims if dims is not None else (),
@@ -233,12 +251,12 @@ class Variable(metaclass=_MadeByCreators):
             ).op
             device = self._caching_device
             if device is None:
-                self._snapshot = read_node(self._variable, self._snapshot_name)
+                self._snapshot = read_node(self._variable, "read")
             else:
                 if callable(device):
                     device = device(self._variable.op)
                 with graph.colocate_with(None, True), graph.device(device):
-                    self._snapshot = read_node(self._variable, self._snapshot_name)
+                    self._snapshot = read_node(self._variable, "read")
 
     # ---- what it is -----------------------------------------------------------------------
 
@@ -359,8 +377,9 @@ class Variable(metaclass=_MadeByCreators):
         read_value: bool = True,
     ) -> Any:
         """An op that assigns ``value``; its output is the new value."""
-        result = state.assign(self._variable, value, use_locking=use_locking, name=name)
-        return result if read_value else result.op
+        target = self if read_value else self._variable
+        result = state.assign(target, value, use_locking=use_locking, name=name)
+        return result.op if isinstance(result, Tensor) and not read_value else result
 
     def assign_add(
         self,
@@ -370,8 +389,9 @@ class Variable(metaclass=_MadeByCreators):
         read_value: bool = True,
     ) -> Any:
         """An op that adds ``delta``; its output is the new value."""
-        result = state.assign_add(self._variable, delta, use_locking=use_locking, name=name)
-        return result if read_value else result.op
+        target = self if read_value else self._variable
+        result = state.assign_add(target, delta, use_locking=use_locking, name=name)
+        return result.op if isinstance(result, Tensor) and not read_value else result
 
     def assign_sub(
         self,
@@ -381,55 +401,54 @@ class Variable(metaclass=_MadeByCreators):
         read_value: bool = True,
     ) -> Any:
         """An op that subtracts ``delta``; its output is the new value."""
-        result = state.assign_sub(self._variable, delta, use_locking=use_locking, name=name)
-        return result if read_value else result.op
+        target = self if read_value else self._variable
+        result = state.assign_sub(target, delta, use_locking=use_locking, name=name)
+        return result.op if isinstance(result, Tensor) and not read_value else result
 
     def _scatter(
         self, function: Callable[..., Any], slices: Any, use_locking: bool, name: str | None
-    ) -> Tensor:
-        return function(  # type: ignore[no-any-return]
-            self._variable, slices.indices, slices.values, use_locking=use_locking, name=name
-        )
+    ) -> Any:
+        return function(self, slices.indices, slices.values, use_locking=use_locking, name=name)
 
     def scatter_add(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    ) -> Any:
         """Adds the rows of an `IndexedSlices`."""
         return self._scatter(state.scatter_add, sparse_delta, use_locking, name)
 
     def scatter_sub(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    ) -> Any:
         """Subtracts the rows of an `IndexedSlices`."""
         return self._scatter(state.scatter_sub, sparse_delta, use_locking, name)
 
     def scatter_update(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    ) -> Any:
         """Replaces the rows named by an `IndexedSlices`."""
         return self._scatter(state.scatter_update, sparse_delta, use_locking, name)
 
     def scatter_mul(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    ) -> Any:
         """Multiplies by the rows of an `IndexedSlices`."""
         return self._scatter(state.scatter_mul, sparse_delta, use_locking, name)
 
     def scatter_div(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    ) -> Any:
         """Divides by the rows of an `IndexedSlices`."""
         return self._scatter(state.scatter_div, sparse_delta, use_locking, name)
 
     def scatter_min(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    ) -> Any:
         """Keeps the smaller of each row and that of an `IndexedSlices`."""
         return self._scatter(state.scatter_min, sparse_delta, use_locking, name)
 
     def scatter_max(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
+    ) -> Any:
         """Keeps the larger of each row and that of an `IndexedSlices`."""
         return self._scatter(state.scatter_max, sparse_delta, use_locking, name)
 
@@ -447,29 +466,29 @@ class Variable(metaclass=_MadeByCreators):
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """Whether the variable has a value when the graph runs, a scalar bool."""
-        return state.is_variable_initialized(self._variable, name)
+        return state.is_variable_initialized(self, name)
 
     def scatter_nd_update(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> Tensor:
         """Replaces slices."""
-        return state.scatter_nd_update(self._variable, indices, updates, True, name)  # type: ignore[no-any-return]
+        return state.scatter_nd_update(self, indices, updates, True, name)  # type: ignore[no-any-return]
 
     def scatter_nd_add(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> Tensor:
         """Adds to slices."""
-        return state.scatter_nd_add(self._variable, indices, updates, True, name)  # type: ignore[no-any-return]
+        return state.scatter_nd_add(self, indices, updates, True, name)  # type: ignore[no-any-return]
 
     def scatter_nd_sub(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> Tensor:
         """Subtracts from slices."""
-        return state.scatter_nd_sub(self._variable, indices, updates, True, name)  # type: ignore[no-any-return]
+        return state.scatter_nd_sub(self, indices, updates, True, name)  # type: ignore[no-any-return]
 
     def count_up_to(self, limit: int) -> Tensor:
         """Adds 1 and gives the old value, up to ``limit``."""
-        return state.count_up_to(self._variable, limit)
+        return state.count_up_to(self, limit)
 
     def load(self, value: TensorLike, session: BaseSession | None = None) -> None:
         """Sets the value in a session at once, adding nothing to the graph."""

@@ -283,7 +283,7 @@ def _close(head: Tensor, value: Tensor) -> None:
         )
     op = (
         control_flow.ref_next_iteration_op
-        if value.dtype.is_ref and head.dtype.is_ref
+        if control_flow.by_reference(value) and control_flow.by_reference(head)
         else control_flow.next_iteration_op
     )
     back = op(value)

@@ -32,25 +32,22 @@ class Groups:
 
 def reference_inputs(op: Operation) -> list[Tensor]:
     """The inputs through which ``op`` changes a variable, or holds a queue or iterator."""
-    result = []
-    at = 0
-    for arg in op.op_def.inputs:
-        if arg.number_attr is not None:
-            count = op.attrs[arg.number_attr]
-        elif arg.type_list_attr is not None:
-            count = len(op.attrs[arg.type_list_attr])
-        else:
-            count = 1
-        if arg.is_ref:
-            result += op.inputs[at : at + count]
-        else:
-            result += [
-                tensor
-                for tensor in op.inputs[at : at + count]
-                if tensor.dtype.base_dtype.kind == "x"  # resource and variant: process-local
-            ]
-        at += count
-    return result
+    return [
+        tensor
+        for arg, tensors in op.arguments()
+        for tensor in tensors
+        # resource and variant are process-local
+        if arg.is_ref or tensor.dtype.base_dtype.kind == "x"
+    ]
+
+
+def changes_a_variable(op: Operation) -> bool:
+    """Whether the node may change a variable, and does not only hand a reference on."""
+    return not op.op_def.is_alias and any(
+        arg.is_ref and tensor.dtype.is_ref and tensor.dtype.value_dtype.kind != "x"
+        for arg, tensors in op.arguments()
+        for tensor in tensors
+    )
 
 
 def join_colocated(ops: Sequence[Operation], groups: Groups) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
+from dataflow.rewrites.effects import changers, reads_by_handle, variable_behind
 from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -74,13 +76,40 @@ def can_merge(op: Operation) -> bool:
 def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
     """Keeps the first of several equal nodes and gives it the consumers of the others."""
     seen: dict[Any, Operation] = {}
-    for some in in_steps(work.needed()):
+    ops = work.needed()
+    reads = _Reads(ops, work)
+    for some in in_steps(ops):
         for op in some:
-            if can_merge(op) and op.type not in _GIVES_ITS_OWN:
-                first = seen.setdefault(_key(op, work.feed_tensors), op)
+            time = reads.time(op)
+            if (can_merge(op) and op.type not in _GIVES_ITS_OWN) or time is not None:
+                first = seen.setdefault((_key(op, work.feed_tensors), time), op)
                 if first is not op:
                     _merge(work, journal, op, first)
         yield 2 * len(some)
+
+
+class _Reads:
+    """Between which changes of its variable a read of a resource variable stands."""
+
+    def __init__(self, ops: Sequence[Operation], work: WorkingGraph) -> None:
+        #: How often each variable has changed so far; ``None`` where loops or branches change it, too.
+        self._changes: dict[Operation, int | None] = {}
+        self._changed: dict[Operation, list[Operation]] = {}
+        if not any(reads_by_handle(op) for op in ops):
+            return
+        where = positions(ops, work.feed_tensors)
+        for variable, changing in changers(ops).items():
+            in_line = all(where.get(op, OUTSIDE) == OUTSIDE for op in changing)
+            self._changes[variable] = 0 if in_line else None
+            for op in changing:
+                self._changed.setdefault(op, []).append(variable)
+
+    def time(self, op: Operation) -> int | None:
+        """For a read, the number of changes before it, where that can be told; nodes come in order."""
+        for variable in self._changed.get(op, ()):
+            count = self._changes[variable]
+            self._changes[variable] = None if count is None else count + 1
+        return self._changes.get(variable_behind(op), 0) if reads_by_handle(op) else None
 
 
 def _merge(work: WorkingGraph, journal: list[Hit], op: Operation, first: Operation) -> None:

@@ -8,15 +8,28 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
 
+def changers(ops: Iterable[Operation]) -> dict[Operation, set[Operation]]:
+    """By variable: the nodes that may change it, or pass its reference on."""
+    found: dict[Operation, set[Operation]] = {}
+    for op in ops:
+        if not any(arg.is_ref for arg in op.op_def.inputs):
+            continue
+        for arg, tensors in op.arguments():
+            for tensor in tensors if arg.is_ref else ():
+                found.setdefault(variable_behind(tensor.op), set()).add(op)
+    return found
+
+
+def reads_by_handle(op: Operation) -> bool:
+    """Whether the node gives the value of a resource variable at its own time."""
+    return op.op_def.is_alias and op.inputs[0].dtype.is_handle and not op.outputs[0].dtype.is_handle
+
+
 class Changes:
     """Which nodes of a plan change each variable."""
 
     def __init__(self, ops: Iterable[Operation]) -> None:
-        self._of: dict[Operation, set[Operation]] = {}
-        for op in ops:
-            for arg, tensor in zip(op.op_def.inputs, op.inputs, strict=False):
-                if arg.is_ref:
-                    self._of.setdefault(variable_behind(tensor.op), set()).add(op)
+        self._of = changers(ops)
 
     def are_over(self, reference: Tensor) -> bool:
         """True when nothing changes the variable after ``reference`` was passed on.

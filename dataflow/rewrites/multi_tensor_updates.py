@@ -56,7 +56,7 @@ def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:
             continue
         if not op.op_def.is_dense_update or op in refused or where.get(op, OUTSIDE) != OUTSIDE:
             continue
-        if op.outputs[0].uses or op.outputs[0] in fetched:
+        if any(t.uses or t in fetched for t in op.outputs):
             continue  # a node reads the variable right after this update
         key = _key(op)
         variables = {variable_behind(t.op) for t in _refs(op)}
@@ -113,7 +113,7 @@ def _join(work: WorkingGraph, journal: list[Hit], group: list[Operation]) -> Non
     first = group[0]
     refs = [t for op in group for t in _refs(op)]
     with use_graph(work.graph):
-        work.begin(first.outputs[0])
+        work.begin_node(first)
         out = update_all_op(
             refs,
             [op.inputs[_gradient(op)] for op in group],
@@ -126,17 +126,25 @@ def _join(work: WorkingGraph, journal: list[Hit], group: list[Operation]) -> Non
         # The nodes that an error in the kernel is reported for.
         out.op.attrs[FUSED_NODES] = tuple(work.origin[op] for op in group)
         for op in group:
-            work.replace(op.outputs[0], out)
+            for result in op.outputs:
+                work.replace(result, out)
+            if not op.outputs:
+                work.replace_node(op, out.op)
     journal.append(
         Hit(
             "updates",
             f"{len(group)} x {first.type} -> one node",
-            group[-1].outputs[0].name,
+            _shown(group[-1]),
             out.name,
             tuple(op.name for op in group),
             (out.op.name,),
         )
     )
+
+
+def _shown(op: Operation) -> str:
+    """The name of what a step makes: its output, or the node where it has none."""
+    return op.outputs[0].name if op.outputs else op.name
 
 
 def failing_update(op: Operation, values: list[Any]) -> tuple[Operation, list[Any]] | None:

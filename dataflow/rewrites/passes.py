@@ -21,6 +21,7 @@ from dataflow.rewrites import (
     dependencies,
     fusion,
     loop_accumulator_sinking,
+    loop_reads,
     multi_output_fusion,
     multi_tensor_updates,
     repeated_rows,
@@ -77,6 +78,7 @@ class Pass(NamedTuple):
 
 #: Once, on the nodes as the user made them.
 FIRST = (
+    Pass("loop_reads", ("loop_accumulators",), lambda p: loop_reads.run(p.work, p.journal)),
     Pass(
         "loop_accumulator_sinking",
         ("loop_accumulators",),

@@ -86,6 +86,10 @@ def _sums(unique: Operation, needed: set[Operation]) -> list[Operation]:
     return found
 
 
+#: Ops that take rows, or slices along an axis that is their third input.
+_GATHERS = ("Gather", "GatherV2", "ResourceGather")
+
+
 def is_length(count: Tensor, vector: Tensor) -> bool:
     """Whether ``count`` is the number of elements of a vector, and nothing happens before it is known."""
     op = count.op
@@ -111,7 +115,7 @@ def _changes(
     rows = {op.outputs[0] for op in sums}
     made, found = set(sums), []
     for op in ops:  # in topological order
-        if op.type in ("Gather", "GatherV2") and op.inputs[1] is indices and _goes_along_rows(op):
+        if op.type in _GATHERS and op.inputs[1] is indices and _goes_along_rows(op):
             pass
         elif _makes_rows_of_rows(op) and not rows.isdisjoint(op.inputs):
             if not all(t in rows or t.dims == () for t in op.inputs):
@@ -166,7 +170,7 @@ def _only_for_length(
 
 def _goes_along_rows(op: Operation) -> bool:
     """Whether a gather takes rows, that is along the first axis."""
-    if op.type == "Gather":
+    if op.type != "GatherV2":
         return True
     axis = op.inputs[2].op
     return (

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
+from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.fused import safe_embedding_lookup_op, zero_empty_rows_op
 from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
@@ -97,8 +98,8 @@ def _source(tensor: Tensor, *op_types: str) -> Operation | None:
     return op if op.type in op_types and not op.control_inputs else None
 
 
-def _only_user(tensor: Tensor, op_type: str) -> Operation | None:
-    users = [u for u in dict.fromkeys(tensor.uses) if u.type == op_type]
+def _only_user(tensor: Tensor, *op_types: str) -> Operation | None:
+    users = [u for u in dict.fromkeys(tensor.uses) if u.type in op_types]
     return users[0] if len(users) == 1 else None
 
 
@@ -109,13 +110,15 @@ def _found(fill: Operation, kept: set[Tensor]) -> _Lookup | None:
     unique = _only_user(fill.outputs[1], "Unique")
     if before is None or segments is None or unique is None:
         return None
-    gathered = _only_user(unique.outputs[0], "GatherV2")
+    gathered = _only_user(unique.outputs[0], "GatherV2", "ResourceGather")
     if gathered is None or gathered.inputs[1] is not unique.outputs[0]:
         return None
-    if not _constant(gathered.inputs[2], 0) or gathered.attrs.get("batch_dims", 0):
+    if gathered.attrs.get("batch_dims", 0):
+        return None
+    if gathered.type == "GatherV2" and not _constant(gathered.inputs[2], 0):
         return None
     rows = gathered.outputs[0]
-    if (passed := _only_user(rows, "Identity")) is not None:
+    while (passed := _only_user(rows, "Identity")) is not None:
         rows = passed.outputs[0]
     combining = [u for u in dict.fromkeys(rows.uses) if u.type in _COMBINERS]
     params = gathered.inputs[0]
@@ -285,8 +288,9 @@ def _replace_lookup(
 ) -> None:
     with use_graph(work.graph):
         work.begin(found.result)
+        by_handle = found.params.dtype.is_handle
         rows, empty, filled, segments = safe_embedding_lookup_op(
-            found.params,
+            get_op("ReadVariableOp")(found.params) if by_handle else found.params,
             found.indices,
             found.ids,
             found.dense_shape,

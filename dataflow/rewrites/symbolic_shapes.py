@@ -226,7 +226,7 @@ class Shapes:
             return tuple(d for i, d in enumerate(first) if i not in gone)
         if kind == "GatherV2" and numbers[1] == [0] and not op.attrs["batch_dims"]:
             return None if inputs[1] is None else inputs[1] + first[1:]
-        if kind == "Gather":
+        if kind in ("Gather", "ResourceGather"):
             return None if inputs[1] is None else inputs[1] + first[1:]
         if kind == "ExpandDims" and numbers[0] is not None:
             at = numbers[0][0] % (len(first) + 1)

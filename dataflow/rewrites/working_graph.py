@@ -166,9 +166,13 @@ class WorkingGraph:
 
     def begin(self, tensor: Tensor) -> None:
         """Starts a rewrite of ``tensor``: nodes that it adds have the same origin."""
+        self.begin_node(tensor.op)
+
+    def begin_node(self, op: Operation) -> None:
+        """As `begin`, for a node that may have no output."""
         self._started = len(self.graph.operations)
-        self.graph.current_device = tensor.op.device
-        self.graph.name_stack = tensor.op.name + "/rewritten"
+        self.graph.current_device = op.device
+        self.graph.name_stack = op.name + "/rewritten"
 
     def roll_back(self) -> None:
         """Removes the nodes that a rule added before it gave up."""
@@ -181,16 +185,7 @@ class WorkingGraph:
 
     def replace(self, old: Tensor, new: Tensor) -> None:
         """Gives the consumers of ``old`` to ``new``, whose new nodes inherit the control inputs of ``old``."""
-        origin = self.origin[old.op]
-        for op in self.graph.operations[self._started :]:
-            if op not in self.origin:
-                self.origin[op] = origin
-                op.frames = origin.frames
-        if new.op is not old.op and old.op.control_inputs:
-            for control in old.op.control_inputs:
-                if control is not new.op and control not in new.op.control_inputs:
-                    if new.op not in self.origin_ops:
-                        new.op.add_control_edge(control)
+        self._inherit(old.op, new.op)
         staying: list[Operation] = []
         for consumer in dict.fromkeys(old.uses):
             if consumer is new.op:
@@ -200,20 +195,46 @@ class WorkingGraph:
                 consumer.inputs[i] = new
                 new.uses.append(consumer)
         old.uses = staying
-        for waiting in list(old.op.control_outputs):
-            if waiting is not new.op and old.op in waiting.control_inputs:
-                waiting.remove_control_edge(old.op)
-                if new.op not in waiting.control_inputs and new.op is not waiting:
-                    waiting.add_control_edge(new.op)
         self.set_fetch(old, new)
-        if old.op in self._fetched_operations and new.op is not old.op:
-            self._fetch_operations = [
-                new.op if op is old.op else op for op in self._fetch_operations
-            ]
-            self._fetched_operations = set(self._fetch_operations)
         if new.dims is None:
             new.dims = old.dims
-        self._forget(old.op)
+        self._stand_in(old.op, new.op)
+
+    def replace_node(self, old: Operation, new: Operation) -> None:
+        """As `replace`, for a node without outputs, which others wait for."""
+        self._inherit(old, new)
+        self._stand_in(old, new)
+        self.changed()
+
+    def adopt(self, new: Operation, origin: Operation) -> None:
+        """Gives a node that a rewrite added the origin of ``origin``; `replace` does so by itself."""
+        self.origin[new] = self.origin[origin]
+        new.frames = self.origin[origin].frames
+
+    def _inherit(self, old: Operation, new: Operation) -> None:
+        """Gives the origin of ``old`` to the nodes that the rewrite added, and its control inputs to ``new``."""
+        origin = self.origin[old]
+        for op in self.graph.operations[self._started :]:
+            if op not in self.origin:
+                self.origin[op] = origin
+                op.frames = origin.frames
+        if new is not old and old.control_inputs:
+            for control in old.control_inputs:
+                if control is not new and control not in new.control_inputs:
+                    if new not in self.origin_ops:
+                        new.add_control_edge(control)
+
+    def _stand_in(self, old: Operation, new: Operation) -> None:
+        """Lets ``new`` be fetched and waited for in place of ``old``, which goes unless it is still used."""
+        for waiting in list(old.control_outputs):
+            if waiting is not new and old in waiting.control_inputs:
+                waiting.remove_control_edge(old)
+                if new not in waiting.control_inputs and new is not waiting:
+                    waiting.add_control_edge(new)
+        if old in self._fetched_operations and new is not old:
+            self._fetch_operations = [new if op is old else op for op in self._fetch_operations]
+            self._fetched_operations = set(self._fetch_operations)
+        self._forget(old)
 
     def _take_positions(self, op: Operation, old: Tensor, new: Tensor) -> list[int]:
         """Positions of ``old`` among the inputs of ``op``, which are noted as those of ``new`` from now on."""

@@ -23,16 +23,16 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.parallel import Future
+from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.gradual import Steps, finish, in_steps
 from dataflow.runtime import control_structure, output_allocator
-from dataflow.runtime.read_order import reads_before_reshaping
-from dataflow.runtime.resources import uninitialized
+from dataflow.runtime.read_order import reads_before_changes, reads_before_reshaping
 
 if TYPE_CHECKING:
     from dataflow.runtime import concurrency
     from dataflow.runtime.waiting import LoopEnd, Overlap
 
-_ASSIGNS = frozenset({"Assign"})
+_ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
 _LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"})
 _BLOCKS = ("if ", "elif ", "else", "while ")
 _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
@@ -56,7 +56,6 @@ _RESERVED = frozenset(
         "isfinite",
         "run",
         "stop",
-        "uninitialized",
         "value",
         output_allocator.ALLOCATOR,
     }
@@ -154,7 +153,7 @@ class Generator:
         #: Which fetches may be written into a buffer of the caller (adds the argument `allocator`).
         self._preallocated = preallocated
         self.values: dict[Tensor, Value] = {}
-        self.globals: dict[str, Any] = {"uninitialized": uninitialized, "DEAD": DEAD}
+        self.globals: dict[str, Any] = {"DEAD": DEAD}
         self.lines: list[Line] = []
         self.indent = 1
         self.numbers: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
@@ -183,6 +182,7 @@ class Generator:
             self.values[tensor] = Value(self.parameters[-1])
         if any(op.type in _ASSIGNS for op in self.ops):
             self._find_assigned()
+        self._taken_at_once |= reads_before_changes(self.ops, self.fetches, not self.structured)
         dead_fetches: list[str] = []
         if self.structured:
             dead_fetches = control_structure.emit(self)
@@ -223,10 +223,8 @@ class Generator:
         """Finds variables that this plan itself initializes: they are read when used, not up front."""
         for op in self.ops:
             if op.type in _ASSIGNS:
-                source = op.inputs[0].op
-                while not source.op_def.is_variable and source.inputs:
-                    source = source.inputs[0].op
-                self._assigned.add(source.name)
+                variable = variable_behind(op)
+                self._assigned.add(variable.attrs.get("shared_name") or variable.name)
         self._taken_at_once = reads_before_reshaping(self.ops, self.feeds)
 
     # ---- values ---------------------------------------------------------------------------
@@ -445,7 +443,7 @@ class Generator:
             _write(function, {}, text, line_ops)
         text.append(f"def run({', '.join(parameters)}):")
         for name, op in self._checked.items():
-            text.append(f"    if {name}.array is None: raise uninitialized({name}.name)")
+            text.append(f"    if {name}.array is None: raise {name}.uninitialized()")
             line_ops[len(text)] = op
         for name in dead_fetches:
             text.append(f"    {name} = DEAD")

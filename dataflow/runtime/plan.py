@@ -384,12 +384,13 @@ class Plan:
         return self._kept_by_function.setdefault(op_name, _FunctionState())
 
     def bind_variable(self, op: Operation) -> Any:
-        """The variable behind a VariableV2 node."""
+        """The variable behind a node that holds one."""
         attrs = op.attrs
         return self.session.resources.variable(
             attrs.get("container", ""),
             attrs.get("shared_name") or op.name,
-            op.outputs[0].dtype.base_dtype,
+            op.outputs[0].dtype.value_dtype,
+            op.outputs[0].dtype.is_handle,
         )
 
     def convert_feeds(self, values: Iterable[Any]) -> list[Any]:

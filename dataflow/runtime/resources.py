@@ -40,11 +40,13 @@ class VariableResource:
     earlier readers of the variable keep the value that they saw.
     """
 
-    __slots__ = ("__weakref__", "array", "dtype", "lock", "name")
+    __slots__ = ("__weakref__", "array", "by_handle", "dtype", "lock", "name")
 
-    def __init__(self, name: str, dtype: DType) -> None:
+    def __init__(self, name: str, dtype: DType, by_handle: bool = False) -> None:
         self.name = name
         self.dtype = dtype
+        #: Whether it is a resource variable: messages speak of those in TensorFlow's other words.
+        self.by_handle = by_handle
         self.array: Any = None
         self.lock = threading.RLock()
 
@@ -52,14 +54,31 @@ class VariableResource:
         """The array; raises `FailedPreconditionError` when there is none yet."""
         array = self.array
         if array is None:
-            raise uninitialized(self.name)
+            raise self.uninitialized()
         return array
+
+    def uninitialized(self) -> FailedPreconditionError:
+        """The error for a variable that is read before it has a value."""
+        if self.by_handle:
+            what = (
+                f"Error while reading resource variable {self.name} from Container: localhost. This "
+                "could mean that the variable was uninitialized. Not found: Resource "
+                f"localhost/{self.name} does not exist"
+            )
+        else:
+            what = f"Attempting to use uninitialized value {self.name}"
+        return FailedPreconditionError(
+            None,
+            None,
+            f"{what}: the variable has no value in this session yet. Run its initializer first: "
+            "sess.run(tf.global_variables_initializer()).",
+        )
 
     def exclusive(self) -> Any:
         """The array, for a change in place; replaced by a copy first if anything else refers to it."""
         array = self.array
         if array is None:
-            raise uninitialized(self.name)
+            raise self.uninitialized()
         # References: self.array, the local, the argument of getrefcount.
         if isinstance(array, np.generic):
             array = self.array = np.array(array)
@@ -72,16 +91,6 @@ class VariableResource:
         ):
             array = self.array = array.copy()
         return array
-
-
-def uninitialized(name: str) -> FailedPreconditionError:
-    """The error for a variable that is read before it has a value."""
-    return FailedPreconditionError(
-        None,
-        None,
-        f"Attempting to use uninitialized value {name}: the variable has no value in this session "
-        "yet. Run its initializer first: sess.run(tf.global_variables_initializer()).",
-    )
 
 
 class Cancellation:
@@ -326,10 +335,12 @@ class ResourceManager:
             self.changes += 1
             return found
 
-    def variable(self, container: str, name: str, dtype: DType) -> VariableResource:
+    def variable(
+        self, container: str, name: str, dtype: DType, by_handle: bool = False
+    ) -> VariableResource:
         """The variable of this name, created empty if it does not exist."""
         found = self.get_or_create(
-            container, "variable", name, lambda: VariableResource(name, dtype)
+            container, "variable", name, lambda: VariableResource(name, dtype, by_handle)
         )
         return found  # type: ignore[no-any-return]
 

@@ -11,7 +11,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.control_flow import group
 from dataflow.ops.elementary import sqrt
-from dataflow.ops.optimizer_updates import apply_adam
+from dataflow.ops.optimizer_updates import apply_adam, update
 from dataflow.ops.state import assign, assign_sub, scatter_add
 from dataflow.train.optimizer import Optimizer
 
@@ -74,19 +74,20 @@ class AdamOptimizer(Optimizer):
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         beta1_power, beta2_power = self._get_beta_accumulators()
-        return apply_adam(
+        return update(
+            apply_adam,
             var,
-            self.get_slot(var, "m"),
-            self.get_slot(var, "v"),
-            self._cast(beta1_power, var),
-            self._cast(beta2_power, var),
-            self._cast(self._lr_t, var),
-            self._cast(self._beta1_t, var),
-            self._cast(self._beta2_t, var),
-            self._cast(self._epsilon_t, var),
-            grad,
+            m=self.get_slot(var, "m"),
+            v=self.get_slot(var, "v"),
+            beta1_power=self._cast(beta1_power, var),
+            beta2_power=self._cast(beta2_power, var),
+            lr=self._cast(self._lr_t, var),
+            beta1=self._cast(self._beta1_t, var),
+            beta2=self._cast(self._beta2_t, var),
+            epsilon=self._cast(self._epsilon_t, var),
+            grad=grad,
             use_locking=self._use_locking,
-        ).op
+        )
 
     def _apply_sparse_shared(
         self, grad: Tensor, var: Variable, indices: TensorLike, scatter: Any

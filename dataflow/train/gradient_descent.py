@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.optimizer_updates import apply_gradient_descent
+from dataflow.ops.optimizer_updates import apply_gradient_descent, update
 from dataflow.ops.state import scatter_sub
 from dataflow.train.optimizer import Optimizer
 
@@ -36,7 +36,8 @@ class GradientDescentOptimizer(Optimizer):
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         rate = self._cast(self._learning_rate_tensor, var)
-        return apply_gradient_descent(var, rate, grad, use_locking=self._use_locking).op
+        locking = self._use_locking
+        return update(apply_gradient_descent, var, alpha=rate, delta=grad, use_locking=locking)
 
     def _apply_sparse_duplicate_indices(self, grad: Any, var: Any) -> Any:
         # Subtracting the rows one by one is the same as summing repeated ones first.

@@ -18,6 +18,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
 from dataflow.graph.nest import flatten
 from dataflow.graph.op_def import OpDef
+from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
@@ -25,10 +26,11 @@ from dataflow.ops.control_flow import group, tuple_
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.math import cast
+from dataflow.ops.optimizer_updates import update
 from dataflow.ops.replicas import replica_to_merge
 from dataflow.ops.resource_variables import ResourceVariable, is_resource_variable
 from dataflow.ops.segment import unsorted_segment_sum
-from dataflow.ops.state import assign_add
+from dataflow.ops.state import assign_add, reference
 from dataflow.ops.variable_lists import trainable_variables
 from dataflow.ops.variables import Variable
 from dataflow.train import slot_creator
@@ -242,8 +244,8 @@ class Optimizer:
                         if hasattr(global_step, "copies"):
                             result = global_step.assign_add(1)
                         else:
-                            result = assign_add(global_step, 1, name=scope)
-            if isinstance(result, Tensor):
+                            result = assign_add(reference(global_step), 1, name=scope)
+            if not isinstance(result, Operation):
                 result = result.op
             train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
             if result not in train_ops:
@@ -392,7 +394,9 @@ class Optimizer:
         """An op that changes ``var`` by the dense gradient ``grad``."""
         if self._ops is None:
             raise NotImplementedError(f"{type(self).__name__} does not implement _apply_dense")
-        return self._ops[0](var, grad=grad, **self._inputs(var), use_locking=self._use_locking).op
+        return update(
+            self._ops[0], var, grad=grad, **self._inputs(var), use_locking=self._use_locking
+        )
 
     def _inputs(self, var: Variable) -> dict[str, Any]:
         """Slots, scalars and attributes of the ``_ops``, by name."""
@@ -408,7 +412,7 @@ class Optimizer:
         if self._ops is None:
             raise NotImplementedError(f"{type(self).__name__} does not implement _apply_sparse")
         rows = {"grad": grad.values, "indices": grad.indices}
-        return self._ops[1](var, **rows, **self._inputs(var), use_locking=self._use_locking).op
+        return update(self._ops[1], var, **rows, **self._inputs(var), use_locking=self._use_locking)
 
     def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
         """As `_apply_dense`, for a resource variable."""

@@ -11,6 +11,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.optimizer_updates import (
     apply_proximal_gradient_descent,
     sparse_apply_proximal_gradient_descent,
+    update,
 )
 from dataflow.train.optimizer import Optimizer
 
@@ -41,16 +42,23 @@ class ProximalGradientDescentOptimizer(Optimizer):
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
         self._l1_tensor, self._l2_tensor = self._strengths()
 
-    def _scalars(self, var: Variable) -> list[Any]:
+    def _scalars(self, var: Variable) -> dict[str, Any]:
         tensors = [self._learning_rate_tensor, self._l1_tensor, self._l2_tensor]
-        return [self._cast(t, var) for t in tensors]
+        return {n: self._cast(t, var) for n, t in zip(("alpha", "l1", "l2"), tensors, strict=True)}
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
         scalars = self._scalars(var)
         locking = self._use_locking
-        return apply_proximal_gradient_descent(var, *scalars, grad, use_locking=locking).op
+        return update(
+            apply_proximal_gradient_descent, var, **scalars, delta=grad, use_locking=locking
+        )
 
     def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        return sparse_apply_proximal_gradient_descent(
-            var, *self._scalars(var), grad.values, grad.indices, use_locking=self._use_locking
-        ).op
+        rows = {"grad": grad.values, "indices": grad.indices}
+        return update(
+            sparse_apply_proximal_gradient_descent,
+            var,
+            **self._scalars(var),
+            **rows,
+            use_locking=self._use_locking,
+        )

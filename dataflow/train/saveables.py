@@ -10,8 +10,9 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.partitioned_variable import PartitionedVariable
-from dataflow.ops.state import assign
+from dataflow.ops.state import assign, read_variable_op, variable_of
 from dataflow.ops.variables import Variable
+from dataflow.shapes import TensorShape
 
 #: Where a checkpoint of objects keeps which object has which tensor.
 OBJECT_GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -52,14 +53,28 @@ class VariableSaveable(SaveableObject):
     """A variable."""
 
     def __init__(self, var: Any, slice_spec: str, name: str) -> None:
-        super().__init__(var, [SaveSpec(var, slice_spec, name, dtype=var.dtype.base_dtype)], name)
+        self._shape = TensorShape(var.dims)
+        saved = var
+        if var.dtype.is_handle:
+            variable = variable_of(var)
+            saved = (
+                read_variable_op(var)
+                if variable is var
+                else default_graph().as_graph_element(variable)
+            )
+        super().__init__(
+            var, [SaveSpec(saved, slice_spec, name, dtype=var.dtype.value_dtype)], name
+        )
 
     def restore(self, restored_tensors: list[Tensor], restored_shapes: Any) -> Any:
         """Assigns the variable."""
         tensor = restored_tensors[0]
         if restored_shapes is not None:
             tensor = array.reshape(tensor, restored_shapes[0])
-        validate = restored_shapes is None and self.op.get_shape().is_fully_defined()
+        if self.op.dtype.is_handle:
+            with default_graph().device(self.op.device):
+                tensor = array.identity(tensor)
+        validate = restored_shapes is None and self._shape.is_fully_defined()
         return assign(self.op, tensor, validate_shape=validate)
 
 

@@ -245,10 +245,10 @@ BY_TYPE = {
     # Functions of gen_array_ops and gen_math_ops have other words for some inputs.
     "python/op_functions.py": "ExpandDims Select Where",
     # The code generator writes these itself, each in its own way, and others as kernels' calls.
-    "runtime/codegen.py": "Assign ControlTrigger EmptyTensorList IdentityN TensorListPopBack "
+    "runtime/codegen.py": "Assign AssignVariableOp ControlTrigger EmptyTensorList IdentityN TensorListPopBack "
     "TensorListPushBack",
     # How an input's buffer is handed over, for each kernel that can take one.
-    "runtime/buffers.py": "AddN Assign BiasAdd ReluGrad _Fused",
+    "runtime/buffers.py": "AddN Assign AssignVariableOp BiasAdd ReluGrad _Fused",
     # Nodes that rewrites and the placer make: errors and lifetimes are told of what they stand for.
     "runtime/run_errors.py": "_UpdateAll",
     "runtime/cuda_graph.py": "_CopyToDevice _CopyToHost",
@@ -264,17 +264,19 @@ BY_TYPE = {
     # A debugging node's output is its input: what made the NaN is behind it.
     "runtime/nan_origin.py": "CheckNumerics Print",
     # Reads of a variable's rows, the one computation that a task does before it is asked to.
-    "cluster/execution/prefetch.py": "Gather GatherV2",
+    "cluster/execution/prefetch.py": "Gather GatherV2 ResourceGather",
     # The nodes of a file, before their ops are looked up.
     "graph/import_graph.py": "Merge NextIteration RefMerge RefNextIteration",
     "graph_util.py": "CheckNumerics",
     # TensorFlow's own list, which a caller may replace by another list of op types.
-    "train/device_setter.py": "MutableHashTableOfTensorsV2 MutableHashTableV2 Variable VariableV2",
+    "train/device_setter.py": "MutableHashTableOfTensorsV2 MutableHashTableV2 VarHandleOp Variable "
+    "VariableV2",
     # Nodes that are built, from files that cannot import the ops.
     "train/save_graph.py": "Assign Reshape RestoreV2 SaveV2",
     # Tables of patterns: the ops that a rule, or a rule of shapes, is about.
     "rewrites/broadcasting.py": "AddN BroadcastTo Reshape Shape Size",
     "introspect/offers.py": "Add AddV2 Exp Log Softmax Sub Sum",
+    "rewrites/repeated_rows.py": "Gather GatherV2 ResourceGather",
     "rewrites/debug_ops.py": "CheckNumerics Print",
     "rewrites/sparse_lookups.py": "SparseSegmentMean SparseSegmentMeanGrad SparseSegmentSqrtN "
     "SparseSegmentSqrtNGrad SparseSegmentSum SparseSegmentSumGrad UnsortedSegmentSum",
@@ -285,7 +287,7 @@ BY_TYPE = {
     "rewrites/loop_shapes.py": "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3",
     "rewrites/loop_accumulator_sinking.py": "Add AddV2",
     # What a picture of a learner's graph shows beside the model: initial values, files, settings.
-    "introspect/node_roles.py": "Assign PlaceholderWithDefault Reshape Shape",
+    "introspect/node_roles.py": "Assign PlaceholderWithDefault ReadVariableOp Reshape Shape",
     "rewrites/symbolic_shapes.py": "Add AddV2 Maximum Minimum Mul RealDiv "
     "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits Sub",
 }

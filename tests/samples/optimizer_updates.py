@@ -18,6 +18,11 @@ def initialize(tf: Any, session: Any) -> None:
     session.run(tf.global_variables_initializer())
 
 
+def variable(tf: Any, op: str, start: Any) -> Any:
+    """The variable that ``op`` is to change, of its kind."""
+    return tf.Variable(start, use_resource=op.startswith("Resource"))
+
+
 def result(tf: Any, optimizer: Any, pair: Any, slots: tuple[str, ...]) -> list[Any]:
     variable = pair[1]
     train = optimizer.apply_gradients([pair])
@@ -26,9 +31,15 @@ def result(tf: Any, optimizer: Any, pair: Any, slots: tuple[str, ...]) -> list[A
         return values + [optimizer.get_slot(variable, name).read_value() for name in slots]
 
 
-def dense(op: str, make: Any, expected: Any, slots: tuple[str, ...] = (), note: str = "") -> Sample:
+def dense(
+    op: str,
+    make: Any,
+    expected: Any,
+    slots: tuple[str, ...] = (),
+    note: str = "",
+) -> Sample:
     def build(tf: Any, start: Any, grad: Any) -> list[Any]:
-        return result(tf, make(tf), (grad, tf.Variable(start)), slots)
+        return result(tf, make(tf), (grad, variable(tf, op, start)), slots)
 
     return Sample(
         op, build, (START, GRAD), expected, gradient=(), setup=initialize, note=note, rtol=2e-5
@@ -42,7 +53,7 @@ def sparse(
 
     def build(tf: Any, start: Any, grad: Any, rows: Any) -> list[Any]:
         slices = tf.IndexedSlices(grad, rows, tf.constant([3, 2]))
-        return result(tf, make(tf), (slices, tf.Variable(start)), slots)
+        return result(tf, make(tf), (slices, variable(tf, op, start)), slots)
 
     def on_rows(start: Any, grad: Any, rows: Any) -> list[Any]:
         total = np.zeros_like(start)
@@ -191,8 +202,12 @@ BOTH: list[tuple[str, Any, str, tuple[str, ...]]] = [
 ]
 
 SAMPLES = [
-    dense("ApplyGradientDescent", MAKERS["sgd"], gradient_descent),
-    dense("ApplyAdam", MAKERS["adam"], adam, ("m", "v")),
-    *[dense(f"Apply{op}", MAKERS[key], f, slots, key) for op, f, key, slots in BOTH],
-    *[sparse(f"SparseApply{op}", MAKERS[key], f, slots, key) for op, f, key, slots in BOTH],
+    sample
+    for kind in ("", "Resource")
+    for sample in (
+        dense(f"{kind}ApplyGradientDescent", MAKERS["sgd"], gradient_descent),
+        dense(f"{kind}ApplyAdam", MAKERS["adam"], adam, ("m", "v")),
+        *[dense(f"{kind}Apply{op}", MAKERS[key], f, s, key) for op, f, key, s in BOTH],
+        *[sparse(f"{kind}SparseApply{op}", MAKERS[key], f, s, key) for op, f, key, s in BOTH],
+    )
 ]

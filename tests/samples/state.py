@@ -25,6 +25,33 @@ def after_initializer(change: Any) -> Any:
     return build
 
 
+def resource(change: Any) -> Any:
+    """As `after_initializer`, of a resource variable."""
+
+    def build(tf: Any, *tensors: Any) -> Any:
+        v = tf.Variable(START, use_resource=True)
+        with tf.control_dependencies([v.initializer]):
+            return change(tf, v, *tensors)
+
+    return build
+
+
+def destroyed(tf: Any) -> Any:
+    from dataflow.ops import state
+
+    v = tf.Variable(START, use_resource=True)
+    with tf.control_dependencies([v.initializer]):
+        gone = state.destroy_resource_op(v.handle)
+    with tf.control_dependencies([gone]):
+        return tf.is_variable_initialized(v)
+
+
+def shape_read(tf: Any, v: Any) -> Any:
+    from dataflow.ops import state
+
+    return state.variable_shape_op(v.handle)
+
+
 def scattered(function: Any) -> Any:
     """What a scatter op leaves, row by row in order."""
 
@@ -49,8 +76,8 @@ def cells(function: Any) -> Any:
     return expected
 
 
-def counted(tf: Any) -> Any:
-    v = tf.Variable(3)
+def counted(tf: Any, use_resource: bool = False) -> Any:
+    v = tf.Variable(3, use_resource=use_resource)
     with tf.control_dependencies([v.initializer]):
         return tf.count_up_to(v, 5)
 
@@ -120,20 +147,20 @@ def copied(op: str) -> Sample:
     return Sample(op, build, (START,), lambda x: x, gradient=(), oracle=False, note="internal")
 
 
-def scatter(op: str, name: str, function: Any) -> Sample:
+def scatter(op: str, name: str, function: Any, around: Any = after_initializer) -> Sample:
     return Sample(
         op,
-        after_initializer(lambda tf, v, i, u: getattr(tf, name)(v, i, u)),
+        around(lambda tf, v, i, u: getattr(tf, name)(v, i, u)),
         (ROWS, UPDATES),
         scattered(function),
         gradient=(),
     )
 
 
-def scatter_nd(op: str, name: str, function: Any) -> Sample:
+def scatter_nd(op: str, name: str, function: Any, around: Any = after_initializer) -> Sample:
     return Sample(
         op,
-        after_initializer(lambda tf, v, i, u: getattr(tf, name)(v, i, u)),
+        around(lambda tf, v, i, u: getattr(tf, name)(v, i, u)),
         (CELLS, np.array([10, 20], np.float32)),
         cells(function),
         gradient=(),
@@ -154,11 +181,11 @@ def dropped(tf: Any, x: Any) -> Any:
         return tf.constant(1)
 
 
-def sliced(tf: Any) -> Any:
-    v = tf.Variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+def sliced(tf: Any, use_resource: bool = False) -> Any:
+    v = tf.Variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], use_resource=use_resource)
     with tf.control_dependencies([v.initializer]):
         value = tf.fill([2], 9.0)
-    return v[:, 1].assign(value)
+        return tf.convert_to_tensor(v[:, 1].assign(value))
 
 
 def added_products(tf: Any, x: Any, y: Any) -> Any:
@@ -235,6 +262,17 @@ def updated_together(tf: Any, x: Any, y: Any) -> Any:
         return [tf.identity(v) for v in variables]
 
 
+ROW_CHANGES = [
+    ("Update", lambda a, b: b),
+    ("Add", np.add),
+    ("Sub", np.subtract),
+    ("Mul", np.multiply),
+    ("Div", np.divide),
+    ("Min", np.minimum),
+    ("Max", np.maximum),
+]
+CELL_CHANGES = [("Update", lambda a, b: b), ("Add", np.add), ("Sub", np.subtract)]
+
 SAMPLES = [
     Sample(
         "GetSessionHandle", kept, (START,), lambda x: x, gradient=(), oracle=False, note="raw op"
@@ -307,16 +345,58 @@ SAMPLES = [
     ),
     Sample("CountUpTo", counted, (), 3),
     Sample("StridedSliceAssign", sliced, (), np.array([[1, 9, 3], [4, 9, 6]], np.float32)),
-    scatter("ScatterUpdate", "scatter_update", lambda a, b: b),
-    scatter("ScatterAdd", "scatter_add", np.add),
-    scatter("ScatterSub", "scatter_sub", np.subtract),
-    scatter("ScatterMul", "scatter_mul", np.multiply),
-    scatter("ScatterDiv", "scatter_div", np.divide),
-    scatter("ScatterMin", "scatter_min", np.minimum),
-    scatter("ScatterMax", "scatter_max", np.maximum),
-    scatter_nd("ScatterNdUpdate", "scatter_nd_update", lambda a, b: b),
-    scatter_nd("ScatterNdAdd", "scatter_nd_add", np.add),
-    scatter_nd("ScatterNdSub", "scatter_nd_sub", np.subtract),
+    *[scatter(f"Scatter{name}", f"scatter_{name.lower()}", f) for name, f in ROW_CHANGES],
+    *[
+        scatter(f"ResourceScatter{name}", f"scatter_{name.lower()}", f, resource)
+        for name, f in ROW_CHANGES
+    ],
+    *[scatter_nd(f"ScatterNd{name}", f"scatter_nd_{name.lower()}", f) for name, f in CELL_CHANGES],
+    *[
+        scatter_nd(f"ResourceScatterNd{name}", f"scatter_nd_{name.lower()}", f, resource)
+        for name, f in CELL_CHANGES
+    ],
+    Sample("VarHandleOp", resource(lambda tf, v: v + 1.0), (), START + 1),
+    Sample("ReadVariableOp", resource(lambda tf, v: v.read_value()), (), START),
+    Sample("VariableShape", resource(shape_read), (), np.array([3, 2]), oracle=False),
+    Sample("DestroyResourceOp", destroyed, (), False, oracle=False, note="raw op"),
+    Sample(
+        "AssignVariableOp",
+        resource(lambda tf, v, x: v.assign(x).read_value()),
+        (START + 1,),
+        lambda x: x,
+        gradient=(),
+    ),
+    Sample(
+        "AssignAddVariableOp",
+        resource(lambda tf, v, x: v.assign_add(x).read_value()),
+        (START,),
+        lambda x: START + x,
+        gradient=(),
+    ),
+    Sample(
+        "AssignSubVariableOp",
+        resource(lambda tf, v, x: v.assign_sub(x).read_value()),
+        (START,),
+        lambda x: START - x,
+        gradient=(),
+    ),
+    Sample("VarIsInitializedOp", resource(lambda tf, v: v.is_initialized()), (), True),
+    Sample("ResourceCountUpTo", lambda tf: counted(tf, True), (), 3),
+    Sample(
+        "ResourceGather", resource(lambda tf, v, i: tf.gather(v, i)), (ROWS,), lambda i: START[i]
+    ),
+    Sample(
+        "ResourceGatherNd",
+        resource(lambda tf, v, i: v.gather_nd(i)),
+        (CELLS,),
+        lambda i: START[tuple(i.T)],
+    ),
+    Sample(
+        "ResourceStridedSliceAssign",
+        lambda tf: sliced(tf, True),
+        (),
+        np.array([[1, 9, 3], [4, 9, 6]], np.float32),
+    ),
     copied("_CopyToDevice"),
     copied("_CopyToHost"),
     Sample(

@@ -20,7 +20,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
 from dataflow.kernels.malloc_tuning import give_back_when_it_dies, keep_freed_memory
 from dataflow.ops.transfer import COPIES
-from dataflow.placement.groups import reference_inputs
+from dataflow.placement.groups import changes_a_variable
 from dataflow.placement.placer import pin_within_task, place
 from dataflow.placement.transfers import CPU, Placed, insert_copies
 from dataflow.rewrites.common_subexpressions import can_merge
@@ -336,12 +336,7 @@ def _refers_elsewhere(ops: Sequence[Operation], inputs: Sequence[Tensor]) -> boo
 
 
 def _changes_variables(ops: Sequence[Operation]) -> bool:
-    return any(
-        tensor.dtype.is_ref and tensor.dtype.base_dtype.kind != "x"
-        for op in ops
-        if not op.op_def.is_alias
-        for tensor in reference_inputs(op)
-    )
+    return any(changes_a_variable(op) for op in ops)
 
 
 def _reads_variables(ops: Sequence[Operation]) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from dataflow.graph.display import mimebundle
 from dataflow.graph.operation import Operation
 from dataflow.ops.collective import collective_reduce_op
-from dataflow.placement.groups import reference_inputs
+from dataflow.placement.groups import changes_a_variable
 from dataflow.runtime.stepper import Hop, Trace, record
 
 if TYPE_CHECKING:
@@ -369,8 +369,7 @@ def _is_update(op: Operation) -> bool:
     """Whether an op changes a variable, or takes in a gradient for a synchronous step."""
     if "ApplyGradient" in op.type:
         return True
-    refs = [] if op.op_def.is_alias or op.op_def.is_variable else reference_inputs(op)
-    return any(t.dtype.is_ref and t.dtype.base_dtype.kind != "x" for t in refs)
+    return changes_a_variable(op)
 
 
 def _key(hop: Hop) -> tuple[Any, ...]:

@@ -35,7 +35,7 @@ def encode_operation(op: Operation, arrays: list[np.ndarray]) -> dict[str, Any]:
     encoded: dict[str, Any] = {
         "n": op.name,
         "t": op.type,
-        "o": [[t.dtype.name, None if t.dims is None else list(t.dims)] for t in op.outputs],
+        "o": [[_dtype(t), None if t.dims is None else list(t.dims)] for t in op.outputs],
         "w": op.built_at,
     }
     if op.inputs:
@@ -49,6 +49,20 @@ def encode_operation(op: Operation, arrays: list[np.ndarray]) -> dict[str, Any]:
             name: _encode_value(op, name, value, arrays) for name, value in op.attrs.items()
         }
     return encoded
+
+
+#: What follows the name of the value's dtype in that of a resource variable's handle.
+_HANDLE = "_handle"
+
+
+def _dtype(tensor: Tensor) -> str:
+    dtype = tensor.dtype
+    return dtype.value_dtype.name + _HANDLE if dtype.is_handle else dtype.name
+
+
+def _decode_dtype(text: str) -> DType:
+    name = text.removesuffix(_HANDLE)
+    return as_dtype(name) if name == text else as_dtype(name).handle
 
 
 def _encode_value(op: Operation, name: str, value: object, arrays: list[np.ndarray]) -> Any:
@@ -142,7 +156,7 @@ def decode_operations(
         frames = _frames_of(item.get("w", ""))
         op = Operation(graph, item["n"], op_def, [], [], attrs, item.get("d", ""), frames)
         op.outputs = [
-            Tensor(op, index, as_dtype(dtype), None if dims is None else tuple(dims))
+            Tensor(op, index, _decode_dtype(dtype), None if dims is None else tuple(dims))
             for index, (dtype, dims) in enumerate(item["o"])
         ]
         if op.name in graph.op_by_name:

@@ -30,6 +30,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.placement.groups import reference_inputs
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.prune import needed_operations
+from dataflow.runtime.read_order import reads_before_changes
 
 
 class Transfer(NamedTuple):
@@ -106,7 +107,7 @@ def partition_graph(
         # The nodes of a loop or branch run together: where their state is, else where most ask for.
         for op in unit:
             task_of[op] = task_of[unit[0]]
-    cutter = _Cutter(ops, units, task_of, set(feeds), default_task)
+    cutter = _Cutter(ops, units, task_of, set(feeds), default_task, fetch_tensors)
     cutter.cut(fetch_tensors)
     return PartitionedGraph(cutter.partitions, task_of, frozenset(op.name for op in ops))
 
@@ -119,6 +120,7 @@ class _Cutter:
         task_of: dict[Operation, str],
         feeds: set[Tensor],
         default_task: str,
+        fetches: Sequence[Tensor],
     ) -> None:
         self.ops = ops
         self.order = {op: index for index, op in enumerate(ops)}
@@ -139,13 +141,15 @@ class _Cutter:
         self.edges: set[tuple[int, int]] = set()
         self.copies: dict[int, dict[Operation, None]] = {}
         self.expanded: dict[Operation, tuple[Operation, ...]] = {}
+        # Reads that are made at their own time, as a change of the variable may come before a use of them.
+        self.held = reads_before_changes(ops, fetches, in_line=False)
         self.stages = stages_of(ops, task_of, self.unit_of, self.depends_on)
 
     # The free nodes, and the dependencies of each node
 
     def is_free(self, op: Operation) -> bool:
         """Whether the node costs nothing and is bound wherever it is used."""
-        if op in self.unit_of:
+        if op in self.unit_of or op in self.held:
             return False
         if op.type == "Const" or op.op_def.is_variable:
             return not self.effective_controls(op)

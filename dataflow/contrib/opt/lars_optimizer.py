@@ -8,7 +8,7 @@ from typing import Any
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import where
 from dataflow.ops.math import greater, logical_and
-from dataflow.ops.optimizer_updates import apply_momentum
+from dataflow.ops.optimizer_updates import apply_momentum, update
 from dataflow.ops.tensor_products import norm
 from dataflow.train.momentum import MomentumOptimizer
 
@@ -51,4 +51,5 @@ class LARSOptimizer(MomentumOptimizer):
         # The slot holds steps, not gradients: each has the rate of its own time, as in TensorFlow.
         rate, grad = self.compute_lr(grad, var)
         inputs = self._inputs(var) | {"lr": self._cast(1.0, var)}
-        return apply_momentum(var, grad=rate * grad, **inputs, use_locking=self._use_locking).op
+        locking = self._use_locking
+        return update(apply_momentum, var, grad=rate * grad, **inputs, use_locking=locking)
