@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,15 @@ import numpy as np
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.gather_scatter import sum_rows
 from dataflow.kernels.index_arrays import int_tuple
+from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.sparse_coordinates import flat_numbers
 
 _REASON = "coordinates are sorted and matched on the host"
+#: Products of numbers from which on SciPy is asked; its import takes as long as some millions of them.
+_WORTH_SCIPY = 100_000
+_SCIPYS_TYPES = "fdFD"
+_BLOCK_BYTES = 1 << 18
 
 
 @kernel("SparseToDense", cpu_only=_REASON)
@@ -68,10 +74,42 @@ def sparse_tensor_dense_matmul_kernel(
         if int(columns.min()) < 0 or int(columns.max()) >= inner:
             raise ValueError(f"a column index lies outside of [0, {inner})")
     if xp is np:
-        products = b.take(columns, 0)
-        products = np.multiply(products, values[:, None], products)
-        return sum_rows(np, np.ascontiguousarray(rows), products, num_rows)
+        return _product(rows, columns, values, b, num_rows)
     return sum_rows(xp, rows, b[columns] * values[:, None], num_rows)
+
+
+def _product(rows: Array, columns: Array, values: Array, b: Array, num_rows: int) -> Any:
+    """The product on the host: SciPy's, where it is and the work is worth its import."""
+    count = len(rows) * b.shape[1]
+    if count >= _WORTH_SCIPY and values.dtype.char in _SCIPYS_TYPES:
+        sparse = _scipy_sparse()
+        if sparse is not None:
+            shape = (num_rows, len(b))
+            if (rows[1:] >= rows[:-1]).all():
+                starts = np.zeros(num_rows + 1, np.int64)
+                np.cumsum(np.bincount(rows, minlength=num_rows), out=starts[1:])
+                return sparse.csr_array((values, columns, starts), shape=shape) @ b
+            return sparse.coo_array((values, (rows, columns)), shape=shape) @ b
+    # A block of products at a time, which stays in the cache.
+    out = np.zeros((num_rows, b.shape[1]), values.dtype)
+    block = max(1, _BLOCK_BYTES // max(1, b.shape[1] * b.itemsize))
+    for start in range(0, len(rows) if count else 0, block):
+        part = slice(start, start + block)
+        products = b.take(columns[part], 0)
+        np.multiply(products, values[part, None], products)
+        into = np.ascontiguousarray(rows[part])
+        if not change_rows("Add", out, into, products):
+            add_rows(out, into, products)
+    return out
+
+
+@functools.cache
+def _scipy_sparse() -> Any:
+    try:
+        import scipy.sparse
+    except ImportError:
+        return None
+    return scipy.sparse
 
 
 def _met(indices: Array, shape: Any, dense: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import gather_scatter, solvers, sparse_dense
+from dataflow.kernels import solvers, sparse_dense
 from dataflow.kernels.jit import native_ufunc
 from tests.results_of import results_of
 
@@ -76,7 +76,7 @@ def test_sparse_products(
     np.add.at(matrix, tuple(indices.T), values)
     left = matrix.T if adjoint[0] else matrix
     b: Any = rng.integers(-5, 5, (left.shape[1], 6)).astype(dtype)
-    used = results_of(monkeypatch, gather_scatter, "change_rows")
+    used = results_of(monkeypatch, sparse_dense, "change_rows")
     got = sparse_dense.sparse_tensor_dense_matmul_kernel(
         np,
         indices,
