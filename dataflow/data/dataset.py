@@ -605,6 +605,10 @@ class Dataset(Structured):
     ) -> Any:
         """``reduce_func(state, element)`` along the dataset; the last state as tensors."""
         graph, nested, flat = self._with_state(reduce_func, initial_state, "reduce_func")
+        if len(flat) != len(graph.outputs):
+            raise TypeError(
+                f"The state has {len(flat)} tensors, reduce_func returns {len(graph.outputs)}: {nested}."
+            )
         for before, after in zip(flat, graph.outputs, strict=True):
             if before.dtype.base_dtype is not after.dtype.base_dtype:
                 raise TypeError(

@@ -12,6 +12,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops.sources import placeholder_op
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan, is_kept_by_function
+from dataflow.runtime.waiting import LoopEnd
 from dataflow.shapes import Dims
 
 
@@ -71,7 +72,8 @@ class FunctionGraph(Graph):
         """The function for the op with this context: takes arrays, returns a tuple of such.
 
         What its ops keep (streams of random numbers) begins anew each time; but in a function that
-        another one calls it goes on, as long as that is bound.
+        another one calls it goes on, as long as that is bound. A call ends as a loop's round does when
+        the session is closed or the time of the run is up: datasets may be endless.
         """
         assert self.captures is not None
         inside = list(self.captures.values())
@@ -82,11 +84,16 @@ class FunctionGraph(Graph):
         values = list(captured_values)
         convert = plan.convert_feeds
         run = plan.run_flat
+        stop = getattr(context.session, "loop_end", None) or LoopEnd()
 
         def call(*arguments: Any) -> tuple[Any, ...]:
+            if stop.due:
+                stop.end()
             return tuple(run(convert([*arguments, *values])))
 
         def call_with_repeats(*arguments: Any) -> tuple[Any, ...]:
+            if stop.due:
+                stop.end()
             return tuple(fetches.rebuild(run(convert([*arguments, *values]))))
 
         return call if len(fetches.tensors) == len(self.outputs) else call_with_repeats

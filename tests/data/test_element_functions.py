@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import threading
+from typing import Any
 
 import pytest
 
@@ -242,3 +243,50 @@ def test_options() -> None:
         dataset.with_options({})
     spec = experimental.get_structure(dataset)
     assert spec == tf.TensorSpec([], tf.int64)
+
+
+@pytest.mark.threads
+@pytest.mark.parametrize("kind", ["reduce", "filter"])
+def test_a_run_over_an_endless_dataset_ends_with_its_session(kind: str) -> None:
+    started = threading.Event()
+
+    def seen(x: Any) -> Any:
+        started.set()
+        return x
+
+    endless = tf.data.Dataset.range(1).repeat()
+    if kind == "reduce":
+        fetch = endless.reduce(
+            tf.constant(0, tf.int64), lambda a, b: a + tf.py_func(seen, [b], tf.int64)
+        )
+    else:
+        never = endless.filter(lambda x: tf.py_func(seen, [x], tf.int64) > 0)
+        fetch = never.make_one_shot_iterator().get_next()
+    session = tf.Session()
+    errors: list[Exception] = []
+
+    def run() -> None:
+        try:
+            session.run(fetch)
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert started.wait(60)
+    session.close()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert [type(error) for error in errors] == [tf.errors.CancelledError]
+
+
+def test_a_run_over_an_endless_dataset_ends_when_its_time_is_up() -> None:
+    endless = tf.data.Dataset.range(1).repeat()
+    total = endless.reduce(tf.constant(0, tf.int64), lambda a, b: a + b)
+    with tf.Session() as session, pytest.raises(tf.errors.DeadlineExceededError):
+        session.run(total, options=tf.RunOptions(timeout_in_ms=200))
+
+
+def test_a_state_of_another_structure_is_refused() -> None:
+    with pytest.raises(TypeError, match="state has 1 tensors, reduce_func returns 2"):
+        tf.data.Dataset.range(3).reduce(tf.constant(0, tf.int64), lambda a, b: (a, b))
