@@ -5,6 +5,8 @@ The exercises and questions of the others are tried with the lesson itself, by `
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +28,8 @@ from tests.lessons.notebooks import (
 )
 from tests.lessons.right_answers import RIGHT, VARIED
 from tests.lessons.test_skeleton import layout
+
+STATE_VARIES = [p for p in LESSONS if state_varies(p)]
 
 
 def source_of(notebook: Any) -> dict[str, str]:
@@ -67,8 +71,12 @@ def test_every_question_that_varies_has_a_right_answer_for_each_variant(path):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", test_lessons.SEEDS)
-@pytest.mark.parametrize("path", [p for p in LESSONS if state_varies(p)], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    ("path", "seed"),
+    # A lesson is run for one of the seeds, the next one for the other.
+    list(zip(STATE_VARIES, itertools.cycle(test_lessons.SEEDS), strict=False)),
+    ids=lambda value: value.stem if isinstance(value, Path) else str(value),
+)
 def test_a_variant_runs_and_grades(path, seed, tmp_path, monkeypatch):
     monkeypatch.delenv("DATAFLOW_DATA", raising=False)
     monkeypatch.setattr(test_lessons, "read", lambda path: read_variant(path, seed))

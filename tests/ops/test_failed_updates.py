@@ -15,7 +15,9 @@ ROWS, WIDTH = 6000, 8  # more than one block of the kernels that work in blocks
 
 #: Ops with a reference input that assign nothing of a shape of the caller's.
 NO_VALUE = {
+    "AssignVariableOp",  # as in TensorFlow 1.15, it takes a value of any shape in a run
     "CountUpTo",
+    "DestroyResourceOp",
     "DestroyTemporaryVariable",
     "IsVariableInitialized",
     "RefEnter",
@@ -23,6 +25,8 @@ NO_VALUE = {
     "RefMerge",
     "RefNextIteration",
     "RefSwitch",
+    "ResourceCountUpTo",
+    "VarIsInitializedOp",
     "_UpdateAll",  # of several variables: see tests/rewrites/test_multi_tensor_updates.py
 }
 #: Inputs that hold an update with the variable's shape (or rows of it).
@@ -42,8 +46,9 @@ def build(op: OpDef) -> tuple[Any, list[Any], dict[str, Any]]:
     for spec in op.inputs:
         if spec.is_ref:
             start = rng.uniform(0.5, 1.5, (ROWS, WIDTH)).astype(np.float32)
-            variables.append(tf.Variable(start))
-            arguments.append(variables[-1]._ref())
+            variable = tf.Variable(start, use_resource=spec.is_handle)
+            variables.append(variable)
+            arguments.append(variable.handle if spec.is_handle else variable._ref())
         elif spec.name in VALUES:
             fed[spec.name] = tf.placeholder(tf.float32)
             arguments.append(fed[spec.name])
@@ -56,7 +61,8 @@ def build(op: OpDef) -> tuple[Any, list[Any], dict[str, Any]]:
             arguments.append(tf.constant(1, tf.int64))
         else:
             arguments.append(tf.constant(0.5))
-    return op(*arguments), variables, fed
+    node = op(*arguments)
+    return getattr(node, "op", node), variables, fed
 
 
 def check(op: OpDef, feeds: list[dict[str, Any]], good: dict[str, Any]) -> None:
@@ -67,11 +73,11 @@ def check(op: OpDef, feeds: list[dict[str, Any]], good: dict[str, Any]) -> None:
             session.run(tf.global_variables_initializer())
             before = session.run(variables)
             for values in feeds:
-                with pytest.raises(tf.errors.OpError, match=node.op.name):
-                    session.run(node.op, {fed[k]: v for k, v in values.items()})
+                with pytest.raises(tf.errors.OpError, match=node.name):
+                    session.run(node, {fed[k]: v for k, v in values.items()})
                 for old, new in zip(before, session.run(variables), strict=True):
                     assert old.tobytes() == new.tobytes()
-            session.run(node.op, {fed[k]: v for k, v in good.items()})
+            session.run(node, {fed[k]: v for k, v in good.items()})
             after = session.run(variables)
             assert any(not np.array_equal(o, n) for o, n in zip(before, after, strict=True))
 
@@ -85,7 +91,7 @@ def test_a_bad_index_or_shape(name: str) -> None:
     op = ASSIGNING[name]
     value = next(a.name for a in op.inputs if a.name in VALUES)
     rows = np.tile(np.float32([0.25, 4.0]), (3, WIDTH // 2))  # below and above what is there
-    nested = name.startswith("ScatterNd")
+    nested = name.startswith(("ScatterNd", "ResourceScatterNd"))
 
     def indices(*numbers: int) -> Any:
         return [[n] for n in numbers] if nested else list(numbers)
@@ -106,7 +112,7 @@ def test_a_bad_index_or_shape(name: str) -> None:
 def test_a_shape_that_does_not_fit(name: str) -> None:
     op = ASSIGNING[name]
     value = next(a.name for a in op.inputs if a.name in VALUES)
-    shape = (3, WIDTH) if name == "StridedSliceAssign" else (ROWS, WIDTH)
+    shape = (3, WIDTH) if name.endswith("StridedSliceAssign") else (ROWS, WIDTH)
     good = np.full(shape, 0.25, np.float32)
     check(op, [{value: good[:2]}, {value: good[:, :5]}, {value: good[0, :3]}], {value: good})
 

@@ -38,7 +38,7 @@ from dataflow.kernels.registry import bind, kernel
 
 #: Ops that a region may contain in addition to `INSTRUCTIONS`.
 _OTHERS = {
-    "AddN": "arithmetic",
+    "AddN": "sums",
     "Select": "selection",
     "SelectV2": "selection",
     "ZerosLike": "fills",
