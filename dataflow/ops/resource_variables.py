@@ -185,6 +185,10 @@ class _UnreadVariable(ResourceVariable):
         with self._op.graph.control_dependencies([self._op]):
             return super().value()
 
+    def read_value(self) -> Tensor:
+        """A new node that reads the variable after the assignment; in no scope of its own."""
+        return self._now()
+
     def _now(self) -> Tensor:
         with self._op.graph.control_dependencies([self._op]):
             return super()._now()
