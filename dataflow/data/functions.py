@@ -86,17 +86,15 @@ class FunctionGraph(Graph):
         run = plan.run_flat
         stop = getattr(context.session, "loop_end", None) or LoopEnd()
 
+        has_repeats = len(fetches.tensors) != len(self.outputs)
+
         def call(*arguments: Any) -> tuple[Any, ...]:
             if stop.due:
                 stop.end()
-            return tuple(run(convert([*arguments, *values])))
+            results = run(convert([*arguments, *values]))
+            return tuple(fetches.rebuild(results) if has_repeats else results)
 
-        def call_with_repeats(*arguments: Any) -> tuple[Any, ...]:
-            if stop.due:
-                stop.end()
-            return tuple(fetches.rebuild(run(convert([*arguments, *values]))))
-
-        return call if len(fetches.tensors) == len(self.outputs) else call_with_repeats
+        return call
 
     def __repr__(self) -> str:
         return f"<function graph {self.name!r}: {self.version} nodes>"

@@ -223,7 +223,32 @@ class AffineScalar(Bijector):
         return convert_to_tensor(0.0, x.dtype) if self._scale is None else log(abs_(self._scale))
 
 
-class Affine(Bijector):
+class MatrixAndShift(Bijector):
+    """``y = A x + b`` on the last axis, for a ``_scale`` with `matvec` and `solvevec`, each None if left out."""
+
+    _shift: Any
+    _scale: Any
+
+    @property
+    def shift(self) -> Any:
+        """What is added, or None."""
+        return self._shift
+
+    @property
+    def scale(self) -> Any:
+        """The matrix or operator, or None for the identity."""
+        return self._scale
+
+    def _forward(self, x: TensorLike) -> Any:
+        y = array.identity(x) if self._scale is None else self._scale.matvec(x)
+        return y if self._shift is None else y + self._shift
+
+    def _inverse(self, y: TensorLike) -> Any:
+        x = array.identity(y) if self._shift is None else y - self._shift
+        return x if self._scale is None else self._scale.solvevec(x)
+
+
+class Affine(MatrixAndShift):
     """``y = scale @ x + shift`` for vectors x.
 
     The scale is lower triangular: ``scale_identity_multiplier * I + diag(scale_diag) + scale_tril``; the
@@ -267,24 +292,6 @@ class Affine(Bijector):
             dtype=dtype or next((p.dtype for p in (self._shift, extra) if p is not None), None),
             name=name,
         )
-
-    @property
-    def shift(self) -> Any:
-        """What is added, or None."""
-        return self._shift
-
-    @property
-    def scale(self) -> Any:
-        """The matrix (`to_dense`, `matvec`), or None for the identity."""
-        return self._scale
-
-    def _forward(self, x: TensorLike) -> Any:
-        y = array.identity(x) if self._scale is None else self._scale.matvec(x)
-        return y if self._shift is None else y + self._shift
-
-    def _inverse(self, y: TensorLike) -> Any:
-        x = array.identity(y) if self._shift is None else y - self._shift
-        return x if self._scale is None else self._scale.solvevec(x)
 
     def _forward_log_det_jacobian(self, x: Any) -> Any:
         if self._scale is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dataflow.distributions.bijector import Bijector
 from dataflow.distributions.composed_bijectors import Chain
-from dataflow.distributions.elementary_bijectors import AffineScalar, Softplus
+from dataflow.distributions.elementary_bijectors import AffineScalar, MatrixAndShift, Softplus
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
@@ -238,7 +238,7 @@ class ScaleTriL(Chain):
         return diagonal._log_det(None if x is None else fill.forward(x), y)
 
 
-class AffineLinearOperator(Bijector):
+class AffineLinearOperator(MatrixAndShift):
     """``y = scale @ x + shift`` for vectors x, with ``scale`` a `tf.linalg.LinearOperator`."""
 
     def __init__(
@@ -258,24 +258,6 @@ class AffineLinearOperator(Bijector):
             dtype=None if scale is None else scale.dtype,
             name=name,
         )
-
-    @property
-    def shift(self) -> Any:
-        """What is added, or None."""
-        return self._shift
-
-    @property
-    def scale(self) -> Any:
-        """The operator, or None."""
-        return self._scale
-
-    def _forward(self, x: TensorLike) -> Any:
-        y = array.identity(x) if self._scale is None else self._scale.matvec(x)
-        return y if self._shift is None else y + self._shift
-
-    def _inverse(self, y: TensorLike) -> Any:
-        x = array.identity(y) if self._shift is None else y - self._shift
-        return x if self._scale is None else self._scale.solvevec(x)
 
     def _forward_log_det_jacobian(self, x: Any) -> Any:
         if self._scale is None:
