@@ -22,6 +22,7 @@ function degrees(visible) {
 
 const ASIDE_DEGREE = 8;
 const ASIDE_ITEMS = 15;
+const MOST_STRAIGHT = 3;
 
 /**
  * Closed scopes and NoOps that touch many others (gradients, train, init): in all but small pictures
@@ -41,6 +42,21 @@ export function findHubs(visible, least = 12) {
   const degree = degrees(visible);
   const limit = Math.max(least, visible.items.length / 6);
   return new Set([...degree].filter(([, count]) => count > limit).map(([id]) => id));
+}
+
+/**
+ * How straight each edge is to be: the steps of the longest path stand under one another, and what many others read
+ * (a placeholder that says whether this is training) may bend, or its long edges push the path aside at each step.
+ */
+function weights(visible) {
+  const path = [...mainPath(visible)]; // from its end to its start
+  const before = new Map(path.map((id, i) => [id, path[i + 1]]));
+  const readers = new Map();
+  for (const edge of visible.edges) readers.set(edge.from, (readers.get(edge.from) ?? 0) + 1);
+  return ({ from, to }) => {
+    if (before.get(to) === from) return " weight=5";
+    return readers.get(from) > MOST_STRAIGHT ? " weight=0" : "";
+  };
 }
 
 export function layoutDot(visible, model, { direction = "down", limited = false, hubs = new Set(), labels = true } = {}) {
@@ -67,11 +83,11 @@ export function layoutDot(visible, model, { direction = "down", limited = false,
     }
   };
   write(null, "");
-  const path = mainPath(visible);
+  const weight = weights(visible);
   visible.edges.forEach((edge, i) => {
     if (hubs.has(edge.from) || hubs.has(edge.to)) return;
     const label = labels && edge.label ? ` label=${room(textWidth(edge.label, "small") + 8, 14)}` : "";
-    lines.push(`${order.get(edge.from)} -> ${order.get(edge.to)} [eid=${i}${label}${path.has(edge.from) && path.has(edge.to) ? " weight=5" : ""}]`);
+    lines.push(`${order.get(edge.from)} -> ${order.get(edge.to)} [eid=${i}${label}${weight(edge)}]`);
   });
   lines.push("}");
   return { text: lines.join("\n"), faces };
