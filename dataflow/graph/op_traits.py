@@ -36,6 +36,9 @@ class OpTraits:
     #: The kernel only looks up the resource that the node names, and makes it the first time; a
     #: cluster's task may do that before it is asked to.
     is_handle: bool = False
+    #: It is stateful because its result depends on a resource, which it looks at and does not change: nobody
+    #: notices where it is left out.
+    only_looks: bool = False
     #: What the op does in a loop or conditional, the same for its twin that takes references
     #: (RefSwitch); empty for what computes. The place of such a node, its control edges too, says
     #: to which branch or round others belong, so no rewrite moves or merges it, and the code

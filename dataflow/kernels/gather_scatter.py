@@ -8,7 +8,13 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import gather_scatter
-from dataflow.kernels.index_arrays import all_below, as_intp, int_tuple, scalar_int
+from dataflow.kernels.index_arrays import (
+    all_below,
+    are_places_of_all,
+    as_intp,
+    int_tuple,
+    scalar_int,
+)
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.scatter_at import scatter_at
@@ -96,6 +102,8 @@ def gather_nd_kernel(xp: Module, params: Array, indices: Array) -> Any:
         inner = params.shape[indices.shape[-1] :]
         rows = gather_scatter.gather(xp, params.reshape(count, -1), numbers, 0)
         return rows.reshape(*indices.shape[:-1], *inner)
+    if are_places_of_all(indices, params.shape):
+        return params.flatten()
     return params[_coordinates(indices, params.shape)]
 
 
@@ -220,8 +228,11 @@ def one_hot_kernel(
         dtype = getattr(on_value, "dtype", np.dtype(object))
         out = np.empty((flat.size, size), dtype)
         out[...] = off_value
-        inside = np.flatnonzero((flat >= 0) & (flat < size))
-        out[inside, flat[inside]] = on_value
+        if flat.size and all_below(flat, size):
+            out[np.arange(flat.size), flat] = on_value
+        else:
+            inside = np.flatnonzero((flat >= 0) & (flat < size))
+            out[inside, flat[inside]] = on_value
     else:  # how many lie inside is not asked: the host would wait
         out = xp.where(xp.arange(size) == flat[:, None], on_value, off_value)
     out = out.reshape(*indices.shape, size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -34,12 +36,51 @@ def all_below(numbers: Any, limit: int) -> bool:
     return bool(np.maximum.reduce(numbers.view(unsigned), axis=None) < limit)
 
 
+#: Vectors up to this length are compared as bytes with a kept one, in a quarter of the time.
+_SHORT = 4096
+
+
 def is_counting(numbers: Any) -> bool:
     """Whether a vector is 0, 1, 2, ...; ``False`` for arrays of a GPU, for which the host would wait."""
-    if not isinstance(numbers, np.ndarray) or not len(numbers) or numbers[-1] != len(numbers) - 1:
+    if not isinstance(numbers, np.ndarray) or not (length := len(numbers)):
         return False
-    # Counting is four times as quick as `all` for some hundred numbers.
-    return bool(np.count_nonzero(numbers == np.arange(len(numbers))) == len(numbers))
+    if numbers[-1] != length - 1:
+        return False
+    if length <= _SHORT:
+        return numbers.tobytes() == _counting(length, numbers.dtype)
+    # Counting is four times as quick as `all`.
+    return bool(np.count_nonzero(numbers == np.arange(length)) == length)
+
+
+@functools.lru_cache(maxsize=64)
+def _counting(length: int, dtype: Any) -> bytes:
+    return np.arange(length).astype(dtype).tobytes()
+
+
+@functools.lru_cache(maxsize=64)
+def _kept_places(shape: tuple[int, ...]) -> tuple[Any, bytes]:
+    places = np.indices(shape, np.int64).reshape(len(shape), -1).T.copy()
+    return places, places.tobytes()
+
+
+def true_places(truths: Any) -> Any:
+    """The coordinates of the true elements of an array of bools of the host, in order: int64 [n, rank]."""
+    if truths.size <= _SHORT and np.count_nonzero(truths) == truths.size:
+        return _kept_places(truths.shape)[0].copy()
+    return np.argwhere(truths).astype(np.int64, copy=False)
+
+
+def are_places_of_all(places: Any, shape: tuple[int, ...]) -> bool:
+    """Whether coordinates are those of all elements of an array of this shape, in order.
+
+    ``False`` for large arrays, too, for which finding out takes as long as using the coordinates.
+    """
+    if places.ndim != 2 or places.shape[1] != len(shape) or places.dtype != np.int64:
+        return False
+    length = len(places)
+    if length > _SHORT or length != math.prod(shape) or type(places) is not np.ndarray:
+        return False
+    return bool(places.tobytes() == _kept_places(shape)[1])
 
 
 def as_intp(array: Array) -> Any:

@@ -230,10 +230,10 @@ def _register_gradient(kind: str) -> None:
     def gradient_kernel(
         xp: Module, grad: Array, indices: Array, segment_ids: Array, count: Array
     ) -> Any:
-        used = check_sorted_ids(indices, segment_ids)
-        if used > grad.shape[0]:
-            raise ValueError(f"segment ids reach {used - 1}, and grad has {grad.shape[0]} rows")
-        if used != len(indices) or used != grad.shape[0] or not is_counting(segment_ids):
+        if not (indices.shape == segment_ids.shape == grad.shape[:1] and is_counting(segment_ids)):
+            used = check_sorted_ids(indices, segment_ids)
+            if used > grad.shape[0]:
+                raise ValueError(f"segment ids reach {used - 1}, and grad has {grad.shape[0]} rows")
             if kind != "Sum":
                 grad = grad / _divisors(xp, kind, segment_ids, grad.shape[0], grad)
             grad = grad.take(segment_ids, axis=0)

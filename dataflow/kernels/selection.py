@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.index_arrays import true_places
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.registry import kernel
 
@@ -55,4 +56,6 @@ def where_kernel(xp: Module, x: Array) -> Any:
         return xp.zeros((int(bool(x)), 0), np.int64)
     if x.ndim == 1:
         return x.nonzero()[0].reshape(-1, 1).astype(np.int64, copy=False)
+    if xp is np:
+        return true_places(x)
     return xp.argwhere(x).astype(np.int64, copy=False)

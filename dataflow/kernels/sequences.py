@@ -11,6 +11,7 @@ from dataflow.dtypes import DType
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.batched_linalg import by_batch
 from dataflow.kernels.index_arrays import as_intp, int_tuple
+from dataflow.kernels.jit.distinct import distinct
 from dataflow.kernels.registry import kernel
 
 
@@ -174,8 +175,15 @@ def _unique_by_table(x: Array, low: int, num_places: int) -> tuple[Any, Any]:
     return x[is_first], which.take(first)
 
 
-def first_appearances(x: Array) -> tuple[Any, Any]:
+def first_appearances(x: Array, which_dtype: Any = np.int64) -> tuple[Any, Any]:
     """Different elements of a vector in the order in which they first appear; for each x its number."""
+    if x.size and x.dtype.kind == "i" and (found := distinct(x, which_dtype)) is not None:
+        return found
+    values, which = _first_appearances(x)
+    return values, which.astype(which_dtype, copy=False)
+
+
+def _first_appearances(x: Array) -> tuple[Any, Any]:
     if x.dtype.kind == "O":
         items = x.tolist()
         numbers = {item: i for i, item in enumerate(dict.fromkeys(items))}
@@ -207,8 +215,7 @@ _SETS = "sets are built in order of first appearance, one element after the othe
 
 @kernel("Unique", cpu_only=_SETS)
 def unique_kernel(xp: Module, x: Array, *, out_idx: DType) -> Any:
-    values, which = first_appearances(x)
-    return values, which.astype(out_idx.numpy, copy=False)
+    return first_appearances(x, out_idx.numpy)
 
 
 @kernel("UniqueWithCounts", cpu_only=_SETS)

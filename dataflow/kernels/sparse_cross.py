@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +10,13 @@ import numpy as np
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.hashing import fingerprint64
 from dataflow.kernels.index_arrays import as_intp, is_counting
+from dataflow.kernels.jit.cross_hashes import MULTIPLIER, SHIFT, cross_hashes
 from dataflow.kernels.registry import kernel
 
-_MULTIPLIER = np.uint64(0xC6A4A7935BD1E995)
-_SHIFT = np.uint64(47)
+_MULTIPLIER, _SHIFT = np.uint64(MULTIPLIER), np.uint64(SHIFT)
 #: Of TensorFlow's first crosses: where a hash starts, and what is added to each part.
 _FIRST_SEED = np.uint64(0xDECAFCAFFE)
+_LARGEST = np.iinfo(np.int64).max
 _GOLDEN = np.uint64(0x9E3779B97F4A7800)
 
 
@@ -32,8 +32,18 @@ def concatenate_fingerprints(first: Any, second: Any) -> Any:
         return _mix(_mix(result) * _MULTIPLIER)
 
 
-#: A feature's words come again in every batch.
-_fingerprint = functools.lru_cache(1 << 14)(fingerprint64)
+class _Fingerprints(dict[bytes, int]):
+    """The fingerprints of words, kept: a feature's come again in every batch."""
+
+    def __missing__(self, text: bytes) -> int:
+        if len(self) >= _MOST_KEPT:
+            self.clear()
+        found = self[text] = fingerprint64(text)
+        return found
+
+
+_MOST_KEPT = 1 << 14
+_fingerprint = _Fingerprints().__getitem__
 
 
 def _fingerprints(values: Any) -> Any:
@@ -83,6 +93,9 @@ def sparse_cross_kernel(
 ) -> Any:
     """The combinations of each row; a row in which an input is empty has none."""
     places, chosen, shape = _crosses(_fingerprints, indices, values, shapes, dense_inputs)
+    hashes = cross_hashes(chosen[::-1], hash_key, num_buckets or _LARGEST)
+    if hashes is not None:
+        return places, hashes, shape
     result = np.full(len(places), np.uint64(hash_key), np.uint64)
     for fingerprint in reversed(chosen):
         result = concatenate_fingerprints(result, fingerprint)
@@ -91,7 +104,7 @@ def sparse_cross_kernel(
 
 def _in_buckets(hashes: Any, num_buckets: int) -> Any:
     """Hashes (uint64) modulo the number of buckets, or so that they are no negative int64."""
-    return (hashes % np.uint64(num_buckets or np.iinfo(np.int64).max)).astype(np.int64)
+    return (hashes % np.uint64(num_buckets or _LARGEST)).astype(np.int64)
 
 
 @kernel("SparseFeatureCross", cpu_only="strings are hashed by the CPU")

@@ -9,7 +9,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.gather_scatter import sum_rows
-from dataflow.kernels.index_arrays import int_tuple
+from dataflow.kernels.index_arrays import are_places_of_all, int_tuple
 from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.sparse_coordinates import flat_numbers
@@ -35,6 +35,8 @@ def sparse_to_dense_kernel(
         raise ValueError(f"default_value should be a scalar, got shape {np.shape(default)}")
     sizes = int_tuple(shape)
     at = np.reshape(indices, (-1, 1)) if np.ndim(indices) < 2 else indices
+    if np.ndim(values) and len(values) == len(at) and are_places_of_all(at, sizes):
+        return values.reshape(sizes).copy()
     numbers = flat_numbers(at.astype(np.int64, copy=False), np.asarray(sizes))
     if np.ndim(values) and len(values) != len(numbers):
         raise ValueError(f"{len(numbers)} indices for {len(values)} values")

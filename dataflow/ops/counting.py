@@ -78,7 +78,7 @@ def histogram_fixed_width_op(
     return (None if count is None else int(count),)
 
 
-@define_op("Bucketize", "input: T -> output: int32", T=_COUNTED)
+@define_op("Bucketize", "input: T -> output: int32", T=_COUNTED, shape_like=0)
 def bucketize_op(input: Tensor, *, boundaries: list[float]) -> Dims:
     """The number of the bucket that each element falls into; boundaries belong to the upper one.
 

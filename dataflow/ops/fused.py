@@ -164,7 +164,7 @@ not_differentiable(sum_repeated_rows_op)
 @define_op(
     "_SafeEmbeddingLookup",
     "params: T, indices: int64, ids: Tids, dense_shape: int64, default_id: Tids"
-    " -> rows: T, empty: bool, filled: Tids, segments: int32",
+    " -> rows: T, empty: bool, filled: Tids, segments: int32, different: Tids, which: int32",
     T=[float16, float32, float64],
     Tids=INDICES,
 )
@@ -176,17 +176,19 @@ def safe_embedding_lookup_op(
     default_id: Tensor,
     *,
     combiner: str,
+    tells_different: bool = True,
 ) -> list[Dims]:
     """For each row of a sparse matrix of ids, the combined rows of a table; zeros where there is none.
 
     ``empty`` says where there is none; ``filled`` are the ids not below 0, with ``default_id`` for each
-    empty row, and ``segments`` their rows.
+    empty row, and ``segments`` their rows; ``different`` are the different ones, in the order in which they
+    first appear, and ``which`` says for each of ``filled`` which of them it is. Without ``tells_different`` these two need not be true.
 
-    Shapes: [rows, columns of params], [rows], [k], [k]. Gradient: none; rewriting happens after
-    gradients are built.
+    Shapes: [rows, columns of params], [rows], [k], [k], [d], [k]. Gradient: none; rewriting happens
+    after gradients are built.
     """
     columns = None if params.dims is None else params.dims[1]
-    return [(None, columns), (None,), (None,), (None,)]
+    return [(None, columns), (None,), (None,), (None,), (None,), (None,)]
 
 
 not_differentiable(safe_embedding_lookup_op)

@@ -33,6 +33,7 @@ hash_table_op = declare_op(
     "The handle of a table that is filled once. Not differentiable.",
     attrs=_TABLE,
     stateful=True,
+    is_handle=True,
 )
 mutable_hash_table_op = declare_op(
     "MutableHashTableV2",
@@ -40,6 +41,7 @@ mutable_hash_table_op = declare_op(
     "The handle of a table that changes as the graph runs. Not differentiable.",
     attrs=_TABLE,
     stateful=True,
+    is_handle=True,
 )
 mutable_hash_table_of_tensors_op = declare_op(
     "MutableHashTableOfTensorsV2",
@@ -47,6 +49,7 @@ mutable_hash_table_of_tensors_op = declare_op(
     "As MutableHashTableV2, with values of shape ``value_shape``. Not differentiable.",
     attrs=f"{_TABLE}, value_shape: Shape = ()",
     stateful=True,
+    is_handle=True,
 )
 
 
@@ -94,6 +97,7 @@ def initialize_table_from_text_file_op(
     "LookupTableFindV2",
     "table_handle: resource, keys: Tin, default_value: Tout -> values: Tout",
     stateful=True,
+    only_looks=True,
 )
 def lookup_table_find_op(table_handle: Tensor, keys: Tensor, default_value: Tensor) -> Dims:
     """The values of keys, ``default_value`` for those that are not there. Not differentiable."""
@@ -122,6 +126,7 @@ lookup_table_size_op = declare_op(
     "table_handle: resource -> size: int64",
     "How many keys a table has. Not differentiable.",
     stateful=True,
+    only_looks=True,
 )
 lookup_table_export_op = declare_op(
     "LookupTableExportV2",
@@ -130,6 +135,7 @@ lookup_table_export_op = declare_op(
     [(None,), None],
     attrs="Tkeys: DType, Tvalues: DType",
     stateful=True,
+    only_looks=True,
 )
 
 

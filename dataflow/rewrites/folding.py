@@ -84,8 +84,13 @@ def has_effects_behind(op: Operation) -> bool:
 def _goes_unnoticed(op: Operation) -> bool:
     """True for a node that cannot be merged, but may be left out without a visible difference."""
     op_def = op.op_def
-    passes_on = op_def.control_flow or op_def.is_alias or op_def.is_variable
-    return bool(passes_on) or op.type in ("Placeholder", "NoOp") or _only_reads(op)
+    passes_on = op_def.control_flow or op_def.is_alias or op_def.is_variable or op_def.is_handle
+    return (
+        bool(passes_on)
+        or op_def.only_looks
+        or op.type in ("Placeholder", "NoOp")
+        or _only_reads(op)
+    )
 
 
 def _only_reads(op: Operation) -> bool:

@@ -133,10 +133,18 @@ def reshape_of_reshape(t: Tensor) -> Tensor | None:
 @rewrite("Reshape")
 def reshape_to_same(t: Tensor) -> Tensor | None:
     """reshape(x, shape of x) -> x"""
-    x = t.op.inputs[0]
-    if t.dims is not None and None not in t.dims and x.dims == t.dims:
+    x, shape = t.op.inputs
+    if t.dims is None or x.dims is None or len(x.dims) != len(t.dims):
+        return None
+    if None not in t.dims and x.dims == t.dims:
         return x
-    return None
+    if shape.op.type != "Const":
+        return None
+    # One size is left to be found, and all others are those that x has.
+    sizes = shape.op.attrs["value"].tolist()
+    others = [(d, size) for d, size in zip(x.dims, sizes, strict=True) if size != -1]
+    same = len(others) == len(sizes) - 1 and all(d == size > 0 for d, size in others)
+    return x if same else None
 
 
 @rewrite("Reshape")

@@ -46,6 +46,9 @@ class _Lookup(NamedTuple):
     segments: Tensor
     filled: Tensor
     empty: Tensor
+    #: The different ones of those values, and which each is; whether the gradient asks for them.
+    unique: Operation
+    tells_different: bool
     #: The combined rows before and after zeros were put in, and as the last reshape gives them.
     combined: Tensor
     result: Tensor
@@ -150,6 +153,8 @@ def _found(fill: Operation, kept: set[Tensor]) -> _Lookup | None:
         segments,
         fill.outputs[1],
         empty,
+        unique,
+        any(u not in (gathered, combining[0]) for t in unique.outputs for u in t.uses),
         combined,
         chosen.outputs[0],
         _final(chosen.outputs[0], dense_shape),
@@ -289,13 +294,14 @@ def _replace_lookup(
     with use_graph(work.graph):
         work.begin(found.result)
         by_handle = found.params.dtype.is_handle
-        rows, empty, filled, segments = safe_embedding_lookup_op(
+        rows, empty, filled, segments, different, which = safe_embedding_lookup_op(
             get_op("ReadVariableOp")(found.params) if by_handle else found.params,
             found.indices,
             found.ids,
             found.dense_shape,
             found.default,
             combiner=found.combiner,
+            tells_different=found.tells_different,
         )
         rows.dims = found.result.dims
         # The last one first: it reads the others.
@@ -305,6 +311,9 @@ def _replace_lookup(
         work.replace(found.combined, rows)
         work.replace(found.segments, segments)
         work.replace(found.filled, filled)
+        work.replace(found.unique.outputs[0], different)
+        if found.unique.outputs[1].dtype.name == "int32":
+            work.replace(found.unique.outputs[1], which)
         work.replace(found.empty, empty)
     _note(
         journal,
@@ -345,9 +354,12 @@ def _replace_second_unique(work: WorkingGraph, journal: list[Hit], unique: Opera
     ids = unique.inputs[0]
     if (flat := _source(ids, "Reshape")) is not None and _constant(flat.inputs[1], -1):
         ids = flat.inputs[0]
-    first = _source(ids, "Unique", "UniqueWithCounts")
+    first = _source(ids, "Unique", "UniqueWithCounts", "_SafeEmbeddingLookup")
     different, which = unique.outputs
-    if first is None or ids is not first.outputs[0] or not which.uses or not _is_pure([unique]):
+    place = 4 if ids.op.type == "_SafeEmbeddingLookup" else 0
+    if first is None or ids is not first.outputs[place]:
+        return
+    if not which.uses or not _is_pure([unique]):
         return
     sums = list(dict.fromkeys(which.uses))
     kept = _kept(work)

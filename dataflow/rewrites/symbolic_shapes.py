@@ -118,6 +118,9 @@ class Shapes:
         if shape.op.type == "Pack":  # the state of a recurrent network: [batch, units]
             found = [self._size(t) for t in shape.op.inputs]
             return None if None in found else tuple(found)
+        if shape.op.type == "SparseCross":  # as many rows as its first input
+            told = self.told_by(shape.op.inputs[2 * shape.op.attrs["N"]])
+            return (told[0], f"{shape.name}[1]") if told and shape.op.attrs["N"] else None
         return None
 
     def _size(self, size: Tensor) -> Any:
@@ -185,6 +188,9 @@ class Shapes:
             return told
         if kind in _ENTROPIES:
             return inputs[0] if output.value_index or inputs[0] is None else inputs[0][:1]
+        if kind == "_SafeEmbeddingLookup" and not output.value_index and inputs[0]:
+            told = self.told_by(op.inputs[3])
+            return (told[0], *inputs[0][1:]) if told else None
         if kind == "Split":
             return _along(inputs[1], _constant(op.inputs[0]), fresh)
         if kind == "SplitV":

@@ -11,6 +11,7 @@ import dataflow as tf
 from dataflow.graph.registry import get_op
 from dataflow.rewrites.symbolic_shapes import Shapes, dims_are_equal, equal_dims_of
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
+from tests.rewrites.rewritten import rewritten
 from tests.rewrites.test_multi_output_fusion import both, same, types
 
 
@@ -399,3 +400,17 @@ def test_the_shape_of_a_result_is_that_before_its_variable_got_another() -> None
         for _ in range(RUNS_BEFORE_REWRITING + 2):
             s.run(v.initializer)
             assert s.run(shape, {x: np.zeros((1, 1))}).tolist() == [2, 3]
+
+
+def test_what_only_looks_at_a_table_need_not_happen_for_a_shape() -> None:
+    """Unlike what draws numbers, of which the next ones would be others."""
+    x = tf.placeholder(tf.float32, [None])
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(["a", "b"], [1.0, 2.0]), -1.0
+    )
+    with tf.Session() as session:
+        session.run(tf.tables_initializer())
+        for factor, left in ((table.lookup(tf.constant("b")), 0), (tf.random_uniform([]), 1)):
+            plan = rewritten(session, tf.size(tf.tanh(x) * factor), [x])
+            assert plan.run([[3.0, 4.0]]) == 2
+            assert types(plan).count(factor.op.type) == left

@@ -144,3 +144,25 @@ def test_padded_parts_that_wait_for_a_change_stay() -> None:
         plan = rewritten(session, y, [x])
         assert plan.run([np.ones((2, 4))]).tolist() == np.ones((4, 4)).tolist()
         assert session.run(v) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "shape", "left"),
+    [(3, [-1, 4], 0), (0, [-1, 4], 0), (3, [3, -1], 1), (3, [-1, 2], 1), (3, [-1], 1)],
+)
+def test_a_reshape_that_leaves_one_size_to_be_found(rows: int, shape: list[int], left: int) -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    value = np.ones((rows, 4), np.float32)
+    with tf.Session() as session:
+        y = tf.reshape(tf.tanh(x), shape) * 2
+        plan = rewritten(session, y, [x])
+        assert plan.run([value]).shape == np.reshape(value, shape).shape
+    assert types(plan).count("Reshape") == left
+
+
+def test_a_reshape_of_nothing_still_fails() -> None:
+    """Any number of rows without elements is one."""
+    x = tf.placeholder(tf.float32, [None, 0])
+    with tf.Session() as session:
+        plan = rewritten(session, tf.reshape(tf.tanh(x), [-1, 0]), [x])
+        assert "Reshape" in types(plan)

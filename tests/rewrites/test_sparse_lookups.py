@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels.sparse_lookup import safe_embedding_lookup_kernel as sparse_lookup_kernel
 from tests.rewrites.rewritten import rewritten, types
 from tests.rewrites.test_multi_output_fusion import both
 
@@ -109,7 +110,7 @@ def test_rows_are_not_made_distinct_twice() -> None:
         feeds = [sparse.indices, sparse.values, sparse.dense_shape]
         plan = rewritten(session, step, feeds)
     assert "distinct_rows" in rules(plan)
-    assert types(plan).count("Unique") == 1
+    assert "Unique" not in types(plan)
     assert "UnsortedSegmentSum" not in types(plan) and "GatherV2" not in types(plan)
 
 
@@ -251,3 +252,71 @@ def test_lookups_with_a_node_in_between() -> None:
         return tensor + zero
 
     _check_lookups_that_differ(plus_nothing)
+
+
+def columns_of_a_batch() -> tuple[Any, dict[Any, Any]]:
+    """The logits of words, buckets and their cross, and feeds for two batches."""
+    F = tf.feature_column
+    words = F.categorical_column_with_vocabulary_list("word", ["a", "b", "c"])
+    buckets = F.bucketized_column(F.numeric_column("number"), [1.0, 2.0])
+    crossed = F.crossed_column(["word", buckets], 10)
+    word, number = tf.placeholder(tf.string, [None]), tf.placeholder(tf.float32, [None])
+    inputs = {"word": tf.expand_dims(word, 1), "number": tf.expand_dims(number, 1)}
+    logits = F.linear_model(inputs, [words, buckets, crossed])
+    feeds = {word: np.array([b"c", b"a", b"?", b"c"], object), number: np.float32([0, 5, 1.5, 1])}
+    return logits, feeds
+
+
+def test_feature_columns_have_the_shape_of_the_batch(either: None) -> None:
+    """So nothing is summed back, and nothing reshaped, for a bias that each of a batch has."""
+    logits, feeds = columns_of_a_batch()
+    others = tf.placeholder(tf.float32, [None, 1])
+    loss = tf.reduce_sum(tf.square(logits + others))
+    train = tf.train.FtrlOptimizer(0.5).minimize(loss)
+    feeds[others] = np.float32([[1], [2], [3], [4]])
+    seen = {}
+    for off in (True, False):
+        config = tf.ConfigProto()
+        config.graph_options.rewrite_options.disable_meta_optimizer = off
+        with tf.Session(config=config) as session:
+            session.run([tf.global_variables_initializer(), tf.tables_initializer()])
+            for _ in range(3):
+                session.run(train, feeds)
+            seen[off] = session.run([loss, *tf.trainable_variables()], feeds)
+            plan = rewritten(session, [train, loss], list(feeds))
+            plan.rewrite(arguments=plan.convert_feeds(feeds.values()))  # all are of one size
+    for got, wanted in zip(seen[False], seen[True], strict=True):
+        assert got.tobytes() == wanted.tobytes()
+    nodes = types(plan)
+    assert nodes.count("_SafeEmbeddingLookup") == 3
+    assert not {"BroadcastGradientArgs", "Unique"} & set(nodes)
+    assert nodes.count("Reshape") == 1  # the buckets' numbers as a vector
+
+
+@pytest.mark.parametrize("indices", [[[0, 0], [1, 0], [2, 0]], [[0, 0], [0, 1], [2, 0]]])
+def test_the_different_ids_are_told_once(either: None, indices: Any) -> None:
+    """By the lookup, in the order in which they first appear; rows may be of any width."""
+    for columns in (1, 5):
+        params = np.random.default_rng(0).normal(size=(9, columns)).astype(np.float64)
+        rows, empty, filled, segments, different, which = sparse_lookup_kernel(
+            *(np, params, np.array(indices), np.array([7, 2, 7]), np.array([3, 4]), np.int64(0)),
+            combiner="sum",
+            tells_different=True,
+        )
+        assert different.tolist() == list(dict.fromkeys(filled.tolist()))
+        assert different[which].tolist() == filled.tolist() and which.dtype == np.int32
+        summed = np.zeros((3, columns))
+        np.add.at(summed, segments, params[filled])
+        np.testing.assert_array_equal(rows, np.where(empty[:, None], 0, summed))
+
+
+@pytest.mark.parametrize("ids", [[7, -1, 7], [7, 9, 7]])
+def test_an_id_without_a_row_is_no_row(either: None, ids: list[int]) -> None:
+    indices, params = np.array([[0, 0], [1, 0], [2, 0]]), np.ones((9, 2), np.float32)
+    given = np, params, indices, np.array(ids), np.array([3, 4]), np.int64(0)
+    if max(ids) > 8:
+        with pytest.raises(ValueError, match="not in"):
+            sparse_lookup_kernel(*given, combiner="sum", tells_different=True)
+        return
+    rows, empty, *_ = sparse_lookup_kernel(*given, combiner="sum", tells_different=True)
+    assert empty.tolist() == [False, True, False] and rows[:, 0].tolist() == [1, 0, 1]
