@@ -721,8 +721,7 @@ class Dataset(Structured):
         structure = self._structure
         self._need_own_graph()
         graph = trace(self._build, "dataset", [], [], lambda _: [self._as_variant_tensor()])
-        for tensor in graph.captured:
-            refuse_state(tensor)
+        refuse_state(graph)
         resource = ops.one_shot_iterator_op(
             graph.captured,
             dataset_factory=graph,

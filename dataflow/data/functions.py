@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dataflow.dtypes import DType
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.effects import acting
 from dataflow.ops.sources import placeholder_op
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan, is_kept_by_function
@@ -31,7 +32,8 @@ class FunctionGraph(Graph):
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
         self.captures = {}
-        self._variables: dict[str, Tensor] = {}
+        #: Nodes for the outer graph's variables, by name.
+        self.variables: dict[str, Tensor] = {}
 
     def capture(self, tensor: Tensor) -> Tensor:
         """The input that stands for a tensor of the outer graph."""
@@ -55,11 +57,11 @@ class FunctionGraph(Graph):
         Both are called alike to the session, which keeps one value for them.
         """
         op = tensor.op
-        found = self._variables.get(op.name)
+        found = self.variables.get(op.name)
         if found is None:
             attrs = {**op.attrs, "shared_name": op.attrs.get("shared_name") or op.name}
             made = self.create_op(op.type, [], name=op.name, attrs=attrs)
-            found = self._variables[op.name] = made.outputs[0]
+            found = self.variables[op.name] = made.outputs[0]
         return found
 
     @property
@@ -72,12 +74,14 @@ class FunctionGraph(Graph):
         """The function for the op with this context: takes arrays, returns a tuple of such.
 
         What its ops keep (streams of random numbers) begins anew each time; but in a function that
-        another one calls it goes on, as long as that is bound. A call ends as a loop's round does when
+        another one calls it goes on, as long as that is bound. Nodes that change a variable, print or
+        check run in every call, whether or not an output needs them (`ops.effects.acting`). A call ends as a loop's round does when
         the session is closed or the time of the run is up: datasets may be endless.
         """
         assert self.captures is not None
         inside = list(self.captures.values())
-        fetches = FetchPlan(self, self.outputs)
+        count = len(self.outputs)
+        fetches = FetchPlan(self, [*self.outputs, *acting(self)])
         kept = context.state.setdefault("function", {}) if is_kept_by_function(context) else {}
         plan = Plan(context.session, fetches, [*self.inputs, *inside], kept)
         plan.rewrite()
@@ -86,13 +90,13 @@ class FunctionGraph(Graph):
         run = plan.run_flat
         stop = getattr(context.session, "loop_end", None) or LoopEnd()
 
-        has_repeats = len(fetches.tensors) != len(self.outputs)
+        has_repeats = len(fetches.tensors) != count
 
         def call(*arguments: Any) -> tuple[Any, ...]:
             if stop.due:
                 stop.end()
             results = run(convert([*arguments, *values]))
-            return tuple(fetches.rebuild(results) if has_repeats else results)
+            return tuple(fetches.rebuild(results)[:count] if has_repeats else results)
 
         return call
 
@@ -124,8 +128,23 @@ def trace(
     return graph
 
 
-def refuse_state(tensor: Tensor) -> None:
-    """Walks back from a captured tensor; raises `ValueError` for what a one-shot iterator cannot use."""
+def refuse_state(graph: FunctionGraph) -> None:
+    """Raises `ValueError` for what a one-shot iterator of this function's dataset cannot use."""
+    for tensor in graph.captured:
+        _refuse_state_behind(tensor)
+    for name, tensor in _variables_within(graph):
+        _refuse("stateful node", name, tensor.op.type)
+
+
+def _variables_within(graph: FunctionGraph) -> Iterator[tuple[str, Tensor]]:
+    yield from graph.variables.items()
+    for op in graph.operations:
+        for value in op.attrs.values():
+            if isinstance(value, FunctionGraph):
+                yield from _variables_within(value)
+
+
+def _refuse_state_behind(tensor: Tensor) -> None:
     seen = set()
     stack = [tensor.op]
     while stack:
@@ -134,9 +153,15 @@ def refuse_state(tensor: Tensor) -> None:
             continue
         seen.add(op)
         if op.type == "Placeholder" or (op.op_def.stateful and not op.type.startswith("Random")):
-            raise ValueError(
-                f"Cannot capture a {'placeholder' if op.type == 'Placeholder' else 'stateful node'} "
-                f"(name:{op.name}, type:{op.type}) by value: a one-shot iterator starts by itself, "
-                "before anything is fed or initialized. Use dataset.make_initializable_iterator()."
-            )
+            what = "placeholder" if op.type == "Placeholder" else "stateful node"
+            _refuse(what, op.name, op.type)
         stack.extend(t.op for t in op.inputs)
+
+
+def _refuse(what: str, name: str, op_type: str) -> None:
+    raise ValueError(
+        "`Dataset.make_one_shot_iterator()` does not support datasets that capture stateful objects, "
+        f"such as variables and tables: cannot capture a {what} (name:{name}, type:{op_type}) by "
+        "value, as a one-shot iterator starts by itself, before anything is fed or initialized. Use "
+        "dataset.make_initializable_iterator()."
+    )

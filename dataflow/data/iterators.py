@@ -13,7 +13,11 @@ from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
 from dataflow.shapes import TensorShape
 
-_WARN_AFTER_CALLS = 32
+GET_NEXT_CALL_WARNING_THRESHOLD = 32
+GET_NEXT_CALL_WARNING_MESSAGE = (
+    "An unusually high number of `Iterator.get_next()` calls was detected: every call "
+    "adds a node. Call it once, outside the training loop, and run the result."
+)
 
 
 class Iterator(Structured):
@@ -36,6 +40,7 @@ class Iterator(Structured):
             output_types = _structure(output_types, output_shapes, output_classes)
         self._structure: Structure = output_types
         self._num_calls = 0
+        self._handle: Tensor | None = None
 
     @staticmethod
     def from_structure(
@@ -119,12 +124,8 @@ class Iterator(Structured):
     def get_next(self, name: str | None = None) -> Any:
         """The next element, as tensors in the dataset's nesting. Call it once, outside loops."""
         self._num_calls += 1
-        if self._num_calls == _WARN_AFTER_CALLS:
-            warnings.warn(
-                "An unusually high number of `Iterator.get_next()` calls was detected: every call "
-                "adds a node. Call it once, outside the training loop, and run the result.",
-                stacklevel=2,
-            )
+        if self._num_calls > GET_NEXT_CALL_WARNING_THRESHOLD:
+            warnings.warn(GET_NEXT_CALL_WARNING_MESSAGE, stacklevel=2)
         flat = ops.iterator_get_next_op(
             self._iterator_resource,
             output_types=self._structure.dtypes,
@@ -134,8 +135,16 @@ class Iterator(Structured):
         return self._structure.decode(list(flat))
 
     def string_handle(self, name: str | None = None) -> Tensor:
-        """A string that names this iterator, to be fed to `from_string_handle`."""
-        return ops.iterator_to_string_handle_op(self._iterator_resource, name=name)  # type: ignore[no-any-return]
+        """A string that names this iterator, to be fed to `from_string_handle`.
+
+        Without ``name`` it is one tensor, however often it is asked for.
+        """
+        if name is not None:
+            return ops.iterator_to_string_handle_op(self._iterator_resource, name=name)  # type: ignore[no-any-return]
+        if self._handle is None:
+            with self._iterator_resource.graph.control_dependencies(None):
+                self._handle = ops.iterator_to_string_handle_op(self._iterator_resource)
+        return self._handle
 
 
 def _structure(output_types: Any, output_shapes: Any, output_classes: Any) -> Structure:

@@ -378,6 +378,11 @@ def dims_like(nesting: Any, shapes: Any, of_leaf: Callable[[Any], Any] = as_dims
         for key in nest.ordered_keys(nesting):
             result.extend(dims_like(nesting[key], shapes[key], of_leaf))
     else:
-        for part, shape in zip(nesting, shapes, strict=True):
+        given = list(shapes) if isinstance(shapes, (list, tuple)) else None
+        if given is None or len(given) != len(nesting):
+            raise TypeError(
+                f"output_shapes {shapes!r} do not have the nesting of output_types {nesting!r}."
+            )
+        for part, shape in zip(nesting, given, strict=True):
             result.extend(dims_like(part, shape, of_leaf))
     return result

@@ -53,6 +53,32 @@ def in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
     yield effects
 
 
+def acting(graph: Any) -> list[Operation]:
+    """The nodes of a function's graph that a call runs though nobody uses what they give.
+
+    They change a variable, wait at a queue, call Python, print or check. What happens inside of a
+    conditional or loop is done when its ends are.
+    """
+    found: list[Operation] = []
+    inner = False
+    for op in graph.operations:
+        acts = _acts(graph, op)
+        if op.control_flow_context is not None:
+            inner = inner or acts
+        elif acts or (inner and op.op_def.control_flow in ("merge", "exit")):
+            found.append(op)
+    return found
+
+
+def _acts(graph: Any, op: Operation) -> bool:
+    traits = op.op_def
+    if any(a.is_ref for a in traits.inputs):
+        return not any(op is v.initializer for t in op.inputs for v in _variables_of(graph, t))
+    return traits.stateful and bool(
+        traits.has_side_effect or traits.blocks or (not op.outputs and not traits.is_variable)
+    )
+
+
 def _variables_of(graph: Any, tensor: Tensor) -> list[Variable]:
     every = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
     return [v for v in every if isinstance(v, Variable) and v._ref() is tensor]

@@ -161,7 +161,7 @@ python.estimator.canned.{metric_keys prediction_keys optimizers} : estimator.can
 python.estimator.{canned.dnn canned.linear canned.head} : estimator
 python.estimator.inputs.{numpy_io pandas_io} : estimator.inputs
 python.data : data
-python.data.ops.{dataset_ops iterator_ops readers} : data python.dataset_names data.experimental
+python.data.ops.{dataset_ops iterator_ops readers} : data python.dataset_names data.experimental data.iterators
 python.data.ops.optional_ops : data.experimental
 python.data.experimental.ops.{batching cardinality counter distribute enumerate_ops error_ops} : data.experimental
 python.data.experimental.ops.{get_single_element grouping interleave_ops iterator_ops} : data.experimental

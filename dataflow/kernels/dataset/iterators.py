@@ -15,6 +15,7 @@ from dataflow.kernels.dataset.elements import END, Element
 from dataflow.kernels.optional import OptionalValue
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
+from dataflow.shapes import compatible
 
 if TYPE_CHECKING:
     from dataflow.runtime.resources import KernelContext
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 class IteratorResource:
     """An iterator that sessions share: one element at a time, whichever thread asks."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, dtypes: list[Any], shapes: list[Any]) -> None:
         self.name = name
+        self.dtypes = dtypes
+        self.shapes = shapes
         self.lock = threading.Lock()
         self.elements: Iterator[Element] | None = None
 
@@ -37,9 +40,8 @@ class IteratorResource:
                 raise FailedPreconditionError(
                     None,
                     None,
-                    f"GetNext() failed because the iterator {self.name!r} has not been initialized. "
-                    "Ensure that you have run the initializer operation for this iterator before "
-                    "getting the next element.",
+                    "GetNext() failed because the iterator has not been initialized: run the "
+                    f"initializer operation of {self.name!r} before getting the next element.",
                 )
             element = next(self.elements, END)
             if element is END:
@@ -48,8 +50,10 @@ class IteratorResource:
 
 
 @kernel("IteratorV2", stateful=True, cpu_only="datasets live on the host")
-def iterator_kernel(ctx: KernelContext) -> Any:
-    return ctx.resource("iterator", lambda: IteratorResource(ctx.resource_name))
+def iterator_kernel(ctx: KernelContext, *, output_types: Any, output_shapes: Any) -> Any:
+    return ctx.resource(
+        "iterator", lambda: IteratorResource(ctx.resource_name, output_types, output_shapes)
+    )
 
 
 @kernel("MakeIterator", stateful=True, cpu_only="datasets live on the host")
@@ -64,14 +68,19 @@ def make_iterator_kernel(ctx: KernelContext, dataset: Any, iterator: Any) -> Non
 
 @kernel("OneShotIterator", stateful=True, cpu_only="datasets live on the host")
 def one_shot_iterator_kernel(
-    ctx: KernelContext, other_arguments: list[Any], *, dataset_factory: Any
+    ctx: KernelContext,
+    other_arguments: list[Any],
+    *,
+    dataset_factory: Any,
+    output_types: Any,
+    output_shapes: Any,
 ) -> Any:
     found = ctx.resources.get(ctx.container, "iterator", ctx.resource_name)
     if found is not None:
         return found
 
     def create() -> IteratorResource:
-        resource = IteratorResource(ctx.resource_name)
+        resource = IteratorResource(ctx.resource_name, output_types, output_shapes)
         (dataset,) = dataset_factory.bind(ctx, other_arguments)()
         resource.elements = dataset.iterate()
         return resource
@@ -102,7 +111,9 @@ def iterator_to_string_handle_kernel(ctx: KernelContext, resource_handle: Any) -
 
 
 @kernel("IteratorFromStringHandleV2", stateful=True, cpu_only="datasets live on the host")
-def iterator_from_string_handle_kernel(ctx: KernelContext, string_handle: Array) -> Any:
+def iterator_from_string_handle_kernel(
+    ctx: KernelContext, string_handle: Array, *, output_types: Any, output_shapes: Any
+) -> Any:
     name = text(string_handle)
     found = ctx.resources.get("", "iterator_handle", name)
     if found is None:
@@ -112,4 +123,22 @@ def iterator_from_string_handle_kernel(ctx: KernelContext, string_handle: Array)
             f"no iterator is called {name!r}: feed the value of iterator.string_handle(), taken in "
             "this session.",
         )
+    known = [s for s in (output_shapes, found.shapes) if s]
+    fits = [d.name for d in output_types] == [d.name for d in found.dtypes] and (
+        len(known) < 2 or all(compatible(a, b) for a, b in zip(*known, strict=True))
+    )
+    if not fits:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"the iterator {name!r} gives {_kinds(found.dtypes, found.shapes)}, and is read as "
+            f"{_kinds(output_types, output_shapes)}: from_string_handle needs its types and shapes.",
+        )
     return found
+
+
+def _kinds(dtypes: Any, shapes: Any) -> str:
+    dims = shapes or [None] * len(dtypes)
+    return ", ".join(
+        f"{d.name} {'?' if s is None else list(s)}" for d, s in zip(dtypes, dims, strict=True)
+    )
