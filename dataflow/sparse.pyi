@@ -1,3 +1,4 @@
+from dataflow.ops.sparse_cross import sparse_cross as cross, sparse_cross_hashed as cross_hashed
 from dataflow.ops.sparse import (
     sparse_add as add,
     sparse_concat as concat,

@@ -279,16 +279,21 @@ def dense_rows(
         if row is None:
             if filler.size == 0 and size:
                 raise ValueError(
-                    f"Name: {label(i)}, Feature: {key.decode()} (data type: {dtype.name}) is required "
+                    f"Name: {label(i)}, Feature: {key.decode()} (data type: {_called(dtype)}) is required "
                     "but could not be found.\n  Give the FixedLenFeature a default_value if it may "
                     "be missing."
                 )
             out[i] = filler.reshape(-1)
         elif len(row) != size:
             raise ValueError(
-                f"Name: {label(i)}, Key: {key.decode()}, Index: {i}.  Number of {dtype.name} values "
+                f"Name: {label(i)}, Key: {key.decode()}, Index: {i}.  Number of {_called(dtype)} values "
                 f"!= expected.  values size: {len(row)} but output shape: {list(dims)}"
             )
         else:
             out[i] = row
     return out.reshape(len(rows), *dims)
+
+
+def _called(dtype: Any) -> str:
+    """A dtype as TensorFlow's messages call it: ``float`` is that of 32 bits."""
+    return "float" if dtype.name == "float32" else str(dtype.name)

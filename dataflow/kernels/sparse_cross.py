@@ -92,7 +92,10 @@ def sparse_cross_kernel(
     internal_type: Any,
 ) -> Any:
     """The combinations of each row; a row in which an input is empty has none."""
-    places, chosen, shape = _crosses(_fingerprints, indices, values, shapes, dense_inputs)
+    of = _fingerprints if hashed_output else _texts
+    places, chosen, shape = _crosses(of, indices, values, shapes, dense_inputs)
+    if not hashed_output:
+        return places, _joined(chosen), shape
     hashes = cross_hashes(chosen[::-1], hash_key, num_buckets or _LARGEST)
     if hashes is not None:
         return places, hashes, shape
@@ -124,9 +127,7 @@ def sparse_feature_cross_kernel(
     of = _fingerprints if hashed_output else _texts
     places, chosen, shape = _crosses(of, indices, values, shapes, dense)
     if not hashed_output:
-        made = np.empty(len(places), object)
-        made[:] = [b"_X_".join(row) for row in zip(*reversed(chosen), strict=True)]
-        return places, made, shape
+        return places, _joined(chosen), shape
     result = np.full(len(places), _FIRST_SEED, np.uint64)
     with np.errstate(over="ignore"):
         for fingerprint in reversed(chosen):
@@ -134,6 +135,13 @@ def sparse_feature_cross_kernel(
             right = (result.view(np.int64) >> 4).view(np.uint64)
             result = result ^ (fingerprint + _GOLDEN + (result << np.uint64(10)) + right)
     return places, _in_buckets(result, num_buckets), shape
+
+
+def _joined(chosen: list[Any]) -> Any:
+    """The texts of each combination in one, given from the last input to the first."""
+    made = np.empty(len(chosen[0]), object)
+    made[:] = [b"_X_".join(row) for row in zip(*reversed(chosen), strict=True)]
+    return made
 
 
 def _texts(values: Any) -> Any:

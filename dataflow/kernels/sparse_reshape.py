@@ -26,14 +26,20 @@ def sparse_reshape_kernel(xp: Module, at: Array, shape: Array, new_shape: Array)
     total = math.prod(shape.tolist())
     sizes = new_shape.tolist()
     if sizes.count(-1) > 1:
-        raise ValueError(f"only one size may be -1, got {sizes}")
+        raise ValueError(f"only one output dimension may be -1, got {sizes}")
     if -1 in sizes:
         rest = -math.prod(sizes)
         if rest == 0 or total % rest:
-            raise ValueError(f"cannot reshape {total} elements to {sizes}")
+            raise ValueError(
+                f"Input to reshape is a tensor with {total} dense values, but the requested shape "
+                f"requires a multiple of {rest}: {sizes}"
+            )
         sizes[sizes.index(-1)] = total // rest
     if math.prod(sizes) != total:
-        raise ValueError(f"cannot reshape {shape.tolist()} ({total} elements) to {sizes}")
+        raise ValueError(
+            f"Input to reshape is a tensor with {total} dense values, of shape {shape.tolist()}, but the "
+            f"requested shape has {math.prod(sizes)}: {sizes}"
+        )
     if sizes == shape.tolist():
         return at, shape
     return coordinates(flat_numbers(at, shape), sizes), np.array(sizes, np.int64)

@@ -207,7 +207,12 @@ class Layer(Configurable, LayerCalls):
     add_weight = add_variable
 
     def add_update(self, updates: TensorLike, inputs: Any = None) -> None:
-        """Ops to run with each training step; also in the UPDATE_OPS collection."""
+        """Ops to run with each training step; also in the UPDATE_OPS collection.
+
+        A layer that is not trainable has none.
+        """
+        if self._is_frozen():
+            return
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
             update = getattr(update, "op", update)  # of a tensor its operation, as in TensorFlow
             self._updates.append(update)
@@ -316,8 +321,11 @@ class Layer(Configurable, LayerCalls):
 
     @property
     def updates(self) -> list[Any]:
-        """Ops to run with each training step."""
-        return list(self._updates)
+        """Ops to run with each training step; none while the layer is not trainable."""
+        return [] if self._is_frozen() else list(self._updates)
+
+    def _is_frozen(self) -> bool:
+        return not self.trainable
 
     @property
     def losses(self) -> list[Any]:

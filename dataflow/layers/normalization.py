@@ -37,6 +37,8 @@ class BatchNormalization(Layer):
     applied in training only.
     """
 
+    _beta_first = False  # whether beta is made before gamma
+
     def __init__(
         self,
         axis: Any = -1,
@@ -77,7 +79,7 @@ class BatchNormalization(Layer):
         self.renorm = renorm
         self.renorm_clipping = renorm_clipping or {}
         self.renorm_momentum = renorm_momentum
-        self.fused = fused
+        self.fused = True if fused is None else fused
         self.virtual_batch_size = virtual_batch_size
         self.adjustment = adjustment
         self.axis = axis
@@ -114,8 +116,8 @@ class BatchNormalization(Layer):
             )
         self.gamma = self.beta = None
         self.input_spec = None
-        self._is_fused = (
-            self.fused is not False
+        self.fused = (
+            bool(self.fused)
             and rank == 4
             and self._axes in ([1], [3])
             and not self.renorm
@@ -138,20 +140,12 @@ class BatchNormalization(Layer):
             made = made() if isinstance(made, type) else made
             return sqrt(made(*args, **kwargs))
 
-        if self.scale:
-            self.gamma = parameter(
-                "gamma",
-                self.gamma_initializer,
-                self.gamma_regularizer,
-                constraint=self.gamma_constraint,
-            )
-        if self.center:
-            self.beta = parameter(
-                "beta",
-                self.beta_initializer,
-                self.beta_regularizer,
-                constraint=self.beta_constraint,
-            )
+        gamma = (self.scale, self.gamma_initializer, self.gamma_regularizer, self.gamma_constraint)
+        beta = (self.center, self.beta_initializer, self.beta_regularizer, self.beta_constraint)
+        trained = [("gamma", *gamma), ("beta", *beta)]
+        for own, wanted, initial, penalty, limit in trained[:: -1 if self._beta_first else 1]:
+            if wanted:
+                setattr(self, own, parameter(own, initial, penalty, constraint=limit))
         self.moving_mean = parameter("moving_mean", self.moving_mean_initializer, trainable=False)
         self.moving_variance = parameter(
             "moving_variance", self.moving_variance_initializer, trainable=False
@@ -176,7 +170,7 @@ class BatchNormalization(Layer):
                 inputs, array.concat([[self.virtual_batch_size, -1], sizes[1:]], 0)
             )
             inputs.set_shape([self.virtual_batch_size, None, *given.shape.as_list()[1:]])
-        if self._is_fused and inputs.dtype.base_dtype is dtypes.float32:
+        if self.fused and inputs.dtype.base_dtype is dtypes.float32:
             outputs = self._fused(inputs, training)
         else:
             outputs = self._composed(inputs, training)

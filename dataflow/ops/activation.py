@@ -6,6 +6,7 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.dtypes import FLOATING, REAL_NUMBERS
+from dataflow.errors import ShapeError
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_def import OpDef
@@ -16,7 +17,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import maximum_op
 from dataflow.ops.casts import cast
-from dataflow.ops.comparison import less_op
+from dataflow.ops.comparison import equal_op, less_op
 from dataflow.ops.elementary import (
     abs_op,
     exp_op,
@@ -29,7 +30,9 @@ from dataflow.ops.elementary import (
 )
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.sequences import range_op
 from dataflow.ops.special import erf
+from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, list_dims, merge, normalize_axis
 
 
@@ -275,20 +278,39 @@ def log_softmax_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 
 def _along_axis(op: OpDef, logits: TensorLike, axis: Any, name: str | None) -> Tensor:
-    """``op`` works along the last axis: another one is swapped there and back."""
+    """``op`` works along the last axis: another one is swapped there and back.
+
+    Raises `ShapeError` for a scalar, and for an axis that ``logits`` have not.
+    """
     logits = convert_to_tensor(logits, name="logits")
     if logits.dims == ():
-        raise ValueError("softmax needs at least one axis, got a scalar")
+        raise ShapeError(None, None, "softmax needs at least one axis, got a scalar")
+    known = -1 if axis is None else static_value(axis) if isinstance(axis, Tensor) else int(axis)
     rank = None if logits.dims is None else len(logits.dims)
-    if rank is None and axis not in (None, -1):
-        raise ValueError(f"softmax along axis {axis} needs logits of known rank; use set_shape")
-    if rank is None or axis in (None, -1) or normalize_axis(int(axis), rank) == rank - 1:
-        return op(logits, name=name)  # type: ignore[no-any-return]
-    axis = normalize_axis(int(axis), rank)
-    order = list(range(rank))
-    order[axis], order[-1] = order[-1], order[axis]
+    if known is not None and rank is not None and not -rank <= int(known) < rank:
+        needed = f"needed is {-rank} to {rank - 1}"
+        raise ShapeError(None, None, f"softmax along axis {known} of rank {rank}: {needed}")
+    if known is None or (rank is None and known != -1):
+        order: Any = _order_with_last(array_ops.rank(logits), axis)
+    else:
+        place = int(known) if rank is None else normalize_axis(int(known), rank)
+        if rank is None or place == rank - 1:
+            return op(logits, name=name)  # type: ignore[no-any-return]
+        order = list(range(rank))
+        order[place], order[-1] = order[-1], order[place]
     moved = op(array_ops.transpose(logits, order))
-    return array_ops.transpose(moved, order, name=name or "transpose")
+    result = array_ops.transpose(moved, order, name=name or "transpose")
+    result.set_shape(logits.dims)
+    return result
+
+
+def _order_with_last(rank: Tensor, axis: Any) -> Tensor:
+    """The axes of a tensor whose rank the run tells, with ``axis`` and the last one swapped."""
+    axis = cast(convert_to_tensor(axis), dtypes.int32)
+    axis += rank * cast(less_op(axis, 0), dtypes.int32)
+    axes, last = range_op(0, rank, 1), rank - 1
+    at_axis, at_last = (cast(equal_op(axes, a), dtypes.int32) for a in (axis, last))
+    return axes + at_axis * (last - axis) + at_last * (axis - last)  # type: ignore[no-any-return]
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:

@@ -305,7 +305,8 @@ def _split_features(features: Any) -> tuple[dict[str, DType], dict[str, Any], di
             dims = shapes.as_dims(feature.shape)
             if dims is None or None in dims:
                 raise ValueError(
-                    f"the FixedLenFeature {key!r} needs a fully known shape, got {feature.shape}.\n"
+                    f"{'Missing shape' if dims is None else 'Unknown sizes in the shape'} for feature {key}: a "
+                    f"FixedLenFeature needs a fully known shape, got {feature.shape}.\n"
                     "For any number of entries use tf.FixedLenSequenceFeature or tf.VarLenFeature."
                 )
             dense[key] = feature

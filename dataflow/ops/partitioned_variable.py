@@ -38,6 +38,12 @@ class PartitionedVariable:
     def __len__(self) -> int:
         return len(self._variable_list)
 
+    def _get_variable_list(self) -> list[Variable]:
+        return self._variable_list
+
+    def _get_partitions(self) -> list[int]:
+        return self.partitions
+
     def _partition_axes(self) -> list[int]:
         axes = [i for i, p in enumerate(self._partitions) if p > 1]
         return axes or [0]

@@ -53,6 +53,10 @@ class TensorHandle:
             holder, tensor = get_session_tensor(self.handle, self.dtype)
             return self._session.run(tensor, {holder: self.handle})
 
+    def get_raw_handle(self) -> str:
+        """The name alone, for `delete_session_tensor`."""
+        return self.handle
+
     def delete(self) -> None:
         """Drops the value."""
         holder, deleter = delete_session_tensor(self.handle)

@@ -35,12 +35,9 @@ def sparse_cross_op(
     out_type: DType = dtypes.int64,
     internal_type: DType = dtypes.int64,
 ) -> list[Dims]:
-    """All combinations of one value of each input in a row, hashed: a sparse matrix of buckets.
-
-    The last input varies fastest. Not differentiable.
+    """All combinations of one value of each input in a row: hashed, a sparse matrix of buckets, or as
+    texts with ``_X_`` between them. The last input varies fastest. Not differentiable.
     """
-    if not hashed_output:
-        raise ValueError("only hashed crosses are computed\nUse hashed_output=True.")
     return [(None, 2), (None,), (2,)]
 
 
@@ -70,20 +67,54 @@ def sparse_feature_cross_op(
 not_differentiable(sparse_cross_op, sparse_feature_cross_op)
 
 
+def sparse_cross(inputs: Any, name: str | None = None) -> SparseTensor:
+    """The crosses of the rows of SparseTensors and matrices [batch, n], as texts ``a_X_b``.
+
+    Raises `TypeError` unless ``inputs`` is a list.
+    """
+    return SparseTensor(
+        *sparse_cross_op(
+            *_parts(inputs),
+            hashed_output=False,
+            out_type=dtypes.string,
+            internal_type=dtypes.string,
+            name=name,
+        )
+    )
+
+
 def sparse_cross_hashed(
     inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """The crosses of SparseTensors [batch, n] of strings or integers, as buckets (int64)."""
-    indices, values, shape = sparse_cross_op(
-        [t.indices for t in inputs],
-        [t.values for t in inputs],
-        [t.dense_shape for t in inputs],
-        [],
-        num_buckets=num_buckets,
-        hash_key=DEFAULT_HASH_KEY if hash_key is None else hash_key,
-        name=name,
+    """The crosses of the rows of SparseTensors and matrices [batch, n], as buckets (int64).
+
+    Raises `TypeError` unless ``inputs`` is a list.
+    """
+    return SparseTensor(
+        *sparse_cross_op(
+            *_parts(inputs),
+            num_buckets=num_buckets,
+            hash_key=DEFAULT_HASH_KEY if hash_key is None else hash_key,
+            name=name,
+        )
     )
-    return SparseTensor(indices, values, shape)
+
+
+def _parts(inputs: Any) -> tuple[list[Tensor], list[Tensor], list[Tensor], list[Tensor]]:
+    """Indices, values and shapes of the sparse inputs, and the dense ones: strings or int64."""
+    if not isinstance(inputs, list):
+        raise TypeError(f"Inputs must be a list, got {type(inputs).__name__}.")
+
+    def whole(values: Any) -> Any:
+        return values if values.dtype.base_dtype is dtypes.string else cast(values, dtypes.int64)
+
+    sparse = [t for t in inputs if isinstance(t, SparseTensor)]
+    return (
+        [t.indices for t in sparse],
+        [whole(t.values) for t in sparse],
+        [t.dense_shape for t in sparse],
+        [whole(convert_to_tensor(t)) for t in inputs if not isinstance(t, SparseTensor)],
+    )
 
 
 def sparse_feature_cross(
@@ -98,27 +129,14 @@ def sparse_feature_cross(
     Without ``hash_key`` buckets are those of TensorFlow's first hash, with one those of
     `sparse_cross_hashed`. Raises `TypeError` unless ``inputs`` is a list.
     """
-    if not isinstance(inputs, list):
-        raise TypeError(f"Inputs must be a list, got {type(inputs).__name__}.")
-
-    def whole(values: Any) -> Any:
-        return values if values.dtype.base_dtype is dtypes.string else cast(values, dtypes.int64)
-
-    sparse = [t for t in inputs if isinstance(t, SparseTensor)]
-    parts = (
-        [t.indices for t in sparse],
-        [whole(t.values) for t in sparse],
-        [t.dense_shape for t in sparse],
-        [whole(convert_to_tensor(t)) for t in inputs if not isinstance(t, SparseTensor)],
-    )
     if hash_key and hashed_output:
-        made = sparse_cross_op(*parts, num_buckets=num_buckets, hash_key=hash_key, name=name)
-    else:
-        made = sparse_feature_cross_op(
-            *parts,
+        return sparse_cross_hashed(inputs, num_buckets, hash_key, name)
+    return SparseTensor(
+        *sparse_feature_cross_op(
+            *_parts(inputs),
             hashed_output=hashed_output,
             num_buckets=num_buckets,
             out_type=dtypes.int64 if hashed_output else dtypes.string,
             name=name,
         )
-    return SparseTensor(*made)
+    )

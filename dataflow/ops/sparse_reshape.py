@@ -66,12 +66,12 @@ def sizes_after(old: list[int], new: list[int]) -> list[int]:
     """The sizes ``new`` with -1 filled in; `ValueError` where they do not have as many elements."""
     total, sizes = math.prod(old), list(new)
     if sizes.count(-1) > 1:
-        raise ValueError(f"at most one size of the new shape may be -1, got {new}")
+        raise ValueError(f"At most one dimension can be -1, got the new shape {new}")
     if -1 in sizes:
         rest = -math.prod(sizes)
         sizes[sizes.index(-1)] = total // rest if rest else 0
     if math.prod(sizes) != total:
-        raise ValueError(f"cannot reshape {old} ({total} elements) to {new}")
+        raise ValueError(f"Cannot reshape {old} ({total} elements) to {new}")
     return sizes
 
 

@@ -191,14 +191,6 @@ def _concat(op: Operation) -> Any:
     return np.concatenate(values[:-1], axis=int(values[-1]))
 
 
-@static_rule("Equal", "NotEqual")
-def _comparison(op: Operation) -> Any:
-    values = [static_value(t) for t in op.inputs]
-    if any(v is None for v in values):
-        return None
-    return np.asarray(np.equal(*values) if op.type == "Equal" else np.not_equal(*values))
-
-
 @static_rule("Fill")
 def _fill(op: Operation) -> Any:
     dims, value = static_value(op.inputs[0]), static_value(op.inputs[1])
@@ -248,6 +240,20 @@ _elementwise("Mul", np.multiply)
 _elementwise("FloorDiv", np.floor_divide)
 _elementwise("Maximum", np.maximum)
 _elementwise("Minimum", np.minimum)
+_elementwise("Equal", np.equal)
+_elementwise("NotEqual", np.not_equal)
+_elementwise("Less", np.less)
+_elementwise("LessEqual", np.less_equal)
+_elementwise("Greater", np.greater)
+_elementwise("GreaterEqual", np.greater_equal)
+_elementwise("LogicalAnd", np.logical_and)
+_elementwise("LogicalOr", np.logical_or)
+
+
+@static_rule("LogicalNot")
+def _logical_not(op: Operation) -> Any:
+    value = static_value(op.inputs[0])
+    return None if value is None else np.logical_not(value)
 
 
 def _reduced(op_type: str, function: Callable[..., Any]) -> None:

@@ -345,7 +345,8 @@ def string_format_op(
     """Tensors printed into a template, a scalar string. Not differentiable."""
     if template.count(placeholder) != len(inputs):
         raise ValueError(
-            f"{template.count(placeholder)} placeholders in {template!r} for {len(inputs)} tensors"
+            f"{template.count(placeholder)} placeholder(s) in template does not match {len(inputs)} "
+            f"tensor(s) provided as input: {template!r}"
         )
     return ()
 

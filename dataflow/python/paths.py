@@ -32,7 +32,7 @@ python.framework.{errors errors_impl} : errors
 python.framework.{graph_util graph_util_impl} : graph_util
 python.framework.{graph_io meta_graph} : train io tf python.meta_graphs
 python.framework.test_util : python.test_decorators test
-python.framework.common_shapes : shapes
+python.framework.common_shapes : shapes python.private
 python.framework.{tensor_spec type_spec indexed_slices tensor_like} : tf
 python.ops.gen_{array math nn data_flow control_flow linalg spectral}_ops : python.op_functions math nn tf linalg signal
 python.ops.gen_{state logging random script string image sparse}_ops : python.op_functions random tf strings image sparse
@@ -110,7 +110,7 @@ python.training.{training optimizer adam adagrad adadelta ftrl momentum} : train
 python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_descent} : train
 python.training.{adagrad_da sync_replicas_optimizer server_lib} : train
 python.training.device_setter : train train.device_setter
-python.training.{saver checkpoint_management checkpoint_utils checkpoint_state_pb2} : train
+python.training.{saver checkpoint_management checkpoint_utils checkpoint_state_pb2} : train train.checkpoint_management
 python.training.monitored_session : train train.monitored_session
 python.training.{session_manager supervisor session_run_hook} : train
 python.training.{basic_session_run_hooks coordinator queue_runner queue_runner_impl} : train
@@ -119,6 +119,7 @@ python.training.evaluation : train contrib.evaluation
 python.training.moving_averages : train.moving_averages
 python.training.slot_creator : train.slot_creator
 python.training.checkpoint_ops : contrib.framework
+python.training.tracking.{util tracking} : train
 python.training.saving.saveable_object : train.saveables train
 python.training.{training_ops gen_training_ops} : python.op_functions
 python.training.{summary_io saving} : summary train

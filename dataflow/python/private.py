@@ -25,13 +25,15 @@ from dataflow.ops.variables import Variable
 from dataflow.ops.vocabulary_tables import StaticVocabularyTable as StaticVocabularyTableV1
 from dataflow.runtime.feeds import register_feed_expander
 from dataflow.runtime.fetches import register_fetch_expander
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, broadcast_static_shape as broadcast_shape
 
 __all__ = [
     "Convolution",
     "DeviceSpecV1",
     "StaticHashTableV1",
     "StaticVocabularyTableV1",
+    "broadcast_shape",
+    "is_broadcast_compatible",
     "matmul_with_broadcast",
     "register_session_run_conversion_functions",
     "resource_scatter_add",
@@ -145,6 +147,17 @@ def _like_rnncell(cell: Any) -> bool:
 def _bucketize(input: Any, boundaries: Any, name: str | None = None) -> Tensor:
     """For each element the number of ``boundaries`` that are not above it: int32."""
     return bucketize_op(input, boundaries=list(boundaries), name=name)  # type: ignore[no-any-return]
+
+
+def is_broadcast_compatible(shape_x: TensorShape, shape_y: TensorShape) -> bool:
+    """Whether tensors of these shapes can be broadcast together, as far as the shapes tell."""
+    if shape_x.ndims is None or shape_y.ndims is None:
+        return False
+    try:
+        broadcast_shape(shape_x, shape_y)
+    except ValueError:
+        return False
+    return True
 
 
 def skip_summary() -> bool:

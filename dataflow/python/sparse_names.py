@@ -10,10 +10,23 @@ from dataflow.ops.sparse import (
     sparse_expand_dims as sparse_expand_dims,
     sparse_eye as sparse_eye,
 )
+from dataflow.ops.sparse_cross import (
+    DEFAULT_HASH_KEY as _DEFAULT_HASH_KEY,
+    sparse_cross as sparse_cross,
+    sparse_cross_hashed as sparse_cross_hashed,
+)
 from dataflow.ops.sparse_serialization import deserialize_sparse_op
 from dataflow.ops.sparse_tensor import SparseTensor
 
-__all__ = ["deserialize_sparse", "sparse_concat_v2", "sparse_expand_dims", "sparse_eye"]
+__all__ = [
+    "_DEFAULT_HASH_KEY",
+    "deserialize_sparse",
+    "sparse_concat_v2",
+    "sparse_cross",
+    "sparse_cross_hashed",
+    "sparse_expand_dims",
+    "sparse_eye",
+]
 
 
 def deserialize_sparse(

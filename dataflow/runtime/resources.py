@@ -291,7 +291,7 @@ def _check_not_over(
 ) -> None:
     """Raises for an op that must not wait any longer."""
     if cancellation.cancelled:
-        raise CancelledError(None, None, f"{op_name!r} was waiting when its session was closed.")
+        raise CancelledError(None, None, f"{op_name!r} was cancelled: its session was closed.")
     if deadline is not None and (given_up == deadline or time.monotonic() >= deadline):
         raise DeadlineExceededError(
             None, None, f"{op_name!r} was still waiting when the time of its run was up."

@@ -100,3 +100,36 @@ def test_contrib_passes_its_options_on() -> None:
         (mean,) = (v for v in tf.global_variables() if v.op.name == "b/moving_mean")
         np.testing.assert_allclose(session.run(mean), session.run(x).mean(0), rtol=1e-4)
         assert session.run(half).dtype == np.float16
+
+
+def test_a_frozen_layer_moves_no_averages() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.ones((4, 5))
+        layer = tf.layers.BatchNormalization(trainable=False)
+        layer(x, training=True)
+        assert layer.updates == graph.get_collection(tf.GraphKeys.UPDATE_OPS) == []
+        later = tf.layers.BatchNormalization()
+        later(x, training=True)
+        assert later.updates == graph.get_collection(tf.GraphKeys.UPDATE_OPS) != []
+        later.trainable = False
+        assert later.updates == []
+
+
+@pytest.mark.parametrize(
+    ("options", "shape", "before", "after"),
+    [
+        ({}, (4, 3, 3, 2), True, True),
+        ({}, (4, 3), True, False),
+        ({"fused": False}, (4, 3, 3, 2), False, False),
+        ({"virtual_batch_size": 2}, (4, 3, 3, 2), True, False),
+    ],
+    ids=["images", "rows", "never", "virtual"],
+)
+def test_the_layer_tells_whether_it_is_fused(
+    options: Any, shape: Any, before: bool, after: bool
+) -> None:
+    with tf.Graph().as_default():
+        layer = tf.layers.BatchNormalization(**options)
+        assert layer.fused is before
+        layer(tf.ones(shape), training=True)
+        assert layer.fused is after

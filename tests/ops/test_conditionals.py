@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dataflow as tf
 
 
@@ -13,3 +15,19 @@ def test_slices_of_two_index_types_in_branches():
     assert chosen.indices.dtype == tf.int64
     with tf.Session() as sess:
         assert sess.run(chosen.indices).tolist() == [3]
+
+
+def test_a_predicate_of_constants_decides_while_the_graph_is_built() -> None:
+    from dataflow.python.framework import smart_cond
+
+    def never() -> Any:
+        raise AssertionError("the branch is not taken")
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.constant(1), tf.constant(2)
+        for pred in (x * y > 0, x <= y, tf.logical_not(x > y), tf.logical_and(x < y, x >= 1)):
+            value = smart_cond.smart_cond(pred, lambda: tf.constant(7), never)
+            assert session.run(value) == 7
+        assert (
+            session.run(smart_cond.smart_cond(tf.logical_or(x > y, y < x), never, lambda: y)) == 2
+        )

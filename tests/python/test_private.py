@@ -256,3 +256,30 @@ def test_decorators_of_test_util() -> None:
     decorated("test_b").test_b()
     assert seen == [2, "b"]
     assert not test_util.is_xla_enabled()
+
+
+def test_shapes_that_can_be_broadcast_together() -> None:
+    from dataflow.python.framework import common_shapes
+
+    row, column = tf.TensorShape([1, None]), tf.TensorShape([4, 1])
+    assert common_shapes.is_broadcast_compatible(row, column)
+    assert common_shapes.broadcast_shape(row, column).as_list() == [4, None]
+    assert not common_shapes.is_broadcast_compatible(tf.TensorShape([4]), tf.TensorShape([3]))
+    assert not common_shapes.is_broadcast_compatible(row, tf.TensorShape(None))
+
+
+def test_the_parts_of_a_variable() -> None:
+    whole = tf.get_variable("w", [4, 1], partitioner=tf.fixed_size_partitioner(2))
+    assert whole._get_variable_list() == list(whole)
+    assert whole._get_partitions() == [2, 1]
+
+
+def test_a_kept_value_is_deleted_by_its_name() -> None:
+    with tf.Session() as session:
+        name = session.run(tf.get_session_handle(tf.constant(50))).get_raw_handle()
+        assert isinstance(name, str)
+        holder, deleter = tf.delete_session_tensor(name)
+        session.run(deleter, {holder: name})
+        holder, value = tf.get_session_tensor(name, tf.int32)
+        with pytest.raises(tf.errors.OpError):
+            session.run(value, {holder: name})

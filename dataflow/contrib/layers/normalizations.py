@@ -36,11 +36,19 @@ if TYPE_CHECKING:
 class _Normalization(normalization_layers.BatchNormalization):
     """Batch normalization of examples that may have weights.
 
-    With ``zero_debias`` the moving mean is corrected for having started at 0.
+    With ``zero_debias`` the moving mean is corrected for having started at 0. ``of_rows``: for inputs of
+    rank 2 contrib's own code makes beta first, and moves the averages of a frozen layer, too.
     """
 
-    zero_debias = False
+    zero_debias = of_rows = False
     batch_weights: Any = None
+
+    def build(self, input_shape: Any) -> None:
+        self._beta_first = self.of_rows
+        super().build(input_shape)
+
+    def _is_frozen(self) -> bool:
+        return not self.of_rows and super()._is_frozen()
 
     def _moments(self, inputs: Any, axes: list[int], keep: bool) -> tuple[Any, Any]:
         if self.batch_weights is None:
@@ -133,6 +141,7 @@ def batch_norm(
             _reuse=reuse,
         )
         layer.zero_debias, layer.batch_weights = zero_debias_moving_mean, batch_weights
+        layer.of_rows = inputs is not given
         outputs = layer(inputs, training=is_training)
         if inputs is not given:
             outputs = array.reshape(outputs, array.shape(given))

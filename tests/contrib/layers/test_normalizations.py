@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -108,3 +110,23 @@ def test_initializers_are_for_floating_numbers() -> None:
     for make in (layers.xavier_initializer, layers.variance_scaling_initializer):
         with pytest.raises(TypeError, match="non-floating"):
             make(dtype=tf.int32)
+
+
+@pytest.mark.parametrize(
+    ("shape", "fused", "names", "updates"),
+    [
+        ((4, 5), None, ["beta", "gamma"], 2),
+        ((4, 5), False, ["gamma", "beta"], 0),
+        ((4, 3, 3, 2), None, ["gamma", "beta"], 0),
+    ],
+    ids=["rows, fused", "rows", "images"],
+)
+def test_order_of_variables_and_updates_of_a_frozen_layer(
+    shape: Any, fused: Any, names: list[str], updates: int
+) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.contrib.layers.batch_norm(tf.ones(shape), fused=fused, scale=True)
+        assert [v.op.name for v in tf.trainable_variables()] == [f"BatchNorm/{n}" for n in names]
+        before = len(graph.get_collection(tf.GraphKeys.UPDATE_OPS))
+        tf.contrib.layers.batch_norm(tf.ones(shape), fused=fused, trainable=False)
+        assert len(graph.get_collection(tf.GraphKeys.UPDATE_OPS)) - before == updates
