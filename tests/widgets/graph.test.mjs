@@ -24,6 +24,16 @@ test("operations that arrive later are linked to earlier ones", () => {
   assert.deepEqual(model.consumers[5], [{ to: 6, slot: 0 }]);
 });
 
+test("a tensor that many ops read has its shape written on one edge", () => {
+  const labels = (count) => {
+    const rows = { outputs: [{ dtype: "float32", shape: "(9,)" }] };
+    const model = new GraphModel([node("x", "Placeholder", [], rows), ...Array.from({ length: count }, (_, i) => node(`a${i}`, "Sum", ["x:0"]))]);
+    return visibleGraph(model, { open: new Set() }).edges.map((edge) => edge.label);
+  };
+  assert.deepEqual(labels(3), ["(9)", "(9)", "(9)"]);
+  assert.deepEqual(labels(4), ["(9)", "", "", ""]);
+});
+
 test("an op's own literals are no scope to open", () => {
   const model = new GraphModel([node("Add/x", "Const"), node("Add/y", "Const"), node("Add", "Add", ["Add/x:0", "Add/y:0"])]);
   assert.deepEqual(model.allScopes(), []);

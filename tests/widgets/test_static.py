@@ -8,6 +8,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -20,7 +21,8 @@ from dataflow_widgets.static import layout as layout_module
 from dataflow_widgets.static.dot import graph_dot, quoted
 from dataflow_widgets.static.draw import TooLargeError, graph_svg
 from dataflow_widgets.static.html import MAX_PICTURE_CHARS, picture_html
-from dataflow_widgets.static.layout import layout_dot, place
+from dataflow_widgets.static.layered import main_path
+from dataflow_widgets.static.layout import STRAIGHT, layout_dot, place, weights
 from dataflow_widgets.static.visible import MOST_BOXES, Visible, scope_of, visible
 from dataflow_widgets.text_description import count_words, describe_nodes
 from tests.widgets import graphs
@@ -230,6 +232,34 @@ def test_layers_that_are_alike_open_together_or_not_at_all() -> None:
     assert {"block0/dense", "block1/dense_1"} <= set(few.scopes)
     assert not [scope for scope in many.scopes if scope.startswith("block")]
     assert len(many.items) <= MOST_BOXES
+
+
+def chain_with_a_switch(num_steps: int) -> Visible:
+    nodes = [
+        graphs.node("default", "Const"),
+        graphs.node("training", "PlaceholderWithDefault", ("default:0",), shape="(9,)"),
+    ]
+    for i in range(num_steps):
+        before = f"step{i - 1}:0" if i else "training:0"
+        nodes.append(graphs.node(f"step{i}", "Add", (before, "training:0")))
+    return visible(nodes)
+
+
+def test_the_longest_path_stands_straight() -> None:
+    """And what each of its steps reads does not."""
+    shown = chain_with_a_switch(num_steps := 6)
+    weight = weights(shown)
+    path = main_path(shown)
+    assert len(path) == num_steps + 2
+    steps = {(tail, head) for head, tail in pairwise(path)}
+    assert {weight(link) for link in shown.links if (link.tail, link.head) in steps} == {STRAIGHT}
+    assert {weight(link) for link in shown.links if (link.tail, link.head) not in steps} == {1}
+
+
+@pytest.mark.parametrize("num_steps, told", [(3, 3), (6, 1)])
+def test_a_shape_is_not_written_on_each_of_many_arrows(num_steps: int, told: int) -> None:
+    labels = [link.label for link in chain_with_a_switch(num_steps).links]
+    assert labels.count("(9)") == told
 
 
 def test_only_some_nodes() -> None:

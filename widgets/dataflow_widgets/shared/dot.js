@@ -22,7 +22,7 @@ function degrees(visible) {
 
 const ASIDE_DEGREE = 8;
 const ASIDE_ITEMS = 15;
-const MOST_STRAIGHT = 3;
+const STRAIGHT = 20;
 
 /**
  * Closed scopes and NoOps that touch many others (gradients, train, init): in all but small pictures
@@ -45,18 +45,13 @@ export function findHubs(visible, least = 12) {
 }
 
 /**
- * How straight each edge is to be: the steps of the longest path stand under one another, and what many others read
- * (a placeholder that says whether this is training) may bend, or its long edges push the path aside at each step.
+ * How straight each edge is to be: the steps of the longest path stand under one another, whatever a placeholder that
+ * all of them read (whether this is training) pulls at them.
  */
 function weights(visible) {
   const path = [...mainPath(visible)]; // from its end to its start
   const before = new Map(path.map((id, i) => [id, path[i + 1]]));
-  const readers = new Map();
-  for (const edge of visible.edges) readers.set(edge.from, (readers.get(edge.from) ?? 0) + 1);
-  return ({ from, to }) => {
-    if (before.get(to) === from) return " weight=5";
-    return readers.get(from) > MOST_STRAIGHT ? " weight=0" : "";
-  };
+  return ({ from, to }) => (before.get(to) === from ? ` weight=${STRAIGHT}` : "");
 }
 
 export function layoutDot(visible, model, { direction = "down", limited = false, hubs = new Set(), labels = true } = {}) {

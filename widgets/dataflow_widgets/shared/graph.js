@@ -2,6 +2,7 @@
 // part of it that is visible when some scopes are closed.  Pure data, no DOM: runs under node.
 
 export const PLAIN_LIMIT = 60; // up to this many ops nothing is put aside at first
+const MOST_LABELS = 3; // a tensor that goes to more items has its shape written on one of the edges
 export const FULL_LIMIT = 200; // above this many visible nodes long flat runs are folded
 
 /** What a graph holds beside the model (`dataflow.introspect.node_roles`), in the order it is named. */
@@ -295,6 +296,7 @@ export function visibleGraph(model, { open, only = null, folded = null, blocks =
       edge.label = control ? "" : edgeLabel(model, from, slot, items.get(holder[from]).group);
     }
   });
+  labelOnce([...edges.values()]);
   const drawn = [];
   for (const edge of edges.values()) {
     drawn.push(edge);
@@ -305,6 +307,18 @@ export function visibleGraph(model, { open, only = null, folded = null, blocks =
     }
   }
   return { items: [...items.values()], edges: drawn, clusters: [...clusters.values()], holder };
+}
+
+/** Of many edges that carry the same tensor, the first alone says its shape. */
+function labelOnce(edges) {
+  const carries = new Map();
+  for (const edge of edges) {
+    if (edge.control || edge.tensors.size > 1) continue;
+    const key = `${edge.from}\u0000${edge.tensors.keys().next().value}`;
+    if (!carries.has(key)) carries.set(key, []);
+    carries.get(key).push(edge);
+  }
+  for (const alike of carries.values()) if (alike.length > MOST_LABELS) for (const edge of alike.slice(1)) edge.label = "";
 }
 
 /** A closed scope of variables alone, all read by one other closed scope, is a part of that: a layer and its weights. */

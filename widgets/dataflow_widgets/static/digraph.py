@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dataflow_widgets.static.draw import COLORS, PRUNED, graph_svg, state_color, state_of
-from dataflow_widgets.static.layout import DIRECTIONS
+from dataflow_widgets.static.layout import DIRECTIONS, weights
 from dataflow_widgets.static.visible import MOST_BOXES, Item, visible
 
 try:
@@ -132,6 +132,7 @@ def to_graphviz(
                 into.subgraph(inner)
 
     write(picture, "")
+    weight = weights(shown)
     for link in shown.links:
         dead = "pruned" in states[link.tail] or "pruned" in states[link.head]
         picture.edge(
@@ -139,6 +140,7 @@ def to_graphviz(
             number[link.head],
             label=graphviz.escape(link.label),
             style="dotted" if link.control else "dashed" if dead else "solid",
+            weight=str(weight(link)),
         )
     return picture
 

@@ -8,20 +8,17 @@ from dataflow_widgets.static.visible import Item, Visible
 _GAP_X, _GAP_Y = 26.0, 46.0
 
 
-def layered(visible: Visible) -> None:
-    """Fills in the coordinates of ``visible``; open scopes get no box."""
-    from dataflow_widgets.static.layout import arrow_head
-
-    items = {item.key: item for item in visible.items}
-    before: dict[str, list[str]] = {key: [] for key in items}
-    after: dict[str, list[str]] = {key: [] for key in items}
+def layers(visible: Visible) -> tuple[dict[str, int], dict[str, list[str]]]:
+    """The layer of each box by longest path, and the boxes with an arrow to it; loops are cut."""
+    before: dict[str, list[str]] = {item.key: [] for item in visible.items}
+    after: dict[str, list[str]] = {item.key: [] for item in visible.items}
     for link in visible.links:
         before[link.head].append(link.tail)
         after[link.tail].append(link.head)
     waiting = {key: len(tails) for key, tails in before.items()}
     layer: dict[str, int] = {}
     ready = [key for key, count in waiting.items() if not count]
-    rest = dict.fromkeys(items)
+    rest = dict.fromkeys(before)
     while rest:
         if not ready:
             ready.append(next(iter(rest)))  # a loop: cut it here
@@ -34,6 +31,26 @@ def layered(visible: Visible) -> None:
             waiting[head] -= 1
             if waiting[head] <= 0:
                 ready.append(head)
+    return layer, before
+
+
+def main_path(visible: Visible) -> list[str]:
+    """The boxes on one longest path, from its end to its start."""
+    layer, before = layers(visible)
+    path: list[str] = []
+    at = max(layer, key=lambda key: layer[key], default=None)
+    while at is not None and at not in path:
+        path.append(at)
+        at = next((tail for tail in before[at] if layer[tail] == layer[path[-1]] - 1), None)
+    return path
+
+
+def layered(visible: Visible) -> None:
+    """Fills in the coordinates of ``visible``; open scopes get no box."""
+    from dataflow_widgets.static.layout import arrow_head
+
+    items = {item.key: item for item in visible.items}
+    layer, before = layers(visible)
     rows: list[list[Item]] = [[] for _ in range(max(layer.values()) + 1)]
     for key, depth in layer.items():
         rows[depth].append(items[key])

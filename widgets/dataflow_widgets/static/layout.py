@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
-from dataflow_widgets.static.layered import layered
-from dataflow_widgets.static.visible import MOST_BOXES, Visible, text_width
+from dataflow_widgets.static.layered import layered, main_path
+from dataflow_widgets.static.visible import MOST_BOXES, Link, Visible, text_width
 
 # A picture is made while the user waits for the widget, and `dot` can take minutes on a graph with
 # hubs: past half a second the plain drawing has to do.
 TIMEOUT_SECONDS = 0.5
+STRAIGHT = 20
 #: Graphviz's word for each direction; where "auto" is asked for, a static picture goes down.
 DIRECTIONS = {"auto": "TB", "down": "TB", "up": "BT", "right": "LR"}
 
@@ -70,6 +73,17 @@ def _room(width: float, height: int) -> str:
     )
 
 
+def weights(visible: Visible) -> Callable[[Link], int]:
+    """How straight Graphviz is to draw each arrow, as in ``shared/dot.js``.
+
+    The steps of the longest path stand under one another, whatever a placeholder that all of them
+    read (whether this is training) pulls at them.
+    """
+    path = main_path(visible)
+    before = dict(pairwise(path))
+    return lambda link: STRAIGHT if before.get(link.head) == link.tail else 1
+
+
 def layout_dot(visible: Visible, direction: str = "down") -> str:
     """The graph as DOT for layout only: sizes, no names."""
     number = {item.key: i for i, item in enumerate(visible.items)}
@@ -94,9 +108,12 @@ def layout_dot(visible: Visible, direction: str = "down") -> str:
                 lines.append("}")
 
     write("")
+    weight = weights(visible)
     for i, link in enumerate(visible.links):
         label = f" label={_room(text_width(link.label, 10) + 8, 14)}" if link.label else ""
-        lines.append(f"n{number[link.tail]} -> n{number[link.head]} [eid={i}{label}]")
+        lines.append(
+            f"n{number[link.tail]} -> n{number[link.head]} [eid={i} weight={weight(link)}{label}]"
+        )
     return "\n".join([*lines, "}"])
 
 

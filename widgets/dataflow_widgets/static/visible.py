@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 PLAIN_LIMIT = 60
 #: More boxes are hard to read, and Graphviz is asked for straight lines then.
 MOST_BOXES = 40
+#: A tensor that goes to more boxes has its shape written on one of the arrows.
+MOST_LABELS = 3
 _VARIABLES = {"Variable", "VariableV2", "VarHandleOp", "TemporaryVariable"}
 _SOURCES = {"Placeholder", "PlaceholderWithDefault", "PlaceholderV2"}
 
@@ -173,8 +175,20 @@ def visible(
             link = links.setdefault(key, Link(*key))
             whole = items[holder[source]].kind == "scope"
             link.labels[text] = _edge_label(nodes, names, source, slot, whole)
+    _label_once(links.values())
     open_scopes = sorted({p for item in items.values() for p in chain(item.scope)})
     return Visible(list(items.values()), list(links.values()), open_scopes)
+
+
+def _label_once(links: Iterable[Link]) -> None:
+    """Of many arrows that carry the same tensor, the first alone says its shape."""
+    carries: dict[tuple[str, str], list[Link]] = {}
+    for link in links:
+        if not link.control and len(link.labels) == 1:
+            carries.setdefault((link.tail, next(iter(link.labels))), []).append(link)
+    for (_, tensor), alike in carries.items():
+        for link in alike[1:] if len(alike) > MOST_LABELS else ():
+            link.labels[tensor] = ""
 
 
 def _stand_in(index: int, nodes: Sequence[dict[str, Any]], names: dict[str, int]) -> int | None:
