@@ -99,9 +99,9 @@ class OpTraits:
     operator: tuple[str, str] | None = None
     #: It computes something of all elements along the axes that its second input names.
     is_reduction: bool = False
-    #: It changes a variable, and its slots, by a rule and a dense gradient. `rewrites.multi_tensor_updates` lets
-    #: one node make many of these.
-    is_dense_update: bool = False
+    #: It changes a variable, and its slots, by an optimizer's rule and a gradient, dense or of rows.
+    #: `rewrites.multi_tensor_updates` lets one node make many of these.
+    follows_rule: bool = False
     #: It looks at the shapes of its inputs and never at their values.
     shape_only: bool = False
     #: The number of the input whose memory the result looks at, where NumPy allows that.

@@ -27,7 +27,14 @@ from dataflow.kernels.jit.rule_tracer import trace_call
 from dataflow.kernels.jit.thread_pool import run_calls
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.state import rounds
+from dataflow.kernels.row_updates import (
+    RowUpdate,
+    Rule,
+    locked,
+    release,
+    shape_of_all,
+    update_rows,
+)
 
 if TYPE_CHECKING:
     from dataflow.runtime.resources import KernelContext
@@ -39,41 +46,9 @@ _SHARED_ELEMENTS = 1 << 20
 #: The same for a compiled loop, which threads wait for (`jit.thread_pool`), and elements of a piece.
 _NATIVE_SHARED_ELEMENTS, _NATIVE_BLOCK = 1 << 16, 1 << 18
 
-Rule = Callable[..., None]
-
-
-def _locked(refs: list[Any]) -> list[Any]:
-    """Locks the variables, always in the same order; returns what to release."""
-    ordered = refs if len(refs) == 1 else sorted(refs, key=id)
-    for ref in ordered:
-        ref.lock.acquire()
-    return ordered
-
-
-def _release(refs: list[Any]) -> None:
-    for ref in refs:
-        ref.lock.release()
-
-
-def _check_shapes(refs: list[Any]) -> tuple[int, ...]:
-    shape: tuple[int, ...] = refs[0].read().shape
-    for ref in refs[1:]:
-        if ref.read().shape != shape:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"var and slot do not have the same shape: {refs[0].name!r} has {list(shape)}, "
-                f"{ref.name!r} has {list(np.shape(ref.read()))}",
-            )
-    return shape
-
-
-#: What an op's inputs and attributes say is to be done: the variable and its slots, the gradient,
-#: ``rule(xp, scratch, *arrays, grad, *scalars)``, and the rule's scalars.
-Update = tuple[list[Any], Any, Rule, tuple[Any, ...]]
-
-#: By type of an op with a dense gradient: ``describe(xp, *inputs, **attrs)``.
-_DENSE: dict[str, Callable[..., Update]] = {}
+#: By op type, for those with a dense gradient and those with one of rows: ``described(xp, scalars, attrs)``,
+#: the rule and its scalars.
+_DESCRIBED: dict[str, Callable[[Module, tuple[Any, ...], dict[str, Any]], Any]] = {}
 
 
 def _update_kernels(
@@ -100,18 +75,15 @@ def _update_kernels(
             return arrange(xp, *scalars, **attrs)
         return rule, (*scalars, *attrs.values())
 
-    def describe(xp: Module, *inputs: Any, **attrs: Any) -> Update:
-        scalars = inputs[num_refs:grad] + inputs[grad + 1 :]
-        return list(inputs[:num_refs]), inputs[grad], *described(xp, scalars, attrs)
-
     # As if it were the rule itself: what `dataflow_widgets.op_reference` shows is its source.
     @kernel(f"Apply{name}", f"ResourceApply{name}", stateful=True, attrs=attrs)
     @functools.wraps(rule)
     def dense_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:
-        refs, gradient, chosen, scalars = describe(context.xp, *inputs, **attrs)
-        update_dense(context, [(refs, gradient)], chosen, scalars)
+        scalars = inputs[num_refs:grad] + inputs[grad + 1 :]
+        chosen, scalars = described(context.xp, scalars, attrs)
+        update_dense(context, [(list(inputs[:num_refs]), inputs[grad])], chosen, scalars)
 
-    _DENSE[f"Apply{name}"] = _DENSE[f"ResourceApply{name}"] = describe
+    _DESCRIBED[f"Apply{name}"] = _DESCRIBED[f"ResourceApply{name}"] = described
     if not sparse:
         return
 
@@ -120,8 +92,10 @@ def _update_kernels(
     def sparse_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:
         scalars = inputs[num_refs:grad] + inputs[grad + 2 :]
         chosen, scalars = described(context.xp, scalars, attrs)
-        refs, indices = list(inputs[:num_refs]), inputs[grad + 1]
-        update_rows(context, refs, inputs[grad], indices, chosen, *scalars)
+        update = RowUpdate(list(inputs[:num_refs]), inputs[grad], inputs[grad + 1])
+        update_rows(context, [update], chosen, scalars)
+
+    _DESCRIBED[f"SparseApply{name}"] = _DESCRIBED[f"ResourceSparseApply{name}"] = described
 
 
 def update_dense(
@@ -132,10 +106,10 @@ def update_dense(
     Nothing changes where one of them has a wrong shape. All are of one type.
     """
     xp = context.xp
-    held = _locked([ref for refs, _ in pairs for ref in refs])
+    held = locked([ref for refs, _ in pairs for ref in refs])
     try:
         for refs, grad in pairs:
-            shape = _check_shapes(refs)
+            shape = shape_of_all(refs)
             if grad.shape != shape:
                 raise InvalidArgumentError(
                     None,
@@ -150,7 +124,7 @@ def update_dense(
             if xp is np or not update_on_gpu(xp, arrays, grad, None, rule, scalars):
                 _update_by_blocks(context, arrays, grad, rule, scalars)
     finally:
-        _release(held)
+        release(held)
 
 
 def _update_by_blocks(
@@ -238,28 +212,6 @@ def _update_natively(
     return True
 
 
-def _update_rows_natively(
-    arrays: list[Any], grad: Array, indices: Array, rule: Rule, scalars: tuple[Any, ...]
-) -> bool:
-    """The whole update as one compiled loop; ``False`` where there is none (yet).
-
-    Also where an index names no row: then nothing has changed.
-    """
-    dtype = arrays[0].dtype
-    if dtype.char not in "fd" or grad.dtype != dtype:
-        return False
-    traced, numbers = trace_call(rule, arrays, scalars, by_rows=True)
-    update = traced.rows.get(indices) if traced is not None and traced.on_cpu else None
-    if traced is None or update is None:
-        return False
-    if type(grad) is not np.ndarray or not grad.flags.c_contiguous:
-        grad = np.ascontiguousarray(grad)
-    where = [id(array) for array in arrays]
-    values = [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
-    length = grad.size // indices.size
-    return update(values, indices, length, length * dtype.itemsize, len(arrays[0]))
-
-
 _local = threading.local()
 
 
@@ -278,52 +230,6 @@ def _scratch(context: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any
         pair = (context.xp.empty(shape, dtype), context.xp.empty(shape, dtype))
         context.state["scratch"] = pair
     return pair  # type: ignore[no-any-return]
-
-
-def update_rows(
-    context: KernelContext, refs: list[Any], grad: Array, indices: Array, rule: Rule, *scalars: Any
-) -> None:
-    """As `update_dense`, on the rows ``indices``; a row named again is updated again, in order.
-
-    An index that names no row is refused, but on a GPU left out: the host does not look at it.
-    """
-    xp = context.xp
-    held = _locked(refs)
-    try:
-        shape = _check_shapes(refs)
-        num_rows = shape[0] if shape else 0
-        if np.shape(grad) != (*indices.shape, *shape[1:]):
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"grad must be the same size as indices in the first dimension: the gradient has "
-                f"shape {list(np.shape(grad))}, indices {list(indices.shape)}, the variable "
-                f"{refs[0].name!r} {list(shape)}",
-            )
-        if not grad.size:
-            return
-        arrays = [ref.exclusive() for ref in refs]
-        if xp is np and _update_rows_natively(arrays, grad, indices, rule, scalars):
-            return
-        if xp is not np and update_on_gpu(xp, arrays, grad, indices, rule, scalars):
-            return
-        if int(indices.min()) < 0 or int(indices.max()) >= num_rows:
-            bad = int(xp.argmax((indices < 0) | (indices >= num_rows)))
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"Index {int(indices[bad])} at offset {bad} in indices is out of range: "
-                f"{refs[0].name!r} has {num_rows} rows",
-            )
-        for where in rounds(xp, indices):
-            rows = indices if where is None else indices[where]
-            part = grad if where is None else grad[where]
-            parts = [array[rows] for array in arrays]
-            rule(xp, (xp.empty_like(parts[0]), xp.empty_like(parts[0])), *parts, part, *scalars)
-            for array, changed in zip(arrays, parts, strict=True):
-                array[rows] = changed
-    finally:
-        _release(held)
 
 
 # ---- kernels: where the inputs of each op are ---------------------------------------------------
@@ -382,17 +288,19 @@ for _name in ("Ftrl", "FtrlV2"):
     cpu_only="a GPU updates its variables one by one; no rewrite makes one for it",
 )
 def update_all_kernel(
-    context: KernelContext, *, update: str, update_attrs: dict[str, Any], place: int, R: int, N: int
+    context: KernelContext, *, update: str, update_attrs: dict[str, Any], R: int, N: int
 ) -> Callable[..., None]:
-    describe = functools.partial(_DENSE[update], context.xp, **update_attrs)
+    described = _DESCRIBED[update]
     each = R // N
     parts = [slice(i, i + each) for i in range(0, R, each)]
 
-    def run(refs: list[Any], grads: list[Any], scalars: list[Any]) -> None:
-        # All have the same scalars, so what the first one says holds for all.
-        inputs = (*refs[:each], *scalars[:place], grads[0], *scalars[place:])
-        _, _, rule, numbers = describe(*inputs)
+    def run(refs: list[Any], grads: list[Any], scalars: list[Any], rows: list[Any]) -> None:
+        rule, numbers = described(context.xp, tuple(scalars), update_attrs)
         pairs = [(refs[part], grad) for part, grad in zip(parts, grads, strict=True)]
-        update_dense(context, pairs, rule, numbers)
+        if not rows:
+            update_dense(context, pairs, rule, numbers)
+            return
+        updates = [RowUpdate(*pair, indices) for pair, indices in zip(pairs, rows, strict=True)]
+        update_rows(context, updates, rule, numbers)
 
     return run

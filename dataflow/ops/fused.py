@@ -120,20 +120,22 @@ not_differentiable(mat_mul_sum_op)
 
 
 @define_op(
-    "_UpdateAll", "refs: Ref(R * T), grads: N * T, scalars: list(Tin) -> out: Ref(T)", T=NUMBERS
+    "_UpdateAll",
+    "refs: Ref(R * T), grads: N * T, scalars: list(Tin), rows: list(Trows) -> out: Ref(T)",
+    T=NUMBERS,
 )
 def update_all_op(
     refs: list[Tensor],
     grads: list[Tensor],
     scalars: list[Tensor],
+    rows: list[Tensor],
     *,
     update: str,
     update_attrs: Any,
-    place: int,
 ) -> Dims:
     """N updates by the rule of the op type ``update``: variables with their slots, and gradients.
 
-    ``place`` of the scalars come before the gradient among the inputs of that op.
+    ``rows`` are the indices of the gradients' rows; there are none where the gradients are dense.
 
     Shape: the first variable's. Gradient: none; rewriting happens after gradients are built.
     """

@@ -74,13 +74,14 @@ _ROWS: dict[str, Any] = {
     "cost": 0.003,
     "shares_work": "large",
     "skips_negative_rows": True,
+    "follows_rule": True,
 }
 _WHOLE: dict[str, Any] = {
     "T": dtypes.NUMBERS,
     "cost": 0.003,
     "shares_work": "large",
     "inline_safe": True,
-    "is_dense_update": True,
+    "follows_rule": True,
 }
 
 

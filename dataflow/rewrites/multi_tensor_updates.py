@@ -23,6 +23,8 @@ from dataflow.rewrites.working_graph import WorkingGraph
 
 #: The names of the inputs that are gradients.
 _GRADIENTS = ("grad", "delta")
+#: The name of the input that says which rows a gradient has.
+_ROWS = "indices"
 #: The most groups, as the search for each starts from the first node.
 _MOST_GROUPS = 10
 
@@ -54,7 +56,7 @@ def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:
         if not after.isdisjoint(sources(op, waits)):
             after.add(op)
             continue
-        if not op.op_def.is_dense_update or op in refused or where.get(op, OUTSIDE) != OUTSIDE:
+        if not op.op_def.follows_rule or op in refused or where.get(op, OUTSIDE) != OUTSIDE:
             continue
         if any(t.uses or t in fetched for t in op.outputs):
             continue  # a node reads the variable right after this update
@@ -88,8 +90,14 @@ def _scalars(op: Operation) -> list[Tensor]:
     return [
         t
         for arg, t in zip(op.op_def.inputs, op.inputs, strict=True)
-        if not arg.is_ref and arg.name not in _GRADIENTS
+        if not arg.is_ref and arg.name not in (*_GRADIENTS, _ROWS)
     ]
+
+
+def _rows(op: Operation) -> list[Tensor]:
+    """The indices of the rows of the gradient; none where it is dense."""
+    pairs = zip(op.op_def.inputs, op.inputs, strict=True)
+    return [t for arg, t in pairs if arg.name == _ROWS]
 
 
 def _key(op: Operation) -> Any:
@@ -118,9 +126,9 @@ def _join(work: WorkingGraph, journal: list[Hit], group: list[Operation]) -> Non
             refs,
             [op.inputs[_gradient(op)] for op in group],
             _scalars(first),
+            [t for op in group for t in _rows(op)],
             update=first.type,
             update_attrs=_rule_attrs(first),
-            place=_gradient(first) - len(_refs(first)),
             name="together",
         )
         # The nodes that an error in the kernel is reported for.
@@ -150,15 +158,28 @@ def _shown(op: Operation) -> str:
 def failing_update(op: Operation, values: list[Any]) -> tuple[Operation, list[Any]] | None:
     """The user's node in a group whose update fails, with the values of its inputs.
 
-    ``None`` where each variable has the shape of its slots and its gradient.
+    ``None`` where each variable has the shape of its slots and its gradient, and all rows are there.
     """
     nodes = op.attrs[FUSED_NODES]
     num_refs = op.attrs["R"]
     number = num_refs // len(nodes)
-    grads, scalars = values[num_refs:][: len(nodes)], values[num_refs + len(nodes) :]
+    grads, others = values[num_refs:][: len(nodes)], values[num_refs + len(nodes) :]
+    num_scalars = len(others) - (len(nodes) if _rows(nodes[0]) else 0)
+    scalars, rows = others[:num_scalars], others[num_scalars:]
     for i, (node, grad) in enumerate(zip(nodes, grads, strict=True)):
-        refs = values[i * number :][:number]
-        if len({getattr(x, "shape", None) for x in (*refs, grad)}) > 1:
+        refs, indices = values[i * number :][:number], rows[i : i + 1]
+        if _fails(refs, grad, *indices):
             place = _gradient(node) - number
-            return node, [*refs, *scalars[:place], grad, *scalars[place:]]
+            return node, [*refs, *scalars[:place], grad, *indices, *scalars[place:]]
     return None
+
+
+def _fails(refs: list[Any], grad: Any, indices: Any = None) -> bool:
+    shape = getattr(refs[0], "shape", None)
+    if any(getattr(ref, "shape", None) != shape for ref in refs) or shape is None:
+        return True
+    if indices is None:
+        return bool(getattr(grad, "shape", None) != shape)
+    if grad.shape != (*indices.shape, *shape[1:]):
+        return True
+    return bool(indices.size and not 0 <= indices.min() <= indices.max() < shape[0])

@@ -10,8 +10,8 @@ import pytest
 import dataflow as tf
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.registry import all_ops
-from dataflow.kernels import optimizer_updates
-from dataflow.ops.optimizer_updates import apply_gradient_descent
+from dataflow.kernels import optimizer_updates, row_updates
+from dataflow.ops.optimizer_updates import apply_gradient_descent, sparse_apply_adagrad
 from tests.rewrites.rewritten import rewritten, types
 
 SIZES = [(3, 5), (7,), (), (40, 50)]
@@ -223,4 +223,68 @@ def test_variables_without_elements_and_gradients_of_any_layout(either: None) ->
 
 
 def test_every_op_that_updates_is_known() -> None:
-    assert set(optimizer_updates._DENSE) == {t for t, op in all_ops().items() if op.is_dense_update}
+    assert set(optimizer_updates._DESCRIBED) == {
+        t for t, op in all_ops().items() if op.follows_rule
+    }
+
+
+#: Tables of embeddings, their ids (some of them twice) and the dtypes of these.
+TABLES = [((5, 3), [4, 0, 4], np.int64), ((9, 1), [2, 3, 1, 2], np.int32), ((2, 2), [], np.int64)]
+
+
+def train_rows(optimizer: str, resource: bool, rewrites: bool) -> tuple[list[Any], list[str]]:
+    """Tables of embeddings after three steps, and the types of the step's nodes."""
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.disable_meta_optimizer = not rewrites
+    rng = np.random.default_rng(1)
+    with tf.Graph().as_default(), tf.Session(config=config) as s:
+        losses = []
+        for i, (size, ids, dtype) in enumerate(TABLES):
+            start = tf.constant_initializer(rng.normal(size=size).astype(np.float32))
+            table = tf.get_variable(f"t{i}", size, initializer=start, use_resource=resource)
+            rows = tf.nn.embedding_lookup(table, np.array(ids, dtype))
+            losses.append(tf.reduce_sum(tf.sin(rows)))
+        step = OPTIMIZERS[optimizer]().minimize(tf.add_n(losses))
+        s.run(tf.global_variables_initializer())
+        plan = rewritten(s, [step], []) if rewrites else None
+        for _ in range(3):
+            s.run(step) if plan is None else plan.run([])
+        return s.run(tf.global_variables()), [] if plan is None else types(plan)
+
+
+@pytest.mark.parametrize("shared", [1 << 18, 0])
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("optimizer", ["adagrad", "ftrl", "momentum", "rmsprop"])
+def test_updates_of_rows_are_one_node(
+    either: None, optimizer: str, resource: bool, shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_updates, "_SHARED_ELEMENTS", shared)
+    got, nodes = train_rows(optimizer, resource, rewrites=True)
+    assert nodes.count("_UpdateAll") == 1
+    assert not any("SparseApply" in node for node in nodes)
+    wanted, _ = train_rows(optimizer, resource, rewrites=False)
+    for a, b in zip(got, wanted, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"), [([1, 9], "Index 9 at offset 1"), ([1], "must be the same size")]
+)
+def test_an_error_of_rows_names_the_variable_s_own_node(wrong: list[int], message: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as s:
+        at = tf.placeholder(tf.int32, [None])
+        tables = [tf.Variable(tf.ones([n, 1])) for n in (20, 3)]
+        updates = [
+            sparse_apply_adagrad(
+                table, tf.Variable(tf.ones(table.shape)), 0.5, tf.ones([2, 1]), ids
+            )
+            for table, ids in zip(tables, (tf.constant([9, 1]), at), strict=True)
+        ]
+        s.run(tf.global_variables_initializer())
+        plan = rewritten(s, tf.group(*updates), [at])
+        assert "_UpdateAll" in types(plan)
+        with pytest.raises(InvalidArgumentError, match=message) as caught:
+            plan.run([np.array(wrong, np.int32)])
+        assert caught.value.op.type == "SparseApplyAdagrad"
+        assert caught.value.op.inputs[0].op is tables[1].op
+        np.testing.assert_array_equal(s.run(tables[1]), np.ones((3, 1)))

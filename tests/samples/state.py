@@ -253,9 +253,9 @@ def updated_together(tf: Any, x: Any, y: Any) -> Any:
             [v._as_graph_element() for v in variables],
             [x, y],
             [tf.constant(0.5)],
+            [],
             update="ApplyGradientDescent",
             update_attrs={},
-            place=1,
             name="together",
         )
     with tf.control_dependencies([out]):

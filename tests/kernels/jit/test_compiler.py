@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import optimizer_rules, optimizer_updates
+from dataflow.kernels import optimizer_rules, optimizer_updates, row_updates
 from dataflow.kernels.jit import compiler, step_codegen
 from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
 from dataflow.kernels.jit.rule_tracer import trace
@@ -82,7 +82,9 @@ def test_rows_are_updated_in_order_and_again_where_named_again(name: str) -> Non
     for i, row in zip(indices, grad, strict=True):
         parts = [a[i] for a in wanted]
         rule(np, (np.empty_like(row), np.empty_like(row)), *parts, row, *scalars)
-    assert optimizer_updates._update_rows_natively(arrays, grad, indices, rule, tuple(scalars))
+    update = row_updates.RowUpdate([], grad, indices)
+    todo = [row_updates._Checked(arrays, update)]
+    assert not row_updates._update_natively(todo, rule, tuple(scalars))
     for got, want in zip(arrays, wanted, strict=True):
         assert_same_bits(got, want)
 

@@ -18,9 +18,9 @@ from dataflow.kernels import (
     gather_scatter,
     normalization,
     optimizer_rules,
-    optimizer_updates,
     pooling,
     reduce,
+    row_updates,
     segment,
     selection,
     state,
@@ -143,8 +143,11 @@ def test_a_number_of_no_row_changes_nothing(at_once: None, bad: int, index_type:
         state.scatter_add_kernel(np, variable, at, rows)
     context = SimpleNamespace(xp=np, state={})
     with pytest.raises(InvalidArgumentError, match=f"Index {bad} at offset 1"):
-        optimizer_updates.update_rows(
-            context, [variable], rows, at, optimizer_rules.gradient_descent, np.float32(1)
+        row_updates.update_rows(
+            context,
+            [row_updates.RowUpdate([variable], rows, at)],
+            optimizer_rules.gradient_descent,
+            (np.float32(1),),
         )
     np.testing.assert_array_equal(variable.array, table)
     if bad < 0:  # left out
