@@ -182,6 +182,13 @@ def is_read_outside(
     return output in fetched or any(c in needed and c not in inside for c in output.uses)
 
 
+def wait_for_kernel(work: WorkingGraph, members: list[Operation], kernel: Operation) -> None:
+    """Lets nodes that wait for a member, such as the update of a variable that it reads, wait for the kernel."""
+    for op in members:
+        if op.control_outputs:
+            work.replace_node(op, kernel)
+
+
 def run(
     work: WorkingGraph,
     journal: list[Hit],
@@ -215,7 +222,7 @@ def run(
 
 def region_key(op: Operation, changes: Changes, place: Position, on_gpu: bool) -> RegionKey | None:
     """The properties that all nodes of a region must share; ``None`` for a node that cannot be in one."""
-    if place.is_dead or len(op.outputs) != 1 or op.control_inputs or op.control_outputs:
+    if place.is_dead or len(op.outputs) != 1 or op.control_inputs:
         return None
     output = op.outputs[0]
     if not output.dims:  # Python's operators are faster for scalars
@@ -397,6 +404,7 @@ def _fuse(
             work.replace(op.outputs[0], new)
         for old, new in zip(results, replacements, strict=False):
             work.replace(old, new)
+        wait_for_kernel(work, members, kernel)
     plural = "s" if len(results) > 1 else ""
     journal.append(
         Hit(

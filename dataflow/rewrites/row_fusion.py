@@ -31,6 +31,7 @@ from dataflow.rewrites.multi_output_fusion import (
     grow,
     is_read_outside,
     region_key,
+    wait_for_kernel,
 )
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -97,7 +98,7 @@ def _key(
 def _key_of_sum(op: Operation, changes: Changes, place: Position, on_gpu: bool) -> RegionKey | None:
     x, axes = op.inputs
     dtype = x.dtype.base_dtype.name
-    if place.is_dead or op.control_inputs or op.control_outputs or axes.op.type != "Const":
+    if place.is_dead or op.control_inputs or axes.op.type != "Const":
         return None
     if x.dims is None or not _has_rows(x.dims, on_gpu) or dtype not in ("float32", "float64"):
         return None
@@ -170,6 +171,7 @@ def _fuse(
         kernel._set_attr(FUSED_NODES, tuple(work.origin[op] for op in computing))
         for old, new in zip(results, replacements, strict=True):
             work.replace(old, new)
+        wait_for_kernel(work, members, kernel)
     plural = "s" if len(results) > 1 else ""
     journal.append(
         Hit(

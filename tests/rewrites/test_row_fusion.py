@@ -67,3 +67,30 @@ def test_graphs(name: str, dims: list[int | None]) -> None:
     assert {t: found.count(t) for t in nodes} == nodes, found
     for got, want in zip(run(None, 45), run(OFF, 1), strict=True):
         assert got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("inner", [False, True], ids=["result", "inner value"])
+def test_what_reads_a_variable_that_is_changed_later(inner: bool) -> None:
+    """The change waits for the whole kernel, and the gradients are those of the variable before."""
+    x = tf.placeholder(tf.float32, [None, WIDTH])
+    scale = tf.Variable(np.linspace(0.5, 1.5, WIDTH, dtype=np.float32))
+    total = tf.reduce_sum(tf.square(x * scale), -1, keep_dims=True)
+    scaled = tf.square(x) * scale
+    y = scaled / tf.sqrt(total)
+    fetches = [y] if inner else [y, scaled]
+    with tf.control_dependencies([scaled.op]):
+        change = scale.assign(scale * 2.0)
+    values = np.random.default_rng(0).standard_normal((90, WIDTH)).astype(np.float32)
+
+    def run(config: Any) -> list[Any]:
+        with tf.Session(config=config) as session:
+            session.run(tf.global_variables_initializer())
+            found = [session.run([*fetches, change.op], {x: values})[:-1] for _ in range(25)]
+            return [*found[-1], session.run(scale)]
+
+    with tf.Session() as session:
+        plan = rewritten(session, [*fetches, change.op], [x])
+    found = types(plan)
+    assert (found.count("_FusedRows"), found.count("Square"), found.count("Mul")) == (1, 0, 1)
+    for got, want in zip(run(None), run(OFF), strict=True):
+        assert got.tobytes() == want.tobytes()
