@@ -59,8 +59,8 @@ class Function:
     """
 
     __slots__ = (
-        *("_code", "_objects", "_pack", "_pack_values", "_prepared"),
-        *("address", "letters"),
+        *("_code", "_objects", "_pack", "_prepared"),
+        *("address", "letters", "pack_values"),
     )
 
     def __init__(self, loop: Loop, address: int, objects_address: int) -> None:
@@ -73,7 +73,8 @@ class Function:
         values = "".join("d" if letter == "n" else "q" for letter in self.letters)
         strides = "q" * (loop.rank * arrays)
         self._pack = struct.Struct("q" * (loop.rank + 1) + values + strides).pack
-        self._pack_values = struct.Struct(values).pack
+        #: Packs the addresses and numbers in a table.
+        self.pack_values = struct.Struct(values).pack
         self._prepared: dict[Any, Callable[[list[Any]], None]] = {}
 
     def table(self, *fields: Any) -> bytes:
@@ -95,7 +96,7 @@ class Function:
         found = self._prepared.get((lengths, strides))
         if found is not None:
             return found
-        code, pack = self._objects, self._pack_values
+        code, pack = self._objects, self.pack_values
         head = struct.pack(f"{len(lengths)}q", *lengths)
         tail = struct.pack(f"{len(strides)}q", *strides)
 

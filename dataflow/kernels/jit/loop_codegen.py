@@ -12,6 +12,8 @@ elements, and what is one number for the row is computed once, between the stage
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dataflow.kernels.jit import ufunc_loops
 from dataflow.kernels.jit.expression import ROW_MAX, ROW_MEAN
 from dataflow.kernels.jit.llvm_builder import Writer, module, vector_of, vector_type
@@ -27,6 +29,8 @@ _SCRATCH_BYTES, _LEAST_TILE, _MOST_TILE = 1 << 15, 64, 1024
 #: two, which would have all values fall on the same sets of the cache.
 MOST_SUMMED = 1024
 _ROW_TILE = MOST_SUMMED + 16
+#: Rows that are added to the same sums at a time.
+_ROWS_TOGETHER = 4
 #: The offset of the data's address in a NumPy array object: the first field after the object header
 #: (NumPy's C interface, `PyArrayObject`, unchanged since 1.0).
 DATA_OFFSET = object.__basicsize__
@@ -82,15 +86,39 @@ class _Axis:
 
         w.loop(length, tile)
 
+    @property
+    def only_adds(self) -> bool:
+        """Whether all results are added to arrays, and nothing is called in between."""
+        return not self.plan.last and {letter for _, letter in self.plan.results} == {"+"}
+
+    def add_rows(self, length: str, rows: list[Places]) -> None:
+        """Adds several rows to the same sums, one after the other; where `only_adds` holds."""
+        w = self.w
+
+        def body(place: str, mask: str) -> None:
+            x = [StepWriter(w, self.loop, self.lanes, places, mask) for places in rows]
+            values = [self._values(one, 0, place, place) for one in x]
+            for i, (value, _) in enumerate(self.plan.results, self.plan.inputs):
+                x[0].add_up(i, [need(value) for need in values], place)
+
+        self._vectors(length, body)
+
     def _stage(self, stage: int, length: str, begin: str, places: Places) -> None:
+        if self.plan.has_work(stage):
+            self._vectors(
+                length,
+                lambda place, mask: self._body(
+                    StepWriter(self.w, self.loop, self.lanes, places, mask), stage, place, begin
+                ),
+            )
+
+    def _vectors(self, length: str, body: Callable[[str, str], None]) -> None:
         """The loop over vectors, and then the remainder, with a mask for its elements."""
         w, lanes = self.w, self.lanes
-        if not self.plan.has_work(stage):
-            return
         whole = w.op("and", length, -lanes)
 
         def vector(place: str) -> int:
-            self._body(StepWriter(w, self.loop, lanes, places), stage, place, begin)
+            body(place, "")
             return lanes
 
         w.loop(whole, vector)
@@ -98,8 +126,7 @@ class _Axis:
 
         def rest() -> None:
             every = f"{vector_of('i64', range(lanes))}, {w.spread(lanes, 'i64', left)}"
-            mask = w.put(f"icmp slt {vector_type(lanes, 'i64')} {every}")
-            self._body(StepWriter(w, self.loop, lanes, places, mask), stage, whole, begin)
+            body(whole, w.put(f"icmp slt {vector_type(lanes, 'i64')} {every}"))
 
         w.when(w.compare("sgt", left, 0), rest)
 
@@ -149,6 +176,17 @@ class _Axis:
         plan = self.plan
         # The position along the whole axis.
         index = self.w.op("add", begin, place) if begin else place
+        need = self._values(x, stage, place, index)
+        for number in plan.kept[stage]:
+            self._to_scratch(x, number, need(number), place)
+        if stage == plan.last:
+            for i, (value, letter) in enumerate(plan.results, plan.inputs):
+                if letter != "s":
+                    x.store_result(i, letter, need(value), index)
+
+    def _values(self, x: StepWriter, stage: int, place: str, index: str) -> Callable[[int], str]:
+        """Writes the steps of a stage on one vector; the function gives the name of a value."""
+        plan = self.plan
         values = [""] * len(plan.stage)
         parts: dict[int, list[str]] = {}
 
@@ -171,12 +209,7 @@ class _Axis:
                 for o in sorted(needs(op, operands, number)):
                     need(o)
                 values[number] = x.value_of(op, operands, values[:number], parts)
-        for number in plan.kept[stage]:
-            self._to_scratch(x, number, need(number), place)
-        if stage == plan.last:
-            for i, (value, letter) in enumerate(plan.results, plan.inputs):
-                if letter != "s":
-                    x.store_result(i, letter, need(value), index)
+        return need
 
     def _slot(self, value: int, place: str) -> str:
         at = self.w.op("add", place, self.plan.slots[value] * self.tile)
@@ -263,16 +296,8 @@ def _on_data(loop: Loop, inlined: frozenset[str]) -> Writer:
         w.begin(fine)
         return 1
 
-    def nest(indices: list[str]) -> None:
-        """The loops over the axes from ``len(indices)`` on."""
-        if len(indices) < rank:
-
-            def inside(i: str) -> int:
-                nest([*indices, i])
-                return 1
-
-            w.loop(lengths[len(indices)], inside)
-            return
+    def places_at(indices: list[str]) -> Places:
+        """Where the arrays are at these positions of the outer axes."""
         row = row_number(indices[0]) if "r" in letters else ""
         pointers, found = {}, dict(scalars)
         for i, base in bases.items():
@@ -286,7 +311,37 @@ def _on_data(loop: Loop, inlined: frozenset[str]) -> Writer:
                     found[i] = widened(w, loop.dtype, found[i])
             if letters[i] == "t":
                 found[i] = w.put(f"icmp ne i8 {w.load('i8', pointers[i])}, 0")
-        axis.write(lengths[rank], Places(pointers, found))
+        return Places(pointers, found)
+
+    adds_rows = rank > 0 and axis.only_adds and "r" not in letters
+
+    def nest(indices: list[str]) -> None:
+        """The loops over the axes from ``len(indices)`` on."""
+        if len(indices) == rank:
+            axis.write(lengths[rank], places_at(indices))
+            return
+        length, together = lengths[len(indices)], "0"
+        if adds_rows and len(indices) == rank - 1:
+            # Rows that are added to the same sums: these are loaded and stored once for several.
+            apart = "0"
+            for i in range(len(loop.inputs), len(letters)):
+                apart = w.op("or", apart, strides[i][-1])
+            whole = w.op("and", length, -_ROWS_TOGETHER)
+            together = w.select(w.compare("eq", apart, 0), whole, 0)
+
+            def several(i: str) -> int:
+                numbers = [w.op("add", i, j) for j in range(_ROWS_TOGETHER)]
+                axis.add_rows(lengths[rank], [places_at([*indices, j]) for j in numbers])
+                return _ROWS_TOGETHER
+
+            w.loop(together, several)
+            length = w.op("sub", length, together)
+
+        def inside(i: str) -> int:
+            nest([*indices, i if together == "0" else w.op("add", i, together)])
+            return 1
+
+        w.loop(length, inside)
 
     if "r" in letters:
         w.loop(lengths[0], check)  # before anything is changed

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.array_types import Array
+from dataflow.kernels.blas import num_threads
 from dataflow.kernels.jit.compiler import Function, JitEntry, address_of, jit_entry
 from dataflow.kernels.jit.step_codegen import Loop, can_write
 from dataflow.kernels.jit.thread_pool import run_calls
@@ -155,8 +157,11 @@ class Mapping:
 
 def num_pieces(shape: tuple[int, ...], dtype: Any, num_arrays: int) -> int:
     """Into how many pieces the work on this many arrays of a shape is divided for the pool's threads."""
-    size_bytes = math.prod(shape) * np.dtype(dtype).itemsize * num_arrays
-    return 1 if size_bytes < _SHARED_BYTES else max(2, size_bytes // _PIECE_BYTES)
+    size_bytes: int = math.prod(shape) * np.dtype(dtype).itemsize * num_arrays
+    if size_bytes < _SHARED_BYTES:
+        return 1
+    each = max(2, num_threads())  # as many pieces for each thread
+    return -(-max(2, size_bytes // _PIECE_BYTES) // each) * each
 
 
 #: Length of an axis, and its stride in each array.
@@ -183,10 +188,13 @@ class Layout:
 
     ``numbers`` says which are passed as numbers (``None``: none); ``strides`` are those of the
     outer axes. A ``shared`` layout is split along its first axis, whose strides are
-    ``first_strides``, into pieces of ``step``.
+    ``first_strides``, into ``pieces`` of ``step``, which its first call lays out.
     """
 
-    __slots__ = ("first_strides", "lengths", "loop", "numbers", "shared", "step", "strides")
+    __slots__ = (
+        *("first_strides", "lengths", "loop", "numbers", "packed_strides", "pieces", "shared"),
+        *("step", "strides"),
+    )
 
     def __init__(
         self,
@@ -200,6 +208,8 @@ class Layout:
         # Grouped by array.
         outer = [steps for _, steps in axes[:-1]]
         self.strides = tuple(s for steps in zip(*outer, strict=True) for s in steps)
+        self.packed_strides = struct.pack(f"{len(self.strides)}q", *self.strides)
+        self.pieces: list[tuple[bytes, tuple[int, ...]]] | None = None
         self.numbers = numbers
         self.first_strides = axes[0][1]
         self.shared = pieces > 1
@@ -226,17 +236,27 @@ def _call_shared(function: Function, layout: Layout, arrays: list[Any]) -> None:
         x.item() if letter == "n" else address_of(x)
         for x, letter in zip(arrays, function.letters, strict=True)
     ]
-    first, *lengths = layout.lengths
+    if layout.pieces is None:
+        layout.pieces = _pieces(layout, function.letters)
+    pack, strides = function.pack_values, layout.packed_strides
     calls = []
+    for lengths, offsets in layout.pieces:
+        # Nothing is added to a number: it may be -0.0.
+        here = [v + by if by else v for v, by in zip(values, offsets, strict=True)]
+        calls.append((function.address, lengths + pack(*here) + strides))
+    run_calls(calls)
+
+
+def _pieces(layout: Layout, letters: str) -> list[tuple[bytes, tuple[int, ...]]]:
+    """For each piece: the lengths as they are in a table, and the offset of each array, 0 for a number."""
+    first, *lengths = layout.lengths
+    found = []
     for start in range(0, first, layout.step):
         steps = iter(layout.first_strides)
-        here = [
-            v if letter == "n" else v + start * next(steps)
-            for v, letter in zip(values, function.letters, strict=True)
-        ]
+        offsets = tuple(0 if letter == "n" else start * next(steps) for letter in letters)
         length = min(layout.step, first - start)
-        calls.append((function.address, function.table(length, *lengths, *here, *layout.strides)))
-    run_calls(calls)
+        found.append((struct.pack(f"{1 + len(lengths)}q", length, *lengths), offsets))
+    return found
 
 
 def mapped(

@@ -202,11 +202,19 @@ class StepWriter:
             bits = narrowed(self.w, self.loop.dtype, value, self.lanes)
             self.w.store(kind, bits, place, _NARROW_BYTES, self.mask)
             return
-        place = self._element(array, index, self.element)
         if letter == "+":
-            before = self.w.load(self.type, place, self.align, self.mask)
-            value = self.put(f"fadd {self.type} {before}, {value}")
+            self.add_up(array, [value], index)
+            return
+        place = self._element(array, index, self.element)
         self.w.store(self.type, value, place, self.align, self.mask)
+
+    def add_up(self, array: int, values: list[str], index: str) -> None:
+        """Adds values to an element of an array, one after the other."""
+        place = self._element(array, index, self.element)
+        total = self.w.load(self.type, place, self.align, self.mask)
+        for value in values:
+            total = self.put(f"fadd {self.type} {total}, {value}")
+        self.w.store(self.type, total, place, self.align, self.mask)
 
     def values_of(self, steps: Any, values: list[str]) -> None:
         """Writes steps one after the other, and appends the names of their results to ``values``."""

@@ -302,6 +302,42 @@ def test_large_arrays_are_divided_among_threads(
     np.testing.assert_array_equal(out, x + 1)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+def test_threads_get_as_many_pieces_each(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    monkeypatch.setattr(native_ufunc, "num_threads", lambda: threads)
+    assert native_ufunc.num_pieces((100, 100), "float32", 2) == 1
+    for num_arrays in range(3, 30):
+        pieces = native_ufunc.num_pieces((2048, 128), "float32", num_arrays)
+        assert pieces > 1 and pieces % threads == 0
+
+
+def test_a_number_is_passed_to_each_piece_as_it_is(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sum of two -0.0 is -0.0, and that of -0.0 and 0.0 is 0.0."""
+    monkeypatch.setattr(native_ufunc, "_SHARED_BYTES", 64)
+    plus = native_ufunc.Mapping.of("float32", (("Add", (0, 1)),), (2,))
+    x = np.full((100, 40), -0.0, np.float32)
+    out = np.empty_like(x)
+    assert plus is not None and plus.run(x.shape, [x, np.float32(-0.0)], [out])
+    assert np.signbit(out).all()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 5, 8, 11])
+def test_rows_are_added_one_after_the_other(at_once: None, rows: int) -> None:
+    """To sums of their own, of two axes, or of all rows."""
+    x = np.random.default_rng(rows).standard_normal((6, rows, 37)).astype(np.float32)
+    plus = native_ufunc.Mapping.of("float32", (), (0,), adds=True)
+    assert plus is not None
+    for shape in ((6, 1, 37), (1, 1, 37), (1, rows, 37)):
+        want, got = np.ones(shape, np.float32), np.ones(shape, np.float32)
+        for i in range(6):
+            for j in range(rows):
+                want[i if shape[0] > 1 else 0, j if shape[1] > 1 else 0] += x[i, j]
+        assert plus.run(x.shape, [x], [got])
+        assert got.tobytes() == want.tobytes()
+
+
 def test_empty_arrays_and_integers_are_left_to_numpy(at_once: None) -> None:
     empty = np.empty((0, 3), np.float32)
     double = native_ufunc.Mapping.of("float32", (("Add", (0, 0)),), (1,))
