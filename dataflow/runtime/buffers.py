@@ -14,6 +14,8 @@ Plans with loops or branches are left alone, and so are recorded runs, whose val
 Measured (relu of a product plus another array, two cores): no gain at 128 x 256 floats, 7 % at
 128 x 1024, 13 % at four million, where `out=` saves page faults and cache misses on a fresh buffer.
 Small values therefore keep buffers of their own.
+
+A single sum or product that may be large is computed by `large_arithmetic`, in place or not.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import numpy as np
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.jit.large_arithmetic import ARITHMETIC, arithmetic
 from dataflow.kernels.jit.op_table import INSTRUCTIONS, names_of
 from dataflow.kernels.state import assign
 from dataflow.rewrites.symbolic_shapes import Shapes
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 #: Values with fewer elements keep their own buffer; next, the size assumed for unknown dimensions.
 _WORTHWHILE_ELEMENTS = 65_536
-_GUESSED_SIZE = 256
+_GUESSED_SIZE = 1024
 _DTYPES = frozenset({"float32", "float64"})
 
 
@@ -50,7 +53,7 @@ _TAKES_REUSED = frozenset({"ReluGrad"})
 
 
 class InPlace(NamedTuple):
-    """A line rewritten to compute in place: its function, and the text of the call."""
+    """A line rewritten, to compute in place or by several threads: its function, and the text of the call."""
 
     function: Callable[..., Any] | None
     text: str
@@ -88,17 +91,18 @@ def write_in_place(
     for i, operands in generator.operands.items():
         line = generator.lines[i]
         op = line.op
-        if op is None or i not in drops:
+        if op is None:
             continue
         number = generator.numbers[op]
-        found = choose(op, number, operands, set(drops[i]), free, shapes)
-        if found is None:
+        found = choose(op, number, operands, set(drops.get(i, ())), free, shapes)
+        position, call = found or (None, _by_threads(op, number, operands))
+        if call is None:
             continue
-        position, call = found
         if call.function is not None:
             generator.globals[f"o{number}"] = call.function
         generator.lines[i] = line._replace(text=f"{line.sets[0]} = {call.text}")
-        reused[line.sets[0]] = operands[position]
+        if position is not None:
+            reused[line.sets[0]] = operands[position]
     return reused
 
 
@@ -137,11 +141,9 @@ def choose(
     ``items`` are the expressions of its inputs, ``dying`` the locals that are last used on this line,
     ``free`` those to whose arrays nothing else refers.
     """
-    if len(op.outputs) != 1 or op.outputs[0].dtype.name not in _DTYPES:
+    if not _is_candidate(op):
         return None
     output = op.outputs[0]
-    if not is_large(output):
-        return None
     for i, (tensor, item) in enumerate(zip(op.inputs, items, strict=True)):
         if item in dying and item in free and tensor.dtype is output.dtype:
             if shapes.same(tensor, output) or op.op_def.equal_shapes:
@@ -149,6 +151,25 @@ def choose(
                 if found is not None:
                     return i, found
     return None
+
+
+def _is_candidate(op: Operation) -> bool:
+    return len(op.outputs) == 1 and op.outputs[0].dtype.name in _DTYPES and is_large(op.outputs[0])
+
+
+def _by_threads(op: Operation, number: int, items: list[str]) -> InPlace | None:
+    """The call for a large result that needs memory of its own."""
+    if op.type not in ARITHMETIC or not _is_candidate(op) or not _adds_to_rows(op):
+        return None
+    return InPlace(arithmetic(op.type), f"o{number}({', '.join(items)})")
+
+
+def _adds_to_rows(op: Operation) -> bool:
+    """Whether a bias is known to be one for the last axis, so that there is nothing to check; true of other ops."""
+    if op.type != "BiasAdd":
+        return True
+    bias, channels = op.inputs[1].dims, (op.inputs[0].dims or (None,))[-1]
+    return op.attrs["data_format"] == "NHWC" and bias is not None and bias == (channels,)
 
 
 def _in_place(op: Operation, number: int, items: list[str], i: int) -> InPlace | None:
@@ -160,10 +181,10 @@ def _in_place(op: Operation, number: int, items: list[str], i: int) -> InPlace |
         if len(items) < 2 or (len(items) > 2 and (i != 0 or items.count(items[0]) > 1)):
             return None
         return InPlace(_add_up, f"o{number}([{arguments}], {items[i]})")
-    if op.type == "BiasAdd":
-        bias, channels = op.inputs[1].dims, (op.inputs[0].dims or (None,))[-1]
-        if op.attrs["data_format"] != "NHWC" or bias is None or bias != (channels,):
-            return None
+    if not _adds_to_rows(op):
+        return None
+    if op.type in ARITHMETIC:
+        return InPlace(arithmetic(op.type), f"o{number}({arguments}, {items[i]})")
     if op.type in _TAKES_REUSED:
         return InPlace(None, f"k{number}({arguments}, {i})")
     instruction = INSTRUCTIONS.get(op.type)

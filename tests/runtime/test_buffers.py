@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -503,3 +504,27 @@ def test_a_term_that_is_added_twice_is_not_written_over(order: str, unfused: Any
     x = tf.placeholder(tf.float32, [3, 4])
     terms = {"a": tf.exp(x), "b": tf.identity(x), "c": tf.sin(x)}
     check([tf.add_n([terms[letter] for letter in order])], {x: A}, unfused)
+
+
+def test_large_sums_and_products_are_shared_by_threads(
+    unfused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the rows of an unknown batch, in place where an operand dies; small ones are left to NumPy."""
+    monkeypatch.undo()
+    x = tf.placeholder(tf.float32, [None, 4])
+    W = tf.Variable(np.ones((4, 64), np.float32))
+    b = tf.Variable(np.arange(64, dtype=np.float32))
+    h = tf.matmul(x, W)
+    y, small = h + b, x * x
+    plan = check([y, y * y, tf.nn.bias_add(y, b), small], {x: A}, unfused)
+    texts = {line.op.type: line.text for line in plan.generated.lines if line.op and line.sets}
+    called = re.compile(r"t\w+ = o\d+\(.*\)")
+    for t in (y, tf.nn.bias_add(y, b)):
+        assert called.fullmatch(texts[t.op.type]), texts
+    products = {
+        line.op.outputs[0].dims[-1]: line.text
+        for line in plan.generated.lines
+        if line.op and line.op.type == "Mul"
+    }
+    assert called.fullmatch(products[64]) and not called.fullmatch(products[4])
+    assert len(plan.generated.reused) == 1
