@@ -18,6 +18,8 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import control_flow
 from dataflow.ops.composites import expand
 from dataflow.ops.control_flow_context import CondContext, entered
+from dataflow.ops.effects import acting
+from dataflow.ops.identity import identity
 from dataflow.ops.indexed_slices import IndexedSlices
 
 #: Slices whose indices have both in the branches of a conditional get the wider one.
@@ -149,22 +151,35 @@ def _unpack_single(value: Any) -> Any:
 def _build_branch(
     graph: Graph, context: CondContext, function: Callable[..., Any], strict: bool, what: str
 ) -> tuple[Any, list[Any]]:
-    """Runs a branch function in its context; returns its structure and the tensors per leaf."""
+    """Runs a branch function in its context; returns its structure and the tensors per leaf.
+
+    In the graph of a function the leaves wait for what the branch does besides (`ops.effects.acting`).
+    """
     with entered(graph, context):
+        first = len(graph.operations)
         original = function()
         if original is None:
             return None, []
         if not strict:
             original = _unpack_single(original)
         leaves = []
+        done = [] if graph.captures is None else acting(graph, first, context)
+
+        def output(value: Any) -> Tensor:
+            tensor: Tensor = context.build_output(value)
+            if not done:
+                return tensor
+            with graph.control_dependencies(done):
+                return identity(tensor)
+
         for leaf in flatten(original):
             if leaf is None:
                 raise ValueError(f"{what} returned None among its results: {original!r}")
             if isinstance(leaf, Operation):
-                leaves.append(([context.build_output(leaf)], lambda p: p[0]))
+                leaves.append(([output(leaf)], lambda p: p[0]))
                 continue
             parts, rebuild = expand(leaf)
-            leaves.append(([context.build_output(p) for p in parts], rebuild))
+            leaves.append(([output(p) for p in parts], rebuild))
     return original, leaves
 
 

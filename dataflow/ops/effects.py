@@ -27,7 +27,7 @@ def in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
         found: list[Operation] = []
         inner = False
         for op in graph.operations[first:]:
-            if op.control_flow_context is not outer:
+            if _place(op) is not outer:
                 inner = inner or op.op_def.stateful or any(a.is_ref for a in op.op_def.inputs)
                 continue
             if inner and op.op_def.control_flow in ("merge", "exit"):
@@ -53,21 +53,28 @@ def in_order(graph: Any) -> Iterator[Callable[[], list[Operation]]]:
     yield effects
 
 
-def acting(graph: Any) -> list[Operation]:
+def acting(graph: Any, first: int = 0, context: Any = None) -> list[Operation]:
     """The nodes of a function's graph that a call runs though nobody uses what they give.
 
     They change a variable, wait at a queue, call Python, print or check. What happens inside of a
-    conditional or loop is done when its ends are.
+    conditional or loop is done when its ends are. ``first``, ``context``: of the nodes since then,
+    those in this branch or loop.
     """
     found: list[Operation] = []
     inner = False
-    for op in graph.operations:
+    for op in graph.operations[first:]:
         acts = _acts(graph, op)
-        if op.control_flow_context is not None:
+        if _place(op) is not context:
             inner = inner or acts
         elif acts or (inner and op.op_def.control_flow in ("merge", "exit")):
             found.append(op)
     return found
+
+
+def _place(op: Operation) -> Any:
+    """The branch or loop that a node is in; what leaves a loop is in what is around that."""
+    context = op.control_flow_context
+    return context.outer if op.op_def.control_flow == "exit" and context is not None else context
 
 
 def _acts(graph: Any, op: Operation) -> bool:
@@ -92,7 +99,7 @@ def done_inside(made: list[Operation], outer: Any) -> list[Operation]:
     found: list[Operation] = []
     inner = False
     for op in made:
-        if op.control_flow_context is not outer:
+        if _place(op) is not outer:
             changes = op.op_def.stateful and not op.outputs
             inner = inner or changes or any(a.is_ref for a in op.op_def.inputs)
         elif op.type == "Assert" or (inner and op.op_def.control_flow in ("merge", "exit")):

@@ -113,3 +113,37 @@ def test_random_numbers_that_nobody_uses_are_not_drawn() -> None:
     with tf.Session() as session:
         session.run(iterator.initializer, {size: -1})
         assert session.run(element) == 0
+
+
+@pytest.mark.parametrize("inner", [False, True], ids=["branch", "branch within a branch"])
+def test_a_branch_that_is_taken_does_what_it_does(inner: bool) -> None:
+    total = tf.get_variable("total", initializer=0, use_resource=True)
+
+    def add(x: Any) -> Any:
+        def large() -> Any:
+            total.assign_add(x)
+            return 1
+
+        def nested() -> Any:
+            tf.cond(x > 2, large, lambda: 0)
+            return 1
+
+        tf.cond(x > 1, nested if inner else large, lambda: 0)
+        return 2 * x
+
+    dataset = tf.data.Dataset.from_tensor_slices([1, 2, 3]).map(add)
+    assert _elements(dataset) == [2, 4, 6, 3 if inner else 5]
+
+
+def test_a_loop_does_what_it_does_in_every_round() -> None:
+    total = tf.get_variable("total", initializer=0, use_resource=True)
+
+    def count(x: Any) -> Any:
+        def body(i: Any) -> Any:
+            with tf.control_dependencies([total.assign_add(1)]):
+                return i + 1
+
+        tf.while_loop(lambda i: i < x, body, [tf.constant(0)])
+        return x
+
+    assert _elements(tf.data.Dataset.from_tensor_slices([1, 2, 3]).map(count)) == [1, 2, 3, 6]
