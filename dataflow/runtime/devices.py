@@ -2,29 +2,79 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from dataflow.kernels.xp import gpus
 from dataflow.placement.placer import local_devices
+from dataflow.runtime.config import Options
 
 if TYPE_CHECKING:
     from dataflow.runtime.config import ConfigProto
     from dataflow.runtime.session import BaseSession
 
 
-class DeviceAttributes(NamedTuple):
-    """One device, as `list_local_devices` gives it."""
+class DeviceLocality(Options):
+    """Where a device stands in its machine; the engine does not ask, so these are TensorFlow's defaults."""
 
+    _defaults = {"bus_id": 0, "numa_node": 0}
+
+
+class _Attributes(NamedTuple):
     name: str
     device_type: str
     memory_limit: int  # bytes
     physical_device_desc: str = ""
 
+
+class DeviceAttributes(_Attributes):
+    """One device, as `Session.list_devices` gives it."""
+
+    __slots__ = ()
+
     @property
     def memory_limit_bytes(self) -> int:
         """The same as ``memory_limit``."""
         return self.memory_limit
+
+    @property
+    def incarnation(self) -> int:
+        """A number of 64 bits for this device: another one in each process, as in TensorFlow."""
+        return int.from_bytes(
+            hashlib.blake2b(self.name.encode(), digest_size=8, key=_PROCESS).digest(), "big"
+        )
+
+    @property
+    def locality(self) -> DeviceLocality:
+        """TensorFlow's defaults: the engine does not ask where a device stands."""
+        return DeviceLocality()
+
+    def __repr__(self) -> str:
+        values = (self.name, self.device_type, self.memory_limit, self.incarnation)
+        return f"_DeviceAttributes({', '.join(map(str, values))})"
+
+
+class LocalDevice(DeviceAttributes):
+    """One device, as `list_local_devices` gives it: a message, that prints line by line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        lines = [
+            f'name: "{self.name}"',
+            f'device_type: "{self.device_type}"',
+            f"memory_limit: {self.memory_limit}",
+            "locality {\n}",
+            f"incarnation: {self.incarnation}",
+        ]
+        if self.physical_device_desc:
+            lines.append(f'physical_device_desc: "{self.physical_device_desc}"')
+        return "\n".join(lines) + "\n"
+
+
+#: What makes incarnations those of this process.
+_PROCESS = os.urandom(16)
 
 
 class _Visible:
@@ -52,9 +102,10 @@ def _memory_bytes() -> int:
         return 0
 
 
-def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
+def list_local_devices(session_config: ConfigProto | None = None) -> list[LocalDevice]:
     """The devices that ops can be pinned to here, as ``session_config.device_count`` has it."""
-    return _described(local_devices(session_config, num_gpus=num_visible_gpus(), task=""))
+    names = local_devices(session_config, num_gpus=num_visible_gpus(), task="")
+    return [LocalDevice(*device) for device in _described(names)]
 
 
 def session_devices(session: BaseSession) -> list[DeviceAttributes]:

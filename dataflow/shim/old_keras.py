@@ -7,6 +7,7 @@ the package translated them up to its last version (2.3.1), and so does `mend`.
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -68,6 +69,16 @@ _FITTING = {
     "pickle_safe": "use_multiprocessing",
     "max_q_size": "max_queue_size",
 }
+#: The layer of each mode of ``merge``.
+_MODES = {
+    "sum": "Add",
+    "mul": "Multiply",
+    "ave": "Average",
+    "max": "Maximum",
+    "concat": "Concatenate",
+    "dot": "Dot",
+    "cos": "Dot",
+}
 _ORDERINGS = {"tf": "channels_last", "th": "channels_first"}
 
 
@@ -86,6 +97,7 @@ def mend(keras: Any) -> None:
     backend = keras.backend
     backend.image_dim_ordering = lambda: orders[backend.image_data_format()]
     backend.set_image_dim_ordering = lambda order: backend.set_image_data_format(_ORDERINGS[order])
+    keras.layers.merge.__class__ = _Merging
 
 
 def _taking(
@@ -122,3 +134,30 @@ def _renamed(arguments: dict[str, Any], names: Mapping[str, str]) -> dict[str, A
         if new:
             renamed[new] = value
     return renamed
+
+
+class _Merging(types.ModuleType):
+    """The module ``keras.layers.merge``, which was a function too: ``merge([a, b], mode="concat")``."""
+
+    def __call__(
+        self,
+        inputs: list[Any],
+        mode: Any = "sum",
+        concat_axis: int = -1,
+        dot_axes: Any = -1,
+        output_shape: Any = None,
+        output_mask: Any = None,
+        arguments: dict[str, Any] | None = None,
+        name: str | None = None,
+    ) -> Any:
+        from dataflow.keras import layers
+
+        if callable(mode):
+            return layers.Lambda(mode, output_shape, output_mask, arguments, name=name)(inputs)
+        if mode not in _MODES:
+            raise ValueError(
+                f"merge: mode is one of {', '.join(_MODES)} or a function of the list of inputs, got {mode!r}."
+            )
+        options = {"concat": {"axis": concat_axis}, "dot": {"axes": dot_axes}}
+        options["cos"] = {"axes": dot_axes, "normalize": True}
+        return getattr(layers, _MODES[mode])(**options.get(mode, {}), name=name)(inputs)

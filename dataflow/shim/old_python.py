@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.shim import array_numbers, six_module
+from dataflow.shim import array_numbers, old_scipy, six_module
 
 #: NumPy's removed names, and what they were.
 _NUMPY_NAMES: dict[str, Any] = {
@@ -568,6 +568,7 @@ def _share_flags(module: types.ModuleType) -> None:
 
 _COMPLETED: dict[str, Callable[[types.ModuleType], None]] = {
     "absl.flags": _share_flags,
+    **old_scipy.MENDS,
     "scipy.misc": _mend_scipy_misc,
     "scipy.ndimage": _mend_scipy_ndimage,
     "matplotlib": _mend_matplotlib,

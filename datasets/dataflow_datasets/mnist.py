@@ -281,6 +281,8 @@ def read_data_sets(
     validation_size: int = _DEFAULT_VALIDATION_SIZE,
     seed: int | None = None,
     source_url: str | None = DEFAULT_SOURCE_URL,
+    *,
+    announced: bool = False,
 ) -> Datasets:
     """MNIST as three `DataSet` objects: 55,000 / 5,000 / 10,000 images.
 
@@ -294,6 +296,8 @@ def read_data_sets(
         validation_size: how many of the first training images are set aside.
         seed: of the shuffling.
         source_url: the folder to download from, ending in ``/``.
+        announced: print a line for each file, as TensorFlow does:
+            ``Extracting MNIST_data/train-images-idx3-ubyte.gz``.
 
     Where ``train_dir`` or ``DATAFLOW_DATA`` holds the 10,000 test images but no training images,
     nothing is downloaded: they are shuffled with seed 0 and split into 8,000 for training and
@@ -313,7 +317,7 @@ def read_data_sets(
         return Datasets(*fakes)
     note = ""
     (train_images, train_labels), (test_images, test_labels), is_split = _load(
-        train_dir or None, source_url
+        train_dir or None, source_url, announced
     )
     if is_split:
         if validation_size == _DEFAULT_VALIDATION_SIZE:
@@ -364,18 +368,18 @@ def load_data() -> tuple[tuple[Array, Array], tuple[Array, Array]]:
 
 
 def _load(
-    train_dir: str | os.PathLike[str] | None, source_url: str | None
+    train_dir: str | os.PathLike[str] | None, source_url: str | None, announced: bool = False
 ) -> tuple[tuple[Array, Array], tuple[Array, Array], bool]:
     """Training and test arrays, and whether they are a split of the test images."""
     has_training = all(fetch.find(FILES[n], train_dir) for n in (TRAIN_IMAGES, TRAIN_LABELS))
     if not has_training and _given_test_images_only(train_dir):
-        images, labels = _pair(TEST_IMAGES, TEST_LABELS, train_dir, source_url)
+        images, labels = _pair(TEST_IMAGES, TEST_LABELS, train_dir, source_url, announced)
         order = np.random.RandomState(SPLIT_SEED).permutation(len(images))
         train, test = order[:NUM_SPLIT_TRAIN], order[NUM_SPLIT_TRAIN:]
         return (images[train], labels[train]), (images[test], labels[test]), True
     return (
-        _pair(TRAIN_IMAGES, TRAIN_LABELS, train_dir, source_url),
-        _pair(TEST_IMAGES, TEST_LABELS, train_dir, source_url),
+        _pair(TRAIN_IMAGES, TRAIN_LABELS, train_dir, source_url, announced),
+        _pair(TEST_IMAGES, TEST_LABELS, train_dir, source_url, announced),
         False,
     )
 
@@ -392,15 +396,26 @@ def _pair(
     labels_name: str,
     train_dir: str | os.PathLike[str] | None,
     source_url: str | None,
+    announced: bool,
 ) -> tuple[Array, Array]:
     images_path = fetch.fetch(_from_source(images_name, source_url), train_dir)
     labels_path = fetch.fetch(_from_source(labels_name, source_url), train_dir)
+    if announced:
+        for path in (images_path, labels_path):
+            print("Extracting", _as_asked(path, train_dir))
     images, labels = read_idx(images_path, 3), read_idx(labels_path, 1)
     if len(images) != len(labels):
         raise DamagedFileError(
             f"{images_path} has {len(images):,} images, {labels_path} {len(labels):,} labels."
         )
     return images, labels
+
+
+def _as_asked(path: Path, train_dir: str | os.PathLike[str] | None) -> str:
+    """``path`` as TensorFlow prints it: ``train_dir`` in the program's own words, where the file lies there."""
+    if train_dir is not None and path.parent == Path(train_dir).expanduser():
+        return os.path.join(train_dir, path.name)
+    return str(path)
 
 
 def _from_source(name: str, source_url: str | None) -> RemoteFile:

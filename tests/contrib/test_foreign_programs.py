@@ -104,7 +104,7 @@ def test_the_analyzer_counts_and_lists(capsys: pytest.CaptureFixture[str]) -> No
 def test_mnist_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataflow_datasets import mnist
 
-    monkeypatch.setattr(mnist, "read_data_sets", lambda folder: f"read {folder}")
+    monkeypatch.setattr(mnist, "read_data_sets", lambda folder, announced: f"read {folder}")
     assert tf.contrib.learn.datasets.load_dataset("mnist") == "read MNIST-data"
     assert tf.contrib.learn.datasets.mnist.DataSet is mnist.DataSet
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 import struct
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,32 @@ def test_read_data_sets(folder: Path) -> None:
     assert train.labels.dtype == np.uint8
     assert train.labels.tolist() == [n % 10 for n in range(10, 50)]
     assert train.images.max() == np.float32(49) * np.float32(1 / 255)
+
+
+def test_files_are_announced_under_the_names_of_tensorflow(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from dataflow.examples.tutorials.mnist import input_data
+
+    monkeypatch.chdir(folder.parent)
+    files = [mnist.TRAIN_IMAGES, mnist.TRAIN_LABELS, mnist.TEST_IMAGES, mnist.TEST_LABELS]
+    input_data.read_data_sets(f"./{folder.name}", validation_size=0)
+    assert capsys.readouterr().out.splitlines() == [
+        f"Extracting ./{folder.name}/{n}" for n in files
+    ]
+    monkeypatch.setenv("DATAFLOW_DATA", str(tmp_path / "data"))
+    (tmp_path / "data").mkdir()
+    shutil.copytree(folder, tmp_path / "data" / "mnist")
+    input_data.read_data_sets("elsewhere", validation_size=0)
+    assert (
+        capsys.readouterr().out.splitlines()[3]
+        == f"Extracting {tmp_path / 'data/mnist' / files[3]}"
+    )
+    mnist.read_data_sets(folder, validation_size=0)
+    assert capsys.readouterr().out == ""
 
 
 def test_options(folder: Path) -> None:

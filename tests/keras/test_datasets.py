@@ -115,6 +115,16 @@ def test_clothes(folder: Path) -> None:
         datasets.fashion_mnist.load_data()
 
 
+def test_digits_of_the_file_that_keras_keeps(folder: Path, tmp_path: Path) -> None:
+    x, y = np.arange(5 * 784, dtype=np.uint8).reshape(5, 28, 28), np.arange(5, dtype=np.uint8)
+    np.savez(folder / "mnist.npz", x_train=x, y_train=y, x_test=x[3:], y_test=y[3:])
+    (x_train, _), (_, y_test) = datasets.mnist.load_data()
+    assert (x_train.tolist(), y_test.tolist()) == (x.tolist(), [3, 4])
+    np.savez(tmp_path / "own.npz", x_train=x[:1], y_train=y[:1], x_test=x, y_test=y)
+    own = datasets.mnist.load_data(str(tmp_path / "own.npz"))
+    assert own[0][0].tolist() == x[:1].tolist() and own[1][1].tolist() == y.tolist()
+
+
 class _Harmful:
     def __reduce__(self) -> object:
         return os.mkdir, ("harmed",)

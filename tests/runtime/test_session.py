@@ -475,6 +475,27 @@ def test_the_devices_of_a_session_are_as_many_as_it_was_told() -> None:
         assert len(s.list_devices()) == 1
 
 
+def test_devices_print_as_tensorflows() -> None:
+    config = tf.ConfigProto(device_count={"GPU": 0})
+    (local,) = tf.python.client.device_lib.list_local_devices(config)
+    assert str(local) == (
+        f'name: "/device:CPU:0"\ndevice_type: "CPU"\nmemory_limit: {local.memory_limit}\n'
+        f"locality {{\n}}\nincarnation: {local.incarnation}\n"
+    )
+    assert (local.locality.bus_id, local.locality.numa_node) == (0, 0)
+    with tf.Session(config=config) as s:
+        (device,), again = s.list_devices(), s.list_devices()
+    assert 0 < device.incarnation < 2**64 and device.incarnation != local.incarnation
+    assert again[0].incarnation == device.incarnation
+    assert repr(device) == (
+        "_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, "
+        f"{device.memory_limit}, {device.incarnation})"
+    )
+    with pretend_gpus(1):
+        gpu = tf.python.client.device_lib.list_local_devices()[1]
+    assert f'\nphysical_device_desc: "{gpu.physical_device_desc}"\n' in str(gpu)
+
+
 def test_where_the_system_does_not_say_how_much_memory_there_is(monkeypatch: Any) -> None:
     monkeypatch.delattr("os.sysconf")
     (device,) = tf.python.client.device_lib.list_local_devices(

@@ -321,6 +321,32 @@ except TypeError as error:
     assert found[11] == "output_dim is the older name of units: give one of them"
 
 
+def test_the_merge_of_keras_1_is_a_function_and_a_module() -> None:
+    found = result_of(
+        """
+import numpy as np
+from keras.layers import Input, merge
+from keras.layers.merge import concatenate
+from keras.models import Model
+a, b = Input((3,)), Input((3,))
+def merged(mode, **options):
+    model = Model(input=[a, b], output=merge([a, b], mode=mode, **options))
+    return np.round(model.predict([np.array([[1.0, 2, 3]]), np.array([[2.0, 0, 1]])]), 3).tolist()[0]
+result = [merged(mode) for mode in ("sum", "mul", "ave", "max", "concat", "dot", "cos")]
+result.append(merged(lambda pair: pair[0] - pair[1], output_shape=(3,)))
+result.append([merge([a, b], mode="concat", concat_axis=1, name="both").name.split("/")[0]])
+try:
+    merge([a, b], mode="plus")
+except ValueError as error:
+    result.append(str(error))
+"""
+    )
+    assert found[:4] == [[3, 2, 4], [2, 0, 3], [1.5, 1, 2], [2, 2, 3]]
+    assert found[4:7] == [[1, 2, 3, 2, 0, 1], [5], [0.598]]
+    assert found[7:9] == [[-1, 2, 2], ["both"]]
+    assert "one of sum, mul, ave, max, concat, dot, cos" in found[9] and "got 'plus'" in found[9]
+
+
 def test_the_houses_of_boston_are_read_from_the_file_of_keras() -> None:
     found = result_of(
         """

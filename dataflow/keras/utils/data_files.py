@@ -57,6 +57,11 @@ def _download(origin: str, target: Path) -> None:
     download(origin, target)
 
 
+def cached_file(name: str, cache_subdir: str = "datasets", cache_dir: str | None = None) -> Path:
+    """Where Keras's cache has a file of this name, or would have it: ``~/.keras/datasets/name``."""
+    return Path(cache_dir or Path.home() / ".keras").expanduser() / cache_subdir / name
+
+
 def get_file(
     fname: str | None = None,
     origin: str | None = None,
@@ -84,9 +89,9 @@ def get_file(
         if not origin:
             raise ValueError("get_file: give fname, the file's name, or origin, its address.")
         fname = os.path.basename(origin.partition("?")[0])
-    folder = Path(cache_dir or Path.home() / ".keras").expanduser() / cache_subdir
     name = fname + ".tar.gz" if untar else fname
-    target = folder / name
+    target = cached_file(name, cache_subdir, cache_dir)
+    folder = cached_file("", cache_subdir, cache_dir)
     wanted = file_hash or md5_hash
     places = [target]
     data = os.environ.get("DATAFLOW_DATA")

@@ -7,9 +7,9 @@ from typing import Any
 
 def load_mnist(train_dir: str = "MNIST-data") -> Any:
     """MNIST in three parts, labels as numbers: `dataflow_datasets.mnist.read_data_sets`."""
-    from dataflow_datasets.mnist import read_data_sets
+    from dataflow.examples.tutorials.mnist import input_data
 
-    return read_data_sets(train_dir)
+    return input_data.read_data_sets(train_dir)
 
 
 def __getattr__(name: str) -> Any:
