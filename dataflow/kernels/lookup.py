@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,12 @@ class LookupTable:
             row = self._as_row()
         if row is None:
             flat = keys.reshape(-1).tolist()
-            found = map(self.entries.get, flat, itertools.repeat(missing))
+            try:  # in a third less time, where all are there
+                found = operator.itemgetter(*flat)(self.entries) if len(flat) > 1 else ()
+            except KeyError:
+                found = ()
+            if not found:
+                found = map(self.entries.get, flat, itertools.repeat(missing))
             return self.array(found, len(flat), keys.shape)
         low, values, there = row
         inside = (keys >= low) & (keys < low + len(values))

@@ -306,12 +306,16 @@ def euclidean_norm_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool)
 @kernel("All")
 def all_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
+    if xp is np and len(axis) == np.ndim(x) > 0 and not keep_dims:  # a third of the time
+        return np.bool_(np.count_nonzero(x) == x.size)
     return xp.all(x, axis=axis, keepdims=keep_dims) if axis else x
 
 
 @kernel("Any")
 def any_kernel(xp: Module, x: Array, axes: Array, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
+    if xp is np and len(axis) == np.ndim(x) > 0 and not keep_dims:
+        return np.bool_(np.count_nonzero(x) > 0)
     return xp.any(x, axis=axis, keepdims=keep_dims) if axis else x
 
 

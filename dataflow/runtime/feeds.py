@@ -173,16 +173,15 @@ def _as_bytes_array(tensor: Tensor, value: Any) -> Any:
     if array.dtype.kind == "S":
         return array.astype(object)
     flat = array.reshape(-1).tolist()
-    kinds = set(map(type, flat))
-    if kinds == {str}:
+    try:
         flat = list(map(str.encode, flat))
-    elif kinds == {bytes}:
-        return array
-    else:
+    except TypeError:  # not all are text
+        if set(map(type, flat)) == {bytes}:
+            return array
         flat = [v.encode() if isinstance(v, str) else v for v in flat]
         for other in flat:
             if not isinstance(other, bytes):
-                raise _no_text(tensor, other)
+                raise _no_text(tensor, other) from None
     out = np.empty(len(flat), dtype=object)
     out[:] = flat
     return out.reshape(array.shape)

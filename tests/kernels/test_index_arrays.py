@@ -9,6 +9,7 @@ import pytest
 
 from dataflow.kernels import index_arrays
 from dataflow.kernels.gather_scatter import gather_nd_kernel, one_hot_kernel
+from dataflow.kernels.reduce import all_kernel, any_kernel
 from dataflow.kernels.selection import where_kernel
 from dataflow.kernels.sparse_dense import sparse_to_dense_kernel
 
@@ -58,3 +59,18 @@ def test_some_elements_by_their_places() -> None:
 def test_labels_inside_and_outside(labels: list[int], rows: Any) -> None:
     got = one_hot_kernel(np, np.array(labels), 3, np.float32(1), np.float32(0), axis=-1)
     assert got.tolist() == rows
+
+
+@pytest.mark.parametrize(
+    "truths", [[True] * 5, [False] * 5, [True, False], [[True, True], [False, True]]]
+)
+def test_truths_of_a_whole_array_are_counted(truths: Any) -> None:
+    x = np.array(truths)
+    for function, wanted in ((all_kernel, x.all()), (any_kernel, x.any())):
+        got = function(np, x, np.arange(x.ndim), keep_dims=False)
+        assert got == wanted and type(got) is np.bool_
+        kept = function(np, x, np.arange(x.ndim), keep_dims=True)
+        assert kept.shape == (1,) * x.ndim and kept.reshape(()) == wanted
+    empty = np.zeros((0, 2), bool)
+    assert all_kernel(np, empty, np.arange(2), keep_dims=False)
+    assert not any_kernel(np, empty, np.arange(2), keep_dims=False)
