@@ -66,11 +66,13 @@ def gather_v1_kernel(xp: Module, params: Array, indices: Array, out: Any = None)
 
 
 def _take(xp: Module, params: Any, indices: Array, axis: int, out: Any) -> Any:
-    if gather_scatter.can_gather(xp, indices):
+    if xp is not np and gather_scatter.can_gather(xp, indices):
         return gather_scatter.gather(xp, params, indices, axis)
     check_indices(indices, params.shape[axis])
+    if out is None:
+        return params.take(indices, axis=axis)
     shape = params.shape[:axis] + indices.shape + params.shape[axis + 1 :]
-    if out is None or out.shape != shape or out.dtype != params.dtype:
+    if out.shape != shape or out.dtype != params.dtype:
         return params.take(indices, axis=axis)
     return params.take(indices, axis=axis, out=out, mode="clip")  # "raise" writes elsewhere first
 

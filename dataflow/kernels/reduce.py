@@ -337,7 +337,8 @@ def _points_at_nan(xp: Module, x: Array, found: Any, axis: int) -> bool:
     if x.dtype.kind != "f" or not found.size:
         return False
     if x.size <= _FEW_ELEMENTS:
-        return bool(xp.isnan(x.max()))
+        largest = x.max()
+        return bool(largest != largest)
     chosen = xp.take_along_axis(x, xp.expand_dims(found, axis), axis)
     return bool(xp.isnan(chosen).any())
 
@@ -345,16 +346,16 @@ def _points_at_nan(xp: Module, x: Array, found: Any, axis: int) -> bool:
 @kernel("ArgMax")
 def arg_max_kernel(xp: Module, x: Array, dimension: Array, *, output_type: DType) -> Any:
     axis = _position(x, dimension)
-    found = xp.argmax(x, axis=axis)
+    found = x.argmax(axis)
     if _points_at_nan(xp, x, found, axis):
         found = xp.argmax(xp.where(xp.isnan(x), -xp.inf, x), axis=axis)
-    return found.astype(output_type.numpy)
+    return found.astype(output_type.numpy, copy=False)
 
 
 @kernel("ArgMin")
 def arg_min_kernel(xp: Module, x: Array, dimension: Array, *, output_type: DType) -> Any:
     axis = _position(x, dimension)
-    found = xp.argmin(x, axis=axis)
+    found = x.argmin(axis)
     if _points_at_nan(xp, x, found, axis):
         found = xp.argmin(xp.where(xp.isnan(x), xp.inf, x), axis=axis)
-    return found.astype(output_type.numpy)
+    return found.astype(output_type.numpy, copy=False)

@@ -11,6 +11,9 @@ from dataflow.kernels.index_arrays import true_places
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.registry import kernel
 
+#: Up to so many elements the call of machine code takes longer than the work.
+_FEW_ELEMENTS = 1 << 13
+
 
 @kernel("Select", any_dtype=True)
 def select_kernel(xp: Module, condition: Array, x: Array, y: Array) -> Any:
@@ -28,6 +31,8 @@ def select_kernel(xp: Module, condition: Array, x: Array, y: Array) -> Any:
                 f"the condition has shape {list(condition.shape)}, x and y {list(x.shape)}"
             )
         condition = condition.reshape(-1, *[1] * (x.ndim - 1))
+        if xp is np and x.size <= _FEW_ELEMENTS:  # whole rows, so where() seldom jumps
+            return np.where(condition, x, y)
     elif condition.shape != x.shape:
         raise ValueError(
             f"the condition has shape {list(condition.shape)}, x and y {list(x.shape)}"

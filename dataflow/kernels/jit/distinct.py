@@ -92,7 +92,8 @@ def look_up(params: Any, indices: Any, ids: Any) -> tuple[Any, Any, Any, Any] | 
     if function is None:
         return None
     table = np.empty(places, np.int32)
-    found, which, segments = np.empty(size, ids.dtype), *np.empty((2, size), np.int32)
+    found, which = np.empty(size, ids.dtype), np.empty(size, np.int32)
+    segments = np.empty(size, np.int32)
     rows = np.empty((size, params.shape[1]), params.dtype)
     row_bytes = rows.strides[0]
     arrays = id(ids), id(table), id(found), id(which), id(indices), id(params), id(rows)
