@@ -75,5 +75,10 @@ from dataflow.ops.image_boxes import (
     non_max_suppression_padded as non_max_suppression_padded,
     sample_distorted_bounding_box as sample_distorted_bounding_box,
 )
+from dataflow.ops.image_suppression import (
+    combined_non_max_suppression as combined_non_max_suppression,
+    non_max_suppression_overlaps as non_max_suppression_overlaps,
+    non_max_suppression_with_scores as non_max_suppression_with_scores,
+)
 from dataflow.ops.random import random_crop as random_crop
 from dataflow.ops.patches import extract_image_patches as extract_image_patches

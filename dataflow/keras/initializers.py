@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
-from dataflow.keras.serialization import deserialize as _deserialize, lookup
+from dataflow.keras.serialization import deserialize as _deserialize, lookup, serialize as serialize
 from dataflow.ops.initializers import (
     Constant,
     GlorotNormal,
     GlorotUniform,
     Identity,
+    Initializer as Initializer,
     Ones,
     Orthogonal,
     RandomNormal as _RandomNormal,

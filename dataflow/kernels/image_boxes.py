@@ -176,22 +176,24 @@ def draw_bounding_boxes_v1_kernel(xp: Module, images: Array, boxes: Array) -> An
 def non_max_suppression_kernel(
     xp: Any, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any, score_threshold: Any
 ) -> Any:
+    return best_boxes(boxes, scores, int(max_output_size), iou_threshold, score_threshold)
+
+
+def best_boxes(boxes: Any, scores: Any, most: int, iou_threshold: Any, score_threshold: Any) -> Any:
+    """Indices (int32) by falling score, without boxes that overlap a chosen one too much."""
     if not 0 <= iou_threshold <= 1:
         raise ValueError(f"iou_threshold must be in [0, 1], got {iou_threshold}")
     order = np.argsort(-scores, kind="stable")
     order = order[scores[order] > score_threshold]
-    sides = boxes[order].T
-    low, high = np.minimum(sides[:2], sides[2:]), np.maximum(sides[:2], sides[2:])
-    corners = np.concatenate([low, high, (high - low).prod(0, keepdims=True)])
-    most = int(max_output_size)
+    corners = corners_of(boxes[order])
     chosen = np.empty(0, np.int64)  # places in `order`
     for start in range(0, len(order), _BOXES_AT_ONCE):
         if len(chosen) >= most:
             break
         block = corners[:, start : start + _BOXES_AT_ONCE]
-        free = ~(_overlaps(corners[:, chosen], block) > iou_threshold).any(0)
+        free = ~(overlaps_of(corners[:, chosen], block) > iou_threshold).any(0)
         found = []
-        hides = _overlaps(block, block) > iou_threshold
+        hides = overlaps_of(block, block) > iou_threshold
         for i in np.flatnonzero(free).tolist():
             if free[i]:
                 found.append(start + i)
@@ -204,10 +206,17 @@ def non_max_suppression_kernel(
 _BOXES_AT_ONCE = 128
 
 
-def _overlaps(first: Any, second: Any) -> Any:
+def corners_of(boxes: Any) -> Any:
+    """[5, n]: the lower corners' y and x, the upper corners' y and x, areas."""
+    sides = boxes.T
+    low, high = np.minimum(sides[:2], sides[2:]), np.maximum(sides[:2], sides[2:])
+    return np.concatenate([low, high, (high - low).prod(0, keepdims=True)])
+
+
+def overlaps_of(first: Any, second: Any) -> Any:
     """Intersection over union of each of ``first`` with each of ``second``.
 
-    Both are [5, n]: the lower corners' y and x, the upper corners' y and x, areas.
+    Both are as `corners_of` gives them.
     """
     a, b = first[:, :, None], second[:, None, :]
     shared = np.clip(np.minimum(a[2], b[2]) - np.maximum(a[0], b[0]), 0, None)

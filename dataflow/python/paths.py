@@ -192,6 +192,7 @@ keras.{testing_utils keras_parameterized} : python.keras_tests
 keras.utils.tf_utils : python.keras_tensors
 keras.utils.metrics_utils : keras.confusion_metrics
 keras.utils.losses_utils : losses keras.losses
+keras.utils.layer_utils : keras.utils.kernel_conversion keras.utils
 keras.utils.generic_utils : keras.utils python.keras_helpers
 contrib.layers.python.layers.{layers regularizers optimizers encoders rev_block_lib} : contrib.layers
 contrib.layers.python.layers.utils : contrib.layers.building
@@ -308,7 +309,7 @@ _KERAS = {
         for name in ("topology", "base_layer", "input_spec", "base_layer_utils")
     },
     **{f"keras.utils.{n}": "keras.utils" for n in ("np_utils", "vis_utils")},
-    **{f"keras.utils.{n}": "keras.utils" for n in ("layer_utils", "io_utils")},
+    "keras.utils.io_utils": "keras.utils",
     **{f"keras.utils.{n}": "keras.utils" for n in ("visualize_util", "training_utils")},
     "keras.utils.multi_gpu_utils": "keras.utils.multi_gpu",
     "keras.utils.conv_utils": "python.layer_sizes",

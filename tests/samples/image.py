@@ -217,6 +217,44 @@ SAMPLES = [
         [[1, 2, 3]],
     ),
     Sample(
+        "NonMaxSuppressionV5",
+        lambda tf: list(
+            tf.image.non_max_suppression_with_scores(
+                [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3], [0, 0, 0.5, 0.5]],
+                [0.9, 0.95, 0.3, 0.2],
+                3,
+            )
+        ),
+        (),
+        [[1, 2, 3], [0.95, 0.3, 0.2]],
+    ),
+    Sample(
+        "NonMaxSuppressionWithOverlaps",
+        lambda tf: tf.image.non_max_suppression_overlaps(
+            [[1.0, 0.2, 0.8], [0.2, 1.0, 0.1], [0.8, 0.1, 1.0]], [0.5, 0.9, 0.6], 3
+        ),
+        (),
+        [[1, 2]],
+    ),
+    Sample(
+        "CombinedNonMaxSuppression",
+        lambda tf: list(
+            tf.image.combined_non_max_suppression(
+                [[[[0, 0, 1, 1]], [[0, 0.1, 1, 1.1]], [[0, 2, 1, 3]]]],
+                [[[0.9, 0.1], [0.95, 0.2], [0.3, 0.8]]],
+                2,
+                3,
+            )
+        ),
+        (),
+        [
+            [[[0, 0.1, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1]]],
+            [[0.95, 0.8, 0.3]],
+            [[0, 1, 0]],
+            [3],
+        ],
+    ),
+    Sample(
         "SampleDistortedBoundingBoxV2",
         lambda tf: list(
             tf.image.sample_distorted_bounding_box(

@@ -20,6 +20,7 @@ from dataflow.keras.serialization import (
 
 from dataflow.keras.utils.data_files import get_file
 from dataflow.keras.utils.enqueuers import GeneratorEnqueuer, OrderedEnqueuer, SequenceEnqueuer
+from dataflow.keras.utils.kernel_conversion import convert_all_kernels_in_model
 from dataflow.keras.utils.model_plot import model_to_dot, plot_model
 from dataflow.keras.utils.multi_gpu import multi_gpu_model
 from dataflow.keras.utils.progress import Progbar
@@ -28,6 +29,7 @@ __all__ = ["CustomObjectScope", "GeneratorEnqueuer", "OrderedEnqueuer", "Progbar
 __all__ += ["SequenceEnqueuer", "custom_object_scope", "deserialize_keras_object"]
 __all__ += ["get_custom_objects", "get_source_inputs"]
 __all__ += [
+    "convert_all_kernels_in_model",
     "get_file",
     "model_to_dot",
     "multi_gpu_model",
