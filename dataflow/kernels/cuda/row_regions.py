@@ -49,51 +49,115 @@ def _values(
 @kept
 def rows_source(region: Region, patterns: str, form: RowForm) -> str:
     """The CUDA C of a region whose inputs lie as ``patterns`` says, a letter for each."""
-    n = region.num_inputs
-    steps, results = elementary_steps(region)
-    values = _values(n, steps, patterns)
-    truths = truths_of(n, steps)
-    kinds = ["bool" if i in truths else "T" for i in range(len(values))]
-    held = [i for i, pattern in enumerate(patterns) if pattern == FULL] if form.items else []
-    sums = [n + i for i, (op, _) in enumerate(steps) if op in ROW_SUMS]
-    by_level = [
-        [s for s in sums if values[s].level == level]
-        for level in range(1, 1 + max((values[s].level for s in sums), default=0))
-    ]
+    return _RowsSource(region, patterns, form).text()
 
-    def statement(value: int) -> str:
-        op, operands = steps[value - n]
-        return f"{kinds[value]} v{value} = {expression(op, operands)};"
 
-    def row_values(level: int) -> list[str]:
-        """What is the same along the row and known once the sums of this level are."""
-        return [
-            statement(value)
-            for value in range(n, len(values))
-            if values[value] == (level, True) and value not in sums
+class _RowsSource:
+    """The text of one kernel: sums along rows level by level, each from what the one before gave.
+
+    Attributes:
+        steps: op and operands of what is computed; its value ``num_inputs + i`` is C's ``v{num_inputs + i}``.
+        held: inputs whose row the threads keep in registers.
+        by_level: the sums that can be added up in one pass over the row.
+    """
+
+    def __init__(self, region: Region, patterns: str, form: RowForm) -> None:
+        self.dtype, self.num_inputs = region.dtype, region.num_inputs
+        self.patterns, self.form = patterns, form
+        self.steps, self.results = elementary_steps(region)
+        self.values = _values(self.num_inputs, self.steps, patterns)
+        truths = truths_of(self.num_inputs, self.steps)
+        self.kinds = ["bool" if i in truths else "T" for i in range(len(self.values))]
+        full = [i for i, pattern in enumerate(patterns) if pattern == FULL]
+        self.held = full if form.items else []
+        sums = [self.num_inputs + i for i, (op, _) in enumerate(self.steps) if op in ROW_SUMS]
+        self.sums = frozenset(sums)
+        self.by_level = [
+            [s for s in sums if self.values[s].level == level]
+            for level in range(1, 1 + max((self.values[s].level for s in sums), default=0))
         ]
 
-    def loop(wanted: Sequence[int], work: list[str], there: str = "") -> str:
+    def text(self) -> str:
+        parameters = [f"const {self.kinds[i]}* x{i}" for i in range(self.num_inputs)]
+        parameters += [f"{self.kinds[value]}* out{i}" for i, value in enumerate(self.results)]
+        return (
+            header(self.dtype, "long long", self.form.constants)
+            + f'extern "C" __global__ void {self.form.bounds} fused_rows({", ".join(parameters)}, I rows, int length) {{\n'
+            + self._begin()
+            + self._row_values(0)
+            + "".join(self._level(level, sums) for level, sums in enumerate(self.by_level, 1))
+            + self._stores()
+            + "  }\n}\n"
+        )
+
+    def _begin(self) -> str:
+        """Where the sums meet, the loop over rows, and what is loaded once for each."""
+        text = ""
+        most = max((len(sums) for sums in self.by_level), default=0)
+        if most:
+            text += f"  __shared__ T part[{most}][THREADS];\n"
+            text += "  int at = threadIdx.y * WIDTH + threadIdx.x;\n"
+        text += """  for (I first = (I)blockIdx.x * blockDim.y; first < rows; first += (I)gridDim.x * blockDim.y) {
+    I row = first + threadIdx.y;
+    bool there = row < rows;
+    if (!there) row = rows - 1;
+    I start = row * length;
+"""
+        for i, pattern in enumerate(self.patterns):
+            if pattern in (ROW, SCALAR):
+                text += f"    {self.kinds[i]} v{i} = x{i}[{'row' if pattern == ROW else '0'}];\n"
+        for i in self.held:
+            text += f"    {self.kinds[i]} held{i}[ITEMS];\n"
+        if self.held:
+            loads = " ".join(f"held{i}[k] = x{i}[start + c];" for i in self.held)
+            text += f"""    #pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {{
+      int c = threadIdx.x + k * WIDTH;
+      if (c < length) {{ {loads} }}
+    }}
+"""
+        return text
+
+    def _statement(self, value: int) -> str:
+        op, operands = self.steps[value - self.num_inputs]
+        return f"{self.kinds[value]} v{value} = {expression(op, operands)};"
+
+    def _row_values(self, level: int) -> str:
+        """What is the same along the row and known once the sums of this level are."""
+        return "".join(
+            f"    {self._statement(value)}\n"
+            for value in range(self.num_inputs, len(self.values))
+            if self.values[value] == (level, True) and value not in self.sums
+        )
+
+    def _level(self, level: int, sums: list[int]) -> str:
+        """The sums of one level, and what follows of them."""
+        taken = {s: self.steps[s - self.num_inputs] for s in sums}
+        text = "".join(f"    T v{s} = 0;\n" for s in sums)
+        adds = [f"v{s} += v{operands[0]};" for s, (_, operands) in taken.items()]
+        text += self._loop([operands[0] for _, operands in taken.values()], adds)
+        text += fold_sums([f"v{s}" for s in sums])
+        means = [s for s, (op, _) in taken.items() if op == ROW_MEAN]
+        text += "".join(f"    v{s} = v{s} / (T)length;\n" for s in means)
+        return text + self._row_values(level)
+
+    def _stores(self) -> str:
+        by_row = [i for i, value in enumerate(self.results) if self.values[value].by_row]
+        whole = [i for i in range(len(self.results)) if i not in by_row]
+        text = ""
+        if by_row:
+            numbers = " ".join(f"out{i}[row] = v{self.results[i]};" for i in by_row)
+            text += f"    if (there && threadIdx.x == 0) {{ {numbers} }}\n"
+        if whole:
+            stores = [f"out{i}[start + c] = v{self.results[i]};" for i in whole]
+            text += self._loop([self.results[i] for i in whole], stores, "there && ")
+        return text
+
+    def _loop(self, wanted: Sequence[int], work: list[str], there: str = "") -> str:
         """``work`` for each element, after the steps that ``wanted`` need."""
-        needed, todo = set(), list(wanted)
-        while todo:
-            value = todo.pop()
-            if value in needed or values[value].by_row:
-                continue
-            needed.add(value)
-            if value >= n:
-                op, operands = steps[value - n]
-                todo += operands if op != "Const" else ()
-        lines = []
-        for value in sorted(needed):
-            if value >= n:
-                lines.append(statement(value))
-            else:
-                place = "c" if patterns[value] == COLUMN else "start + c"
-                kept_in = f"held{value}[k]" if value in held else f"x{value}[{place}]"
-                lines.append(f"{kinds[value]} v{value} = {kept_in};")
+        lines = [self._element(value) for value in sorted(self._needed(wanted))]
         body = "\n        ".join([*lines, *work])
-        if not form.items:
+        if not self.form.items:
             return f"""    for (int c = threadIdx.x; {there}c < length; c += WIDTH) {{
         {body}
     }}
@@ -107,51 +171,26 @@ def rows_source(region: Region, patterns: str, form: RowForm) -> str:
     }}
 """
 
-    parameters = [f"const {kinds[i]}* x{i}" for i in range(n)]
-    parameters += [f"{kinds[value]}* out{i}" for i, value in enumerate(results)]
-    text = header(region.dtype, "long long", form.constants)
-    text += f'extern "C" __global__ void {form.bounds} fused_rows({", ".join(parameters)}, I rows, int length) {{\n'
-    most = max((len(found) for found in by_level), default=0)
-    if most:
-        text += f"  __shared__ T part[{most}][THREADS];\n"
-        text += "  int at = threadIdx.y * WIDTH + threadIdx.x;\n"
-    text += """  for (I first = (I)blockIdx.x * blockDim.y; first < rows; first += (I)gridDim.x * blockDim.y) {
-    I row = first + threadIdx.y;
-    bool there = row < rows;
-    if (!there) row = rows - 1;
-    I start = row * length;
-"""
-    for i, pattern in enumerate(patterns):
-        if pattern in (ROW, SCALAR):
-            text += f"    {kinds[i]} v{i} = x{i}[{'row' if pattern == ROW else '0'}];\n"
-    for i in held:
-        text += f"    {kinds[i]} held{i}[ITEMS];\n"
-    if held:
-        loads = " ".join(f"held{i}[k] = x{i}[start + c];" for i in held)
-        text += f"""    #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {{
-      int c = threadIdx.x + k * WIDTH;
-      if (c < length) {{ {loads} }}
-    }}
-"""
-    text += "".join(f"    {line}\n" for line in row_values(0))
-    for level, found in enumerate(by_level, 1):
-        sources = {s: steps[s - n][1][0] for s in found}
-        text += "".join(f"    T v{s} = 0;\n" for s in found)
-        adds = [f"v{s} += v{source};" for s, source in sources.items()]
-        text += loop(list(sources.values()), adds) + fold_sums([f"v{s}" for s in found])
-        means = [s for s in found if steps[s - n][0] == ROW_MEAN]
-        text += "".join(f"    v{s} = v{s} / (T)length;\n" for s in means)
-        text += "".join(f"    {line}\n" for line in row_values(level))
-    by_row = [i for i, value in enumerate(results) if values[value].by_row]
-    whole = [i for i in range(len(results)) if i not in by_row]
-    if by_row:
-        numbers = " ".join(f"out{i}[row] = v{results[i]};" for i in by_row)
-        text += f"    if (there && threadIdx.x == 0) {{ {numbers} }}\n"
-    if whole:
-        stores = [f"out{i}[start + c] = v{results[i]};" for i in whole]
-        text += loop([results[i] for i in whole], stores, "there && ")
-    return text + "  }\n}\n"
+    def _needed(self, wanted: Sequence[int]) -> set[int]:
+        """The values of an element that ``wanted`` are made of, themselves among them."""
+        needed: set[int] = set()
+        todo = list(wanted)
+        while todo:
+            value = todo.pop()
+            if value in needed or self.values[value].by_row:
+                continue
+            needed.add(value)
+            if value >= self.num_inputs:
+                op, operands = self.steps[value - self.num_inputs]
+                todo += operands if op != "Const" else ()
+        return needed
+
+    def _element(self, value: int) -> str:
+        if value >= self.num_inputs:
+            return self._statement(value)
+        place = "c" if self.patterns[value] == COLUMN else "start + c"
+        kept_in = f"held{value}[k]" if value in self.held else f"x{value}[{place}]"
+        return f"{self.kinds[value]} v{value} = {kept_in};"
 
 
 def pattern_of(shape: tuple[int, ...], full: tuple[int, ...]) -> str:
