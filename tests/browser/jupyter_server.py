@@ -18,6 +18,8 @@ from typing import Any
 
 import psutil
 
+from tests.lessons.notebooks import OFFLINE
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # Only in tests: cells outside the window stay in the page, so that they can be asserted on.
@@ -44,6 +46,7 @@ class JupyterServer:
         self._runtime = folder / "runtime"
         self._start_timeout_seconds = start_timeout_seconds
         self._home = folder
+        self._go_on = folder / "go_on"
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
@@ -56,6 +59,9 @@ class JupyterServer:
         overrides = self._home / "config" / "labconfig" / "default_setting_overrides.json"
         overrides.parent.mkdir(parents=True)
         overrides.write_text(json.dumps(TEST_OVERRIDES))
+        startup = self._home / "ipython" / "profile_default" / "startup"
+        startup.mkdir(parents=True)
+        (startup / "00-offline.py").write_text(OFFLINE)
         python_path = [str(ROOT), str(ROOT / "widgets"), str(ROOT / "datasets")]
         if os.environ.get("PYTHONPATH"):
             python_path.append(os.environ["PYTHONPATH"])
@@ -134,9 +140,25 @@ class JupyterServer:
         import nbformat.v4 as v4
 
         metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-        notebook = v4.new_notebook(cells=[v4.new_code_cell(c) for c in cells], metadata=metadata)
+        made = [v4.new_code_cell(c) for c in cells]
+        return self.write(name, v4.new_notebook(cells=made, metadata=metadata))
+
+    def write(self, name: str, notebook: Any) -> str:
+        """Write a notebook into the served folder, over what is there; returns its name."""
         (self.folder / name).write_text(json.dumps(notebook))
         return name
+
+    def busy(self) -> str:
+        """Lines that keep a kernel busy until `go_on`: for what has to be seen meanwhile, however long it takes."""
+        self._go_on.unlink(missing_ok=True)
+        return f"""
+import pathlib, time
+while not pathlib.Path({str(self._go_on)!r}).exists():
+    time.sleep(0.05)"""
+
+    def go_on(self) -> None:
+        """Ends what `busy` began."""
+        self._go_on.touch()
 
     def restore_lesson(self, name: str) -> None:
         """Put a lesson back as it is in the checkout (a test may have saved over it)."""

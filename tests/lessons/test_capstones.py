@@ -21,7 +21,7 @@ def test_a_capstone_runs_and_its_milestones_check_themselves(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DATAFLOW_DATA", raising=False)
-    notebook = answered(path, compared=False)
+    notebook = answered(path)
     execute(notebook, tmp_path, monkeypatch)
     assert all(cell.execution_count for cell in code(notebook))
     assert contradictions(notebook) == []

@@ -81,7 +81,7 @@ def test_a_variant_runs_and_grades(path, seed, tmp_path, monkeypatch):
     monkeypatch.delenv("DATAFLOW_DATA", raising=False)
     monkeypatch.setattr(test_lessons, "read", lambda path: read_variant(path, seed))
     monkeypatch.setattr(test_lessons, "mistakes_of", lambda path: mistakes_of(path, seed))
-    notebook = test_lessons.answered(path, compared=False)
+    notebook = test_lessons.answered(path)
     test_lessons.execute(notebook, tmp_path, monkeypatch)
     assert test_lessons.contradictions(notebook) == []
     assert test_lessons.ungraded(notebook) == []
