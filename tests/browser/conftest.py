@@ -103,7 +103,7 @@ def chromium() -> Iterator[Browser]:
 def _new_page(chromium: Browser, server: JupyterServer) -> LabPage:
     server.reset_settings()
     context = chromium.new_context()
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(60_000)  # seconds of a quiet machine are many of a busy one
     return LabPage(context.new_page(), server, screenshot_folder())
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.browser.jupyter_server import JupyterServer
     from tests.browser.lab_page import LabPage
 
-pytestmark = [pytest.mark.browser, pytest.mark.cluster, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.cluster, pytest.mark.timeout(600)]
 
 PANEL = """import dataflow as tf
 from dataflow_widgets import ClusterPanel
@@ -51,7 +51,7 @@ def launch(lab_page: LabPage, widget: Locator) -> None:
     widget.locator(".df-cluster-pending").wait_for()
     assert "launching 1 ps and 2 workers" in widget.locator(".df-cluster-pending").text_content()
     for task in ("ps:0", "worker:0", "worker:1"):
-        until(lab_page, task, "running", 90)
+        until(lab_page, task, "running", 240)
 
 
 @pytest.mark.slow
@@ -74,7 +74,8 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
     lab_page.wait_for(
         "() => document.querySelector('tr[data-task=\"worker:1\"]').dataset.delay === '0.2'"
     )
-    lab_page.page.wait_for_timeout(6000)
+    at = lab_page.page.evaluate(step)
+    lab_page.wait_for(f"() => {step} > {at} + 10", timeout_seconds=60)
     for theme in ("Light", "Dark"):
         lab_page.set_theme(f"JupyterLab {theme}")
         lab_page.page.wait_for_timeout(500)
@@ -299,7 +300,11 @@ def test_reopened_without_a_kernel(
     lab_page: LabPage, made_in_code: Locator, jupyter_server: JupyterServer
 ) -> None:
     assert made_in_code.count() == 1
-    lab_page.page.wait_for_timeout(6000)  # until the picture has been kept
+    # The page sends its picture once it has been quiet for a moment.
+    lab_page.wait_for(
+        "() => window.jupyterapp.shell.currentWidget.content.widgets[0].model.outputs.toJSON()"
+        ".some((output) => output.data['text/html']?.includes('data:image/svg+xml'))"
+    )
     lab_page.command("docmanager:save")
     saved = json.loads((jupyter_server.folder / "panel.ipynb").read_text(encoding="utf-8"))
     output = saved["cells"][0]["outputs"][0]["data"]
@@ -309,5 +314,5 @@ def test_reopened_without_a_kernel(
     lab_page.open_notebook("panel.ipynb", reload=True)  # a new kernel knows nothing of this widget
     image = lab_page.output(0).locator("img:visible").first
     image.wait_for()
-    assert image.evaluate("(e) => e.naturalWidth") > 300
+    assert image.evaluate("(e) => e.decode().then(() => e.naturalWidth)") > 300
     lab_page.run_code("import dataflow as tf")  # for the end of the test

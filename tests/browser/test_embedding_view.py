@@ -193,7 +193,7 @@ def test_live_while_training(lab_page: LabPage, jupyter_server: JupyterServer) -
 
 
 def test_a_busy_kernel(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
-    show = WORDS.removesuffix("view") + "display(view)\nimport time; time.sleep(12)"
+    show = WORDS.removesuffix("view") + "display(view)" + jupyter_server.busy()
     lab_page.open_notebook(jupyter_server.write_notebook("embedding.ipynb", [IMPORT, show]))
     lab_page.run_cell(0)
     lab_page.select_cell(1)
@@ -203,6 +203,7 @@ def test_a_busy_kernel(lab_page: LabPage, jupyter_server: JupyterServer) -> None
     find(view, "king")
     assert near(view)[0] == "queen"
     assert lab_page.cells()[1]["prompt"] == "[*]:"
+    jupyter_server.go_on()
     lab_page.wait_until_idle()
 
 

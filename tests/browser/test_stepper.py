@@ -107,13 +107,14 @@ def test_stepping_while_the_kernel_is_busy(
     lab_page: LabPage, jupyter_server: JupyterServer
 ) -> None:
     show = "sess = tf.Session()\nstepper = Stepper(sess, pow_op)\ndisplay(stepper)"
-    inside = open_stepper(lab_page, jupyter_server, show + "\nimport time\ntime.sleep(15)")
+    inside = open_stepper(lab_page, jupyter_server, show + jupyter_server.busy())
     assert lab_page.cells()[1]["prompt"] == "[*]:"
     forward = inside.get_by_role("button", name="One step forward")
     for number in (1, 2, 3):
         forward.click()
         at_step(inside, number)
     assert lab_page.cells()[1]["prompt"] == "[*]:"
+    jupyter_server.go_on()
     lab_page.wait_until_idle()
 
 
