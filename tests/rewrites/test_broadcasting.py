@@ -88,6 +88,10 @@ def test_symbols_follow_the_batch() -> None:
     cut.set_shape([None, None, 4])
     first, second, _ = _symbols(cut, [x])
     assert len({first, second, batch}) == 3
+    # Nor is a size that one row may have been repeated to.
+    spread = tf.broadcast_to(tf.reduce_sum(rows, 1), tf.placeholder(tf.int32, [2]))
+    spread.set_shape([None, 4])
+    assert _symbols(spread, [x])[0] != batch
 
 
 def test_a_loss_has_the_batch_of_its_logits() -> None:

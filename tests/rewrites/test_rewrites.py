@@ -288,6 +288,17 @@ def test_static_shapes_fold_without_values() -> None:
         assert types(check(get_op(op_type)(tf.tanh(x)), {x: X}, "fold")) == []
 
 
+def test_the_shape_of_a_variable_that_has_got_another_is_not_folded() -> None:
+    v = tf.Variable([1.0, 2.0])
+    longer = tf.assign(v, [1.0, 2.0, 3.0], validate_shape=False)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        plan = rewritten(session, get_op("Shape")(v._ref()), [])
+        assert plan.run([]).tolist() == [2]
+        session.run(longer.op)
+        assert plan.run([]).tolist() == [3]
+
+
 def test_fusion_makes_one_kernel() -> None:
     x = tf.placeholder(tf.float32, [None, 512])
     y = tf.nn.relu(x * 2.0 + 1.0) * tf.exp(-x)
