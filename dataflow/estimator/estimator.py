@@ -358,7 +358,7 @@ class Estimator:
             "Saving dict for global step %d: %s",
             results[GraphKeys.GLOBAL_STEP],
             ", ".join(
-                f"{key} = {value}"
+                f"{key} = {value!s}"
                 for key, value in sorted(results.items())
                 if not isinstance(value, bytes)
             ),

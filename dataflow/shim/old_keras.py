@@ -151,9 +151,10 @@ class _Merging(types.ModuleType):
         name: str | None = None,
     ) -> Any:
         from dataflow.keras import layers
+        from dataflow.keras.layers.core import Lambda
 
         if callable(mode):
-            return layers.Lambda(mode, output_shape, output_mask, arguments, name=name)(inputs)
+            return Lambda(mode, output_shape, output_mask, arguments, name=name)(inputs)
         if mode not in _MODES:
             raise ValueError(
                 f"merge: mode is one of {', '.join(_MODES)} or a function of the list of inputs, got {mode!r}."

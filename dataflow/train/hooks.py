@@ -186,7 +186,7 @@ class LoggingTensorHook(SessionRunHook):
             log.info("%s", self._formatter(values))
             return
         with np.printoptions(suppress=True):
-            text = ", ".join(f"{_label(tag)} = {values[tag]}" for tag in self._tag_order)
+            text = ", ".join(f"{_label(tag)} = {values[tag]!s}" for tag in self._tag_order)
         log.info("%s%s", text, "" if elapsed is None else f" ({elapsed:.3f} sec)")
 
 

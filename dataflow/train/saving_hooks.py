@@ -59,6 +59,7 @@ class CheckpointSaverHook(SessionRunHook):
         listeners: Any = None,
         save_graph_def: bool = True,
     ) -> None:
+        log.info("Create CheckpointSaverHook.")
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
         self._saver = saver

@@ -220,11 +220,13 @@ class SessionManager:
         ready, message = self._ready(self._ready_for_local_init_op, session)
         if not ready:
             return False, message
+        log.info("Running local_init_op.")
         session.run(
             self._local_init_op,
             feed_dict=self._local_init_feed_dict,
             options=self._local_init_run_options,
         )
+        log.info("Done running local_init_op.")
         return True, None
 
     @staticmethod

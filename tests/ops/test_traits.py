@@ -299,7 +299,7 @@ OTHER_WORDS = {
     "graph/op_signature.py": "Shape",
     "graph/serialize.py": "Shape",
     # Layers of Keras.
-    "shim/old_keras.py": "Conv2D Conv3D",
+    "shim/old_keras.py": "Add Conv2D Conv3D Maximum",
     # The name of a variable that was given none.
     "distribute/strategy.py": "Variable",
     "python/metric_parts.py": "Variable",

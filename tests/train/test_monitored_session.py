@@ -125,6 +125,15 @@ def test_summaries_and_the_rate_of_steps_are_written(tmp_path):
     assert os.path.exists(tmp_path / "graph.pbtxt")
 
 
+def test_numbers_of_32_bits_are_logged_as_short_as_numpy_prints_them(caplog):
+    _, _, train = counting()
+    hook = tf.train.LoggingTensorHook({"rate": tf.constant(0.9)}, every_n_iter=1)
+    with caplog.at_level(logging.INFO, "tensorflow"):
+        with tf.train.MonitoredSession(hooks=[hook]) as session:
+            session.run(train)
+    assert "rate = 0.9" in [r.getMessage() for r in caplog.records]
+
+
 def test_logging_hook_logs_every_n_runs_and_at_the_end(caplog):
     _, weight, train = counting()
     hook = tf.train.LoggingTensorHook({"weight": "w"}, every_n_iter=2, at_end=True)
