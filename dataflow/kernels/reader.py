@@ -19,7 +19,14 @@ from dataflow.errors import (
 )
 from dataflow.formats.compression import unpack
 from dataflow.formats.local_paths import local_path, matching_paths
-from dataflow.formats.protobuf_wire import VARINT, WireError, fields, varint_field
+from dataflow.formats.protobuf_wire import (
+    BYTES,
+    VARINT,
+    WireError,
+    bytes_field,
+    fields,
+    varint_field,
+)
 from dataflow.formats.record_files import compression_name, tf_record_iterator
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.located_lines import text_lines
@@ -67,38 +74,43 @@ class Reader:
         self.records: Iterator[tuple[str, bytes]] | None = None
         self.num_records = 0
         self.num_files = 0
+        self.path = ""
 
     def open(self, path: str) -> Iterator[tuple[str, bytes]]:
         raise NotImplementedError
 
-    #: Whether a record is a whole file, so that counts say all of the reader's state.
-    is_serializable = False
+    #: Whether a file is one record, so that counts and the last file say all of the reader's state.
+    has_whole_files = False
 
     def state(self) -> bytes:
-        """A ReaderBaseState message: files begun, files done, records read."""
-        if not self.is_serializable:
+        """A ReaderBaseState message: files begun, files done, records read, and the last file."""
+        if not self.has_whole_files:
             raise UnimplementedError(None, None, "This reader cannot serialize its state.")
         with self.lock:
-            done = self.num_files + (self.records is not None)
-            counts = (done, done, self.num_records)
-        return b"".join(varint_field(i, count) for i, count in enumerate(counts, 1) if count)
+            counts = (self.num_files, self.num_files, self.num_records)
+            path = self.path.encode("utf-8", "surrogateescape")
+        numbers = b"".join(varint_field(i, count) for i, count in enumerate(counts, 1) if count)
+        return numbers + (bytes_field(4, path) if path else b"")
 
     def restore(self, state: bytes) -> bool:
         """Puts back what `state` gave; False where the bytes are none such."""
-        if not self.is_serializable:
+        if not self.has_whole_files:
             raise UnimplementedError(None, None, "This reader cannot restore its state.")
-        counts = {1: 0, 2: 0, 3: 0}
+        kinds = {1: VARINT, 2: VARINT, 3: VARINT, 4: BYTES}
+        found: dict[int, Any] = {1: 0, 2: 0, 3: 0, 4: b""}
         try:
             for number, kind, value in fields(state):
-                if number not in counts or kind != VARINT:
+                if number == 0 or kinds.get(number, kind) != kind:
                     return False
-                counts[number] = value
+                found[number] = value
         except WireError:
             return False
-        if counts[1] != counts[2]:
-            return False
+        begun, done, num_records = (found[i] for i in (1, 2, 3))
+        if begun > done or max(begun, done, num_records) >= 1 << 63:
+            return False  # in the middle of a file, or a negative number
         with self.lock:
-            self.records, self.num_files, self.num_records = None, counts[2], counts[3]
+            self.records, self.num_files, self.num_records = None, done, num_records
+            self.path = bytes(found[4]).decode("utf-8", "surrogateescape")
         return True
 
     def next(self, context: Any, queue: Any) -> tuple[bytes, bytes]:
@@ -106,8 +118,8 @@ class Reader:
         with self.lock:
             while True:
                 if self.records is None:
-                    name = queue.dequeue(context, 1)[0][0]
-                    self.records = self.open(_text(name))
+                    self.path = _text(queue.dequeue(context, 1)[0][0])
+                    self.records = self.open(self.path)
                 try:
                     key, value = next(self.records)
                 except StopIteration:
@@ -118,6 +130,9 @@ class Reader:
                     self.records = None
                     raise
                 self.num_records += 1
+                if self.has_whole_files:
+                    self.records = None
+                    self.num_files += 1
                 return key.encode("utf-8", "surrogateescape"), value
 
     def up_to(self, context: Any, queue: Any, count: int) -> list[tuple[bytes, bytes]]:
@@ -136,14 +151,14 @@ class Reader:
 
 
 class WholeFiles(Reader):
-    is_serializable = True
+    has_whole_files = True
 
     def open(self, path: str) -> Iterator[tuple[str, bytes]]:
         yield path, read_bytes(path)
 
 
 class Names(Reader):
-    is_serializable = True
+    has_whole_files = True
 
     def open(self, path: str) -> Iterator[tuple[str, bytes]]:
         yield path, path.encode("utf-8", "surrogateescape")

@@ -110,6 +110,12 @@ def numbers(_: Any) -> str:
     return file("numbers.bin", b"HaabbccF")
 
 
+# A ReaderBaseState: one file begun, one done, one record read, and the file's name.
+STATE_AFTER_NUMBERS = b"\x08\x01\x10\x01\x18\x01\x22" + (lambda name: bytes([len(name)]) + name)(
+    str(FOLDER / "numbers.bin").encode()
+)
+
+
 def value(tf: Any, reader: Any, queue: Any) -> Any:
     return reader.read(queue)[1]
 
@@ -329,13 +335,13 @@ SAMPLES = [
         "ReaderSerializeStateV2",
         read(lambda tf: tf.WholeFileReader(), [numbers], restored),
         (),
-        b"\x08\x01\x10\x01\x18\x01",
+        STATE_AFTER_NUMBERS,
     ),
     plain(
         "ReaderRestoreStateV2",
         read(lambda tf: tf.WholeFileReader(), [numbers], restored),
         (),
-        b"\x08\x01\x10\x01\x18\x01",
+        STATE_AFTER_NUMBERS,
     ),
     plain("ReadFile", written, (), b"hello"),
     plain("WriteFile", written, (), b"hello"),

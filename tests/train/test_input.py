@@ -232,6 +232,15 @@ def test_files_written_and_read(tmp_path: pathlib.Path) -> None:
             session.run(tf.read_file("nothing here"))
 
 
+def test_a_whole_file_is_done_with_its_record(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "x").write_text("x")
+    reader, queue = tf.WholeFileReader(), tf.FIFOQueue(9, [tf.string], [[]])
+    with tf.Session() as session:
+        session.run(queue.enqueue(str(tmp_path / "x")))
+        assert session.run(reader.read_up_to(queue, 3)[1]).tolist() == [b"x"]
+        assert session.run(reader.num_work_units_completed()) == 1
+
+
 @pytest.mark.parametrize("damage", [b"", b"x"])
 def test_states_of_readers(damage: bytes) -> None:
     reader, queue = tf.IdentityReader(), tf.FIFOQueue(9, [tf.string], [[]])
@@ -244,13 +253,17 @@ def test_states_of_readers(damage: bytes) -> None:
         saved = session.run(reader.serialize_state())
         session.run(key)
         if damage:
-            for bad in (saved + damage, saved[1:], saved[:-1]):
+            negative = b"\x18" + b"\xff" * 9 + b"\x01"
+            for bad in (saved + damage, saved[1:], saved[:-1], b"\x08\x02\x10\x01", negative):
                 with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse state"):
                     session.run(restore, {state: bad})
             assert session.run(produced) == 2
         else:
             session.run(restore, {state: saved})
             assert session.run([produced, reader.num_work_units_completed()]) == [1, 1]
+            assert (
+                session.run(reader.serialize_state()) == saved == b'\x08\x01\x10\x01\x18\x01"\x01X'
+            )
         with pytest.raises(tf.errors.UnimplementedError):
             session.run(tf.TextLineReader().serialize_state())
     with pytest.raises(ValueError):
