@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from dataflow.dtypes import int32, resource
 from dataflow.graph.registry import all_ops
 
 
@@ -35,6 +36,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Any) -> Any:
         if node.name in wanted:
             result.node.add().CopyFrom(node)
     result.versions.CopyFrom(graph_def.versions)
+    result.library.CopyFrom(graph_def.library)
     return result
 
 
@@ -45,7 +47,10 @@ def convert_variables_to_constants(
     variable_names_whitelist: Any = None,
     variable_names_blacklist: Any = None,
 ) -> Any:
-    """The part that the outputs need, with each variable's value in ``sess`` as a constant."""
+    """The part that the outputs need, with each variable's value in ``sess`` as a constant.
+
+    Reads of a resource variable become the nodes that take the value itself.
+    """
     from dataflow.graph.tensor_proto import array_to_proto
 
     part = extract_sub_graph(input_graph_def, output_node_names)
@@ -58,9 +63,12 @@ def convert_variables_to_constants(
     ]
     values = dict(zip(names, sess.run([n + ":0" for n in names]) if names else [], strict=True))
     result = type(part)()
+    value_types = _handles(part, values)
     for node in part.node:
         added = result.node.add()
-        if node.name in values:
+        if _source(node) in value_types:
+            _take_value(result, added, node, value_types)
+        elif node.name in values:
             added.op = "Const"
             added.name = node.name
             added.attr["dtype"].CopyFrom(node.attr["dtype"])
@@ -68,7 +76,66 @@ def convert_variables_to_constants(
         else:
             added.CopyFrom(node)
     result.versions.CopyFrom(part.versions)
+    result.library.CopyFrom(part.library)
     return result
+
+
+def _source(node: Any) -> str:
+    """The node that the first input is of; "" where there is none."""
+    first = node.input[0] if node.input else ""
+    return "" if first.startswith("^") else _node_name(first)
+
+
+def _handles(part: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The nodes that hand on the handle of one of these variables, and the variable's dtype."""
+    variables = set(names)
+    nodes = {node.name: node for node in part.node}
+    found = {n: nodes[n].attr["dtype"] for n in variables if nodes[n].op == "VarHandleOp"}
+    readers: dict[str, list[Any]] = {}
+    for node in part.node:
+        readers.setdefault(_source(node), []).append(node)
+    waiting = list(found)
+    while waiting:
+        name = waiting.pop()
+        for node in readers.get(name, ()):
+            if node.attr["T"].type == resource.as_datatype_enum and node.name not in found:
+                found[node.name] = found[name]
+                waiting.append(node.name)
+    return found
+
+
+def _take_value(result: Any, added: Any, node: Any, value_types: dict[str, Any]) -> None:
+    """Writes ``node``, which gets a handle, as one that gets the variable's value."""
+    from dataflow.graph.tensor_proto import make_tensor_proto
+
+    added.CopyFrom(node)
+    if node.name in value_types:  # Identity, Enter or Switch
+        added.attr["T"].CopyFrom(value_types[node.name])
+        return
+    kind = value_types[_source(node)]
+    if node.op == "VariableShape":
+        added.op = "Shape"
+        added.attr["T"].CopyFrom(kind)
+    elif node.op == "ReadVariableOp":
+        added.op = "Identity"
+        added.attr.clear()
+        added.attr["T"].CopyFrom(kind)
+    elif node.op == "ResourceGather":
+        axis = result.node.add(name=f"{node.name}/axis", op="Const")
+        axis.attr["dtype"].type = int32.as_datatype_enum
+        axis.attr["value"].tensor.CopyFrom(make_tensor_proto(0, int32, []))
+        added.op = "GatherV2"
+        added.input.append(axis.name)
+        added.attr.clear()
+        added.attr["Tparams"].CopyFrom(kind)
+        added.attr["Taxis"].type = int32.as_datatype_enum
+        added.attr["Tindices"].CopyFrom(node.attr["Tindices"])
+    else:
+        raise ValueError(
+            f"convert_variables_to_constants: {node.name!r} ({node.op}) needs the variable "
+            f"{node.input[0]!r} itself, and not its value alone: it cannot be frozen. Name outputs "
+            "that do not need it, or put the variable on `variable_names_blacklist`."
+        )
 
 
 def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:

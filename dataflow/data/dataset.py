@@ -491,13 +491,14 @@ class Dataset(Structured):
         """
         graph, nested = self._trace(map_func, "map_func")
         structure = Structure.of(nested)
-        parallel = 0 if num_parallel_calls is None else static_int(num_parallel_calls) or 0
+        if num_parallel_calls is None:
+            return self._derive(ops.map_dataset_op, structure, lambda: graph.captured, f=graph)
         return self._derive(
-            ops.map_dataset_op,
+            ops.parallel_map_dataset_op,
             structure,
             lambda: graph.captured,
+            lambda: convert_to_tensor(num_parallel_calls, dtypes.int32),
             f=graph,
-            num_parallel_calls=parallel,
         )
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:

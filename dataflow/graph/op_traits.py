@@ -102,6 +102,9 @@ class OpTraits:
     #: It changes a variable, and its slots, by an optimizer's rule and a gradient, dense or of rows.
     #: `rewrites.multi_tensor_updates` lets one node make many of these.
     follows_rule: bool = False
+    #: Attributes that the op got after TensorFlow 1.15, which refuses a node that names one, and their
+    #: defaults: a GraphDef names them only where they have another value.
+    later_attrs: dict[str, Any] = {}
     #: It looks at the shapes of its inputs and never at their values.
     shape_only: bool = False
     #: The number of the input whose memory the result looks at, where NumPy allows that.

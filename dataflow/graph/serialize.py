@@ -21,22 +21,6 @@ if TYPE_CHECKING:
 #: The version of the GraphDef format that is written (TensorFlow 1.15's).
 PRODUCER = 134
 
-#: Attributes that ops got after 1.15, which refuses a node that names one: written only where they
-#: are not their default.
-_LATER = frozenset(
-    [
-        "allow_missing_files",
-        "blank_index",
-        "ensure_minimum_range",
-        "explicit_paddings",
-        "exponential_avg_factor",
-        "multiply_linear_by_lr",
-        "sparse_gradient",
-        "stop_on_empty_dataset",
-        "timeout_seconds",
-    ]
-)
-
 
 def set_attr(proto: Any, value: Any, kind: str = "") -> None:
     """Writes one attribute into an ``AttrValue``; ``kind`` is that of the op's definition."""
@@ -98,6 +82,8 @@ def _is_local(value: Any) -> bool:
 def _is_default(value: Any, default: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return list(value) == list(default)
+    if isinstance(value, float):  # 32 bits of it are written
+        return bool(np.float32(value) == np.float32(default))
     return bool(value == default)
 
 
@@ -126,7 +112,10 @@ def write_node(node: Any, op: Operation, add_shapes: bool) -> list[Any]:
         inputs += [f"^{c.name}" for c in control_inputs]
     if inputs:
         node.input.extend(inputs)
+    later = definition.later_attrs
     for key, value in op.attrs.items():
+        if later and key in later and _is_default(value, later[key]):
+            continue
         if type(value) is DType:
             node.attr[key].type = value.base_dtype.as_datatype_enum
             continue
@@ -134,8 +123,6 @@ def write_node(node: Any, op: Operation, add_shapes: bool) -> list[Any]:
             functions = [*functions, value]
         if not _is_local(value):
             spec = definition.attr_by_name.get(key)
-            if key in _LATER and spec is not None and _is_default(value, spec.default):
-                continue
             set_attr(node.attr[key], value, "" if spec is None else spec.kind)
     if op.gradient_override:
         node.attr["_gradient_op_type"].s = op.gradient_override.encode()
@@ -194,8 +181,10 @@ def _end_of_node(op: Operation) -> bytes:
     from tensorboard.compat.proto import node_def_pb2
 
     node = node_def_pb2.NodeDef(op=op.op_def.type)
+    later = op.op_def.later_attrs
     for key, value in op.attrs.items():
-        node.attr[key].type = value.base_dtype.as_datatype_enum
+        if key not in later or value is not later[key]:
+            node.attr[key].type = value.base_dtype.as_datatype_enum
     return node.SerializeToString()  # type: ignore[no-any-return]
 
 

@@ -178,14 +178,14 @@ def fused_batch_norm_grad_kernel(
     is_training: bool,
 ) -> tuple[Any, ...]:
     kind = scale.dtype
-    empty = xp.empty(0, kind)
+    unused = xp.zeros(0 if is_training else scale.size, kind)
     if x.size and _can_run(xp, x, scale):
         x, grad = xp.ascontiguousarray(x), xp.ascontiguousarray(y_backprop)
         statistics = reserve_space_1, reserve_space_2, scale, epsilon, is_training
         slopes = cuda_channels.normalize_gradient(
             xp, x, grad, _channel_axis(data_format), *statistics
         )
-        return *slopes, empty, empty.copy()
+        return *slopes, unused, unused.copy()
     rows = _to_rows(xp, x, data_format).astype(kind, copy=False)
     grad = _to_rows(xp, y_backprop, data_format).astype(kind, copy=False)
     inverse = 1 / xp.sqrt(reserve_space_2 + kind.type(epsilon))
@@ -209,7 +209,7 @@ def fused_batch_norm_grad_kernel(
     else:
         result = grad * (scale * inverse)
     x_grad = _from_rows(xp, result, x, data_format).astype(x.dtype, copy=False)
-    return x_grad, scale_grad, offset_grad, empty, empty.copy()
+    return x_grad, scale_grad, offset_grad, unused, unused.copy()
 
 
 def _nearby(xp: Module, values: Any, radius: int) -> Any:

@@ -84,6 +84,7 @@ merge_v2_checkpoints = declare_op(
     "checkpoint_prefixes: string, destination_prefix: string",
     "Puts the checkpoints of several shards together under one prefix. No output.",
     attrs="delete_old_dirs: bool = True, allow_missing_files: bool = False",
+    later_attrs={"allow_missing_files": False},
     stateful=True,
 )
 

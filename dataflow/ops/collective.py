@@ -20,7 +20,12 @@ from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.shapes import Dims, Shape, as_dims
 
 _NUMBERS = frozenset({dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64})
-_HOST: dict[str, Any] = {"host_inputs": ("input",), "host_outputs": ("data",)}
+_LATER = {"timeout_seconds": 0.0}
+_HOST: dict[str, Any] = {
+    "host_inputs": ("input",),
+    "host_outputs": ("data",),
+    "later_attrs": _LATER,
+}
 MERGE_OPS = ("Add", "Mul", "Min", "Max")
 FINAL_OPS = ("Id", "Div")
 
@@ -143,6 +148,7 @@ def collective_bcast_send_op(
     blocks=True,
     T=_BROADCAST,
     host_outputs=("data",),
+    later_attrs=_LATER,
 )
 def collective_bcast_recv_op(
     *,

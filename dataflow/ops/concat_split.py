@@ -83,6 +83,7 @@ def concat_v1_op(concat_dim: Tensor, values: list[Tensor]) -> Dims:
     "concat_dim: int32, shape: N * shape_type -> offset: N * shape_type",
     shape_type=INDEX,
     host_outputs=("offset",),
+    later_attrs={"shape_type": dtypes.int32},
 )
 def concat_offset_op(concat_dim: Tensor, shape: list[Tensor]) -> list[Dims]:
     """Where each input of a concat begins in its output. Not differentiable."""

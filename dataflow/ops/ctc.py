@@ -77,6 +77,7 @@ def ctc_loss_gradient(op: Operation, grad_loss: Any, grad_gradient: Any) -> list
     "inputs: T, sequence_length: int32 -> decoded_indices: int64, decoded_values: int64, "
     "decoded_shape: int64, log_probability: T",
     T=_FLOAT,
+    later_attrs={"blank_index": -1},
 )
 def ctc_greedy_decoder_op(
     inputs: Tensor,

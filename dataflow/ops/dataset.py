@@ -122,6 +122,13 @@ window_dataset_op = _unary(
 )
 unique_dataset_op = _unary("UniqueDataset", "", "Each scalar once, where it is first met.")
 unbatch_dataset_op = _unary("UnbatchDataset", "", "The rows of every element, one by one.")
+# How TensorFlow 1.15 runs a dataset, which its iterators say in the graph: nothing to do here.
+_unary("ModelDataset", "", "The same elements; TensorFlow tunes the datasets before it.")
+_unary(
+    "OptimizeDataset",
+    ", optimizations: string",
+    "The same elements; TensorFlow rewrites the datasets before it.",
+)
 ignore_errors_dataset_op = _unary(
     "IgnoreErrorsDataset", "", "The elements that can be computed; the others are left out."
 )
@@ -160,7 +167,18 @@ map_dataset_op = declare_op(
     "MapDataset",
     "input_dataset: variant, other_arguments: list(Targuments) -> handle: variant",
     "``f`` of every element, a graph of its own. Shape: scalar. Gradient: none.",
-    attrs=f"f: Function, num_parallel_calls: int = 0, {_ELEMENTS}",
+    attrs=f"f: Function, {_ELEMENTS}",
+)
+# 2.15 writes V2, whose number is an int64.
+parallel_map_dataset_op, _ = (
+    declare_op(
+        f"ParallelMapDataset{version}",
+        "input_dataset: variant, other_arguments: list(Targuments), "
+        f"num_parallel_calls: {number} -> handle: variant",
+        "As MapDataset, some elements at a time (-1: as many as are quick). Shape: scalar.",
+        attrs=f"f: Function, {_ELEMENTS}",
+    )
+    for version, number in (("", "int32"), ("V2", "int64"))
 )
 filter_dataset_op = declare_op(
     "FilterDataset",
@@ -201,6 +219,7 @@ directed_interleave_dataset_op = declare_op(
     "selector_input_dataset: variant, data_input_datasets: N * variant -> handle: variant",
     "An element of the dataset whose number the selector gives next. Shape: scalar. Gradient: none.",
     attrs=f"{_ELEMENTS}, stop_on_empty_dataset: bool = False",
+    later_attrs={"stop_on_empty_dataset": False},
 )
 scan_dataset_op = declare_op(
     "ScanDataset",

@@ -10,7 +10,12 @@ from dataflow.ops.conv import (
 )
 from dataflow.ops.costs import windows
 
-_WORK: dict[str, Any] = {"T": FLOATING, "cost": windows, "shares_work": "always"}
+_WORK: dict[str, Any] = {
+    "T": FLOATING,
+    "cost": windows,
+    "shares_work": "always",
+    "later_attrs": {"explicit_paddings": []},
+}
 
 depthwise_op, depthwise_backprop_input_op, depthwise_backprop_filter_op = convolution_ops(
     (

@@ -73,7 +73,10 @@ def initialize_table_op(table_handle: Tensor, keys: Tensor, values: Tensor) -> l
 
 
 @define_op(
-    "InitializeTableFromTextFileV2", "table_handle: resource, filename: string ->", stateful=True
+    "InitializeTableFromTextFileV2",
+    "table_handle: resource, filename: string ->",
+    stateful=True,
+    later_attrs={"offset": 0},
 )
 def initialize_table_from_text_file_op(
     table_handle: Tensor,

@@ -113,7 +113,13 @@ def _normalized_dims(x: Tensor, per_channel: dict[str, Tensor], data_format: str
     return (*dims[:axis], channels, *dims[axis + 1 :]), (channels,)
 
 
-@define_op("FusedBatchNormV3", _BATCH_NORM, T=FLOATING, U=Defaulted(dtypes.float32, FLOATING))
+@define_op(
+    "FusedBatchNormV3",
+    _BATCH_NORM,
+    T=FLOATING,
+    U=Defaulted(dtypes.float32, FLOATING),
+    later_attrs={"exponential_avg_factor": 1.0},
+)
 def fused_batch_norm_op(
     x: Tensor,
     scale: Tensor,
@@ -161,7 +167,7 @@ def fused_batch_norm_grad_op(
     """The gradient of `FusedBatchNormV3` by x, scale and offset.
 
     ``reserve_space_1`` and ``_2``: mean and (biased) variance that normalized x. Shape: that of x;
-    [channels] twice; two empty ones. Gradient: by differentiating the formula, written as ops.
+    [channels] twice; two unused ones, empty in training. Gradient: by differentiating the formula, written as ops.
     """
     vectors = {
         "scale": scale,
@@ -173,7 +179,8 @@ def fused_batch_norm_grad_op(
         dims = merge(dims, y_backprop.dims)
     except ValueError as e:
         raise ValueError("x and y_backprop differ in shape") from e
-    return [dims, channels, channels, (0,), (0,)]
+    unused = (0,) if is_training else channels
+    return [dims, channels, channels, unused, unused]
 
 
 @fused_batch_norm_op.gradient

@@ -112,6 +112,8 @@ def _update_op(
     signature = [f"{name}: Ref(T)" for name in names[:num_refs]]
     signature += [f"{name}: {kinds.get(name, 'T')}" for name in names[num_refs:]]
     traits.update(_ROWS if "indices" in names else _WHOLE)
+    if attrs.startswith("multiply_linear_by_lr"):
+        traits["later_attrs"] = {"multiply_linear_by_lr": False}
     attrs = f"use_locking: bool = False, {attrs}"
     op: OpDef = define_op(op_type, f"{', '.join(signature)} -> out: Ref(T)", attrs=attrs, **traits)(
         rule

@@ -188,8 +188,9 @@ max_pool_op, max_pool_grad_op = _maximum_ops(
     """,
     Defaulted(dtypes.float32, REAL_NUMBERS),
     explicit="explicit_paddings: list[int] = (), ",
-    options={"keeps_nothing": True},
+    options={"keeps_nothing": True, "later_attrs": {"explicit_paddings": []}},
     gradient_options={
+        "later_attrs": {"explicit_paddings": []},
         "T": Defaulted(dtypes.float32, REAL_NUMBERS),
         "shape_like": 0,
         "own_memory": True,

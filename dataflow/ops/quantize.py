@@ -25,6 +25,7 @@ def _scalar(tensor: Tensor, name: str) -> None:
     "input: float32, min_range: float32, max_range: float32 "
     "-> output: T, output_min: float32, output_max: float32",
     T=_QUANTIZED,
+    later_attrs={"narrow_range": False, "axis": -1, "ensure_minimum_range": 0.009999999776482582},
 )
 def quantize_v2_op(
     input: Tensor,
@@ -50,7 +51,10 @@ def quantize_v2_op(
 
 
 @define_op(
-    "Dequantize", "input: T, min_range: float32, max_range: float32 -> output: dtype", T=_QUANTIZED
+    "Dequantize",
+    "input: T, min_range: float32, max_range: float32 -> output: dtype",
+    T=_QUANTIZED,
+    later_attrs={"narrow_range": False, "axis": -1, "dtype": dtypes.float32},
 )
 def dequantize_op(
     input: Tensor,
@@ -186,7 +190,10 @@ def fake_quant_per_channel_gradient_op(
 
 
 @define_op(
-    "QuantizeAndDequantizeV2", "input: T, input_min: T, input_max: T -> output: T", T=FLOATING
+    "QuantizeAndDequantizeV2",
+    "input: T, input_min: T, input_max: T -> output: T",
+    T=FLOATING,
+    later_attrs={"axis": -1},
 )
 def quantize_and_dequantize_op(
     input: Tensor,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS
+from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS, int32
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import function_name
 from dataflow.graph.operation import Operation
@@ -68,7 +68,12 @@ def _sparse(kind: str, what: str, allowed: Any, numbered: bool) -> OpDef:
 
     rule.__name__ = op_type
     rule.__doc__ = doc
-    return define_op(op_type, signature + " -> output: T", **groups)(rule)
+    return define_op(
+        op_type,
+        signature + " -> output: T",
+        later_attrs={"sparse_gradient": False, "Tsegmentids": int32},
+        **groups,
+    )(rule)
 
 
 _KINDS = {
@@ -97,7 +102,14 @@ def _gradient_op(kind: str) -> OpDef:
     rule.__name__ = op_type
     rule.__doc__ = doc
     signature = "grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32 -> output: T"
-    op_def = define_op(op_type, signature, T=FLOATING, Tidx=INDICES, Tsegmentids=INDICES)(rule)
+    op_def = define_op(
+        op_type,
+        signature,
+        T=FLOATING,
+        Tidx=INDICES,
+        Tsegmentids=INDICES,
+        later_attrs={"Tsegmentids": int32},
+    )(rule)
 
     @op_def.gradient
     def gradient(op: Operation, grad: Tensor) -> list[Any]:

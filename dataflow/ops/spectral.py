@@ -91,6 +91,9 @@ def _real_dims(x: Tensor, fft_length: Tensor, num_axes: int, to_complex: bool) -
     return (*x.dims[:-num_axes], *sizes)
 
 
+_LATER = {"Treal": dtypes.float32, "Tcomplex": dtypes.complex64}
+
+
 def _real_transform(num_axes: int) -> OpDef:
     def rule(input: Tensor, fft_length: Tensor, *, Tcomplex: DType = dtypes.complex64) -> Dims:
         return _real_dims(input, fft_length, num_axes, True)
@@ -108,6 +111,7 @@ def _real_transform(num_axes: int) -> OpDef:
         cost=0.02,
         Treal=_PARTS,
         Tcomplex=COMPLEX,
+        later_attrs=_LATER,
     )(rule)
 
 
@@ -128,6 +132,7 @@ def _to_real_transform(num_axes: int) -> OpDef:
         cost=0.02,
         Tcomplex=COMPLEX,
         Treal=_PARTS,
+        later_attrs=_LATER,
     )(rule)
 
 

@@ -88,6 +88,21 @@ def scanned(tf: Any) -> Any:
     return d.apply(tf.data.experimental.scan(np.int64(10), lambda s, x: (s + x, s * x)))
 
 
+def from_graph_of_1_15(op_type: str, *inputs: Any) -> Any:
+    """The dataset that such a node makes of the numbers from 1 on."""
+
+    def make(tf: Any) -> Any:
+        from dataflow.graph.registry import get_op
+
+        doubled = tf.data.Dataset.range(1, 3).map(lambda x: x * x)
+        is_map = op_type.startswith("ParallelMap")
+        options = {"f": doubled._trace(lambda x: x * x, "map_func")[0]} if is_map else {}
+        made = [lambda make=make: make(tf) for make in inputs]
+        return doubled._change(get_op(op_type), *made, **options)
+
+    return make
+
+
 SAMPLES = [
     Sample(
         "TensorDataset",
@@ -220,6 +235,27 @@ SAMPLES = [
         np.array([[1, 0], [2, 2]]),
     ),
     Sample("MapDataset", first(lambda tf: tf.data.Dataset.range(2, 5).map(lambda x: x * x)), (), 4),
+    Sample(
+        "ParallelMapDataset",
+        first(lambda tf: tf.data.Dataset.range(2, 5).map(lambda x: x * x, num_parallel_calls=2)),
+        (),
+        4,
+    ),
+    *[
+        Sample(
+            op,
+            first(from_graph_of_1_15(op, *inputs)),
+            (),
+            1,
+            oracle=False,
+            note="the parts of other graphs, which no function makes",
+        )
+        for op, *inputs in (
+            ("ParallelMapDatasetV2", lambda tf: [], lambda tf: tf.constant(2, tf.int64)),
+            ("ModelDataset",),
+            ("OptimizeDataset", lambda tf: tf.constant(["map_fusion"])),
+        )
+    ],
     Sample(
         "FilterDataset",
         first(lambda tf: tf.data.Dataset.range(9).filter(lambda x: tf.greater(x, 4))),

@@ -160,6 +160,11 @@ def _store(path: str, elements: list[Element]) -> None:
     replace_with(path, write, durable=False)
 
 
+@kernel("ModelDataset", "OptimizeDataset", cpu_only="datasets live on the host")
+def same_dataset_kernel(xp: Any, input_dataset: Any, optimizations: Any = None) -> Any:
+    return input_dataset
+
+
 @kernel("PrefetchDataset", stateful=True, cpu_only="datasets live on the host")
 def prefetch_dataset_kernel(ctx: KernelContext, input_dataset: Any, buffer_size: Array) -> Any:
     size = int(buffer_size)

@@ -29,10 +29,22 @@ if TYPE_CHECKING:
 
 @kernel("MapDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves")
 def map_dataset_kernel(
-    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, f: Any, num_parallel_calls: int
+    ctx: KernelContext, input_dataset: Any, other_arguments: list[Any], *, f: Any
+) -> Any:
+    return parallel_map_dataset_kernel(ctx, input_dataset, other_arguments, 0, f=f)
+
+
+@kernel(
+    "ParallelMapDataset",
+    "ParallelMapDatasetV2",
+    stateful=True,
+    cpu_only="the function's own nodes are placed by themselves",
+)
+def parallel_map_dataset_kernel(
+    ctx: Any, input_dataset: Any, other_arguments: list[Any], num_parallel_calls: Any, *, f: Any
 ) -> Any:
     function = f.bind(ctx, other_arguments)
-    threads = num_parallel_calls if num_parallel_calls >= 0 else 2
+    threads = int(num_parallel_calls) if num_parallel_calls >= 0 else 2
     if threads <= 1 or not THREADS:
         return FromFunction(lambda: itertools.starmap(function, input_dataset.iterate()))
 
