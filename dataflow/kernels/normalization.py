@@ -163,6 +163,19 @@ def fused_batch_norm_kernel(
     return y, new_mean, new_variance, used_mean.copy(), used_variance.copy(), empty
 
 
+_OLDER = ("epsilon", "data_format", "is_training")
+
+
+@kernel("FusedBatchNorm", "FusedBatchNormV2", attrs=_OLDER)
+def older_fused_batch_norm_kernel(xp: Module, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
+    return fused_batch_norm_kernel(xp, *inputs, exponential_avg_factor=1.0, **attrs)[:5]
+
+
+@kernel("FusedBatchNormGrad", "FusedBatchNormGradV2", attrs=_OLDER)
+def older_fused_batch_norm_grad_kernel(xp: Module, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
+    return fused_batch_norm_grad_kernel(xp, *inputs, inputs[-1], **attrs)
+
+
 @kernel("FusedBatchNormGradV3")
 def fused_batch_norm_grad_kernel(
     xp: Module,

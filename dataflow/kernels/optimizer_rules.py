@@ -297,3 +297,90 @@ def ftrl(
     xp.divide(a, b, out=a)
     xp.copysign(a, linear, out=var)
     xp.subtract(0, var, out=var)  # unlike negation, 0 stays +0
+
+
+def ada_max(
+    xp: Module,
+    scratch: Any,
+    var: Any,
+    m: Any,
+    v: Any,
+    grad: Array,
+    beta1_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    _move_mean(xp, a, m, grad, 1 - beta1)
+    xp.multiply(v, beta2, out=a)
+    xp.abs(grad, out=b)
+    xp.maximum(a, b, out=v)
+    xp.add(v, epsilon, out=b)
+    xp.divide(m, b, out=a)
+    xp.multiply(a, lr / (1 - beta1_power), out=a)
+    xp.subtract(var, a, out=var)
+
+
+def adagrad_v2(
+    xp: Module,
+    scratch: Any,
+    var: Any,
+    accum: Array,
+    grad: Array,
+    lr: Any,
+    epsilon: Any,
+    update_slots: bool,
+) -> None:
+    a, b = scratch
+    if update_slots:
+        xp.multiply(grad, grad, out=a)
+        xp.add(accum, a, out=accum)
+    xp.multiply(grad, lr, out=a)
+    xp.sqrt(accum, out=b)
+    xp.add(b, epsilon, out=b)
+    xp.divide(a, b, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def keras_momentum(
+    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, momentum: Any, nesterov: bool
+) -> None:
+    a, b = scratch
+    xp.multiply(accum, momentum, out=accum)
+    xp.multiply(grad, lr, out=a)
+    xp.subtract(accum, a, out=accum)
+    if nesterov:
+        xp.multiply(accum, momentum, out=b)
+        xp.subtract(b, a, out=a)
+        xp.add(var, a, out=var)
+    else:
+        xp.add(var, accum, out=var)
+
+
+def adam_with_amsgrad(
+    xp: Module,
+    scratch: Any,
+    var: Any,
+    m: Any,
+    v: Any,
+    largest: Any,
+    grad: Array,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    _move_mean(xp, a, m, grad, 1 - beta1)
+    xp.multiply(grad, grad, out=a)
+    _move_mean(xp, b, v, a, 1 - beta2)
+    xp.maximum(largest, v, out=largest)
+    xp.sqrt(largest, out=a)
+    xp.add(a, epsilon, out=a)
+    xp.divide(m, a, out=a)
+    xp.multiply(a, lr * xp.sqrt(1 - beta2_power) / (1 - beta1_power), out=a)
+    xp.subtract(var, a, out=var)

@@ -60,8 +60,9 @@ def _update_kernels(
     attr: str | None = None,
     arrange: Callable[..., tuple[Rule, tuple[Any, ...]]] | None = None,
     sparse: bool = True,
+    kinds: tuple[str, ...] = ("", "Resource"),
 ) -> None:
-    """The kernels of ``Apply<name>`` and, with ``sparse``, of ``SparseApply<name>``.
+    """The kernels of ``Apply<name>`` and, with ``sparse``, of ``SparseApply<name>``, of these kinds.
 
     The inputs of both are the variable and its slots (``num_refs``), then scalars; the gradient is
     input ``grad``, and the indices of a sparse one follow it. The rule gets the scalars in the order
@@ -76,18 +77,18 @@ def _update_kernels(
         return rule, (*scalars, *attrs.values())
 
     # As if it were the rule itself: what `dataflow_widgets.op_reference` shows is its source.
-    @kernel(f"Apply{name}", f"ResourceApply{name}", stateful=True, attrs=attrs)
+    @kernel(*[f"{kind}Apply{name}" for kind in kinds], stateful=True, attrs=attrs)
     @functools.wraps(rule)
     def dense_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:
         scalars = inputs[num_refs:grad] + inputs[grad + 1 :]
         chosen, scalars = described(context.xp, scalars, attrs)
         update_dense(context, [(list(inputs[:num_refs]), inputs[grad])], chosen, scalars)
 
-    _DESCRIBED[f"Apply{name}"] = _DESCRIBED[f"ResourceApply{name}"] = described
+    _DESCRIBED.update((f"{kind}Apply{name}", described) for kind in kinds)
     if not sparse:
         return
 
-    @kernel(f"SparseApply{name}", f"ResourceSparseApply{name}", stateful=True, attrs=attrs)
+    @kernel(*[f"{kind}SparseApply{name}" for kind in kinds], stateful=True, attrs=attrs)
     @functools.wraps(rule)
     def sparse_kernel(context: KernelContext, *inputs: Any, **attrs: Any) -> None:
         scalars = inputs[num_refs:grad] + inputs[grad + 2 :]
@@ -95,7 +96,7 @@ def _update_kernels(
         update = RowUpdate(list(inputs[:num_refs]), inputs[grad], inputs[grad + 1])
         update_rows(context, [update], chosen, scalars)
 
-    _DESCRIBED[f"SparseApply{name}"] = _DESCRIBED[f"ResourceSparseApply{name}"] = described
+    _DESCRIBED.update((f"{kind}SparseApply{name}", described) for kind in kinds)
 
 
 def update_dense(
@@ -279,6 +280,15 @@ for _name in ("Ftrl", "FtrlV2"):
     _update_kernels(
         _name, optimizer_rules.ftrl, 3, 3, attr="multiply_linear_by_lr", arrange=_ftrl_step
     )
+_update_kernels("AdaMax", optimizer_rules.ada_max, 3, 8, sparse=False)
+_update_kernels("AdagradV2", optimizer_rules.adagrad_v2, 2, 4, attr="update_slots")
+_HANDLES = ("Resource",)
+_update_kernels(
+    "KerasMomentum", optimizer_rules.keras_momentum, 2, 3, attr="use_nesterov", kinds=_HANDLES
+)
+_update_kernels(
+    "AdamWithAmsgrad", optimizer_rules.adam_with_amsgrad, 4, 10, sparse=False, kinds=_HANDLES
+)
 
 
 @kernel(

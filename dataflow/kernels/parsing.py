@@ -118,8 +118,60 @@ def parse_example_kernel(
     Tdense: Any,
     dense_shapes: Any,
 ) -> Any:
-    batch = strings(serialized)
-    sparse, dense = strings(sparse_keys).tolist(), strings(dense_keys).tolist()
+    keys = strings(sparse_keys).tolist(), strings(dense_keys).tolist()
+    types = sparse_types, Tdense
+    return _parsed(strings(serialized), names, keys, types, dense_defaults, dense_shapes)
+
+
+@kernel("ParseExample", cpu_only=_REASON)
+def parse_example_v1_kernel(
+    xp: Module,
+    serialized: Array,
+    names: Array,
+    sparse_keys: list[Array],
+    dense_keys: list[Array],
+    dense_defaults: list[Array],
+    *,
+    sparse_types: Any,
+    Tdense: Any,
+    dense_shapes: Any,
+) -> Any:
+    keys = [strings(k).item() for k in sparse_keys], [strings(k).item() for k in dense_keys]
+    types = sparse_types, Tdense
+    return _parsed(strings(serialized), names, keys, types, dense_defaults, dense_shapes)
+
+
+@kernel("ParseSingleExample", cpu_only=_REASON)
+def parse_single_example_kernel(
+    xp: Any,
+    serialized: Array,
+    dense_defaults: list[Array],
+    *,
+    sparse_keys: Any,
+    dense_keys: Any,
+    sparse_types: Any,
+    Tdense: Any,
+    dense_shapes: Any,
+) -> Any:
+    sparse, dense = (
+        [k if isinstance(k, bytes) else k.encode("utf-8", "surrogateescape") for k in keys]
+        for keys in (sparse_keys, dense_keys)
+    )
+    names = np.empty(0, object)
+    keys, types = (sparse, dense), (sparse_types, Tdense)
+    return _parsed(strings(serialized), names, keys, types, dense_defaults, dense_shapes)
+
+
+def _parsed(
+    batch: Any,
+    names: Array,
+    keys: tuple[list[bytes], list[bytes]],
+    types: tuple[Any, Any],
+    dense_defaults: list[Array],
+    dense_shapes: Any,
+) -> Any:
+    """The features ``keys`` of the Examples ``batch``: sparse ones, then dense ones, of ``types``."""
+    (sparse, dense), (sparse_types, Tdense) = keys, types
     wanted = dict(zip((*sparse, *dense), [t.name for t in (*sparse_types, *Tdense)], strict=True))
     if batch.ndim == 0 and not sparse:
         made = _dense_of_one(batch.item(), wanted, dense_shapes)

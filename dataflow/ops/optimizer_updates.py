@@ -91,9 +91,14 @@ def _update_op(
     inputs: str,
     what: str,
     attrs: str = "",
+    *,
+    resource_only: bool = False,
     **traits: Any,
 ) -> OpDef:
-    """The op of one rule: ``refs`` are the variable and its slots, ``inputs`` what comes after."""
+    """The op of one rule: ``refs`` are the variable and its slots, ``inputs`` what comes after.
+
+    ``resource_only``: TensorFlow has it for resource variables alone, and that op is returned.
+    """
     num_refs = len(refs.split())
     names = f"{refs} {inputs}".split()
     kinds = {"indices": "Tindices", "global_step": "int64"}
@@ -115,9 +120,6 @@ def _update_op(
     if attrs.startswith("multiply_linear_by_lr"):
         traits["later_attrs"] = {"multiply_linear_by_lr": False}
     attrs = f"use_locking: bool = False, {attrs}"
-    op: OpDef = define_op(op_type, f"{', '.join(signature)} -> out: Ref(T)", attrs=attrs, **traits)(
-        rule
-    )
 
     def resource_rule(*tensors: Tensor) -> list[Dims]:
         rule(*tensors)
@@ -128,8 +130,14 @@ def _update_op(
     twin = define_op(
         f"Resource{op_type}", ", ".join(signature).replace("Ref(", "Handle("), attrs=attrs, **traits
     )(resource_rule)
+    refuse_gradient(twin)
+    if resource_only:
+        return twin
+    op: OpDef = define_op(op_type, f"{', '.join(signature)} -> out: Ref(T)", attrs=attrs, **traits)(
+        rule
+    )
     RESOURCE_TWINS[op_type] = twin
-    refuse_gradient(op, twin)
+    refuse_gradient(op)
     return op
 
 
@@ -278,4 +286,49 @@ apply_ftrl_v2, sparse_apply_ftrl_v2 = _update_ops(
     Shape: the variable's; lr, l1, l2, l2_shrinkage and lr_power are scalars.
     """,
     "multiply_linear_by_lr: bool = False",
+)
+
+# ---- Keras's rules, for graphs that TensorFlow wrote ------------------------------------------------
+
+apply_ada_max = _update_op(
+    "ApplyAdaMax",
+    "var m v",
+    "beta1_power lr beta1 beta2 epsilon grad",
+    """A step along the mean gradient over the largest one of late.
+
+    Shape: the variable's; all but var, m, v and grad are scalars. Source: Kingma and Ba, 2015,
+    section 7.1.
+    """,
+    keeps_nothing=True,
+)
+apply_adagrad_v2, sparse_apply_adagrad_v2 = _update_ops(
+    "AdagradV2",
+    "var accum",
+    "lr epsilon grad",
+    """As ApplyAdagrad, with ``epsilon`` added to the root. Shape: the variable's; the others are scalars.""",
+    "update_slots: bool = True",
+    keeps_nothing=True,
+)
+apply_keras_momentum, sparse_apply_keras_momentum = _update_ops(
+    "KerasMomentum",
+    "var accum",
+    "lr grad momentum",
+    """``accum = momentum * accum - lr * grad; var += accum``, or Nesterov's form of it.
+
+    Shape: the variable's; lr and momentum are scalars.
+    """,
+    "use_nesterov: bool = False",
+    resource_only=True,
+    keeps_nothing=True,
+)
+apply_adam_with_amsgrad = _update_op(
+    "ApplyAdamWithAmsgrad",
+    "var m v vhat",
+    "beta1_power beta2_power lr beta1 beta2 epsilon grad",
+    """As ApplyAdam, over the root of the largest mean square so far.
+
+    Shape: the variable's; the numbers are scalars. Source: Reddi, Kale and Kumar, 2018.
+    """,
+    resource_only=True,
+    keeps_nothing=True,
 )

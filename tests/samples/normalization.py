@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.raw_op import raw
 from tests.samples.base import Sample
 
 _rng = np.random.default_rng(17)
@@ -29,6 +30,24 @@ def _fused(x: Any, scale: Any, offset: Any) -> list[Any]:
     count = x.size // x.shape[-1]
     y = _normalized(x, scale, offset, mean, variance, 0.01)
     return [y, mean, variance * count / (count - 1)]
+
+
+def older_batch_norm(op: str, training: bool) -> Any:
+    def build(tf: Any, x: Any, scale: Any, offset: Any, *statistics: Any) -> Any:
+        mean, variance = statistics or (np.zeros(0, np.float32),) * 2
+        return raw(
+            tf,
+            op,
+            x=x,
+            scale=scale,
+            offset=offset,
+            mean=mean,
+            variance=variance,
+            epsilon=0.01,
+            is_training=training,
+        )[:3]
+
+    return build
 
 
 def _response(x: Any, radius: int, bias: float, alpha: float, beta: float) -> Any:
@@ -89,6 +108,32 @@ SAMPLES = [
         atol=1e-4,
         second=False,
     ),
+    *[
+        Sample(
+            f"FusedBatchNorm{version}",
+            lambda tf, *inputs, op=f"FusedBatchNorm{version}": older_batch_norm(op, True)(
+                tf, *inputs
+            )[0],
+            (IMAGE, SCALE, OFFSET),
+            lambda x, s, o: _fused(x, s, o)[0],
+            rtol=1e-4,
+            atol=1e-5,
+        )
+        for version in ("", "V2")
+    ],
+    *[
+        Sample(
+            f"FusedBatchNormGrad{version}",
+            lambda tf, *inputs, op=f"FusedBatchNorm{version}": tf.gradients(
+                older_batch_norm(op, False)(tf, *inputs)[0] ** 2, list(inputs[:3])
+            ),
+            (IMAGE, SCALE, OFFSET, MEAN, VARIANCE),
+            gradient=(),
+            rtol=1e-4,
+            atol=1e-4,
+        )
+        for version in ("", "V2")
+    ],
     Sample(
         "LRN",
         lambda tf, x: tf.nn.lrn(x, 1, bias=1.5, alpha=0.3, beta=0.75),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.raw_op import raw
 from tests.samples.base import Sample
 
 START = np.array([[0.5, -1.0], [2.0, 0.0], [-3.0, 1.5]], np.float32)
@@ -201,7 +202,86 @@ BOTH: list[tuple[str, Any, str, tuple[str, ...]]] = [
     ("FtrlV2", ftrl(0.3), "ftrl_v2", FTRL_SLOTS),
 ]
 
-SAMPLES = [
+
+def keras(op: str, formula: Any, slots: int, scalars: dict[str, Any], **attrs: Any) -> Sample:
+    """One step of an op that only Keras's optimizers and graphs of TensorFlow have."""
+    names = {"AdaMax": ("m", "v"), "AdamWithAmsgrad": ("m", "v", "vhat")}
+    refs = ("var", *names.get(op.split("Apply")[1], ("accum",)))
+    with_rows = "Sparse" in op
+
+    def build(tf: Any, start: Any, grad: Any, *rows: Any) -> list[Any]:
+        values = [start] + [start * start + 0.5 for _ in range(slots)]
+        variables = [variable(tf, op, v) for v in values]
+        handles = [v.handle if op.startswith("Resource") else v._ref() for v in variables]
+        by_name = dict(zip(refs, handles, strict=True))
+        more = {"indices": rows[0]} if rows else {}
+        with tf.control_dependencies([v.initializer for v in variables]):
+            step = raw(tf, op, **by_name, grad=grad, **more, **scalars, **attrs)
+        with tf.control_dependencies([step]):
+            return [v.read_value() for v in variables]
+
+    def expected(start: Any, grad: Any, *rows: Any) -> list[Any]:
+        old = [start] + [start * start + 0.5 for _ in range(slots)]
+        if not rows:
+            return formula(*old, grad)
+        new = [v.copy() for v in old]
+        for row, slope in zip(rows[0], grad, strict=True):
+            for v, changed in zip(new, formula(*[v[row] for v in new], slope), strict=True):
+                v[row] = changed
+        return new
+
+    inputs = (START, ROW_GRAD, ROWS) if with_rows else (START, GRAD)
+    note = "nesterov" if attrs.get("use_nesterov") else ""
+    return Sample(op, build, inputs, expected, gradient=(), rtol=2e-5, note=note)
+
+
+def ada_max(x: Any, m: Any, v: Any, g: Any) -> list[Any]:
+    m, v = 0.9 * m + 0.1 * g, np.maximum(0.99 * v, np.abs(g))
+    return [x - 0.5 / (1 - 0.81) * m / (v + 0.01), m, v]
+
+
+def adagrad_v2(x: Any, accum: Any, g: Any) -> list[Any]:
+    accum = accum + g * g
+    return [x - 0.5 * g / (np.sqrt(accum) + 0.01), accum]
+
+
+def keras_momentum(nesterov: bool) -> Any:
+    def formula(x: Any, accum: Any, g: Any) -> list[Any]:
+        accum = 0.9 * accum - 0.5 * g
+        return [x + (0.9 * accum - 0.5 * g if nesterov else accum), accum]
+
+    return formula
+
+
+def amsgrad(x: Any, m: Any, v: Any, largest: Any, g: Any) -> list[Any]:
+    m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
+    largest = np.maximum(largest, v)
+    rate = 0.5 * np.sqrt(1 - 0.9801) / (1 - 0.81)
+    return [x - rate * m / (np.sqrt(largest) + 0.01), m, v, largest]
+
+
+BETAS = {"beta1_power": 0.81, "lr": 0.5, "beta1": 0.9, "beta2": 0.99, "epsilon": 0.01}
+KERAS = [
+    keras("ApplyAdaMax", ada_max, 2, BETAS),
+    keras("ResourceApplyAdaMax", ada_max, 2, BETAS),
+    keras("ApplyAdagradV2", adagrad_v2, 1, {"lr": 0.5, "epsilon": 0.01}),
+    keras("SparseApplyAdagradV2", adagrad_v2, 1, {"lr": 0.5, "epsilon": 0.01}),
+    keras("ResourceApplyAdamWithAmsgrad", amsgrad, 3, {**BETAS, "beta2_power": 0.9801}),
+]
+for kind in ("ResourceApply", "ResourceSparseApply"):
+    KERAS.append(keras(f"{kind}AdagradV2", adagrad_v2, 1, {"lr": 0.5, "epsilon": 0.01}))
+    KERAS += [
+        keras(
+            f"{kind}KerasMomentum",
+            keras_momentum(nesterov),
+            1,
+            {"lr": 0.5, "momentum": 0.9},
+            use_nesterov=nesterov,
+        )
+        for nesterov in (False, True)
+    ]
+
+SAMPLES = KERAS + [
     sample
     for kind in ("", "Resource")
     for sample in (

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.raw_op import raw
 from tests.samples.base import Sample
 
 
@@ -45,6 +46,19 @@ PART = example(i=[7, 8, 9], s=[b"z"])
 
 def _text(*items: bytes) -> Any:
     return np.array(items, object)
+
+
+_PARSED = [
+    [[0, 0], [0, 1], [1, 0]],
+    _text(b"ab", b"c", b"z"),
+    [2, 2],
+    [[1, 300, -5], [7, 8, 9]],
+    [[9, 8], [9, 8]],
+]
+
+
+def _flat(tf: Any, op: str, **arguments: Any) -> list[Any]:
+    return [tensor for group in raw(tf, op, **arguments) for tensor in group]
 
 
 def _batch(tf: Any) -> list[Any]:
@@ -193,10 +207,74 @@ SAMPLES = [
         note="single",
     ),
     Sample(
+        "ParseExample",
+        lambda tf: _flat(
+            tf,
+            "ParseExample",
+            serialized=[FULL, PART],
+            names=[],
+            sparse_keys=["s"],
+            dense_keys=["i", "k"],
+            dense_defaults=[np.zeros(0, np.int64), np.array([9, 8], np.int64)],
+            sparse_types=[tf.string],
+            dense_shapes=[[3], [2]],
+        ),
+        (),
+        _PARSED,
+    ),
+    Sample(
+        "ParseSingleExample",
+        lambda tf: _flat(
+            tf,
+            "ParseSingleExample",
+            serialized=PART,
+            dense_defaults=[np.zeros(0, np.int64), np.array([9, 8], np.int64)],
+            num_sparse=1,
+            sparse_keys=["s"],
+            dense_keys=["i", "k"],
+            sparse_types=[tf.string],
+            dense_shapes=[[3], [2]],
+        ),
+        (),
+        [[[0]], _text(b"z"), [1], [7, 8, 9], [9, 8]],
+    ),
+    Sample(
         "ParseSequenceExampleV2",
         _steps,
         (),
         [7, _text(b"x", b"y"), [[1, 2], [3, 4]], [[0, 0], [1, 0], [1, 1]], [1, 2, 3], [2, 2]],
+    ),
+    Sample(
+        "ParseExample",
+        lambda tf: _flat(
+            tf,
+            "ParseExample",
+            serialized=[FULL, PART],
+            names=[],
+            sparse_keys=["s"],
+            dense_keys=["i", "k"],
+            dense_defaults=[np.zeros(0, np.int64), np.array([9, 8], np.int64)],
+            sparse_types=[tf.string],
+            dense_shapes=[[3], [2]],
+        ),
+        (),
+        _PARSED,
+    ),
+    Sample(
+        "ParseSingleExample",
+        lambda tf: _flat(
+            tf,
+            "ParseSingleExample",
+            serialized=PART,
+            dense_defaults=[np.zeros(0, np.int64), np.array([9, 8], np.int64)],
+            num_sparse=1,
+            sparse_keys=["s"],
+            dense_keys=["i", "k"],
+            sparse_types=[tf.string],
+            dense_shapes=[[3], [2]],
+        ),
+        (),
+        [[[0]], _text(b"z"), [1], [7, 8, 9], [9, 8]],
     ),
     Sample(
         "ParseSequenceExampleV2",
