@@ -264,6 +264,7 @@ one_shot_iterator_op = declare_op(
     """,
     attrs=f"dataset_factory: Function, {_ELEMENTS}, container: str = '', shared_name: str = ''",
     stateful=True,
+    later_attrs={"Targuments": []},
 )
 iterator_get_next_op = declare_op(
     "IteratorGetNext",
