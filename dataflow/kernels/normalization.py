@@ -167,12 +167,12 @@ _OLDER = ("epsilon", "data_format", "is_training")
 
 
 @kernel("FusedBatchNorm", "FusedBatchNormV2", attrs=_OLDER)
-def older_fused_batch_norm_kernel(xp: Module, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
+def older_fused_batch_norm_kernel(xp: Module, *inputs: Any, **attrs: Any) -> Any:
     return fused_batch_norm_kernel(xp, *inputs, exponential_avg_factor=1.0, **attrs)[:5]
 
 
 @kernel("FusedBatchNormGrad", "FusedBatchNormGradV2", attrs=_OLDER)
-def older_fused_batch_norm_grad_kernel(xp: Module, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
+def older_fused_batch_norm_grad_kernel(xp: Module, *inputs: Any, **attrs: Any) -> Any:
     return fused_batch_norm_grad_kernel(xp, *inputs, inputs[-1], **attrs)
 
 

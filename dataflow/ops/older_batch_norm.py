@@ -63,7 +63,7 @@ def _define(version: str, kind: str) -> tuple[OpDef, OpDef]:
 
     @backward.gradient
     def grad_gradient(op: Operation, *grads: Any) -> list[Any]:
-        return fused_batch_norm_grad_gradient(op, *grads)[:5]
+        return fused_batch_norm_grad_gradient(op, *grads)[:5]  # type: ignore[no-any-return]
 
     return forward, backward
 

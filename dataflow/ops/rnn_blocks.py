@@ -75,7 +75,7 @@ refuse_gradient(gru_block_cell_grad_op)
 
 def _product_by_rows(rows: list[Tensor], grad: Tensor) -> Tensor:
     """The gradient by a matrix that ``rows``, side by side, were multiplied by."""
-    return mat_mul_op(array_ops.concat(rows, 1), grad, transpose_a=True)
+    return mat_mul_op(array_ops.concat(rows, 1), grad, transpose_a=True)  # type: ignore[no-any-return]
 
 
 @gru_block_cell_op.gradient

@@ -122,8 +122,9 @@ def pipeline(tf):
     labels = np.array(LABELS)
     data = tf.data.Dataset.from_tensor_slices((BATCH, labels)).repeat()
     data = data.map(lambda x, y: (x * 2.0, y), num_parallel_calls=2).batch(4).prefetch(1)
-    x, y = data.make_one_shot_iterator().get_next()
-    tf.identity(y, name="given_labels")
+    iterator = data.make_initializable_iterator()
+    tf.group(iterator.initializer, name="start")
+    x, _ = iterator.get_next()
     return tf.layers.dense(tf.reshape(x, [-1, 15]), 2), tf.train.GradientDescentOptimizer(0.1)
 
 
@@ -137,6 +138,8 @@ def train(session):
             feed[session.graph.get_tensor_by_name(name)] = value
         except KeyError:
             pass
+    if "start" in [op.name for op in session.graph.get_operations()]:
+        session.run("start")
     losses = []
     for _ in range(4):
         losses.append(float(session.run("loss:0", feed)))
