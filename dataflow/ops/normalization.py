@@ -179,7 +179,8 @@ def fused_batch_norm_grad_op(
         dims = merge(dims, y_backprop.dims)
     except ValueError as e:
         raise ValueError("x and y_backprop differ in shape") from e
-    unused = (0,) if is_training else channels
+    # 1.15 and 2.x do not agree on it in inference, and each refuses the other's.
+    unused = (0,) if is_training else (None,)
     return [dims, channels, channels, unused, unused]
 
 
