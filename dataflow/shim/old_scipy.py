@@ -13,17 +13,14 @@ from typing import Any
 
 import numpy as np
 
-
-def _put(module: types.ModuleType, names: dict[str, Any]) -> None:
-    for name, value in names.items():
-        module.__dict__.setdefault(name, value)
+from dataflow.shim.missing_names import put_missing
 
 
 def _mend_scipy(module: types.ModuleType) -> None:
     """``scipy.array``, ``scipy.sqrt``, ``scipy.randn``: NumPy's functions, which SciPy had until 2.0 of NumPy."""
     functions = {name: getattr(np, name) for name in np.__all__}
-    _put(module, {n: f for n, f in functions.items() if not isinstance(f, types.ModuleType)})
-    _put(module, {"random": np.random, "rand": np.random.rand, "randn": np.random.randn})
+    functions = {n: f for n, f in functions.items() if not isinstance(f, types.ModuleType)}
+    put_missing(module, **functions, random=np.random, rand=np.random.rand, randn=np.random.randn)
 
 
 def _mend_sparse(module: types.ModuleType) -> None:
@@ -35,20 +32,17 @@ def _mend_sparse(module: types.ModuleType) -> None:
 
 
 def _mend_integrate(module: types.ModuleType) -> None:
-    _put(module, {"trapz": module.trapezoid, "simps": module.simpson})
-    _put(module, {"cumtrapz": module.cumulative_trapezoid})
+    put_missing(module, trapz=module.trapezoid, simps=module.simpson)
+    put_missing(module, cumtrapz=module.cumulative_trapezoid)
 
 
 def _mend_signal(module: types.ModuleType) -> None:
     windows = importlib.import_module("scipy.signal.windows")
-    _put(module, {name: getattr(windows, name) for name in windows.__all__})
+    put_missing(module, **{name: getattr(windows, name) for name in windows.__all__})
 
 
 def _mend_linalg(module: types.ModuleType) -> None:
-    _put(
-        module,
-        {"tri": np.tri, "tril": np.tril, "triu": np.triu, "kron": np.kron, "pinv2": module.pinv},
-    )
+    put_missing(module, tri=np.tri, tril=np.tril, triu=np.triu, kron=np.kron, pinv2=module.pinv)
 
 
 def _mend_stats(module: types.ModuleType) -> None:
@@ -62,7 +56,7 @@ def _mend_stats(module: types.ModuleType) -> None:
             x, n = x[0], sum(x)
         return float(module.binomtest(x, n, p, alternative).pvalue)
 
-    _put(module, {"itemfreq": itemfreq, "binom_test": binom_test})
+    put_missing(module, itemfreq=itemfreq, binom_test=binom_test)
 
 
 #: The modules, and what completes each.
