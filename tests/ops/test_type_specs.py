@@ -67,7 +67,7 @@ def test_raw_ops_rename_as_tensorflow_does() -> None:
         ("QuantizedAdd", "was arithmetic on quantized tensors; use tf.dequantize"),
         ("While", "was control flow over functions; use tf.cond"),
         ("FIFOQueue", "use tf.raw_ops.FIFOQueueV2"),
-        ("ResourceApplyAdamWithAmsgrad", "use_resource=True"),
+        ("ResourceApplyPowerSign", "use_resource=True"),
     ],
 )
 def test_absent_raw_ops_say_what_to_write(name: str, said: str) -> None:

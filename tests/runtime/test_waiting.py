@@ -307,18 +307,17 @@ def test_one_thread_at_a_time_runs_lines_of_a_step() -> None:
 
 
 class _Elsewhere(resources.Waiter):
-    """Another thread goes on with the step, where another op fails."""
+    """Another thread goes on with the step, where another op fails or the session is closed."""
 
-    def __init__(self, fails: bool) -> None:
+    def __init__(self, closed: resources.Cancellation | None = None, fails: bool = False) -> None:
         self.cancellation = resources.Cancellation()
         self.went_on = 0
-        self._fails = fails
+        self._ended = self.cancellation if fails else closed
 
     def go_on(self) -> None:
         self.went_on += 1
-        if self._fails:
-            assert self.cancellation is not None
-            self.cancellation.cancel()
+        if self._ended is not None:
+            self._ended.cancel()
 
 
 @pytest.mark.threads
@@ -327,12 +326,14 @@ def test_who_waits_is_told_whether_its_step_or_its_session_ended(
     closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     condition, session = threading.Condition(), resources.Cancellation()
-    waiter = _Elsewhere(fails=not closed)
+    waiter = _Elsewhere(session if closed else None, fails=not closed)
     monkeypatch.setattr(resources.here, "waiter", waiter)
-    if closed:
-        threading.Timer(0.05, session.cancel).start()
-    why = "its session was closed" if closed else "another op of its step failed"
-    with condition, pytest.raises(tf.errors.CancelledError, match=f"'op' was waiting when {why}"):
+    why = (
+        "cancelled: its session was closed"
+        if closed
+        else "waiting when another op of its step failed"
+    )
+    with condition, pytest.raises(tf.errors.CancelledError, match=f"'op' was {why}"):
         resources.wait_for(condition, lambda: False, session, "op")
     assert waiter.went_on == 1
     assert not session._callbacks and not waiter.cancellation._callbacks
@@ -341,7 +342,7 @@ def test_who_waits_is_told_whether_its_step_or_its_session_ended(
 @pytest.mark.threads
 def test_who_need_not_wait_or_waits_for_so_long_only(monkeypatch: pytest.MonkeyPatch) -> None:
     condition, session = threading.Condition(), resources.Cancellation()
-    waiter = _Elsewhere(fails=False)
+    waiter = _Elsewhere()
     monkeypatch.setattr(resources.here, "waiter", waiter)
     with condition:
         assert resources.wait_for(condition, lambda: True, session, "op") and not waiter.went_on
