@@ -64,8 +64,7 @@ _FAMILIES = (
     ("DataService Snapshot SaveDataset LoadDataset", "tf.data of TensorFlow 2; use TFRecord files"),
     ("Lmdb LMDB", "a reader of LMDB; write TFRecord files"),
     (
-        "Resource VarHandleOp ReadVariableOp AssignVariableOp AssignAddVariableOp AssignSubVariableOp "
-        "VarIsInitializedOp VariableShape DestroyResourceOp",
+        "Resource",
         "an op on a resource variable's handle; make the variable by tf.get_variable(use_resource=True) "
         "and call its methods, or tf.train's optimizers",
     ),

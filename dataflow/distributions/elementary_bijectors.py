@@ -181,7 +181,38 @@ class Square(_Elementwise):
         return np.log(2.0) + log(x)
 
 
-class AffineScalar(Bijector):
+class ScaleAndShift(Bijector):
+    """``y = scale x + shift``, each None if left out: what multiplies and divides by the scale is a subclass's."""
+
+    _shift: Any
+    _scale: Any
+
+    @property
+    def shift(self) -> Any:
+        """What is added, or None."""
+        return self._shift
+
+    @property
+    def scale(self) -> Any:
+        """What is multiplied with, a tensor, matrix or operator, or None for the identity."""
+        return self._scale
+
+    def _times_scale(self, x: TensorLike) -> Any:
+        return x * self._scale
+
+    def _by_scale(self, x: TensorLike) -> Any:
+        return x / self._scale
+
+    def _forward(self, x: TensorLike) -> Any:
+        y = array.identity(x) if self._scale is None else self._times_scale(x)
+        return y if self._shift is None else y + self._shift
+
+    def _inverse(self, y: TensorLike) -> Any:
+        x = array.identity(y) if self._shift is None else y - self._shift
+        return x if self._scale is None else self._by_scale(x)
+
+
+class AffineScalar(ScaleAndShift):
     """``y = scale x + shift``, element by element; parameters broadcast."""
 
     def __init__(
@@ -201,51 +232,18 @@ class AffineScalar(Bijector):
             name=name,
         )
 
-    @property
-    def shift(self) -> Any:
-        """What is added, or None."""
-        return self._shift
-
-    @property
-    def scale(self) -> Any:
-        """What is multiplied with, or None."""
-        return self._scale
-
-    def _forward(self, x: TensorLike) -> Any:
-        y = array.identity(x) if self._scale is None else x * self._scale
-        return y if self._shift is None else y + self._shift
-
-    def _inverse(self, y: TensorLike) -> Any:
-        x = array.identity(y) if self._shift is None else y - self._shift
-        return x if self._scale is None else x / self._scale
-
     def _forward_log_det_jacobian(self, x: Any) -> Any:
         return convert_to_tensor(0.0, x.dtype) if self._scale is None else log(abs_(self._scale))
 
 
-class MatrixAndShift(Bijector):
+class MatrixAndShift(ScaleAndShift):
     """``y = A x + b`` on the last axis, for a ``_scale`` with `matvec` and `solvevec`, each None if left out."""
 
-    _shift: Any
-    _scale: Any
+    def _times_scale(self, x: TensorLike) -> Any:
+        return self._scale.matvec(x)
 
-    @property
-    def shift(self) -> Any:
-        """What is added, or None."""
-        return self._shift
-
-    @property
-    def scale(self) -> Any:
-        """The matrix or operator, or None for the identity."""
-        return self._scale
-
-    def _forward(self, x: TensorLike) -> Any:
-        y = array.identity(x) if self._scale is None else self._scale.matvec(x)
-        return y if self._shift is None else y + self._shift
-
-    def _inverse(self, y: TensorLike) -> Any:
-        x = array.identity(y) if self._shift is None else y - self._shift
-        return x if self._scale is None else self._scale.solvevec(x)
+    def _by_scale(self, x: TensorLike) -> Any:
+        return self._scale.solvevec(x)
 
 
 class Affine(MatrixAndShift):

@@ -294,7 +294,7 @@ apply_ada_max = _update_op(
     "ApplyAdaMax",
     "var m v",
     "beta1_power lr beta1 beta2 epsilon grad",
-    """A step along the mean gradient over the largest one of late.
+    """A step along the mean gradient over the decaying maximum of its magnitudes.
 
     Shape: the variable's; all but var, m, v and grad are scalars. Source: Kingma and Ba, 2015,
     section 7.1.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import threading
@@ -21,6 +20,7 @@ from tests.browser.axe import serious_findings
 from tests.browser.bare_page import BarePage
 from tests.browser.lab_page import screenshot_folder
 from tests.browser.live_page import LivePage
+from tests.open_files import open_files
 from tests.widgets.fake_cluster import FakeCluster
 
 if TYPE_CHECKING:
@@ -148,15 +148,6 @@ def test_a_real_cluster_is_watched_hurt_and_changed_by_mouse_and_keys(chromium: 
     while left := left_behind(before):
         assert time.monotonic() < deadline, left
         time.sleep(0.05)
-
-
-def open_files() -> list[str]:
-    """What the open files of this process are, shared memory among them."""
-    found = []
-    for number in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):  # the listing's own descriptor has gone
-            found.append(os.readlink(f"/proc/self/fd/{number}"))
-    return found
 
 
 def left_behind(before: list[str]) -> list[str]:

@@ -1,10 +1,8 @@
 """One thread for many connections: who is served by whom, and that nobody holds up the others."""
 
 import gc
-import os
 import random
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from dataflow.cluster.transport.leader_followers import can_share_thread
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.messages import Kind
 from dataflow.errors import UnavailableError
+from tests.open_files import open_files
 
 pytestmark = pytest.mark.skipif(
     not can_share_thread(), reason="connections are in a ring on Linux only"
@@ -196,15 +195,8 @@ def test_any_order_of_short_and_long_and_new_and_closed_links(echo):
 def test_a_closed_listener_leaves_no_file(first, eventually):
     """Without waiting for the garbage collector: listeners and their groups lie in cycles."""
 
-    def name(descriptor):
-        """What it stands for; another thread may close it while the folder is read."""
-        try:
-            return os.readlink(descriptor)
-        except FileNotFoundError:
-            return ""
-
     def files():
-        return sum("anon_inode" in name(fd) for fd in Path("/proc/self/fd").iterdir())
+        return sum("anon_inode" in name for name in open_files())
 
     gc.disable()
     try:
