@@ -145,7 +145,9 @@ class BarePage:
     def wait_drawn(self, *, attempt: str | None = None, timeout_seconds: float = 30) -> None:
         """Until the newest widget has a drawing (made in the way ``attempt``)."""
         suffix = f'[data-attempt="{attempt}"]' if attempt else "[data-attempt]"
-        self.page.locator(f".df-pane{suffix}").last.wait_for(timeout=timeout_seconds * 1000)
+        self.page.locator(f"#root > :last-child .df-pane{suffix}").last.wait_for(
+            timeout=timeout_seconds * 1000
+        )
 
     def failures(self) -> list[str]:
         """Uncaught errors of the page."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PATIENCE_MS = 120_000
 
 _KERNEL = "() => !!window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
+_DIRTY = "() => window.jupyterapp.shell.currentWidget.context.model.dirty"
 # [number of code cells that have not ended, what went wrong in others]
 _PROGRESS = """() => {
   const cells = window.jupyterapp.shell.currentWidget.content.widgets.filter((c) => c.model.type === "code");
@@ -101,6 +102,15 @@ class SitePage:
         self.page.evaluate(
             "(command) => { window.jupyterapp.commands.execute(command); return null; }", command
         )
+
+    def save(self) -> None:
+        """Save the notebook in front, once more for what the kernel still said of a widget meanwhile."""
+        end = time.monotonic() + PATIENCE_MS / 1000
+        self.command("docmanager:save")
+        while self.page.evaluate(_DIRTY):
+            assert time.monotonic() < end, "the notebook is not saved"
+            self.page.wait_for_timeout(500)
+            self.command("docmanager:save")
 
     def run_all(self, patience_seconds: float) -> list[str]:
         """Run the notebook until all cells have ended or one failed; the errors."""

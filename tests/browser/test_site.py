@@ -75,8 +75,7 @@ def test_a_question_is_answered_and_the_answer_stays(page: SitePage) -> None:
     tab.locator(".jp-OutputArea").get_by_text("Right").first.wait_for()
     tab.screenshot(path=screenshot_folder() / "site_lesson01.png")
     assert page.slow_starts == []
-    page.command("docmanager:save")
-    tab.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+    page.save()
 
     tab.get_by_text("All lessons").click()
     tab.get_by_text(re.compile(r"\b1 of \d+ answered")).wait_for()
@@ -133,8 +132,7 @@ def test_a_class_is_joined_from_the_site_that_its_server_serves(
         counts = projector.locator("#bars .number").all_inner_texts()
         assert counts == ["0 · 0 %", "0 · 0 %", "1 · 100 %"]
 
-        page.command("docmanager:save")
-        tab.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+        page.save()
         form = (
             context.new_page()
         )  # the same browser: its lessons are listed, and it is the same learner
