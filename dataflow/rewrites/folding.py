@@ -1,4 +1,8 @@
-"""Constant folding: nodes that depend only on constants are computed once, when the plan is made."""
+"""Constant folding: nodes that depend only on constants are computed once, when the plan is made.
+
+A constant that waits for something (in a loop or a branch each waits for its *pivot*) folds, too: the
+result waits for the same, so that it is dead where the constant was.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +29,8 @@ def foldable(op: Operation) -> bool:
     return (
         len(op.outputs) == 1
         and bool(op.inputs)
-        and not op.control_inputs
         and can_merge(op)
-        # A constant with control inputs makes its consumers wait.
-        and all(t.op.type == "Const" and not t.op.control_inputs for t in op.inputs)
+        and all(t.op.type == "Const" for t in op.inputs)
         and op.outputs[0].dtype.is_numpy_compatible
     )
 
@@ -62,7 +64,11 @@ def fold(tensor: Tensor, max_bytes: int = MAX_FOLDED_BYTES) -> Tensor | None:
     value = compute(op)
     if value is None or value.nbytes > most_bytes:
         return None
-    return make_constant(value, tensor.dtype.base_dtype, None, "folded")
+    constant = make_constant(value, tensor.dtype.base_dtype, None, "folded")
+    # What the constants wait for puts them into a loop or a branch; those of ``op`` are inherited.
+    for control in dict.fromkeys(c for t in op.inputs for c in t.op.control_inputs):
+        constant.op.add_control_edge(control)
+    return constant
 
 
 def has_effects_behind(op: Operation) -> bool:
