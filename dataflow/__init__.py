@@ -25,6 +25,8 @@ _provide(
     dtype_functions="dataflow.ops.dtype_functions",
     # A function of a GraphDef's library becomes a graph of its own, which knows how to run.
     function_graph="dataflow.data.functions:FunctionGraph",
+    # A node that calls one becomes what the function holds.
+    function_calls="dataflow.ops.function_calls",
     # A session connects to a cluster, and explains a run.
     cluster="dataflow.cluster.execution.client",
     explain="dataflow.introspect.explain:explain",

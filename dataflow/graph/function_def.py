@@ -7,7 +7,7 @@ is written ``node:output:index``, where ``output`` is the name of an output in t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.dtypes import as_dtype
@@ -17,6 +17,16 @@ from dataflow.providers import provided
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
+
+
+#: Nodes that name functions, which the import puts in their place (`dataflow.ops.function_calls`); each has
+#: one list of outputs, called "output".
+FUNCTION_CALLS = frozenset(
+    {
+        *("PartitionedCall", "StatefulPartitionedCall", "For"),
+        *("If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"),
+    }
+)
 
 
 def is_function(value: Any) -> bool:
@@ -143,11 +153,69 @@ class LibraryFunction:
     def calls(self) -> list[str]:
         """The names of the functions that its nodes name."""
         return [
-            node.attr[key].func.name
+            name
             for node in self.definition.node_def
-            for key in node.attr
-            if node.attr[key].WhichOneof("value") == "func"
+            for value in node.attr.values()
+            for name in (value.func.name, *(f.name for f in value.list.func))
+            if name
+        ] + [node.op for node in self.definition.node_def if node.op in self.library]
+
+    def passed_on(self) -> list[str]:
+        """For each result the input that it is, when that has the same number; else ``""``."""
+        signature = self.definition.signature
+        names = [arg.name for arg in signature.input_arg]
+        results = [self.definition.ret[arg.name] for arg in signature.output_arg]
+        return [a if a == b else "" for a, b in zip(names, results, strict=False)]
+
+    def inline(self, arguments: Sequence[Any], scope: str) -> tuple[list[Any], list[Any]]:
+        """Adds the function's nodes to the default graph, with ``arguments`` in place of its inputs.
+
+        Returns what the function returns, and the operations that it says run whatever is read of that: files
+        of TensorFlow before 1.14 do not say.
+        Raises `ValueError` for another number of arguments and for a function that calls itself.
+        """
+        from dataflow.graph.import_graph import import_graph_def
+
+        definition = self.definition
+        names = [arg.name for arg in definition.signature.input_arg]
+        if len(names) != len(arguments):
+            raise ValueError(
+                f"the function {self.name!r} takes {len(names)} tensors, and is called with {len(arguments)}"
+            )
+        self._refuse_recursion()
+        graph_def = self._nodes()
+        read: set[str] = set()
+        for node in graph_def.node:
+            kept = [r for r in node.input if not (r.startswith("^") and r[1:] in names)]
+            read.update(r.partition(":")[0] for r in kept)
+            del node.input[:]
+            node.input.extend(kept)
+        given = dict(zip(names, arguments, strict=True))
+        results = [
+            self._tensor_name(definition.ret[arg.name]) for arg in definition.signature.output_arg
         ]
+        made = [r for r in results if r[: r.rindex(":")] not in given]
+        controls = list(dict.fromkeys(definition.control_ret.values()))
+        found: list[Any] = import_graph_def(  # type: ignore[assignment]
+            graph_def,
+            input_map={f"{name}:0": given[name] for name in names if name in read},
+            return_elements=[*made, *controls],
+            name=scope,
+        )
+        tensors = dict(zip(made, found, strict=False))
+        returned = [given.get(r[: r.rindex(":")], tensors.get(r)) for r in results]
+        return returned, found[len(made) :]
+
+    def _refuse_recursion(self) -> None:
+        seen: set[str] = set()
+        waiting = self.calls()
+        while waiting:
+            name = waiting.pop()
+            if name == self.name:
+                raise ValueError(f"the function {name!r} calls itself, which no graph can hold")
+            if name not in seen and name in self.library:
+                seen.add(name)
+                waiting += LibraryFunction(name, self.library).calls()
 
     @property
     def outputs(self) -> list[Any]:
@@ -165,23 +233,28 @@ class LibraryFunction:
         """As the function graph's: takes arrays, returns a tuple of arrays."""
         return self.graph.bind(context, captured_values)  # type: ignore[no-any-return]
 
-    def _import(self) -> Any:
+    def _nodes(self) -> Any:
+        """The function's nodes as a ``GraphDef``; its inputs are not among them."""
         from tensorboard.compat.proto import graph_pb2
 
-        from dataflow.graph.import_graph import import_graph_def
-
-        definition = self.definition
         graph_def = graph_pb2.GraphDef()
         graph_def.library.function.extend(self.library.values())
-        for arg in definition.signature.input_arg:
-            node = graph_def.node.add(name=arg.name, op="Placeholder")
-            node.attr["dtype"].type = arg.type
-            node.attr["shape"].shape.unknown_rank = True
-        for node in definition.node_def:
+        for node in self.definition.node_def:
             copy = graph_def.node.add()
             copy.CopyFrom(node)
             del copy.input[:]
             copy.input.extend(self._flat(reference) for reference in node.input)
+        return graph_def
+
+    def _import(self) -> Any:
+        from dataflow.graph.import_graph import import_graph_def
+
+        definition = self.definition
+        graph_def = self._nodes()
+        for arg in definition.signature.input_arg:
+            node = graph_def.node.add(name=arg.name, op="Placeholder")
+            node.attr["dtype"].type = arg.type
+            node.attr["shape"].shape.unknown_rank = True
         graph = provided("function_graph")(self.name)
         with graph.as_default():
             import_graph_def(graph_def, name="")
@@ -213,6 +286,11 @@ class LibraryFunction:
         output, _, index = rest.partition(":")
         node = next((n for n in self.definition.node_def if n.name == name), None)
         position = 0
+        if node is not None and node.op in self.library and index == "0":
+            outputs = self.library[node.op].signature.output_arg
+            return f"{name}:{[arg.name for arg in outputs].index(output)}"
+        if node is not None and node.op in FUNCTION_CALLS and output == "output":
+            return f"{name}:{index}"
         if node is not None and index.isascii() and index.isdecimal() and node.op in all_ops():
             for own, count in _counts(get_op(node.op), _ListSizes(node)):
                 if own == output:

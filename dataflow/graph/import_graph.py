@@ -14,6 +14,7 @@ from dataflow.errors import DTypeError, InvalidArgumentError, OpError
 from dataflow.graph import tracebacks
 from dataflow.graph.attr_kinds import check_kind, check_numbers, kind_of
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.function_def import FUNCTION_CALLS
 from dataflow.graph.graph import infer_type_attrs
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import normalize_attr
@@ -21,6 +22,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import all_ops, get_op
 from dataflow.graph.serialize import PRODUCER, attr_value
 from dataflow.graph.tensor import Tensor
+from dataflow.providers import provided
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
@@ -44,7 +46,19 @@ def _split(reference: str) -> tuple[str, int]:
 class _Node:
     """A node of the file: its ``NodeDef`` and what was read of it."""
 
-    __slots__ = ("attrs", "controls", "definition", "inputs", "name", "proto", "sources", "type")
+    __slots__ = (
+        *(
+            "attrs",
+            "controls",
+            "definition",
+            "inputs",
+            "library",
+            "name",
+            "proto",
+            "sources",
+            "type",
+        ),
+    )
 
     def __init__(self, proto: Any) -> None:
         self.proto = proto
@@ -61,6 +75,8 @@ class _Node:
             else:
                 self.inputs.append(_split(reference))
                 self.sources.append(self.inputs[-1])
+        #: The functions of the file, for a node that calls one and therefore has no definition.
+        self.library: dict[str, Any] | None = None
         self.definition: OpDef
         self.attrs: dict[str, Any]
 
@@ -108,6 +124,9 @@ def import_graph_def(
     library = {f.signature.name: f for f in graph_def.library.function}
     alike: dict[Any, dict[str, Any]] = {}
     for node in order:
+        if node.type in FUNCTION_CALLS or node.type in library:
+            node.library = library
+            continue
         node.definition = _definition(node)
         node.attrs = _attributes(node, library, alike)
     graph = default_graph()
@@ -291,7 +310,6 @@ def _add(
     later: list[tuple[Operation, int, tuple[str, int]]],
     frames: tracebacks.RawFrames,
 ) -> Operation:
-    definition, attrs = node.definition, node.attrs
     inputs: list[Tensor] = []
     postponed: list[tuple[int, tuple[str, int]]] = []
     for key in node.inputs:
@@ -315,6 +333,13 @@ def _add(
                 f"which has {len(source.outputs)}."
             )
         inputs.append(source.outputs[key[1]])
+    if node.library is not None:
+        if postponed:
+            raise ValueError(
+                f"import_graph_def: node {node.name!r} ({node.type}) reads the way back of a loop."
+            )
+        return provided("function_calls").add_call(node, inputs, made, frames)  # type: ignore[no-any-return]
+    definition, attrs = node.definition, node.attrs
     try:
         infer_type_attrs(definition, inputs, attrs)
     except InvalidArgumentError as e:

@@ -9,6 +9,7 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.index_arrays import int_tuple
+from dataflow.kernels.indexed_list import is_list, zeros_like_list
 from dataflow.kernels.registry import kernel
 
 
@@ -28,6 +29,8 @@ def fill_kernel(xp: Module, dims: Array, value: Array) -> Any:
 def zeros_like_kernel(xp: Module, x: Any) -> Any:
     if isinstance(x, bytes):
         return b""
+    if is_list(x):
+        return zeros_like_list(x)
     if x.dtype.kind == "O":
         return np.full(x.shape, b"", object)
     return xp.zeros(x.shape, x.dtype)

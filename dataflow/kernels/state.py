@@ -109,6 +109,11 @@ def destroy_resource_kernel(xp: Module, resource: Any, *, ignore_lookup_error: b
     resource.array = None
 
 
+@kernel("DisableCopyOnRead")
+def disable_copy_on_read_kernel(xp: Module, resource: Any) -> None:
+    pass
+
+
 @kernel("DestroyTemporaryVariable")
 def destroy_temporary_variable_kernel(xp: Module, ref: Any) -> Any:
     value, ref.array = ref.read(), None

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.indexed_list import add_lists, is_list
 from dataflow.kernels.registry import kernel
 
 
 @kernel("AddN", "AccumulateNV2")
 def add_n_kernel(xp: Module, inputs: list[Array]) -> Any:
     first = inputs[0]
+    if is_list(first):
+        return add_lists(inputs)
     for other in inputs[1:]:
         if other.shape != first.shape:
             raise ValueError(f"all inputs must have the same shape: {first.shape}, {other.shape}")

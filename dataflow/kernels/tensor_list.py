@@ -32,8 +32,10 @@ def tensor_list_push_back_kernel(xp: Module, input_handle: Any, tensor: Array) -
 def tensor_list_pop_back_kernel(
     xp: Module, input_handle: Any, element_shape: Array, *, element_dtype: Any
 ) -> Any:
-    if input_handle:
+    if isinstance(input_handle, tuple) and input_handle:
         return input_handle
+    if input_handle and input_handle.items[-1] is not None:
+        return tuple(input_handle)
     shape = tuple(np.asarray(element_shape).reshape(-1).tolist())
     if element_dtype.kind == "x":
         return (), ()

@@ -7,6 +7,7 @@ from typing import Any
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
@@ -89,6 +90,14 @@ def variable_shape_op(input: Tensor, *, out_type: DType = dtypes.int32) -> Dims:
 def destroy_resource_op(resource: Tensor, *, ignore_lookup_error: bool = True) -> list[Dims]:
     """Takes a resource variable's value away; without ``ignore_lookup_error`` it must have one."""
     return []
+
+
+disable_copy_on_read_op = declare_op(
+    "DisableCopyOnRead",
+    "resource: Handle(resource)",
+    "Says that a read need not copy the variable, which it never does here: in SavedModels of TensorFlow 2.",
+    stateful=True,
+)
 
 
 @define_op("DestroyTemporaryVariable", "ref: Ref(T) -> value: T", stateful=True)

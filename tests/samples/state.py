@@ -36,6 +36,16 @@ def resource(change: Any) -> Any:
     return build
 
 
+def read_in_place(tf: Any) -> Any:
+    from dataflow.ops import state
+
+    v = tf.Variable(START, use_resource=True)
+    with tf.control_dependencies([v.initializer]):
+        said = state.disable_copy_on_read_op(v.handle)
+    with tf.control_dependencies([said]):
+        return v.read_value()
+
+
 def destroyed(tf: Any) -> Any:
     from dataflow.ops import state
 
@@ -358,6 +368,7 @@ SAMPLES = [
     Sample("VarHandleOp", resource(lambda tf, v: v + 1.0), (), START + 1),
     Sample("ReadVariableOp", resource(lambda tf, v: v.read_value()), (), START),
     Sample("VariableShape", resource(shape_read), (), np.array([3, 2]), oracle=False),
+    Sample("DisableCopyOnRead", read_in_place, (), START, oracle=False, note="raw op of 2.x"),
     Sample("DestroyResourceOp", destroyed, (), False, oracle=False, note="raw op"),
     Sample(
         "AssignVariableOp",
