@@ -371,7 +371,7 @@ def test_an_epoch_is_made_before_its_end_is_told() -> None:
 
 
 def test_files_by_their_address_and_hash(tmp_path) -> None:
-    from dataflow.keras.utils import data_utils
+    from dataflow.python.keras.utils import data_utils
 
     source = tmp_path / "a.txt"
     source.write_text("bee")
@@ -383,7 +383,7 @@ def test_files_by_their_address_and_hash(tmp_path) -> None:
 
 
 def test_helpers_of_generic_utils() -> None:
-    from dataflow.keras.utils import generic_utils as helpers
+    from dataflow.python.keras.utils import generic_utils as helpers
 
     one = 1
     code = helpers.func_dump(lambda x, y=2: x + y + one)
