@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dataflow.estimator.heads import Head
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
@@ -64,6 +64,27 @@ def _summaries(value: Tensor, tag: str) -> None:
     histogram(f"{tag}/activation", value)
 
 
+def _dense(net: Tensor, width: int, activation: Any, name: str) -> Tensor:
+    return dense(  # type: ignore[no-any-return]
+        net, width, activation, kernel_initializer=glorot_uniform_initializer(), name=name
+    )
+
+
+class Building(NamedTuple):
+    """What the models are built with: those of `tf.contrib.learn` name their variables otherwise.
+
+    ``columns(features, feature_columns)`` and ``layer(net, width, activation, name)`` are the deep
+    model's, ``sums(features, feature_columns, units=, sparse_combiner=)`` is the linear one.
+    """
+
+    columns: Callable[..., Any] = input_layer
+    layer: Callable[..., Any] = _dense
+    sums: Callable[..., Any] = linear_model
+
+
+_BUILDING = Building()
+
+
 def dnn_logits(
     features: Any,
     mode: str,
@@ -74,20 +95,15 @@ def dnn_logits(
     dropout: Any,
     batch_norm: bool,
     partitioner: Callable[..., Any],
+    building: Building = _BUILDING,
 ) -> Tensor:
     """Fully connected layers; to be called in the scope "dnn"."""
     training = mode == ModeKeys.TRAIN
     with variable_scope("input_from_feature_columns", partitioner=partitioner):
-        net = input_layer(features, feature_columns)
+        net = building.columns(features, feature_columns)
     for i, width in enumerate(hidden_units):
         name = f"hiddenlayer_{i}"
-        net = dense(
-            net,
-            width,
-            activation=activation_fn,
-            kernel_initializer=glorot_uniform_initializer(),
-            name=name,
-        )
+        net = building.layer(net, width, activation_fn, name)
         if dropout is not None and training:
             net = dropout_layer(net, rate=dropout, training=True)
         if batch_norm:
@@ -97,9 +113,9 @@ def dnn_logits(
                     net, momentum=0.999, training=training, name=f"batchnorm_{i}"
                 )
         _summaries(net, f"dnn/{name}")
-    logits = dense(net, units, kernel_initializer=glorot_uniform_initializer(), name="logits")
+    logits: Tensor = building.layer(net, units, None, "logits")
     _summaries(logits, "dnn/logits")
-    return logits  # type: ignore[no-any-return]
+    return logits
 
 
 def _check_features(features: Any) -> None:
@@ -136,6 +152,7 @@ def dnn_model_fn(
     batch_norm: bool,
     partitioner: Any,
     config: Any,
+    building: Building = _BUILDING,
 ) -> EstimatorSpec:
     """A deep network; Adagrad with 0.05 by default."""
     _check_features(features)
@@ -144,7 +161,7 @@ def dnn_model_fn(
     with variable_scope("dnn", values=list(features.values()), partitioner=partitioner):
         logits = dnn_logits(
             features, mode, head.logits_dimension, hidden_units, feature_columns,
-            activation_fn, dropout, batch_norm, partitioner,
+            activation_fn, dropout, batch_norm, partitioner, building,
         )  # fmt: skip
         return head.create_estimator_spec(
             features,
@@ -162,10 +179,14 @@ def _linear_rate(feature_columns: Sequence[Any], most: float) -> float:
 
 
 def linear_logits(
-    features: Any, units: int, feature_columns: Sequence[Any], combiner: str
+    features: Any,
+    units: int,
+    feature_columns: Sequence[Any],
+    combiner: str,
+    building: Building = _BUILDING,
 ) -> Tensor:
     """A linear model of the columns, [batch, units], with its summaries."""
-    logits = linear_model(features, feature_columns, units=units, sparse_combiner=combiner)
+    logits: Tensor = building.sums(features, feature_columns, units=units, sparse_combiner=combiner)
     _summaries(logits, "linear/logits")
     return logits
 
@@ -180,13 +201,16 @@ def linear_model_fn(
     partitioner: Any,
     sparse_combiner: str,
     config: Any,
+    building: Building = _BUILDING,
 ) -> EstimatorSpec:
     """A linear model; Ftrl with min(0.2, 1/sqrt(number of columns)) by default."""
     _check_features(features)
     optimizer = optimizer_instance(optimizer, _linear_rate(feature_columns, 0.2))
     partitioner = partitioner or _ps_partitioner(config, 64 << 20)
     with variable_scope("linear", values=list(features.values()), partitioner=partitioner):
-        logits = linear_logits(features, head.logits_dimension, feature_columns, sparse_combiner)
+        logits = linear_logits(
+            features, head.logits_dimension, feature_columns, sparse_combiner, building
+        )
         return head.create_estimator_spec(
             features,
             mode,
@@ -212,6 +236,7 @@ def combined_model_fn(
     batch_norm: bool,
     partitioner: Callable[..., Any],
     config: Any,
+    building: Building = _BUILDING,
 ) -> EstimatorSpec:
     """Wide and deep: the sum of both models' logits, each part with its own optimizer.
 
@@ -231,7 +256,7 @@ def combined_model_fn(
             logits.append(
                 dnn_logits(
                     features, mode, head.logits_dimension, dnn_hidden_units, dnn_feature_columns,
-                    dnn_activation_fn, dnn_dropout, batch_norm, partitioner,
+                    dnn_activation_fn, dnn_dropout, batch_norm, partitioner, building,
                 )
             )  # fmt: skip
     if linear_feature_columns:
@@ -244,6 +269,7 @@ def combined_model_fn(
                     head.logits_dimension,
                     linear_feature_columns,
                     linear_sparse_combiner,
+                    building,
                 )
             )
 

@@ -222,6 +222,22 @@ def test_experiments(tmp_path) -> None:
     assert experiment(tmp_path / "b").test()["global_step"] == 1
 
 
+def test_an_experiment_trains_and_evaluates_in_turns(tmp_path) -> None:
+    seen = []
+
+    def once_more(metrics):
+        seen.append(None if metrics is None else int(metrics["global_step"]))
+        return len(seen) < 3
+
+    plan = experiment(tmp_path / "a", train_steps_per_iteration=15)
+    found, exported = plan.continuous_train_and_eval()  # up to step 40, in whole turns
+    assert (found["global_step"], exported) == (45, None)
+    assert os.path.isdir(tmp_path / "a" / "eval_one_pass")
+    plan = experiment(tmp_path / "b", min_eval_frequency=4)
+    assert plan.continuous_train_and_eval(once_more)[0]["global_step"] == 8
+    assert seen == [None, 4, 8]
+
+
 def test_learn_runner(tmp_path) -> None:
     from dataflow.contrib.learn.python.learn import learn_runner
 
@@ -352,6 +368,52 @@ def test_arrays_of_an_endless_input_are_one_batch(tmp_path) -> None:
         input_fn=lambda: ({name: tf.constant(X[:5])}, None), as_iterable=False
     )
     assert len(found) == 5
+
+
+def test_an_input_of_constants_is_predicted_once(tmp_path) -> None:
+    classifier = CLASSIFIERS["linear"](str(tmp_path))
+    classifier.fit(X, THREE, steps=1)
+    (name,) = (c.name for c in columns())
+
+    def of_a_data_set():
+        rows = tf.data.Dataset.from_tensor_slices({name: X[:9]}).batch(4)
+        return rows.make_one_shot_iterator().get_next()
+
+    assert len(list(classifier.predict(input_fn=lambda: {name: tf.constant(X[:5])}))) == 5
+    assert len(list(classifier.predict(input_fn=of_a_data_set))) == 9
+
+
+def test_variables_have_tensorflows_names(tmp_path) -> None:
+    age, job = layers.real_valued_column("age"), layers.sparse_column_with_hash_bucket("job", 10)
+
+    def data():
+        jobs = tf.SparseTensor([[0, 0], [1, 0]], ["a", "b"], [2, 1])
+        return {"age": tf.constant([[1.0], [2.0]]), "job": jobs}, tf.constant([[0], [1]])
+
+    deep = [age, layers.embedding_column(job, 4)]
+    model = learn.DNNLinearCombinedClassifier(
+        str(tmp_path / "a"), linear_feature_columns=[age, job], dnn_feature_columns=deep,
+        dnn_hidden_units=[3],
+    ).fit(input_fn=data, steps=1)  # fmt: skip
+    shapes = {n: model.get_variable_value(n).shape for n in model.get_variable_names()}
+    expected = {
+        "dnn/hiddenlayer_0/biases": (3,),
+        "dnn/hiddenlayer_0/weights": (5, 3),
+        "dnn/input_from_feature_columns/job_embedding/weights": (10, 4),
+        "dnn/logits/biases": (1,),
+        "dnn/logits/weights": (3, 1),
+        "linear/age/weight": (1, 1),
+        "linear/bias_weight": (1,),
+        "linear/job/weights": (10, 1),
+        "global_step": (),
+    }
+    slots = ("Adagrad", "Ftrl", "Ftrl_1")
+    assert {n: s for n, s in shapes.items() if not n.endswith(slots)} == expected
+    model = learn.LinearClassifier(
+        learn.infer_real_valued_columns_from_input(X), str(tmp_path / "b")
+    )
+    model.fit(X, TWO, steps=1)
+    assert model.get_variable_value("linear//weight").shape == (2, 1)
 
 
 def test_arrays_are_one_tensor_and_predictions_know_the_labels(tmp_path):

@@ -6,21 +6,44 @@ losses and give dicts.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dataflow import losses
-from dataflow.contrib.feature_columns import UNNAMED
+from dataflow.contrib.feature_column_sums import weighted_sum_from_feature_columns
+from dataflow.contrib.feature_columns import UNNAMED, input_from_feature_columns
+from dataflow.contrib.layers import fully_connected
 from dataflow.contrib.learn.estimator import Estimator
 from dataflow.estimator import canned
 from dataflow.estimator.class_heads import BinaryClassHead, MultiClassHead
 from dataflow.estimator.heads import Head
 from dataflow.estimator.regression_heads import RegressionHead
+from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.activation import relu
 from dataflow.ops.clip import clip_by_global_norm
+from dataflow.ops.variable_scope import get_variable_scope
 
 _MEAN = losses.Reduction.SUM_OVER_BATCH_SIZE
+
+
+def _columns(features: Any, columns: Any) -> Any:
+    return input_from_feature_columns(features, columns, scope=get_variable_scope())
+
+
+def _layer(net: Tensor, width: int, activation: Any, name: str) -> Any:
+    return fully_connected(net, width, activation, scope=name)
+
+
+def _sums(features: Any, columns: Any, units: int, sparse_combiner: str) -> Tensor:
+    return weighted_sum_from_feature_columns(features, columns, units, scope=get_variable_scope())[
+        0
+    ]
+
+
+#: The variables are ``hiddenlayer_0/weights`` and ``/biases``, ``linear/age/weight``, ...
+_BUILDING = canned.Building(_columns, _layer, _sums)
 
 
 class _Canned(Estimator):
@@ -41,7 +64,8 @@ class _Canned(Estimator):
         def model_fn(features: Any, labels: TensorLike, mode: str, config: Any) -> Any:
             if not isinstance(features, dict):
                 features = {UNNAMED: features}
-            return function(features, labels, mode, head, *arguments, config)
+            build = functools.partial(function, building=_BUILDING)
+            return build(features, labels, mode, head, *arguments, config)
 
         super().__init__(model_fn, model_dir, config, feature_engineering_fn=engineer)
 
@@ -94,9 +118,9 @@ class _Classifier(_Canned):
         function, *others = arguments
         key = "classes" if label_keys else "class_ids"
 
-        def with_classes(*inputs: Any) -> Any:
+        def with_classes(*inputs: Any, **building: Any) -> Any:
             # `tf.estimator` has texts in "classes", [batch, 1]; here they are what labels are, [batch].
-            spec = function(*inputs)
+            spec = function(*inputs, **building)
             classes = spec.predictions[key][:, 0]
             return spec._replace(predictions={**spec.predictions, "classes": classes})
 

@@ -19,10 +19,13 @@ from dataflow.estimator.head_estimators import add_metrics
 from dataflow.estimator.inputs import numpy_input_fn
 from dataflow.estimator.model_fn import EstimatorSpec
 from dataflow.graph import nest
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.sources import placeholder
 from dataflow.ops.sparse_tensor import SparseTensor, sparse_placeholder
 from dataflow.runtime.config import ConfigProto, GPUOptions
+from dataflow.train.session_run_hook import SessionRunHook
 
 
 class ModelFnOps(NamedTuple):
@@ -151,8 +154,11 @@ class Estimator:
         return self.core.get_variable_names()
 
     def get_variable_value(self, name: str) -> Any:
-        """The value of a variable in the latest checkpoint."""
-        return self.core.get_variable_value(name)
+        """The value of a variable in the latest checkpoint.
+
+        ``linear//weight``: TensorFlow's name for the weights of a column without a name.
+        """
+        return self.core.get_variable_value(name.replace("//", f"/{UNNAMED}/"))
 
     # ---- working --------------------------------------------------------------------------
 
@@ -223,14 +229,17 @@ class Estimator:
     ) -> Any:
         """The predictions of each example: an iterator, or with ``as_iterable=False`` arrays.
 
-        Arrays are those of all of ``x``, but of one batch of ``input_fn``, which may never end.
+        Arrays are those of all of ``x``, but of one batch of ``input_fn``, which may never end. An
+        ``input_fn`` of constants, without queues and data sets, gives one batch, as in TensorFlow.
         """
         chosen = _input_fn(x, None, input_fn, batch_size, epochs=1, shuffle=False)
         if input_fn is not None and not as_iterable:
             batches: Any = self.core.predict(chosen, outputs, yield_single_examples=False)
             with contextlib.closing(batches):
                 return next(batches)
-        found = self.core.predict(chosen, outputs, yield_single_examples=not iterate_batches)
+        found = self.core.predict(
+            chosen, outputs, [_OneBatchOfConstants()], yield_single_examples=not iterate_batches
+        )
         return found if as_iterable else _gathered(list(found), iterate_batches)
 
     def export_savedmodel(
@@ -238,6 +247,20 @@ class Estimator:
     ) -> bytes:
         """`tf.estimator.Estimator.export_savedmodel`."""
         return self.core.export_savedmodel(export_dir_base, serving_input_fn, *args, **kwargs)
+
+
+class _OneBatchOfConstants(SessionRunHook):
+    """Ends a prediction after its first run where nothing else would: the input is constant."""
+
+    def begin(self) -> None:
+        graph = default_graph()
+        self._ends = bool(graph.get_collection(GraphKeys.QUEUE_RUNNERS)) or any(
+            op.type == "IteratorGetNext" for op in graph.get_operations()
+        )
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        if not self._ends:
+            run_context.request_stop()
 
 
 def _placeholder_like(tensor: Any) -> Callable[[], Any]:

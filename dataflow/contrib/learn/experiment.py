@@ -135,6 +135,26 @@ class Experiment:
 
     local_run = train_and_evaluate
 
+    def continuous_train_and_eval(self, continuous_eval_predicate_fn: Any = None) -> Any:
+        """Trains and evaluates in turns until step ``train_steps``; returns (metrics, exports).
+
+        Each turn trains ``train_steps_per_iteration`` steps, otherwise ``min_eval_frequency`` (at
+        least one). ``continuous_eval_predicate_fn(metrics)`` ends it by returning False; its metrics
+        are None before the first turn. Nothing is exported: exports are None.
+        """
+        every = self._steps_per_iteration
+        if every is None:
+            steps = self._train_steps
+            every = 1000 if steps is None else min(self._min_eval_frequency or 1, steps)
+        found: dict[str, Any] | None = None
+        wanted = continuous_eval_predicate_fn or (lambda metrics: True)
+        while wanted(found):
+            if found and self._train_steps and found[GraphKeys.GLOBAL_STEP] >= self._train_steps:
+                break
+            self._fit(steps=every)
+            found = self._evaluate("one_pass", self._eval_steps)
+        return found, None
+
     def _reached(self) -> int:
         from dataflow.train.checkpoint_management import latest_checkpoint, load_variable
 
