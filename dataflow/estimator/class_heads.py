@@ -95,21 +95,21 @@ class _ClassHead(Head):
         )
         return table.lookup(class_ids)  # type: ignore[no-any-return]
 
-    def _with_classes(self, logits: Tensor, scores: dict[str, Tensor], two: Tensor) -> Any:
-        ids = array.expand_dims(argmax(two, -1), -1)
+    def _class_ids(self, scores: Tensor) -> Tensor:
+        return array.expand_dims(argmax(scores, -1, name="class_ids"), -1)
+
+    def _all_classes(self, logits: Tensor) -> dict[str, Tensor]:
+        """All classes for each example; the ops have TensorFlow's names, by which programs fetch them."""
+        batch, every = array.shape(logits)[0], array.range_(0, self._num_classes)
+        ids = array.tile(array.expand_dims(every, 0), [batch, 1])
         batch = array.shape(logits)[0]
-        every = array.range_(0, self._num_classes)
         names = (
-            as_string(every)
+            as_string(array.range_(0, self._num_classes))
             if self._vocabulary is None
             else convert_to_tensor(list(self._vocabulary), dtypes.string)
         )
         return {
-            "logits": logits,
-            **scores,
-            "class_ids": ids,
-            "classes": self._classes(ids),
-            "all_class_ids": array.tile(array.expand_dims(every, 0), [batch, 1]),
+            "all_class_ids": ids,
             "all_classes": array.tile(array.expand_dims(names, 0), [batch, 1]),
         }
 
@@ -173,8 +173,15 @@ class MultiClassHead(_ClassHead):
         )
 
     def predictions(self, logits: Tensor) -> dict[str, Tensor]:
-        probabilities = softmax(logits, name="probabilities")
-        return self._with_classes(logits, {"probabilities": probabilities}, logits)  # type: ignore[no-any-return]
+        every = self._all_classes(logits)
+        ids = self._class_ids(logits)
+        return {
+            "logits": logits,
+            "class_ids": ids,
+            "classes": self._classes(ids),
+            "probabilities": softmax(logits, name="probabilities"),
+            **every,
+        }
 
     def losses(self, labels: Tensor, logits: Tensor) -> Tensor:
         each = sparse_softmax_cross_entropy_with_logits(
@@ -212,8 +219,17 @@ class BinaryClassHead(_ClassHead):
     def predictions(self, logits: Tensor) -> dict[str, Tensor]:
         logistic = sigmoid(logits, name="logistic")
         two = array.concat([array.zeros_like(logits), logits], -1, name="two_class_logits")
-        scores = {"logistic": logistic, "probabilities": softmax(two, name="probabilities")}
-        return self._with_classes(logits, scores, two)  # type: ignore[no-any-return]
+        probabilities = softmax(two, name="probabilities")
+        ids = self._class_ids(two)
+        every = self._all_classes(logits)
+        return {
+            "logits": logits,
+            "logistic": logistic,
+            "probabilities": probabilities,
+            "class_ids": ids,
+            "classes": self._classes(ids),
+            **every,
+        }
 
     def losses(self, labels: Tensor, logits: Tensor) -> Tensor:
         return sigmoid_cross_entropy_with_logits(labels=cast(labels, dtypes.float32), logits=logits)

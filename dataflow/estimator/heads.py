@@ -168,7 +168,8 @@ class Head:
     def parts(self, features: Any, mode: str, logits: TensorLike, labels: Any) -> HeadParts:
         """Predictions; but for PREDICT the loss too, and for EVAL the metrics."""
         logits = _checked_logits(logits, self.logits_dimension)
-        predictions = self.predictions(logits)
+        with name_scope(None, "predictions"):
+            predictions = self.predictions(logits)
         if mode == ModeKeys.PREDICT:
             return HeadParts(predictions, None, {})
         if labels is None:

@@ -116,6 +116,29 @@ def test_variables_have_tensorflows_names(tmp_path):
     assert linear.get_variable_value("linear/linear_model/a_bucketized/weights").shape == (2, 1)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_predictions_have_tensorflows_names_in_a_saved_model(n_classes, tmp_path):
+    def serving():
+        rows = {"a": tf.placeholder(tf.float32, [None, 1])}
+        return E.export.ServingInputReceiver(rows, rows)
+
+    model = E.DNNClassifier([4], COLUMNS[:1], str(tmp_path / "model"), n_classes=n_classes)
+    model.train(data(CLASSES % n_classes), steps=1)
+    folder = model.export_saved_model(str(tmp_path / "saved"), serving)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        signatures = tf.saved_model.load(sess, ["serve"], folder).signature_def
+    ours = {k: v.name for k, v in signatures["predict"].outputs.items()}
+    expected = {  # TensorFlow 1.15.5's
+        "all_class_ids": "predictions/Tile:0",
+        "all_classes": "predictions/Tile_1:0",
+        "class_ids": "predictions/ExpandDims_2:0" if n_classes == 3 else "predictions/ExpandDims:0",
+        "classes": "predictions/str_classes:0",
+        "probabilities": "predictions/probabilities:0",
+    } | ({"logistic": "predictions/logistic:0"} if n_classes == 2 else {})
+    assert ours.pop("logits") == "dnn/logits/BiasAdd:0"
+    assert ours == {key: f"dnn/head/{name}" for key, name in expected.items()}
+
+
 def test_label_vocabulary_and_weights(tmp_path):
     words = np.array([b"red", b"green", b"blue"])[CLASSES].astype(object)
     features = {**FEATURES, "weight": np.where(CLASSES == 1, 5.0, 1.0).astype(np.float32)}
