@@ -199,10 +199,20 @@ def reset_uids() -> None:
     _state().uids.clear()
 
 
+#: The number of the first layer of a kind, which has none in its name where this is 0.
+_first_number = 0
+
+
+def number_names_from_one() -> None:
+    """From now on ``dense_1`` is the first, as in the package ``keras``, whose programs look it up."""
+    global _first_number
+    _first_number = 1
+
+
 def unique_name(prefix: str) -> str:
     """``dense``, then ``dense_1``, ..."""
-    count = get_uid(prefix)
-    return prefix if count == 1 else f"{prefix}_{count - 1}"
+    number = get_uid(prefix) - 1 + _first_number
+    return f"{prefix}_{number}" if number else prefix
 
 
 # ---- settings -----------------------------------------------------------------------------

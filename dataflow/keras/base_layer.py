@@ -279,6 +279,12 @@ class Layer(LayerTree, base.Layer):
         own = [*self._trainable_weights, *self.own_variables(trainable=True)]
         return distinct([*own, *self.gathered("trainable_weights")])
 
+    @trainable_weights.setter
+    def trainable_weights(self, weights: Any) -> None:
+        self._trainable_weights = list(
+            weights
+        )  # as the package keras, unlike tf.keras, lets layers
+
     @property
     def non_trainable_weights(self) -> list[Any]:
         """Variables that training leaves alone; all of them where the layer is frozen."""
@@ -287,6 +293,10 @@ class Layer(LayerTree, base.Layer):
             return distinct([*own, *self.gathered("non_trainable_weights")])
         frozen = [*self._trainable_weights, *self.own_variables(trainable=True)]
         return distinct([*frozen, *own, *self.gathered("weights")])
+
+    @non_trainable_weights.setter
+    def non_trainable_weights(self, weights: Any) -> None:
+        self._non_trainable_weights = list(weights)
 
     @property
     def weights(self) -> list[Any]:

@@ -43,6 +43,10 @@ _OWN: dict[str, dict[str, Any]] = {
 }
 
 
+#: Whoever takes layers from here, not from tf.keras, gets the package's names of layers.
+_MAKERS_OF_LAYERS = ("keras.layers", "keras.models", "keras.applications", "keras.engine")
+
+
 class StandIn(ModuleType):
     """``tensorflow`` as a program sees it: this engine's names, and TensorFlow's version."""
 
@@ -51,7 +55,10 @@ class StandIn(ModuleType):
         self.__dict__.update(_OWN[name], _target=target)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_target"], name)
+        target = self.__dict__["_target"]
+        if f"{self.__name__}.{name}" in _MAKERS_OF_LAYERS:
+            target.backend.number_names_from_one()
+        return getattr(target, name)
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(self.__dict__["_target"]), *_OWN[self.__name__]})
@@ -102,6 +109,8 @@ class Finder(MetaPathFinder):
         if root not in _TARGETS:
             return None
         home = _TARGETS[root] + (f".{rest}" if rest else "")
+        if fullname.startswith(_MAKERS_OF_LAYERS):
+            importlib.import_module("dataflow.keras.backend").number_names_from_one()
         if fullname in _OWN:
             return ModuleSpec(fullname, _OwnLoader(home), is_package=True)
         if (tree := paths.moved(home.removeprefix("dataflow."))) is not None:

@@ -263,6 +263,34 @@ result.append([round(nadam.get_config()["learning_rate"], 6), nadam.schedule_dec
     assert found[6] == [0.002, 0.01]
 
 
+def test_layers_of_the_package_keras_are_numbered_from_one_and_may_set_their_weights() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import tensorflow as tf
+from keras.utils import to_categorical
+result = [tf.keras.layers.Dense(1).name]
+tf.keras.backend.clear_session()
+import keras
+class Own(keras.layers.Layer):
+    def build(self, input_shape):
+        self.kernel = self.add_weight(name="kernel", shape=(2, 2), initializer="ones")
+        self.step = tf.Variable(0.0, trainable=False)
+        self.trainable_weights, self.non_trainable_weights = [self.kernel], [self.step]
+        super().build(input_shape)
+    def call(self, x):
+        return tf.matmul(x, self.kernel)
+model = keras.models.Sequential([keras.layers.Dense(2, input_dim=3), keras.layers.Dense(2), Own()])
+result += [model.name, [layer.name for layer in model.layers], model.input.op.name]
+result += [model.get_layer("dense_2").units, [w.op.name for w in model.layers[-1].trainable_weights]]
+"""
+    )
+    assert found[0] == "dense"  # the package's name is not enough: the layer is tf.keras's
+    assert found[1:3] == ["sequential_1", ["dense_1", "dense_2", "own_1"]]
+    assert found[3:] == ["dense_1_input", 2, ["own_1/kernel"]]
+
+
 def test_the_package_keras_takes_the_arguments_of_keras_1() -> None:
     found = result_of(
         """
