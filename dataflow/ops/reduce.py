@@ -275,7 +275,10 @@ def _reduce_function(op: OpDef, what: str) -> Callable[..., Tensor]:
         if type(input_tensor) is not Tensor:
             input_tensor = convert_to_tensor(input_tensor, name="input_tensor")
         axes = reduction_axes(input_tensor, axis)
-        return op(input_tensor, axes, keep_dims=bool(keepdims), name=name)  # type: ignore[no-any-return]
+        result: Tensor = op(input_tensor, axes, keep_dims=bool(keepdims), name=name)
+        if axis is None and not keepdims and result.dims is None:
+            result.set_shape(())  # of an x of unknown rank
+        return result
 
     reduce.__name__ = reduce.__qualname__ = f"reduce_{op.__name__}"
     reduce.__doc__ = (

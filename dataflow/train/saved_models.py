@@ -335,8 +335,8 @@ class SavedModelBuilder:
         shutil.copyfile(source, os.path.join(folder, name))
         meta.asset_file_def.add(filename=name).tensor_info.name = tensor.name
 
-    def save(self, as_text: bool = False) -> str:
-        """Writes ``saved_model.pb``, or ``saved_model.pbtxt``, in one step; returns its path."""
+    def save(self, as_text: bool = False) -> bytes:
+        """Writes ``saved_model.pb``, or ``saved_model.pbtxt``, in one step; returns its path as bytes."""
         if as_text:
             from google.protobuf import text_format
 
@@ -345,14 +345,14 @@ class SavedModelBuilder:
             )
             path = os.path.join(self._export_dir, MODEL_FILENAME_TEXT)
             write_atomically(path, text.encode())
-            return path
+            return os.fsencode(path)
         message = _saved_model_class()(
             saved_model_schema_version=1,
             meta_graphs=[m.SerializeToString() for m in self._meta_graphs],
         )
         path = os.path.join(self._export_dir, MODEL_FILENAME)
         write_atomically(path, message.SerializeToString())
-        return path
+        return os.fsencode(path)
 
 
 def _variables_saver() -> Saver:

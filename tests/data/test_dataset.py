@@ -353,3 +353,10 @@ def test_an_iterator_made_of_its_parts() -> None:
         with tf.Session() as session:
             session.run(made.initializer)
             assert [session.run(element) for _ in range(3)] == [0, 1, 2]
+
+
+def test_texts_that_are_padded_in_batches_are_texts() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        texts = tf.data.Dataset.from_tensor_slices(["a", "b", "c"])
+        batch = texts.padded_batch(2, [], "").make_one_shot_iterator().get_next()
+        assert sess.run(batch).tolist() == [b"a", b"b"]

@@ -138,3 +138,12 @@ def test_the_largest_is_found_beside_what_is_not_a_number(
         x = tf.placeholder(tf.float32, [5, 3])
         found = session.run([f(x, i) for i in (1, 0) for f in (tf.argmax, tf.argmin)], {x: values})
     assert [x.tolist() for x in found] == [[2, 0, 0, 0, 2], [0, 0, 1, 1, 1], [4, 4, 4], [0, 2, 0]]
+
+
+def test_all_of_a_tensor_of_unknown_rank_is_one_number() -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32)
+        for reduce in (tf.reduce_sum, tf.reduce_mean, tf.reduce_max):
+            assert reduce(x).shape.as_list() == []
+            assert reduce(x, keepdims=True).shape.ndims is None
+            assert reduce(x, axis=0).shape.ndims is None

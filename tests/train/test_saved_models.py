@@ -97,7 +97,7 @@ def test_a_saved_model_as_text_and_what_names_its_parts(tmp_path) -> None:
             utils.get_tensor_from_tensor_info(type(info)())
         builder = tf.saved_model.Builder(folder)
         builder.add_meta_graph_and_variables(sess, ["a"])
-        assert builder.save(as_text=True).endswith(".pbtxt")
+        assert builder.save(as_text=True).endswith(b".pbtxt")
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         tf.saved_model.load(sess, ["a"], folder)
         assert sess.run(graph.get_tensor_by_name("v:0")) == 3.0

@@ -131,7 +131,7 @@ def padded_batch_dataset_kernel(
             full.append(length if length >= 0 else longest)
         out = np.full((len(arrays), *full), filler, dtype=arrays[0].dtype)
         for i, array in enumerate(arrays):
-            where: Any = (i, *[slice(0, n) for n in array.shape])
+            where: Any = (i, *[slice(0, n) for n in array.shape], ...)  # a text itself, no array
             out[where] = array
         return out
 
