@@ -175,7 +175,6 @@ _GROUPS = (
         "SVM LogisticRegressor",
         "use tf.contrib.learn.LinearClassifier, or scikit-learn's SVC.",
     ),
-    ("contrib.learn", "KMeansClustering", "use tf.contrib.factorization.KMeansClustering."),
     (
         "contrib.learn",
         "DynamicRnnEstimator",

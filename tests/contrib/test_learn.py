@@ -416,6 +416,31 @@ def test_variables_have_tensorflows_names(tmp_path) -> None:
     assert model.get_variable_value("linear//weight").shape == (2, 1)
 
 
+def test_kmeans_is_fitted_and_predicts_by_contribs_keys(tmp_path) -> None:
+    points = np.concatenate([RNG.random((20, 3)), RNG.random((20, 3)) + 9.0]).astype(np.float32)
+
+    def data():
+        return tf.constant(points), None
+
+    model = learn.KMeansClustering(
+        2, str(tmp_path), initial_clusters=learn.KMeansClustering.KMEANS_PLUS_PLUS_INIT
+    )
+    assert model.fit(input_fn=data, steps=5) is model
+    low, high = sorted(model.clusters().mean(1).tolist())
+    assert 0 < low < 1 and 9 < high < 10
+    found = list(model.predict(input_fn=data))
+    assert [sorted(row) for row in found[:1]] == [["all_scores", "cluster_idx"]]
+    nearest = [int(index) for index in model.predict_cluster_idx(data)]
+    assert (
+        len(found) == len(nearest) == 40 and len(set(nearest[:20])) == len(set(nearest[20:])) == 1
+    )
+    distances = model.transform(data)
+    assert distances.shape == (40, 2) and distances.argmin(1).tolist() == nearest
+    assert np.allclose(model.score(data, steps=1), distances.min(1).sum(), rtol=1e-4)
+    assert sorted(next(model.transform(data, as_iterable=True))) == ["all_scores"]
+    assert sorted(model.evaluate(input_fn=data, steps=1)) == ["global_step", "loss", "scores"]
+
+
 def test_arrays_are_one_tensor_and_predictions_know_the_labels(tmp_path):
     seen = []
 

@@ -22,6 +22,7 @@ from dataflow.contrib.learn.estimator import (
     infer_real_valued_columns_from_input_fn,
 )
 from dataflow.contrib.learn.experiment import Experiment
+from dataflow.contrib.learn.kmeans import KMeansClustering
 from dataflow.contrib.learn.metric_spec import MetricSpec
 from dataflow.contrib.learn.modes import ModeKeys
 from dataflow.contrib.learn.monitors import PrintTensor, StopAtStep, ValidationMonitor
@@ -50,6 +51,7 @@ __all__ = [
     "Estimator",
     "Experiment",
     "GraphDump",
+    "KMeansClustering",
     "LinearClassifier",
     "LinearRegressor",
     "LoggingTrainable",
