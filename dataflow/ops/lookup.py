@@ -260,7 +260,10 @@ class HashTable(StaticHashTable):
 
 
 class MutableHashTable(Table):
-    """A table that the graph itself changes: ``insert``, ``remove``, ``lookup``."""
+    """A table that the graph itself changes: ``insert``, ``remove``, ``lookup``.
+
+    With ``checkpoint``, savers of all variables save its keys and values, too.
+    """
 
     def __init__(
         self,
@@ -288,6 +291,13 @@ class MutableHashTable(Table):
             )
         super().__init__(handle, key, value, _short_name(handle.op))
         self._default_value = default
+        #: Its tensors in a checkpoint have this name and "-keys", "-values".
+        self.checkpoint_name = name
+        if checkpoint:
+            collection = default_graph().get_collection_ref(GraphKeys.SAVEABLE_OBJECTS)
+            if name in [getattr(other, "checkpoint_name", None) for other in collection]:
+                self.checkpoint_name = handle.op.name
+            collection.append(self)
 
     def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Any:
         """The operation that puts keys with their values into the table."""
@@ -330,7 +340,7 @@ class MutableDenseHashTable(MutableHashTable):
             raise ValueError(
                 f"initial_num_buckets must be a power of two, got {initial_num_buckets}"
             )
-        super().__init__(key_dtype, value_dtype, default_value, shared_name, name)
+        super().__init__(key_dtype, value_dtype, default_value, shared_name, name, checkpoint)
         self._reserved = {
             what: convert_to_tensor(key, self.key_dtype, what)
             for what, key in (("empty_key", empty_key), ("deleted_key", deleted_key))

@@ -9,6 +9,7 @@ from dataflow.graph.conversion import internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
+from dataflow.ops.lookup import MutableHashTable, lookup_table_import_op
 from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.state import assign, read_variable_op, variable_of
 from dataflow.ops.variables import Variable
@@ -95,6 +96,22 @@ class MirroredSaveable(VariableSaveable):
         return group(*[assign(reference, tensor) for reference in self._references])
 
 
+class TableSaveable(SaveableObject):
+    """A table that the graph changes: its keys and its values."""
+
+    def __init__(self, table: MutableHashTable) -> None:
+        name = table.checkpoint_name
+        keys, values = table.export()
+        specs = [SaveSpec(keys, "", f"{name}-keys"), SaveSpec(values, "", f"{name}-values")]
+        super().__init__(table, specs, name)
+
+    def restore(self, restored_tensors: list[Tensor], restored_shapes: Any) -> Any:
+        """Replaces all that the table holds."""
+        handle = self.op.resource_handle
+        with default_graph().device(handle.device):
+            return lookup_table_import_op(handle, *restored_tensors)
+
+
 def variable_saveable(var: Any, name: str) -> VariableSaveable:
     """The saveable of a whole variable."""
     if hasattr(var, "copies"):
@@ -130,6 +147,8 @@ def names_to_saveables(var_list: Any) -> dict[str, Any]:
         result[name] = value
 
     for item in sorted(var_list, key=lambda v: getattr(v, "name", "")):
+        if isinstance(item, MutableHashTable):
+            item = TableSaveable(item)
         if isinstance(item, (SaveableObject, PartitionedVariable)):
             put(item.name, item)
             continue
