@@ -1,10 +1,11 @@
-"""`tf.config.experimental`: the machine's devices, and how exactly GPUs multiply."""
+"""`tf.config.experimental`: the machine's devices, how exactly GPUs multiply, the format of checkpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dataflow.formats import checkpoint_writer
 from dataflow.kernels.cuda.precision import enable_tf32, tf32_enabled
 from dataflow.kernels.xp import gpus
 from dataflow.namespaces import absent
@@ -84,6 +85,29 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
 def _physical_devices() -> list[PhysicalDevice]:
     gpu = [PhysicalDevice(f"/physical_device:GPU:{i}", "GPU") for i in range(len(gpus()))]
     return [PhysicalDevice("/physical_device:CPU:0", "CPU"), *gpu]
+
+
+def set_checkpoint_format(name: str) -> None:
+    """How this process writes checkpoints from now on: ``"safetensors"`` or ``"tensorflow"``.
+
+    ``"safetensors"``, the default, is one file, ``model.ckpt-1.safetensors``, which Python without
+    dataflow or TensorFlow reads, too. ``"tensorflow"`` is TensorFlow's format V2, ``model.ckpt-1.index`` and
+    ``.data-00000-of-00001``, for whoever goes on with TensorFlow; programs that `dataflow run` or
+    `as_tensorflow` runs get it without asking, as they look for these files. It holds for all that
+    writes the variables of a graph: `tf.train.Saver`, hooks and supervised sessions, estimators,
+    SavedModels. `tf.train.Checkpoint` always writes TensorFlow's format, a prefix that ends in
+    ``.safetensors`` is always such a file, and both formats are read at any time. A task of a
+    cluster that `tf.cluster.launch` starts writes as this process does at that time; others say it
+    themselves, best at the top of the program that all of them run.
+
+    Raises `ValueError` for another name.
+    """
+    checkpoint_writer.set_checkpoint_format(name)
+
+
+def get_checkpoint_format() -> str:
+    """``"safetensors"`` or ``"tensorflow"``; see `set_checkpoint_format`."""
+    return checkpoint_writer.checkpoint_format()
 
 
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:

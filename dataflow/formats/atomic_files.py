@@ -19,7 +19,7 @@ import os
 import re
 import socket
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from dataflow.errors import NotFoundError, ResourceExhaustedError
@@ -62,27 +62,52 @@ def replace_with(path: str, write: Callable[[str], None], *, durable: bool = Tru
         ResourceExhaustedError: the disk is full; the old file is then as it was.
         NotFoundError: the folder does not exist.
     """
-    directory, name = os.path.split(os.path.abspath(path))
-    with _explained(path, directory):
+    replace_together({path: write}, durable=durable)
+
+
+def replace_together(
+    files: Mapping[str, Callable[[str], None]],
+    moved: Mapping[str, str] | None = None,
+    *,
+    durable: bool = True,
+) -> None:
+    """Let several files of one folder take their places, in the order given, once all are whole.
+
+    Only a kill between two moves, which follow each other at once, leaves some of the old files; a disk
+    that is full leaves all of them.
+
+    Args:
+        files: path to what writes the file, as for `replace_with`; called in this order.
+        moved: path to a file that is whole already and takes that place, before the others do.
+        durable: as for `replace_with`.
+
+    Raises as `replace_with`.
+    """
+    last = list(files)[-1]
+    directory = os.path.dirname(os.path.abspath(last))
+    written: list[tuple[str, str]] = []
+    with _explained(last, directory), contextlib.ExitStack() as stack:
         remove_abandoned(directory)
-        temporary, descriptor = _create(directory, name)
-        try:
-            write(temporary)
-            if durable:
-                os.fsync(descriptor)
-            if flock is None:  # Windows does not move a file that is open
-                os.close(descriptor)
-                descriptor = -1
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        finally:
-            if descriptor >= 0:
-                os.close(descriptor)
+        for path, write in files.items():
+            temporary, descriptor = _create(directory, os.path.basename(path))
+            written.append((temporary, path))
+            stack.callback(_remove, temporary)  # gone by then, if all went well
+            with contextlib.ExitStack() as opened:
+                opened.callback(os.close, descriptor)
+                write(temporary)
+                if durable:
+                    os.fsync(descriptor)
+                if flock is not None:  # Windows does not move a file that is open
+                    stack.enter_context(opened.pop_all())
+        for source, path in [*((s, p) for p, s in (moved or {}).items()), *written]:
+            os.replace(source, path)
         if durable:
             _sync_directory(directory)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 def remove_abandoned(directory: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Write checkpoints as TensorFlow does (format V2): ``<prefix>.index`` and ``<prefix>.data-00000-of-00001``.
+"""Write checkpoints as TensorFlow does (format V2): ``<prefix>.index`` and ``<prefix>.data-*``.
 
 What `tensor_bundle` reads, the other way round; see there and in `sstable` for the layout.
 """
@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from dataflow.formats.atomic_files import write_atomically
+from dataflow.errors import InvalidArgumentError
+from dataflow.formats.atomic_files import replace_together
 from dataflow.formats.crc32c import crc32c, mask, masked_crc32c
 from dataflow.formats.local_paths import local_path
+from dataflow.formats.ordered_code import Extent, slice_key
 from dataflow.formats.protobuf_wire import bytes_field, varint_field, write_varint
 from dataflow.formats.sstable import MAGIC
+from dataflow.formats.tensor_bundle import Entry, TensorBundleReader, data_file
 
 _BLOCK_BYTES = 4096
 _RESTART_INTERVAL = 16
@@ -26,45 +30,123 @@ _NUMBERS = {
 }  # fmt: skip
 
 
-def write_bundle(prefix: str | os.PathLike[str], tensors: Mapping[str, Any]) -> None:
-    """Writes arrays (numbers, or texts as bytes) under their names; the index last.
+@dataclass
+class Slices:
+    """Parts of a tensor that lie in a checkpoint each by itself: where each is, and its array."""
 
-    So a write that is interrupted leaves no checkpoint that looks whole. Raises `TypeError` for an
-    array that is neither numbers nor texts.
+    shape: tuple[int, ...]
+    parts: list[tuple[tuple[Extent, ...], Any]]
+
+
+def write_bundle(prefix: str | os.PathLike[str], tensors: Mapping[str, Any]) -> None:
+    """Writes arrays (numbers, or texts as bytes), or `Slices` of them, under their names.
+
+    Both files are whole before either takes its place, the index last: a write that is interrupted
+    leaves no checkpoint that looks whole. Raises `TypeError` for an array that is neither numbers nor
+    texts, `ResourceExhaustedError` for a full disk, `NotFoundError` for a folder that does not exist.
     """
     path = local_path(prefix)
-    data, entries = bytearray(), [(b"", _header())]
-    for name in sorted(tensors, key=lambda n: n.encode()):
-        number, shape, raw, crc = _encoded(name, tensors[name])
-        entry = varint_field(1, number) + bytes_field(2, _shape(shape))
-        if data:
-            entry += varint_field(4, len(data))
-        entry += varint_field(5, len(raw)) + b"\x35" + mask(crc).to_bytes(4, "little")
-        entries.append((name.encode(), entry))
-        data += raw
-    write_atomically(f"{path}.data-00000-of-00001", bytes(data))
-    write_atomically(f"{path}.index", _table(entries))
+    entries: dict[bytes, Entry] = {}
+
+    def write_data(temporary: str) -> None:
+        with open(temporary, "wb") as opened:
+            for name in sorted(tensors, key=lambda n: n.encode()):
+                value = tensors[name]
+                if not isinstance(value, Slices):
+                    entries[name.encode()] = _put(opened, name, value)
+                    continue
+                for extents, array in value.parts:
+                    entry = _put(opened, name, array)
+                    entries[slice_key(name, extents)] = entry
+                entries[name.encode()] = Entry(
+                    entry.dtype, value.shape, slices=[extents for extents, _ in value.parts]
+                )
+
+    replace_together(
+        {
+            data_file(path, 0, 1): write_data,
+            f"{path}.index": lambda temporary: _write_index(temporary, entries, 1),
+        }
+    )
 
 
-def _header() -> bytes:
-    """One data file, little-endian, version 1 of the format."""
-    return varint_field(1, 1) + bytes_field(3, varint_field(1, 1))
+def merge_bundles(prefixes: Iterable[str], destination: str | os.PathLike[str]) -> int:
+    """Makes one checkpoint of several: their data files become its shards, and are not copied.
+
+    The indexes of the others are removed. Returns the number of shards. Raises `InvalidArgumentError` for two tensors of one name,
+    unless they are slices of one.
+    """
+    path = local_path(destination)
+    entries: dict[bytes, Entry] = {}
+    sources: list[str] = []
+    indexes: list[str] = []
+    for prefix in prefixes:
+        reader = TensorBundleReader(prefix)
+        for key, entry in reader.entries():
+            entry.shard += len(sources)
+            other = entries.setdefault(key, entry)
+            if other is entry:
+                continue
+            if not (other.slices and entry.slices) or other.shape != entry.shape:
+                raise InvalidArgumentError(
+                    message=f"Two tensors to save are called {key.decode(errors='replace')!r}."
+                )
+            other.slices += entry.slices
+        sources += reader.data_files()
+        indexes.append(local_path(prefix) + ".index")
+    count = len(sources)
+    replace_together(
+        {f"{path}.index": lambda temporary: _write_index(temporary, entries, count)},
+        {data_file(path, i, count): source for i, source in enumerate(sources)},
+    )
+    for index in indexes:
+        os.remove(index)
+    return count
 
 
-def _shape(shape: tuple[int, ...]) -> bytes:
-    return b"".join(bytes_field(2, varint_field(1, size)) for size in shape)
+def _write_index(path: str, entries: Mapping[bytes, Entry], num_shards: int) -> None:
+    # Little-endian, version 1 of the format.
+    header = varint_field(1, num_shards) + bytes_field(3, varint_field(1, 1))
+    rows = [(b"", header), *((key, _message(entry)) for key, entry in sorted(entries.items()))]
+    with open(path, "wb") as opened:
+        opened.write(_table(rows))
 
 
-def _encoded(name: str, value: Any) -> tuple[int, tuple[int, ...], bytes, int]:
-    """The number of the dtype, the shape, the bytes and their checksum."""
+def _message(entry: Entry) -> bytes:
+    """A BundleEntryProto; fields of 0 are left out, as protobuf does."""
+    shape = b"".join(bytes_field(2, varint_field(1, size)) for size in entry.shape)
+    message = varint_field(1, entry.dtype) + bytes_field(2, shape)
+    for number, value in ((3, entry.shard), (4, entry.offset), (5, entry.num_bytes)):
+        if value:
+            message += varint_field(number, value)
+    if not entry.slices:
+        message += b"\x35" + entry.crc.to_bytes(4, "little")
+    for extents in entry.slices:
+        message += bytes_field(7, b"".join(bytes_field(1, _extent(*e)) for e in extents))
+    return message
+
+
+def _extent(start: int, length: int | None) -> bytes:
+    message = varint_field(1, start) if start else b""
+    return message if length is None else message + varint_field(2, length)
+
+
+def _put(opened: BinaryIO, name: str, value: Any) -> Entry:
+    """Writes an array where the file is; says where that was."""
     array = np.asarray(value)
+    offset = opened.tell()
     if array.dtype.kind in "OSU":
-        return _STRING, array.shape, *_texts(name, array)
+        raw, crc = _texts(name, array)
+        opened.write(raw)
+        return Entry(_STRING, array.shape, 0, offset, len(raw), mask(crc))
     number = _BFLOAT16 if array.dtype.name == "bfloat16" else _NUMBERS.get(array.dtype.name)
     if number is None:
         raise TypeError(f"{name!r} has dtype {array.dtype}, which checkpoints do not hold.")
-    raw = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-    return number, array.shape, raw, crc32c(raw)
+    if number != _BFLOAT16:
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    raw_bytes = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    opened.write(raw_bytes.data)
+    return Entry(number, array.shape, 0, offset, raw_bytes.nbytes, mask(crc32c(raw_bytes)))
 
 
 def _texts(name: str, array: Any) -> tuple[bytes, int]:

@@ -7,21 +7,20 @@ A checkpoint is named by its prefix, such as ``model.ckpt-100``; ours is the fil
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
-from dataflow.formats.bundle_writer import write_bundle
 from dataflow.formats.local_paths import local_path
-from dataflow.formats.safetensors_store import list_arrays, read_arrays, write_arrays
+from dataflow.formats.safetensors_store import list_arrays, read_arrays
 from dataflow.formats.tensor_bundle import TensorBundleReader, is_tensor_bundle
 
 SUFFIX = ".safetensors"
 
 #: Between a tensor's name and the part of it that an array is; no node's name has this character.
-_PART = "@"
+PART = "@"
 
 Path = str | os.PathLike[str]
 
@@ -33,10 +32,13 @@ def arrays_path(prefix: Path) -> str:
 
 
 def checkpoint_files(prefix: Path) -> list[str]:
-    """The files of a checkpoint that exist; empty where there is none."""
+    """The files of a checkpoint that exist, what is read first in front; empty where there is none."""
     path = arrays_path(prefix)
-    if os.path.isfile(path):
-        return [path]
+    return ([path] if os.path.isfile(path) else []) + bundle_files(prefix)
+
+
+def bundle_files(prefix: Path) -> list[str]:
+    """Those of a checkpoint in TensorFlow's format: the index, and the data of all shards."""
     if not is_tensor_bundle(prefix):
         return []
     folder, name = os.path.split(os.path.abspath(local_path(prefix)))
@@ -59,80 +61,16 @@ class Part:
         self.slices = tuple(slice(start, start + length) for start, length in pairs)
 
 
-#: Whether checkpoints are written as TensorFlow writes them: programs look for ``prefix.index``.
-_in_tensorflow_format = False
-
-
-def write_in_tensorflow_format(on: bool = True) -> None:
-    """From now on checkpoints of this process are written in TensorFlow's format V2, or no longer."""
-    global _in_tensorflow_format
-    _in_tensorflow_format = on
-
-
-def write_checkpoint(prefix: Path, names: list[str], specs: list[str], arrays: list[Any]) -> None:
-    """Writes arrays, and parts of arrays, to ``prefix.safetensors`` in one step.
-
-    Parts that together make a whole are stored as one array. After `write_in_tensorflow_format` the files
-    are ``prefix.index`` and ``prefix.data-00000-of-00001``, but for a prefix that ends in ``.safetensors``
-    and for a shard that has a part of a tensor.
-    """
-    whole: dict[str, Any] = {}
-    parts: dict[str, list[tuple[Part, Any]]] = {}
-    for name, spec, array in zip(names, specs, arrays, strict=True):
-        if name in whole or (name in parts and not spec):
-            raise InvalidArgumentError(message=f"Two tensors to save are called {name!r}.")
-        if spec:
-            parts.setdefault(name, []).append((Part(spec), array))
-        else:
-            whole[name] = array
-    for name, items in parts.items():
-        whole.update(_joined(name, items))
-    path = arrays_path(prefix)
-    if _in_tensorflow_format and path != local_path(prefix) and not any(_PART in n for n in whole):
-        write_bundle(prefix, whole)
-        if os.path.isfile(path):
-            os.remove(path)  # of an earlier save; it would be read first
-    else:
-        write_arrays(path, dict(sorted(whole.items())))
-
-
-def _joined(name: str, items: list[tuple[Part, Any]]) -> dict[str, Any]:
+def joined_parts(name: str, items: list[tuple[Part, Any]]) -> dict[str, Any]:
+    """The whole under its name where all parts are there, or else each part under a name of its own."""
     full_shape = items[0][0].full_shape
     covered = sum(int(np.prod(part.shape)) for part, _ in items)
     if covered != int(np.prod(full_shape)):
-        return {f"{name}{_PART}{part.spec}": array for part, array in items}
+        return {f"{name}{PART}{part.spec}": array for part, array in items}
     array = np.empty(full_shape, np.asarray(items[0][1]).dtype)
     for part, piece in items:
         array[part.slices] = piece
     return {name: array}
-
-
-def _arrays_of(prefix: Path) -> dict[str, Any]:
-    """Everything in a checkpoint, by the names in its files."""
-    if os.path.isfile(arrays_path(prefix)):
-        return read_arrays(arrays_path(prefix))
-    bundle = TensorBundleReader(local_path(prefix))
-    return {name: bundle.get_tensor(name) for name in bundle.get_variable_to_shape_map()}
-
-
-def merge_checkpoints(prefixes: list[str], destination: str) -> None:
-    """Puts the checkpoints of several shards together, and removes them."""
-    names, specs, arrays = [], [], []
-    for prefix in prefixes:
-        for key, array in _arrays_of(prefix).items():
-            name, _, spec = key.partition(_PART)
-            names.append(name)
-            specs.append(spec)
-            arrays.append(array)
-    write_checkpoint(destination, names, specs, arrays)
-    folders = set()
-    for prefix in prefixes:
-        for file in checkpoint_files(prefix):
-            os.remove(file)
-        folders.add(os.path.dirname(os.path.abspath(prefix)))
-    for folder in folders - {os.path.dirname(os.path.abspath(destination))}:
-        if not os.listdir(folder):
-            os.rmdir(folder)
 
 
 class CheckpointReader:
@@ -167,7 +105,7 @@ class CheckpointReader:
             return self._bundle.get_variable_to_shape_map()
         shapes = {}
         for key, info in self._infos.items():
-            name, _, spec = key.partition(_PART)
+            name, _, spec = key.partition(PART)
             shapes[name] = list(Part(spec).full_shape if spec else info.shape)
         return shapes
 
@@ -175,7 +113,7 @@ class CheckpointReader:
         """Name to the name of the dtype as stored."""
         if self._bundle is not None:
             return self._bundle.get_variable_to_dtype_map()
-        return {key.partition(_PART)[0]: info.dtype for key, info in self._infos.items()}
+        return {key.partition(PART)[0]: info.dtype for key, info in self._infos.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, Any]:
         """Name to `DType`."""
@@ -197,36 +135,61 @@ class CheckpointReader:
         if missing:
             raise NotFoundError(message=self._missing(missing))
         if self._bundle is not None:
-            loaded: Any = {name: self._bundle.get_tensor(name) for name in dict.fromkeys(names)}
-        else:
-            wanted = set(names)
-            keys = [k for k in self._infos if k.partition(_PART)[0] in wanted]
-            loaded = self._put_together(read_arrays(self._path, keys))
+            return [self._from_bundle(n, s) for n, s in zip(names, specs, strict=True)]
+        wanted = set(names)
+        keys = [k for k in self._infos if k.partition(PART)[0] in wanted]
+        loaded = self._put_together(read_arrays(self._path, keys))
         result = []
         for name, spec in zip(names, specs, strict=True):
             array = loaded[name]
             if spec:
-                part = Part(spec)
-                if part.full_shape != array.shape:
-                    raise InvalidArgumentError(
-                        message=f"{self._prefix}: {name!r} has shape {list(array.shape)}, the "
-                        f"part asked for is of a tensor of shape {list(part.full_shape)}."
-                    )
+                part = self._part_of(name, spec, array.shape)
                 array = np.ascontiguousarray(array[part.slices])
             result.append(array)
         return result
+
+    def _from_bundle(self, name: str, spec: str) -> Any:
+        assert self._bundle is not None
+        if not spec:
+            return self._bundle.get_tensor(name)
+        shape = tuple(self._bundle.get_variable_to_shape_map()[name])
+        return self._bundle.get_part(name, self._part_of(name, spec, shape).slices)
+
+    def _part_of(self, name: str, spec: str, shape: tuple[int, ...]) -> Part:
+        part = Part(spec)
+        if part.full_shape != shape:
+            raise InvalidArgumentError(
+                message=f"{self._prefix}: {name!r} has shape {list(shape)}, the "
+                f"part asked for is of a tensor of shape {list(part.full_shape)}."
+            )
+        return part
+
+    def stored(self) -> Iterator[tuple[str, str, Any]]:
+        """All that the checkpoint holds as it is stored: name, which part of it (or empty), array."""
+        if self._bundle is None:
+            for key, array in read_arrays(self._path).items():
+                name, _, spec = key.partition(PART)
+                yield name, spec, array
+            return
+        for name, shape in self._bundle.get_variable_to_shape_map().items():
+            for extents in self._bundle.stored_parts(name):
+                axes = ["-" if n is None else f"{start},{n}" for start, n in extents]
+                spec = f"{' '.join(map(str, shape))} {':'.join(axes)}"
+                yield name, spec, self._from_bundle(name, spec)
+            if not self._bundle.stored_parts(name):
+                yield name, "", self._bundle.get_tensor(name)
 
     def _put_together(self, arrays: dict[str, Any]) -> dict[str, Any]:
         result: dict[str, Any] = {}
         parts: dict[str, list[tuple[Part, Any]]] = {}
         for key, array in arrays.items():
-            name, _, spec = key.partition(_PART)
+            name, _, spec = key.partition(PART)
             if spec:
                 parts.setdefault(name, []).append((Part(spec), array))
             else:
                 result[name] = array
         for name, items in parts.items():
-            joined = _joined(name, items)
+            joined = joined_parts(name, items)
             if name not in joined:
                 raise DataLossError(
                     message=f"{self._path}: only {len(items)} parts of {name!r} are there."

@@ -3,11 +3,12 @@
 The index is a sorted table from tensor name to where in which data file its bytes are, their dtype,
 shape and checksum; a variable in partitions has an entry without bytes that lists its slices, and
 one entry for each slice. Sources: tensor_bundle.proto, and the comments of TensorFlow's
-tensor_bundle.cc and ordered_code.cc. Needs NumPy only.
+tensor_bundle.cc. Needs NumPy only.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import numpy as np
 from dataflow.errors import DataLossError, NotFoundError, UnimplementedError
 from dataflow.formats.crc32c import crc32c, mask
 from dataflow.formats.local_paths import local_path
+from dataflow.formats.ordered_code import Extent, slice_key
 from dataflow.formats.protobuf_wire import BYTES, VARINT, WireError, fields, read_varint, signed
 from dataflow.formats.sstable import read_table
 
@@ -50,23 +52,38 @@ _DTYPES: dict[int, tuple[str, str | None]] = {
     23: ("uint64", "u8"),
 }
 
-# One dimension of a slice: its first index, and its length (None for the whole dimension).
-_Extent = tuple[int, int | None]
+#: First and last index (exclusive) along each axis.
+_Bounds = list[tuple[int, int]]
 
 
 @dataclass
-class _Entry:
+class Entry:
+    """What an index says of a tensor, or of a slice of one (a BundleEntryProto)."""
+
     dtype: int = 0
     shape: tuple[int, ...] = ()
     shard: int = 0
     offset: int = 0
     num_bytes: int = 0
     crc: int = 0
-    slices: list[tuple[_Extent, ...]] = field(default_factory=list)
+    slices: list[tuple[Extent, ...]] = field(default_factory=list)
 
     @property
     def dtype_name(self) -> str:
+        """As dataflow calls it."""
         return _DTYPES[self.dtype][0] if self.dtype in _DTYPES else f"dtype {self.dtype}"
+
+    @property
+    def array_dtype(self) -> np.dtype[Any]:
+        """Of the array that is read."""
+        if self.dtype == _STRING:
+            return np.dtype(object)
+        return np.dtype("f4" if self.dtype == _BFLOAT16 else _DTYPES[self.dtype][1])
+
+
+def data_file(prefix: str, shard: int, num_shards: int) -> str:
+    """The file with the bytes of one shard."""
+    return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
 
 
 def is_tensor_bundle(prefix: str | os.PathLike[str]) -> bool:
@@ -167,34 +184,105 @@ class TensorBundleReader:
                 f"{len(self._entries)} of the checkpoint; there is: {close}."
             )
         entry = self._entries[name]
+        return self._part(name, entry, tuple(slice(0, size) for size in entry.shape))
+
+    def get_part(self, name: str, part: tuple[slice, ...]) -> _Array:
+        """The elements ``part`` of a tensor that is there: a slice with start and stop for each axis.
+
+        Of a variable in partitions, only the slices that have some of them are read. Raises as
+        `get_tensor`.
+        """
+        return self._part(name, self._entries[name], part)
+
+    def stored_parts(self, name: str) -> list[tuple[Extent, ...]]:
+        """Which slices of a tensor the checkpoint has; empty for a tensor that is stored as a whole."""
+        return list(self._entries[name].slices)
+
+    def entries(self) -> Iterator[tuple[bytes, Entry]]:
+        """The keys of the index and what is there, slices included."""
+        for name, entry in self._entries.items():
+            yield name.encode(), entry
+        for key, value in self._slices.items():
+            yield key, _entry(value)
+
+    def data_files(self) -> list[str]:
+        """The files with the bytes, by the number of the shard."""
+        return [self._data_file(i) for i in range(self._num_shards)]
+
+    def _data_file(self, shard: int) -> str:
+        return data_file(self._prefix, shard, self._num_shards)
+
+    def _part(self, name: str, entry: Entry, part: tuple[slice, ...]) -> _Array:
         if entry.dtype not in _DTYPES:
             raise UnimplementedError(
                 message=f"{self._prefix}: tensor {name!r} has {entry.dtype_name} of types.proto, "
                 "which NumPy cannot hold."
             )
+        shape = tuple(s.stop - s.start for s in part)
         if not entry.slices:
-            return self._read(name, entry)
-        parts = [self._read_slice(name, extents) for extents in entry.slices]
-        whole = np.empty(entry.shape, parts[0].dtype)
-        for extents, part in zip(entry.slices, parts, strict=True):
-            whole[tuple(_python_slice(extent) for extent in extents)] = part
-        return whole
+            whole = self._read(name, entry)
+            return whole if shape == whole.shape else np.ascontiguousarray(whole[part])
+        overlaps = self._overlaps(name, entry, part)
+        covered = sum(math.prod(b - a for a, b in common) for _, _, common in overlaps)
+        if covered != math.prod(shape):  # before memory is taken for what an index may claim
+            raise DataLossError(
+                message=f"{self._prefix}: of {name!r} only {covered:,} of {math.prod(shape):,} elements "
+                f"are there, in {len(entry.slices)} parts."
+            )
+        result = np.empty(shape, entry.array_dtype)
+        for extents, bounds, common in overlaps:
+            stored = self._read_slice(name, extents)
+            if stored.shape != tuple(b - a for a, b in bounds) or stored.dtype != result.dtype:
+                raise DataLossError(
+                    message=f"{self._prefix}: the part {extents} of {name!r} is {stored.dtype} of shape "
+                    f"{list(stored.shape)}."
+                )
+            if len(overlaps) == 1 and stored.shape == shape:
+                return stored
+            source, target = [], []
+            for (start, stop), (first, _), whole_axis in zip(common, bounds, part, strict=True):
+                source.append(slice(start - first, stop - first))
+                target.append(slice(start - whole_axis.start, stop - whole_axis.start))
+            result[tuple(target)] = stored[tuple(source)]
+        return result
+
+    def _overlaps(
+        self, name: str, entry: Entry, part: tuple[slice, ...]
+    ) -> list[tuple[tuple[Extent, ...], _Bounds, _Bounds]]:
+        """The stored slices that have elements of ``part``: where each is, and what is common."""
+        found = []
+        for extents in entry.slices:
+            if len(extents) != len(part):
+                raise DataLossError(
+                    message=f"{self._prefix}: a part of {name!r} has {len(extents)} axes, the "
+                    f"tensor {len(part)}."
+                )
+            bounds = [
+                (start, size if length is None else start + length)
+                for (start, length), size in zip(extents, entry.shape, strict=True)
+            ]
+            common = [
+                (max(a, s.start), min(b, s.stop)) for (a, b), s in zip(bounds, part, strict=True)
+            ]
+            if all(a < b for a, b in common):
+                found.append((extents, bounds, common))
+        return found
 
     def _similar(self, name: str) -> list[str]:
         import difflib
 
         return [repr(other) for other in difflib.get_close_matches(name, self._entries, n=3)]
 
-    def _read_slice(self, name: str, extents: tuple[_Extent, ...]) -> _Array:
-        key = _slice_key(name, extents)
+    def _read_slice(self, name: str, extents: tuple[Extent, ...]) -> _Array:
+        key = slice_key(name, extents)
         if key not in self._slices:
             raise DataLossError(
                 message=f"{self._prefix}: tensor {name!r} lacks its part {extents}."
             )
         return self._read(f"{name} (part {extents})", _entry(self._slices[key]))
 
-    def _read(self, name: str, entry: _Entry) -> _Array:
-        path = f"{self._prefix}.data-{entry.shard:05d}-of-{self._num_shards:05d}"
+    def _read(self, name: str, entry: Entry) -> _Array:
+        path = self._data_file(entry.shard)
         end = entry.offset + entry.num_bytes
         try:
             with open(path, "rb") as opened:
@@ -205,14 +293,15 @@ class TensorBundleReader:
                         f"file has {file_bytes}. It was truncated."
                     )
                 opened.seek(entry.offset)
-                raw = opened.read(entry.num_bytes)
+                raw = bytearray(entry.num_bytes)
+                opened.readinto(raw)
         except FileNotFoundError as error:
             raise DataLossError(
                 message=f"{path}: this part of the checkpoint is missing; {name!r} is in it. "
                 "Copy the .data files along with the .index file."
             ) from error
         if entry.dtype == _STRING:
-            return self._strings(path, name, entry, raw)
+            return self._strings(path, name, entry, bytes(raw))
         self._check(path, name, entry, crc32c(raw))
         stored = np.dtype(str(_DTYPES[entry.dtype][1]))
         num_needed = int(np.prod(entry.shape, dtype=np.int64)) * stored.itemsize
@@ -222,12 +311,13 @@ class TensorBundleReader:
                 f"shape {list(entry.shape)} is {num_needed}."
             )
         array = np.frombuffer(raw, stored).reshape(entry.shape)
-        array = array.byteswap() if self._byte_order != sys.byteorder else array.copy()
+        if self._byte_order != sys.byteorder:
+            array = array.byteswap()
         if entry.dtype == _BFLOAT16:
             return (array.astype(np.uint32) << np.uint32(16)).view(np.float32)
         return array
 
-    def _strings(self, path: str, name: str, entry: _Entry, raw: bytes) -> _Array:
+    def _strings(self, path: str, name: str, entry: Entry, raw: bytes) -> _Array:
         """Varint lengths, a checksum of them as fixed-size integers, then the bytes."""
         count = int(np.prod(entry.shape, dtype=np.int64))
         lengths, position = [], 0
@@ -252,7 +342,7 @@ class TensorBundleReader:
         return array.reshape(entry.shape)
 
     @staticmethod
-    def _check(path: str, name: str, entry: _Entry, crc: int) -> None:
+    def _check(path: str, name: str, entry: Entry, crc: int) -> None:
         if mask(crc) != entry.crc:
             raise DataLossError(
                 message=f"{path}: tensor {name!r} is damaged: its CRC is 0x{mask(crc):08x}, stored "
@@ -260,9 +350,9 @@ class TensorBundleReader:
             )
 
 
-def _entry(data: bytes) -> _Entry:
+def _entry(data: bytes) -> Entry:
     """A BundleEntryProto."""
-    entry = _Entry()
+    entry = Entry()
     names = {1: "dtype", 3: "shard", 4: "offset", 5: "num_bytes", 6: "crc"}
     for number, kind, value in fields(data):
         if number in names and kind != BYTES:
@@ -280,43 +370,8 @@ def _dimensions(shape: bytes) -> Iterator[int]:
             yield next((signed(n) for i, k, n in fields(value) if i == 1 and k == VARINT), 0)
 
 
-def _extents(slice_proto: bytes) -> Iterator[_Extent]:
+def _extents(slice_proto: bytes) -> Iterator[Extent]:
     for number, kind, value in fields(slice_proto):
         if number == 1 and kind == BYTES:
             parts = {n: signed(v) for n, k, v in fields(value) if k == VARINT}
             yield parts.get(1, 0), parts.get(2)
-
-
-def _python_slice(extent: _Extent) -> slice:
-    start, length = extent
-    return slice(None) if length is None else slice(start, start + length)
-
-
-def _slice_key(name: str, extents: tuple[_Extent, ...]) -> bytes:
-    """The key of one part: 0, the name, the rank, and (start, length) of each dimension.
-
-    The numbers and the string are in "ordered code", whose bytes sort as the values do.
-    """
-    escaped = name.encode().replace(b"\0", b"\0\xff").replace(b"\xff", b"\xff\0")
-    key = _ordered_unsigned(0) + escaped + b"\0\1" + _ordered_unsigned(len(extents))
-    for start, length in extents:
-        key += _ordered_signed(start) + _ordered_signed(-1 if length is None else length)
-    return key
-
-
-def _ordered_unsigned(value: int) -> bytes:
-    """The number of bytes, then the bytes, big-endian, without leading zeros."""
-    num_bytes = (value.bit_length() + 7) // 8
-    return bytes([num_bytes]) + value.to_bytes(num_bytes, "big")
-
-
-def _ordered_signed(value: int) -> bytes:
-    """Big-endian in the fewest n bytes of 7 n bits, sign included, the first n bits flipped.
-
-    Flipping the sign makes negative numbers sort before positive ones.
-    """
-    magnitude = ~value if value < 0 else value
-    num_bytes = magnitude.bit_length() // 7 + 1
-    bits = 8 * num_bytes
-    header = ((1 << num_bytes) - 1) << (bits - num_bytes)
-    return ((value & ((1 << bits) - 1)) ^ header).to_bytes(num_bytes, "big")

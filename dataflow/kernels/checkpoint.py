@@ -28,7 +28,7 @@ def _scalar(text: str) -> Any:
 def save_v2_kernel(
     xp: Module, prefix: Array, tensor_names: Array, shape_and_slices: Array, tensors: list[Any]
 ) -> None:
-    from dataflow.formats.checkpoint_reader import write_checkpoint
+    from dataflow.formats.checkpoint_writer import write_checkpoint
 
     path = local_path(text(prefix))
     folder = os.path.dirname(os.path.abspath(path))
@@ -96,8 +96,15 @@ def sharded_filespec_kernel(xp: Module, basename: Array, num_shards: Array) -> A
 
 @kernel("MergeV2Checkpoints", cpu_only=_FILES)
 def merge_v2_checkpoints_kernel(
-    xp: Module, checkpoint_prefixes: Array, destination_prefix: Array
+    xp: Module,
+    checkpoint_prefixes: Array,
+    destination_prefix: Array,
+    *,
+    delete_old_dirs: bool = True,
+    allow_missing_files: bool = False,
 ) -> None:
-    from dataflow.formats.checkpoint_reader import merge_checkpoints
+    from dataflow.formats.checkpoint_writer import merge_checkpoints
 
-    merge_checkpoints(texts(checkpoint_prefixes), text(destination_prefix))
+    merge_checkpoints(
+        texts(checkpoint_prefixes), text(destination_prefix), delete_old_dirs, allow_missing_files
+    )

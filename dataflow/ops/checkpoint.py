@@ -28,8 +28,10 @@ def _lists(tensor_names: Tensor, shape_and_slices: Tensor, count: int) -> None:
 def save_v2(
     prefix: Tensor, tensor_names: Tensor, shape_and_slices: Tensor, tensors: list[Tensor]
 ) -> list[Dims]:
-    """Writes tensors to the checkpoint ``prefix``, in one step: ``prefix.safetensors``.
+    """Writes tensors to the checkpoint ``prefix``, in one step.
 
+    Its files are ``prefix.safetensors`` or those of TensorFlow's format, as
+    `tf.config.experimental.set_checkpoint_format` says in the process that runs the op.
     ``tensor_names[i]`` names ``tensors[i]``; ``shape_and_slices[i]`` is empty, or says which part
     of a partitioned variable it is: ``"10 4 0,5:0,4"`` for rows 0 to 4 of a ``[10, 4]``. No output.
     """

@@ -19,9 +19,9 @@ def as_tensorflow() -> None:
 
     Raises `RuntimeError` where TensorFlow or Keras itself is imported already.
     """
-    from dataflow.formats.checkpoint_reader import write_in_tensorflow_format
+    from dataflow.formats.checkpoint_writer import TENSORFLOW, set_checkpoint_format
     from dataflow.shim import import_hook, old_python
 
     import_hook.install()
     old_python.install()
-    write_in_tensorflow_format()
+    set_checkpoint_format(TENSORFLOW)

@@ -1,7 +1,8 @@
 """SavedModels: a folder with ``saved_model.pb`` (graphs with tags and signatures) and variables.
 
 TensorFlow's SavedModels can be loaded, as far as their nodes are known here; the variables of those
-written here are in ``variables/variables.safetensors``.
+written here are in ``variables/variables.safetensors``, or in TensorFlow's files, as
+`tf.config.experimental.set_checkpoint_format` says.
 """
 
 from __future__ import annotations

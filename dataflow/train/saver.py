@@ -32,13 +32,21 @@ if TYPE_CHECKING:
     from dataflow.runtime.session import BaseSession
 
 
+_NO_V1 = (
+    "TensorFlow's V1 checkpoint format has been deprecated, and is not written: the checkpoint is as "
+    "`tf.train.Saver(write_version=tf.train.SaverDef.V2)`, now on by default, writes it."
+)
+
+
 class Saver:
     """Saves variables to checkpoints and restores them.
 
     A checkpoint is named by a prefix, such as ``dir/model.ckpt-100``. Its arrays are in
     ``<prefix>.safetensors``, written in one step; ``<prefix>.meta`` holds the graph, and
-    ``dir/checkpoint`` says which one is the latest. `restore` reads TensorFlow's V2 checkpoints
-    too.
+    ``dir/checkpoint`` says which one is the latest. After
+    ``tf.config.experimental.set_checkpoint_format("tensorflow")``, and in programs that `dataflow run` or
+    `as_tensorflow` runs, the arrays are in TensorFlow's own files, ``<prefix>.index`` and
+    ``<prefix>.data-00000-of-00001``. `restore` reads both.
 
     Args:
         var_list: variables, as a list or as a dict from name in the checkpoint; by default all
@@ -52,6 +60,7 @@ class Saver:
         defer_build: add the nodes at `build` or first use, not now.
         allow_empty: do nothing, rather than raise, where there are no variables.
         pad_step_number: name checkpoints ``model.ckpt-00000100``.
+        write_version: V1, a format that TensorFlow 1.15 deprecated, is not written; each save says so.
         save_relative_paths: write relative paths to ``dir/checkpoint``, so that it can be moved.
         filename: the default prefix.
 
@@ -92,6 +101,7 @@ class Saver:
         self._is_empty = False
         self._pad_step_number = pad_step_number
         self._save_relative_paths = save_relative_paths
+        self._write_version = write_version
         self._last_checkpoints: list[tuple[str, float]] = []
         self._to_be_deleted: list[tuple[str, float]] = []
         self._lock = threading.Lock()
@@ -235,6 +245,8 @@ class Saver:
         if not hasattr(sess, "run") or not hasattr(sess, "graph"):
             raise TypeError(f"'sess' must be a Session; {sess!r}")
         latest_filename = latest_filename or "checkpoint"
+        if self._write_version != 2:
+            logging.warning(_NO_V1)
         given = os.fsdecode(save_path)
         save_path = local_path(given)
         if os.path.split(latest_filename)[0]:

@@ -10,8 +10,9 @@ import pytest
 
 from dataflow.errors import DataLossError, NotFoundError, UnimplementedError
 from dataflow.formats.crc32c import masked_crc32c
+from dataflow.formats.ordered_code import ordered_signed
 from dataflow.formats.sstable import read_table
-from dataflow.formats.tensor_bundle import TensorBundleReader, _ordered_signed, is_tensor_bundle
+from dataflow.formats.tensor_bundle import TensorBundleReader, is_tensor_bundle
 
 THEIRS = Path(__file__).with_name("tensorflow_files")
 DATA = "model.ckpt-12.data-00000-of-00001"
@@ -166,10 +167,10 @@ def test_compressed_block_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_ordered_code_of_signed_numbers(value: int, encoded: str) -> None:
-    assert _ordered_signed(value).hex() == encoded
+    assert ordered_signed(value).hex() == encoded
 
 
 def test_ordered_code_keeps_the_order() -> None:
     values = sorted({s * (1 << b) + d for b in range(62) for d in (-1, 0, 1) for s in (-1, 1)})
-    codes = [_ordered_signed(value) for value in values]
+    codes = [ordered_signed(value) for value in values]
     assert codes == sorted(codes)

@@ -30,6 +30,7 @@ from dataflow.cluster.management.spec import addresses_by_job
 from dataflow.cluster.management.task_process import TaskProcess
 from dataflow.errors import ResourceExhaustedError, UnavailableError
 from dataflow.extras import install
+from dataflow.formats.checkpoint_writer import checkpoint_format
 
 try:
     with private_ray.late_imports():
@@ -82,9 +83,10 @@ class RayTask(TaskProcess):
         port: int,
         key: str,
         environment: dict[str, str] | None = None,
+        checkpoint_format: str | None = None,
     ) -> None:
         address: str = host or ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
-        super().__init__(job, index, address, port, key, environment)
+        super().__init__(job, index, address, port, key, environment, checkpoint_format)
 
 
 @functools.cache
@@ -196,7 +198,15 @@ class RayBackend:
         task.actor = (
             _actor_class()
             .options(**options)
-            .remote(task.job, task.index, self.host, port, key, task.options.get("env"))
+            .remote(
+                task.job,
+                task.index,
+                self.host,
+                port,
+                key,
+                task.options.get("env"),
+                checkpoint_format(),
+            )
         )
         task.end = None
         task.number = number

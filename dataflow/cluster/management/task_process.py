@@ -16,6 +16,7 @@ from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.messages import Kind
 from dataflow.cluster.transport.method_table import answers
 from dataflow.errors import UnavailableError
+from dataflow.formats.checkpoint_writer import set_checkpoint_format
 
 _KEPT_LINES = 1000
 #: Prefixes of lines by which Ray announces the next lines to its log monitor.
@@ -99,8 +100,11 @@ class TaskProcess:
         port: int,
         key: str,
         environment: dict[str, str] | None = None,
+        checkpoint_format: str | None = None,
     ) -> None:
         os.environ.update(environment or {})
+        if checkpoint_format is not None:
+            set_checkpoint_format(checkpoint_format)
         self.name = f"/job:{job}/task:{index}"
         self.log = TaskLog()
         sys.stdout = LogStream("stdout", sys.stdout, self.log)

@@ -1,0 +1,71 @@
+"""Checkpoints that one engine writes in TensorFlow's format are restored exactly by the other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.oracle import checkpoint_program, comparison
+
+pytestmark = [
+    pytest.mark.oracle,
+    pytest.mark.timeout(0),
+    pytest.mark.skipif(
+        comparison.oracle_missing() is not None, reason=str(comparison.oracle_missing())
+    ),
+]
+
+
+def run(what: str, engine: str, folder: Path) -> Any:
+    python = sys.executable if engine == "dataflow" else comparison.ORACLE_PYTHON
+    done = subprocess.run(
+        [python, checkpoint_program.__file__, what, engine, str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+@pytest.fixture(scope="module", params=["dataflow", "tensorflow"])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What was saved; what the other engine restored, and what the writer itself did."""
+    folder = tmp_path_factory.mktemp(request.param)
+    other = "tensorflow" if request.param == "dataflow" else "dataflow"
+    saved = run("write", request.param, folder)
+    return saved, run("read", other, folder), run("read", request.param, folder)
+
+
+def test_the_files_are_tensorflows(both: Any) -> None:
+    files = [name for name in both[1]["files"] if name.startswith(("dtypes", "shards"))]
+    shards = [f"shards.data-0000{i}-of-00003" for i in range(3)]
+    dtypes = ["dtypes.data-00000-of-00001", "dtypes.index", "dtypes.meta"]
+    assert files == [*dtypes, *shards, "shards.index"]
+
+
+@pytest.mark.parametrize("name", sorted(checkpoint_program.GRAPHS))
+def test_all_values_are_restored(name: str, both: Any) -> None:
+    saved, restored, _ = both
+    assert len(saved[name]) > 1
+    assert restored[name] == saved[name]
+
+
+def test_parts_are_restored_from_shards_into_other_parts(both: Any) -> None:
+    saved, restored, _ = both
+    assert restored["shards"] == saved["parts"]
+    assert len(restored["other parts"]) == 12
+    assert restored["shards, other parts"] == restored["other parts"]
+    assert restored["whole of shards"] == restored["whole"]["float32_0_130"]
+
+
+def test_both_engines_find_the_same(both: Any) -> None:
+    _, theirs, own = both
+    assert theirs == own
+    assert theirs["objects"][0] == "objects-1"
