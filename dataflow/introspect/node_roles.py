@@ -43,7 +43,7 @@ _UPDATE = re.compile(r"^(Resource)?(Sparse)?Apply")
 _ACCUMULATOR = re.compile(r"ConditionalAccumulator$")
 _QUEUE = re.compile(r"Queue(V2)?$")
 _IS_INITIALIZED = re.compile(r"^(IsVariableInitialized|VarIsInitializedOp)$")
-_SAVER = re.compile(r"^(Save|Restore|MergeV2Checkpoints|ShardedFilename)")
+_SAVER = re.compile(r"^(Save|Restore|MergeV2Checkpoints|ShardedFilename|DisableCopyOnRead)")
 _SUMMARY = re.compile(r"Summary(V2)?$")
 _UNNAMED_IDENTITY = re.compile(r"(^|/)Identity(_\d+)?$")
 _INTEGERS = frozenset({"int32", "int64"})
@@ -168,6 +168,11 @@ class _Roles:
             for follower in self.followers[index]:
                 if self.nodes[follower]["op"] == "Identity":
                     self.role.setdefault(follower, "saver")
+        for index, node in enumerate(self.nodes):  # the results of a function that saves
+            before = (*self.inputs[index], *self.controls.get(index, ()))
+            if node["op"] in ("Identity", "IdentityN", "NoOp") and before:
+                if all(self.role.get(i) == "saver" for i in before):
+                    self.role.setdefault(index, "saver")
 
     def _take_guards(self) -> None:
         """The conditional around an assertion, which makes its message only when it fails."""

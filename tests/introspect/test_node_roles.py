@@ -182,3 +182,23 @@ def test_nodes_of_another_program_have_roles_too() -> None:
         {"name": "b", "op": "AlsoNot", "inputs": ["a:0", "gone:1", "^a"], "outputs": []},
     ]
     assert assign_roles(nodes) == []
+
+
+def test_a_function_that_saves_is_no_part_of_the_model() -> None:
+    """As SavedModels of TensorFlow 2 have one."""
+
+    def build() -> None:
+        v = tf.get_variable("v", initializer=1.0, use_resource=True)
+        tf.identity(v, name="model")
+        prefix = tf.placeholder_with_default("model.ckpt", [], name="prefix")
+        tf.raw_ops.DisableCopyOnRead(resource=v.handle, name="said")
+        saved = tf.raw_ops.SaveV2(
+            prefix=prefix, tensor_names=["v"], shape_and_slices=[""], tensors=[v.read_value()]
+        )
+        with tf.control_dependencies([saved]):
+            name = tf.identity(prefix, name="Identity")
+        tf.identity_n([name], name="result")
+
+    nodes = _nodes(build)
+    assert {"said", "Identity", "result"} <= {n for n in nodes if nodes[n].get("role") == "saver"}
+    assert _model(nodes) == ["v", "model/ReadVariableOp", "model"]
