@@ -14,9 +14,10 @@ const MOST_KEPT = 2000; // operations: more would make the notebook too fat, and
  */
 export function pictureKeeper(model, store, root, state = null) {
   let timer = null;
+  let newest = 0;
   const saved = {};
-  const write = (name, text) => {
-    if (text === saved[name]) return;
+  const write = (name, text, asked) => {
+    if (text === saved[name] || asked !== newest) return; // an older state was still being packed
     saved[name] = text;
     model.set(name, text);
     model.save_changes();
@@ -24,11 +25,12 @@ export function pictureKeeper(model, store, root, state = null) {
   const keep = () => {
     if (model.get("standalone") || !store.heard) return;
     clearTimeout(timer);
+    const asked = ++newest;
     timer = setTimeout(async () => {
       const svg = root();
       if (!svg) return;
-      write("picture", await pictureOf(standaloneSvg(svg)));
-      if (state && store.graph.nodes.length <= MOST_KEPT) write("snapshot", await snapshotOf(state()));
+      write("picture", await pictureOf(standaloneSvg(svg)), asked);
+      if (state && store.graph.nodes.length <= MOST_KEPT) write("snapshot", await snapshotOf(state()), asked);
     }, QUIET_MS);
   };
   keep.stop = () => clearTimeout(timer);
