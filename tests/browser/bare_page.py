@@ -4,11 +4,17 @@ kernel that answers or does not. Much quicker than a JupyterLab, and every failu
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.browser.patience import eventually, new_context
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from playwright.sync_api import Browser, Page
 
 BUILT = Path(__file__).parents[2] / "widgets" / "dataflow_widgets" / "built"
@@ -68,6 +74,11 @@ def built(name: str) -> str:
     return (BUILT / name).read_text(encoding="utf-8")
 
 
+def unpacked(text: str) -> str:
+    """A picture or a snapshot as the page keeps it."""
+    return zlib.decompress(base64.b64decode(text), wbits=-15).decode()
+
+
 def graph_state(nodes: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     """The traits of a GraphView of ``nodes``."""
     return {
@@ -94,8 +105,10 @@ class BarePage:
     """
 
     def __init__(self, browser: Browser, *, csp: str = STRICT_CSP, dark: bool = False) -> None:
-        self.context = browser.new_context(
-            viewport={"width": 1100, "height": 800}, color_scheme="dark" if dark else "light"
+        self.context = new_context(
+            browser,
+            viewport={"width": 1100, "height": 800},
+            color_scheme="dark" if dark else "light",
         )
         self.page: Page = self.context.new_page()
         self.outside: list[str] = []
@@ -134,20 +147,25 @@ class BarePage:
             [built("loader.js"), built("library.js")],
         )
 
-    def kept(self) -> dict[str, Any]:
-        """What a notebook saved now keeps of the newest widget, when the page has written it."""
-        wrote = "() => models.at(-1).get('picture') && models.at(-1).get('snapshot')"
-        self.page.wait_for_function(wrote, timeout=30_000)
-        state = self.page.evaluate("models.at(-1).state()")
-        assert isinstance(state, dict)
+    def kept(
+        self, is_wanted: Callable[[dict[str, Any]], bool] = lambda state: True
+    ) -> dict[str, Any]:
+        """What a notebook saved now keeps of the newest widget, when the page has written it and ``is_wanted``:
+        it writes when things have been quiet for a moment, and what has not changed it does not write again.
+        """
+        state: dict[str, Any] = {}
+
+        def is_kept() -> bool:
+            state.update(self.page.evaluate("models.at(-1).state()"))
+            return bool(state["picture"] and state.get("snapshot")) and is_wanted(state)
+
+        eventually(self.page, is_kept, True)
         return state | {"payload": {}, "bundle": None}
 
-    def wait_drawn(self, *, attempt: str | None = None, timeout_seconds: float = 30) -> None:
+    def wait_drawn(self, *, attempt: str | None = None) -> None:
         """Until the newest widget has a drawing (made in the way ``attempt``)."""
         suffix = f'[data-attempt="{attempt}"]' if attempt else "[data-attempt]"
-        self.page.locator(f"#root > :last-child .df-pane{suffix}").last.wait_for(
-            timeout=timeout_seconds * 1000
-        )
+        self.page.locator(f"#root > :last-child .df-pane{suffix}").last.wait_for()
 
     def failures(self) -> list[str]:
         """Uncaught errors of the page."""

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dataflow.cli.browser import find_browser
+from tests.browser.bare_page import BarePage
 from tests.browser.jupyter_server import JupyterServer
 from tests.browser.lab_page import LabPage, screenshot_folder
+from tests.browser.patience import PATIENCE_SECONDS, new_context
 from tests.conftest import IN_CI
 
 if TYPE_CHECKING:
@@ -90,8 +92,9 @@ def jupyter_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """Headless Chromium."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE_SECONDS * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=find_browser(), args=CHROMIUM_FLAGS, headless=True
@@ -102,8 +105,7 @@ def chromium() -> Iterator[Browser]:
 
 def _new_page(chromium: Browser, server: JupyterServer) -> LabPage:
     server.reset_settings()
-    context = chromium.new_context()
-    context.set_default_timeout(60_000)  # seconds of a quiet machine are many of a busy one
+    context = new_context(chromium)
     return LabPage(context.new_page(), server, screenshot_folder())
 
 
@@ -137,3 +139,12 @@ def lab_page(
         _kept_pages.clear()
         page.page.context.close()
     _assert_nothing_went_wrong(page)
+
+
+@pytest.fixture
+def bare(chromium: Browser) -> Iterator[BarePage]:
+    """A page for widgets without Jupyter, from which no request leaves."""
+    page = BarePage(chromium)
+    yield page
+    assert page.outside == [], "requests that leave the page"
+    page.close()

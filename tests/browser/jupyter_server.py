@@ -39,7 +39,7 @@ class JupyterServer:
         log: everything the server and its kernels printed.
     """
 
-    def __init__(self, folder: Path, *, start_timeout_seconds: float = 120) -> None:
+    def __init__(self, folder: Path, *, start_timeout_seconds: float = 240) -> None:
         self.folder = folder / "lessons"
         self.log = folder / "jupyter.log"
         self.token = secrets.token_hex(16)
@@ -117,7 +117,7 @@ class JupyterServer:
         request = urllib.request.Request(
             self.url + path, method=method, headers={"Authorization": f"token {self.token}"}
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             body = answer.read()
         return json.loads(body) if body else None
 
@@ -175,10 +175,10 @@ while not pathlib.Path({str(self._go_on)!r}).exists():
             self.delete_sessions()
             self.request("POST", "api/shutdown")
         try:
-            self._process.wait(timeout=15)
+            self._process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(timeout=15)
+            self._process.wait(timeout=60)
         _, alive = psutil.wait_procs(family, timeout=5)
         for process in alive:
             with contextlib.suppress(psutil.NoSuchProcess):

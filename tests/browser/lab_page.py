@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from tests.browser.patience import PATIENCE_SECONDS
+
 if TYPE_CHECKING:
     from playwright.sync_api import ConsoleMessage, Locator, Page, Request
 
@@ -314,9 +316,30 @@ class LabPage:
             element.screenshot(path=path)
         return path
 
-    def wait_for(self, condition: str, *, timeout_seconds: float = 30) -> None:
+    def wait_for(self, condition: str, *, timeout_seconds: float = PATIENCE_SECONDS) -> None:
         """Wait until a JavaScript function of no arguments returns something true."""
         self.page.wait_for_function(condition, timeout=timeout_seconds * 1000)
+
+    def run_until(self, condition: str) -> None:
+        """Ask the kernel, in a cell at the end, until a Python expression is true: between two runs of
+        the cell the kernel hears what widgets say.
+        """
+        index = self.run_code(f"print(bool({condition}))")
+        end = time.monotonic() + PATIENCE_SECONDS
+        while self.output_text(index).strip() != "True":
+            assert time.monotonic() < end, f"{condition}: {self.output_text(index)}"
+            self.page.wait_for_timeout(200)
+            self.run_cell(index)
+
+    def wait_until_kept(self, index: int, text: str = "data:image/svg+xml") -> None:
+        """Until the static picture of a cell's widget has ``text``: it is renewed when things have been
+        quiet for a moment.
+        """
+        self.page.wait_for_function(
+            """([index, text]) => window.jupyterapp.shell.currentWidget.content.widgets[index].model.outputs
+              .toJSON().some((output) => [output.data?.["text/html"]].flat().join("").includes(text))""",
+            arg=[index, text],
+        )
 
 
 def screenshot_folder(environment: dict[str, str] | os._Environ[str] = os.environ) -> Path:

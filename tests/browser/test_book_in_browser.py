@@ -10,6 +10,7 @@ import nbformat.v4 as v4
 import pytest
 
 from tests.browser.axe import serious_findings
+from tests.browser.patience import new_context
 from tools import book
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(chromium: Browser) -> Any:
-    context = chromium.new_context(offline=True)
+    context = new_context(chromium, offline=True)
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -12,6 +12,7 @@ import pytest
 
 from tests.browser.axe import serious_findings
 from tests.browser.lab_page import screenshot_folder
+from tests.browser.patience import at_rest, eventually, new_context
 from tests.browser.test_graph_view import node, wait_drawn
 from tests.browser.test_lesson02 import code_cell
 from tests.course.classroom.a_class import ROOT, Process, Wire, answer
@@ -35,8 +36,8 @@ def room(tmp_path: Path) -> Iterator[Process]:
 
 @pytest.fixture(params=["light", "dark"])
 def projector(request: pytest.FixtureRequest, chromium: Browser, room: Process) -> Iterator[Page]:
-    context = chromium.new_context(
-        color_scheme=request.param, viewport={"width": 1280, "height": 900}
+    context = new_context(
+        chromium, color_scheme=request.param, viewport={"width": 1280, "height": 900}
     )
     page = context.new_page()
     page.failures = []  # type: ignore[attr-defined]
@@ -69,8 +70,12 @@ def tell(
     done.join()
 
 
+TAGS = """(nodes) => nodes.map((node) => [node.querySelector("title").textContent,
+                                   node.querySelector(".df-tag").textContent])"""
+
+
 def shot(page: Page, name: str) -> None:
-    page.wait_for_timeout(700)  # until bars and colors have settled
+    at_rest(page)
     page.screenshot(path=screenshot_folder() / f"class_{name}_{page.theme}.png", full_page=True)  # type: ignore[attr-defined]
 
 
@@ -134,13 +139,15 @@ def test_marks_on_the_graph_and_a_new_start_of_the_server(
         *((n, answer("lesson01.q2", **right)) for n in range(3)),
         *((n, answer("lesson01.q2", given=["b", "a"], right=False)) for n in range(3, 8)),
     )
-    graph = page.locator("#heat .df-svg")
-    graph.wait_for(timeout=60_000)
-    tags = {
-        node.locator("title").text_content(): node.locator(".df-tag").text_content()
-        for node in page.locator("#heat .df-node").all()
-    }
-    assert tags == {"a": "5 of 8", "b": "8 of 8", "c": "", "<i>d</i>": "3 of 8"}
+    page.get_by_text("8 of 8 have answered").wait_for()
+
+    def tags() -> dict[str | None, str | None]:
+        # In one call: the graph may be drawn anew meanwhile.
+        return dict(page.locator("#heat .df-node").evaluate_all(TAGS))
+
+    wanted = {"a": "5 of 8", "b": "8 of 8", "c": "", "<i>d</i>": "3 of 8"}
+    eventually(page, tags, wanted)
+    at_rest(page)
     fill = "(node) => getComputedStyle(node.querySelector('.df-shape')).fill"
     fills = {
         node.locator("title").text_content(): node.evaluate(fill)
@@ -156,17 +163,17 @@ def test_marks_on_the_graph_and_a_new_start_of_the_server(
     shot(page, "marks_answer")
 
     room.kill()
-    page.get_by_text("The server does not answer").wait_for(timeout=30_000)
+    page.get_by_text("The server does not answer").wait_for()
     again = Process(tmp_path, room.port)
     try:
         tell(again, (9, answer("lesson01.q2", given=["c"], right=False)))
-        page.get_by_text("9 of 9 have answered").wait_for(timeout=30_000)
+        page.get_by_text("9 of 9 have answered").wait_for()
     finally:
         again.stop()
 
 
 def test_a_wrong_token_is_said_and_the_right_one_opens(chromium: Browser, room: Process) -> None:
-    context = chromium.new_context()
+    context = new_context(chromium)
     page = context.new_page()
     page.goto(f"http://127.0.0.1:{room.port}/teacher")
     page.get_by_label("The teacher's token").fill("wrong")
@@ -182,7 +189,7 @@ def test_a_wrong_token_is_said_and_the_right_one_opens(chromium: Browser, room: 
 
 
 def test_a_learner_hands_in_from_a_page(chromium: Browser, room: Process, tmp_path: Path) -> None:
-    context = chromium.new_context()
+    context = new_context(chromium)
     page = context.new_page()
     page.goto(f"http://127.0.0.1:{room.port}/")
     page.get_by_label("Code").fill("wrong1")
@@ -206,7 +213,7 @@ def test_a_lesson_in_the_lab_is_joined_answered_and_a_bar(
 ) -> None:
     """Lesson 2 itself: a choice and marks, by mouse, on the projector; then handed in."""
     room = Process(tmp_path, options=["--lessons", str(ROOT / "lessons")])
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context = new_context(chromium, viewport={"width": 1280, "height": 900})
     try:
         jupyter_server.restore_lesson("02_sessions.ipynb")
         lab_page.open_notebook("02_sessions.ipynb")
@@ -239,10 +246,10 @@ def test_a_lesson_in_the_lab_is_joined_answered_and_a_bar(
         counts = page.locator("#bars .number").all_inner_texts()
         assert counts == ["0 · 0 %", "0 · 0 %", "1 · 100 %"]
         page.get_by_role("button", name="Question 2").click()
-        page.locator("#heat .df-tag", has_text="1 of 1").first.wait_for(timeout=60_000)
+        page.locator("#heat .df-tag", has_text="1 of 1").first.wait_for()
         marked = page.locator("#heat .df-node", has=page.locator(".df-tag", has_text="1 of 1"))
         assert set(marked.locator("title").all_text_contents()) == {"useless", "mul_op"}
-        page.wait_for_timeout(700)  # until colors have settled
+        at_rest(page)
         page.screenshot(path=screenshot_folder() / "class_lesson02.png", full_page=True)
 
         lab_page.command("docmanager:save")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.browser.axe import serious_findings
 from tests.browser.lab_page import kept_states
+from tests.browser.patience import at_rest, eventually, width_of_image
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,9 +66,8 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
     # The demo trains on both workers; the mode is switched while it runs.
     panel.get_by_role("button", name="Train a demo").click()
     step = "Number(document.querySelector('.df-cluster-training')?.dataset.step)"
-    lab_page.wait_for(f"() => {step} > 10", timeout_seconds=60)
-    panel.locator(".df-cv-part").first.wait_for()
-    assert panel.locator(".df-cv-part").count() > 10
+    lab_page.wait_for(f"() => {step} > 10")
+    panel.locator(".df-cv-part").nth(10).wait_for()
     panel.get_by_role("button", name="worker:1", exact=True).click()
     panel.get_by_role("region", name="log of worker:1").get_by_text("loss").wait_for()
     panel.get_by_label("Slow down worker:1").select_option("0.2")
@@ -75,10 +75,10 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
         "() => document.querySelector('tr[data-task=\"worker:1\"]').dataset.delay === '0.2'"
     )
     at = lab_page.page.evaluate(step)
-    lab_page.wait_for(f"() => {step} > {at} + 10", timeout_seconds=60)
+    lab_page.wait_for(f"() => {step} > {at} + 10")
     for theme in ("Light", "Dark"):
         lab_page.set_theme(f"JupyterLab {theme}")
-        lab_page.page.wait_for_timeout(500)
+        at_rest(lab_page.page)
         lab_page.screenshot(f"cluster_panel_{theme.lower()}", panel)
         assert serious_findings(lab_page.page, ".df-cluster-panel") == []
     panel.get_by_label("synchronous", exact=True).check()
@@ -86,15 +86,15 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
         "() => document.querySelector('.df-cluster-training').dataset.mode === 'synchronous'"
     )
     at = lab_page.page.evaluate(step)
-    lab_page.wait_for(f"() => {step} > {at} + 10", timeout_seconds=60)
+    lab_page.wait_for(f"() => {step} > {at} + 10")
     # Paused: to the others it is slow, and a synchronous step waits for it.
     panel.get_by_role("button", name="Pause worker:1").click()
     until(lab_page, "worker:1", "paused")
-    assert "worker:1 is paused" in panel.locator(".df-cluster-notices").text_content()
+    panel.locator(".df-cluster-notices", has_text="worker:1 is paused").wait_for()
     panel.get_by_role("button", name="Continue worker:1").first.click()
     until(lab_page, "worker:1", "running")
     at = lab_page.page.evaluate(step)
-    lab_page.wait_for(f"() => {step} > {at} + 5", timeout_seconds=60)
+    lab_page.wait_for(f"() => {step} > {at} + 5")
     # Killed: it is said, it is started again, and it joins the training again.
     pid = panel.locator('tr[data-task="worker:1"]').get_attribute("data-pid")
     panel.get_by_role("button", name="Kill worker:1").click()
@@ -105,15 +105,15 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
         f" return row.state === 'running' && row.pid !== '{pid}'; }}",
         timeout_seconds=60,
     )
-    assert "worker:1 died" in panel.locator(".df-cluster-events").text_content()
+    panel.locator(".df-cluster-events", has_text="worker:1 died").wait_for()
     at = lab_page.page.evaluate(step)
-    lab_page.wait_for(f"() => {step} > {at} + 5", timeout_seconds=60)
+    lab_page.wait_for(f"() => {step} > {at} + 5")
     panel.get_by_role("button", name="Stop cluster").click()
-    panel.locator(".df-cluster-form").wait_for(timeout=60_000)
+    panel.locator(".df-cluster-form").wait_for()
     lab_page.wait_for(
         "() => document.querySelector('.df-cluster-panel').dataset.state === 'stopped'"
     )
-    assert "Launch starts a new one" in panel.locator(".df-cluster-notices").text_content()
+    panel.locator(".df-cluster-notices", has_text="Launch starts a new one").wait_for()
     lab_page.assert_no_cell_failed()
 
 
@@ -156,7 +156,7 @@ def test_keyboard_alone(lab_page: LabPage, panel: Locator) -> None:
     assert lab_page.page.evaluate("document.activeElement.textContent") == "Pause"
     reach("Kill worker:0")
     keyboard.press("Enter")
-    lab_page.wait_for("() => document.querySelector('.df-cluster-eventbox li')", timeout_seconds=30)
+    lab_page.wait_for("() => document.querySelector('.df-cluster-eventbox li')")
     count = len(lab_page.cells())
     keyboard.press("d")
     keyboard.press("d")
@@ -210,13 +210,11 @@ def test_clusters_made_in_code_appear_and_their_runs_are_drawn(
     widget = made_in_code
     lab_page.run_code("for _ in range(20): sess.run(y)")
     widget.locator(".df-cv-part").first.wait_for()
-    assert "1 value travels" in widget.locator(".df-cluster-graph-words").text_content()
-    server = widget.locator(".df-cv-ps").text_content()
-    assert (
-        "ps:0" in server and "w" in widget.locator(".df-cv-ps .df-cv-part text").all_text_contents()
-    )
+    widget.locator(".df-cluster-graph-words", has_text="1 value travels").wait_for()
+    widget.locator(".df-cv-ps", has_text="ps:0").wait_for()
+    widget.locator(".df-cv-ps .df-cv-part text").get_by_text("w", exact=True).wait_for()
     widget.get_by_text("What travels, as a list").click()
-    assert "352 KB" in widget.locator(".df-cluster-transfers").text_content()
+    widget.locator(".df-cluster-transfers", has_text="352 KB").wait_for()
     lab_page.screenshot("cluster_panel_in_code", widget)
     # What cannot be done is said in the widget: these servers live in the kernel itself.
     widget.get_by_role("button", name="Kill worker:0").click()
@@ -261,15 +259,14 @@ def test_hostile_names_and_four_hundred_percent(lab_page: LabPage, made_in_code:
     assert lab_page.page.evaluate("window.hacked") is None
     # 1280 px at 400 % is 320 CSS px: nothing is cut off at the side.
     widget.evaluate("(w) => { w.style.width = '320px'; }")
-    lab_page.page.wait_for_timeout(500)
-    wide = widget.evaluate(
+    wide = (
         "(w) => [...w.querySelectorAll('*')].filter((e) => !e.closest('.df-wide, svg, .df-scroller, thead')"
         " && getComputedStyle(e).position !== 'absolute'"
         " && e.getClientRects().length"
         " && e.getBoundingClientRect().right > w.getBoundingClientRect().right + 1)"
         ".map((e) => e.outerHTML.slice(0, 100))"
     )
-    assert wide == []
+    eventually(lab_page.page, lambda: widget.evaluate(wide), [])
     lab_page.screenshot("cluster_panel_narrow", widget)
     lab_page.page.emulate_media(reduced_motion="reduce")
     assert (
@@ -289,11 +286,7 @@ def test_looked_at_only_while_in_sight(lab_page: LabPage, made_in_code: Locator)
         "document.querySelectorAll('.jp-Cell')[document.querySelectorAll('.jp-Cell').length - 1]"
         ".scrollIntoView({block: 'end'})"
     )
-    index = lab_page.run_code(
-        "import time\nfor _ in range(60):\n    if panel._num_open == 0 and panel._follower.thread is None:"
-        " break\n    time.sleep(0.1)\nprint(panel._num_open, panel._follower.thread)"
-    )
-    assert lab_page.output_text(index).strip() == "0 None"
+    lab_page.run_until("panel._num_open == 0 and panel._follower.thread is None")
 
 
 def test_reopened_without_a_kernel(
@@ -301,10 +294,7 @@ def test_reopened_without_a_kernel(
 ) -> None:
     assert made_in_code.count() == 1
     # The page sends its picture once it has been quiet for a moment.
-    lab_page.wait_for(
-        "() => window.jupyterapp.shell.currentWidget.content.widgets[0].model.outputs.toJSON()"
-        ".some((output) => output.data['text/html']?.includes('data:image/svg+xml'))"
-    )
+    lab_page.wait_until_kept(0)
     lab_page.command("docmanager:save")
     saved = json.loads((jupyter_server.folder / "panel.ipynb").read_text(encoding="utf-8"))
     output = saved["cells"][0]["outputs"][0]["data"]
@@ -314,5 +304,5 @@ def test_reopened_without_a_kernel(
     lab_page.open_notebook("panel.ipynb", reload=True)  # a new kernel knows nothing of this widget
     image = lab_page.output(0).locator("img:visible").first
     image.wait_for()
-    assert image.evaluate("(e) => e.decode().then(() => e.naturalWidth)") > 300
+    assert width_of_image(image) > 300
     lab_page.run_code("import dataflow as tf")  # for the end of the test

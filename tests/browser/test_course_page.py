@@ -10,6 +10,7 @@ import pytest
 
 from dataflow.course.attempts import MIME
 from tests.browser.lab_page import screenshot_folder
+from tests.browser.patience import new_context
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -42,12 +43,12 @@ def course(
     request: Any, chromium: Browser, jupyter_server: JupyterServer, answered: str
 ) -> Iterator[Page]:
     """The page to which the address that `dataflow lab` prints leads."""
-    context = chromium.new_context(
-        viewport={"width": 1280, "height": 900}, color_scheme=request.param
+    context = new_context(
+        chromium, viewport={"width": 1280, "height": 900}, color_scheme=request.param
     )
     page = context.new_page()
     page.goto(f"{jupyter_server.url}?token={jupyter_server.token}")
-    page.locator("li.latest").wait_for(timeout=60_000)
+    page.locator("li.latest").wait_for()
     page.screenshot(path=screenshot_folder() / f"course_{request.param}.png")
     yield page
     context.close()
@@ -63,18 +64,18 @@ def test_cards_tracks_and_the_way_to_a_lesson_and_back(course: Page) -> None:
     course.get_by_role("button", name="Models").click()
     assert numbers.all_inner_texts() == [str(n) for n in [*range(13), 22]]
     course.reload()
-    course.locator("li.latest").wait_for(timeout=60_000)
+    course.locator("li.latest").wait_for()
     assert numbers.count() == 14  # the choice is kept
 
     assert course.inner_text("#continue") == "Continue where I was"
     course.click("#continue")
-    course.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=60_000)
+    course.locator(".jp-Notebook .jp-Cell").first.wait_for()
     assert course.url.endswith(LESSON)
-    course.get_by_text("All lessons").click(timeout=60_000)
-    course.locator("li.latest").wait_for(timeout=60_000)
+    course.get_by_text("All lessons").click()
+    course.locator("li.latest").wait_for()
     assert course.url.endswith("/dataflow/course")
 
 
 def test_markdown_opens_rendered(course: Page, jupyter_server: JupyterServer) -> None:
     course.goto(f"{jupyter_server.url}lab/tree/README.md")
-    course.locator(".jp-MarkdownViewer h1").get_by_text("The lessons").wait_for(timeout=60_000)
+    course.locator(".jp-MarkdownViewer h1").get_by_text("The lessons").wait_for()

@@ -11,6 +11,7 @@ import pytest
 
 import dataflow_widgets
 from tests.browser.every_widget import WIDGETS, cells, pose
+from tests.browser.patience import at_rest
 
 if TYPE_CHECKING:
     from tests.browser.jupyter_server import JupyterServer
@@ -32,7 +33,7 @@ def test_every_widget_draws_in_notebook_7(lab_page: LabPage, jupyter_server: Jup
         # A notebook of this length is drawn as it is scrolled.
         code.nth(index).scroll_into_view_if_needed()
         place = code.nth(index).locator(shown.drawn).first
-        place.wait_for(timeout=60_000)
+        place.wait_for()
         box = code.nth(index).locator(".df-widget").bounding_box()
         assert box and box["height"] > 100 and box["width"] > 400, widget
         assert not code.nth(index).locator(".df-failure:visible").count(), widget
@@ -59,7 +60,7 @@ def test_pictures_of_every_widget_in_both_themes(
         pose(lab_page, widget)
     for theme in THEMES:
         lab_page.set_theme(f"JupyterLab {theme.capitalize()}")
-        lab_page.page.wait_for_timeout(800)  # until colors have settled
+        at_rest(lab_page.page)
         for index, widget in enumerate(WIDGETS, start=1):
             element = lab_page.output(index).locator(".df-widget")
             path = lab_page.screenshot(f"widget_{widget}_{theme}", element)

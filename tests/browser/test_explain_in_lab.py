@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.lab_page import kept_states
+from tests.browser.patience import width_of_image
 
 if TYPE_CHECKING:
     from tests.browser.jupyter_server import JupyterServer
@@ -29,18 +30,7 @@ sess.run(z, {x: np.ones((64, 256))}, options=tf.RunOptions(trace_level=tf.RunOpt
          run_metadata=metadata)
 timeline = Timeline(metadata)
 display(timeline)"""
-KEPT = "print(len(timeline.picture) > 300 and timeline.payload == {})"
-
-
-def wait_kept(lab_page: LabPage) -> None:
-    """Until the page, once it has been quiet, has sent its picture: asked for again and again."""
-    index = lab_page.run_code(KEPT)
-    for _ in range(200):
-        if "True" in lab_page.output_text(index):
-            return
-        lab_page.page.wait_for_timeout(300)
-        lab_page.run_cell(index)
-    pytest.fail("the page has sent no picture of the timeline")
+KEPT = "len(timeline.picture) > 300 and timeline.payload == {}"
 
 
 def test_both_in_a_notebook(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
@@ -75,7 +65,7 @@ def test_both_in_a_notebook(lab_page: LabPage, jupyter_server: JupyterServer) ->
     lab_page.wait_until_idle()
     assert len(lab_page.cells()) == 3, "d d in a widget deletes no cell"
     timeline.get_by_role("button", name="Fit").click()
-    wait_kept(lab_page)
+    lab_page.run_until(KEPT)  # the page sends its picture when it has been quiet
     lab_page.assert_no_cell_failed()
 
     lab_page.command("docmanager:save")
@@ -90,5 +80,5 @@ def test_both_in_a_notebook(lab_page: LabPage, jupyter_server: JupyterServer) ->
         # The one beside the widget, or, once the widget knows that no kernel answers, the one in it.
         image = lab_page.output(cell).locator("img:visible").first
         image.wait_for()
-        assert image.evaluate("(e) => e.decode().then(() => e.naturalWidth)") > 50
+        assert width_of_image(image) > 50
         assert image.get_attribute("alt").startswith("Run of")

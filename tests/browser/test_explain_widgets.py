@@ -11,10 +11,10 @@ import pytest
 
 import dataflow as tf
 from dataflow_widgets import RewritePlayer, Timeline
-from tests.browser.axe import serious_findings
+from tests.browser.axe import CONTRAST, serious_findings
 from tests.browser.bare_page import BarePage, graph_state
 from tests.browser.lab_page import screenshot_folder
-from tests.browser.test_widget_pages import CONTRAST
+from tests.browser.patience import at_rest, new_context
 from tests.widgets.graphs import EVIL
 from tests.widgets.test_timeline import PS, WORKER, made_up
 
@@ -133,9 +133,8 @@ def test_before_and_after_are_side_by_side_where_both_fit(
     inside = show_player(bare)
     inside.get_by_role("button", name="x ** 2 -> square(x)").click()
     wait_tag(bare, "after", "new")
-    arranged = inside.locator(".df-body[data-arrange]")
-    arranged.wait_for()
-    assert arranged.get_attribute("data-arrange") in ("beside", "below")
+    wait_tag(bare, "before", "goes")
+    inside.locator(".df-body:is([data-arrange=beside], [data-arrange=below])").wait_for()
     boxes = [column.bounding_box() for column in inside.locator(".df-column").all()]
     assert boxes[0] and boxes[1]
     assert boxes[0]["y"] == boxes[1]["y"], "both can be seen at once"
@@ -255,6 +254,7 @@ def test_the_time_that_a_rewrite_saves_is_asked_for_and_told(bare: BarePage) -> 
 def test_what_goes_comes_and_is_rewired_is_said_in_words(bare: BarePage) -> None:
     inside = show_player(bare)
     inside.get_by_role("button", name="x ** 2 -> square(x)").click()
+    wait_tag(bare, "before", "goes")
     wait_tag(bare, "after", "new")
     before, after = tags(bare, "before"), tags(bare, "after")
     assert {name for name, tag in before.items() if tag == "goes"} >= {"squared"}
@@ -602,7 +602,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, which: str) ->
         inside.get_by_role("button", name="x ** 2 -> square(x)").click()
         wait_tag(bare, "after", "new")
         bare.page.locator(".df-node.df-comes").click()
-    bare.page.wait_for_timeout(400)  # until colors have settled
+    at_rest(bare.page)
     assert serious_findings(bare.page, "main") == []
     if which == "rewrite_player":
         assert bare.page.evaluate(CONTRAST) == []
@@ -639,7 +639,7 @@ def test_saved_page_works_offline(bare: BarePage, chromium: Browser, which: str)
     bare.page.get_by_role("button", name="Save").click()
     with bare.page.expect_download() as download:
         bare.page.get_by_role("menuitem", name="HTML").click()
-    context = chromium.new_context(offline=True)
+    context = new_context(chromium, offline=True)
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda e: errors.append(str(e)))
@@ -664,14 +664,14 @@ def test_without_a_kernel_the_kept_words_show(bare: BarePage, which: str) -> Non
     words = bare.page.locator(".df-kept pre").text_content()
     assert words == state["words"]
     assert words.startswith("Run of")
-    bare.page.get_by_text("No kernel has answered").wait_for(timeout=10_000)
+    bare.page.get_by_text("No kernel has answered").wait_for()
 
 
 @pytest.mark.parametrize("which", sorted(SHOW))
 def test_a_busy_kernel_and_an_error_are_said(bare: BarePage, which: str) -> None:
     state = player() if which == "rewrite_player" else run_of_two_tasks()
     bare.show(state | {"payload": {}})
-    bare.page.get_by_text("the kernel is busy or gone").first.wait_for(timeout=12_000)
+    bare.page.get_by_text("the kernel is busy or gone").first.wait_for()
     bare.page.evaluate("models[0].custom({kind: 'error', text: 'KeyError: <b>x</b>'})")
     assert "KeyError: <b>x</b>" in bare.page.get_by_role("alert").text_content()
     bare.page.evaluate("(p) => models[0].update('payload', p)", state["payload"])
@@ -684,7 +684,7 @@ def test_ten_of_each_on_a_page(bare: BarePage) -> None:
         for state in states:
             bare.show(state)
     bare.page.locator(".df-timeline[data-drawn]").nth(9).wait_for()
-    bare.page.locator(".df-rewrite-player[data-drawn]").nth(9).wait_for(timeout=60_000)
+    bare.page.locator(".df-rewrite-player[data-drawn]").nth(9).wait_for()
     kinds = [m["kind"] for m in bare.page.evaluate("sent")]
     assert kinds.count("library") == 1
     assert kinds.count("engine") == 1

@@ -17,6 +17,7 @@ import dataflow_widgets
 from tests.browser.axe import serious_findings
 from tests.browser.kernel_page import KernelPage, without_threads
 from tests.browser.lab_page import screenshot_folder
+from tests.browser.patience import next_frame
 from tests.browser.test_every_widget import LESSONS, MAX_PICTURE_BYTES, size_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def wait_for_value(page: KernelPage, explorer: Any, name: str, value: Any) -> No
 
 
 def rest(shown: Locator) -> None:
-    """Until the page waits for no answer of the kernel."""
+    """Until the page waits for no answer of the kernel: it says whether it does when it next draws."""
+    next_frame(shown.page)
     shown.page.wait_for_function("(el) => el.dataset.waits === 'false'", arg=shown.element_handle())
 
 
@@ -139,12 +141,12 @@ def test_each_is_accessible_and_fits(
     for width in (360, 620, 1280, 1700):
         page.page.set_viewport_size({"width": width, "height": 900})
         try:
-            page.page.wait_for_function(_FITS, arg=width, timeout=15_000)
+            page.page.wait_for_function(_FITS, arg=width)
         except TimeoutError:
             raise AssertionError(f"content or texts do not fit at {width} px") from None
     assert serious_findings(page.page, ".df-explorer") == []
     page.page.set_viewport_size({"width": 1100, "height": 900})
-    page.page.wait_for_function(_FITS, arg=1100, timeout=15_000)
+    page.page.wait_for_function(_FITS, arg=1100)
     picture = f"{type(explorer).__module__.rpartition('.')[2]}_{'dark' if dark else 'light'}.png"
     folder = screenshot_folder() / "explorers"
     folder.mkdir(parents=True, exist_ok=True)
@@ -432,7 +434,7 @@ def test_with_reduced_motion_it_plays_slowly(
     rate = page.page.evaluate("""async () => {
       const shown = document.querySelector(".df-explorer");
       const [start, before] = [performance.now(), Number(shown.dataset.frames)];
-      await new Promise((resolve) => setTimeout(resolve, 1500));
+      while (Number(shown.dataset.frames) < before + 4) await new Promise((resolve) => setTimeout(resolve, 10));
       return (Number(shown.dataset.frames) - before) / (performance.now() - start) * 1000;
     }""")
     assert 0 < rate < 5  # one in 0.3 s

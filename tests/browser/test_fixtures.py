@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from tests.browser import patience
 from tests.browser.lab_page import leaves_loopback
+from tests.browser.patience import at_rest, eventually
 
 pytestmark = pytest.mark.browser
 
@@ -65,6 +70,33 @@ def test_themes(lab_page, jupyter_server):
     lab_page.open_notebook(jupyter_server.write_notebook("theme.ipynb", ["1"]))
     lab_page.set_theme("JupyterLab Dark")
     lab_page.set_theme("JupyterLab Light")
+
+
+def test_every_page_has_the_patience_of_all():
+    """A context of Playwright's own waits 30 s, and `expect` 5 s."""
+    hasty = re.compile(r"\.new_context\(|(chromium|browser)\.new_page\(")
+    files = set(Path(__file__).parent.glob("*.py")) - {Path(patience.__file__), Path(__file__)}
+    assert files
+    assert [path.name for path in files if hasty.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_a_condition_is_waited_for_and_what_was_found_instead_is_said(bare, monkeypatch):
+    bare.page.evaluate("window.at = 0; setInterval(() => { at += 1; }, 20)")
+    eventually(bare.page, lambda: bare.page.evaluate("at > 5"), True)
+    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.1)
+    with pytest.raises(AssertionError, match="found False, wanted True"):
+        eventually(bare.page, lambda: bare.page.evaluate("at < 0"), True)
+
+
+def test_at_rest_waits_for_what_moves_and_not_for_what_turns_for_ever(bare):
+    bare.page.evaluate(
+        """() => { const root = document.getElementById("root");
+            const change = [{ opacity: 0 }, { opacity: 1 }];
+            root.animate(change, { duration: 400, fill: "forwards" });
+            document.body.animate(change, { duration: 400, iterations: Infinity }); }"""
+    )
+    at_rest(bare.page)
+    assert bare.page.evaluate("getComputedStyle(document.getElementById('root')).opacity") == "1"
 
 
 @pytest.mark.parametrize(

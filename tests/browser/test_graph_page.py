@@ -9,6 +9,7 @@ import pytest
 
 import dataflow as tf
 from dataflow_widgets.static.page import graph_page
+from tests.browser.patience import new_context
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -25,7 +26,7 @@ def test_the_page_draws_the_graph_and_opens_scopes(chromium: Browser, tmp_path: 
 
     path = tmp_path / "page.html"
     path.write_text(graph_page(graph, 'A "program" <b>.py'), encoding="utf-8")
-    context = chromium.new_context()
+    context = new_context(chromium)
     page = context.new_page()
     failures: list[str] = []
     requests: list[str] = []
@@ -34,7 +35,7 @@ def test_the_page_draws_the_graph_and_opens_scopes(chromium: Browser, tmp_path: 
     page.on("request", lambda request: requests.append(request.url))
     page.goto(path.as_uri())
     page.wait_for_selector(".df-widget[data-drawn]")
-    expect(page.locator('.df-pane[data-attempt="graphviz"]')).to_have_count(1, timeout=60_000)
+    expect(page.locator('.df-pane[data-attempt="graphviz"]')).to_have_count(1)
     assert "plain" not in page.locator(".df-widget").inner_text()
     page.get_by_role("button", name="Open all").click()
     expect(page.locator(".df-svg")).to_contain_text("MatMul")  # inside of `layer`
@@ -53,10 +54,10 @@ def test_the_page_of_a_training_shows_the_model(chromium: Browser, tmp_path: Pat
 
     path = tmp_path / "page.html"
     path.write_text(graph_page(graph, "training"), encoding="utf-8")
-    context = chromium.new_context()
+    context = new_context(chromium)
     page = context.new_page()
     page.goto(path.as_uri())
-    expect(page.get_by_role("button", name="gradients")).to_be_visible(timeout=60_000)  # put aside
-    expect(page.locator(".df-svg")).to_contain_text("MatMul", timeout=60_000)
+    expect(page.get_by_role("button", name="gradients")).to_be_visible()  # put aside
+    expect(page.locator(".df-svg")).to_contain_text("MatMul")
     assert "beta1_power" not in (page.locator(".df-svg").text_content() or "")
     context.close()

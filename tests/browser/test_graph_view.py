@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browser.lab_page import kept_states
+from tests.browser.patience import at_rest, eventually, new_context, width_of_image
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -80,7 +81,7 @@ def test_live_graph_and_live_runs(lab_page: LabPage, jupyter_server: JupyterServ
     lab_page.run_code("sess.run(late); None")
     wait_class(inside, "useless", "df-needed")
     wait_class(inside, "pow_op", "df-pruned")
-    lab_page.page.wait_for_timeout(1200)  # until colors have settled
+    at_rest(lab_page.page)
     lab_page.screenshot("graph_view_light")
 
 
@@ -183,9 +184,7 @@ def test_a_saved_notebook_stays_small_and_reopens_without_a_kernel(
     assert inside.locator("img").count() == 1, "the static picture is there"
     assert not inside.locator("img").is_visible(), "and hidden"
     # The page sends its picture once it has been quiet for a moment; the cell's static one is renewed.
-    pruned = """() => window.jupyterapp.shell.currentWidget.content.widgets[1].model.outputs.toJSON()
-      .some((output) => output.data["text/html"]?.includes("%3Epruned%3C"))"""
-    lab_page.wait_for(pruned)
+    lab_page.wait_until_kept(1, "%3Epruned%3C")
     notebook = saved_notebook(jupyter_server, lab_page, "graph_view.ipynb")
     static, widget = (output["data"] for output in notebook["cells"][1]["outputs"])
     assert "data:image/svg+xml" in "".join(static["text/html"])
@@ -219,13 +218,13 @@ def assert_nbconvert_shows_pictures(lab_page: LabPage, notebook: Path, folder: P
     subprocess.run([*command, str(notebook)], check=True, capture_output=True)
     browser = lab_page.page.context.browser
     assert browser is not None
-    context = browser.new_context(offline=True)
+    context = new_context(browser, offline=True)
     page = context.new_page()
     page.goto((folder / notebook.with_suffix(".html").name).as_uri(), wait_until="commit")
     for i in range(2):
         image = page.locator("img[src^='data:image/svg']").nth(i)
         image.wait_for()
-        assert image.evaluate("(e) => e.decode().then(() => e.naturalWidth)") > 100
+        assert width_of_image(image) > 100
     context.close()
 
 
@@ -265,7 +264,7 @@ def test_in_notebook_7(lab_page: LabPage, jupyter_server: JupyterServer) -> None
     wait_drawn(notebook, 6)
     node(notebook, "useless").click()
     assert notebook.locator(".df-inspector h4").text_content() == "useless"
-    lab_page.page.wait_for_timeout(1200)
+    at_rest(lab_page.page)
     lab_page.screenshot("graph_view_notebook_7")
 
 
@@ -281,9 +280,11 @@ def test_themes(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     light = lab_page.page.evaluate(read)
     lab_page.command("apputils:change-theme", theme="JupyterLab Dark")
     lab_page.page.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
-    lab_page.page.wait_for_timeout(500)
-    dark = lab_page.page.evaluate(read)
-    assert light != dark
-    assert sum(map(int, dark[0][4:-1].split(","))) < 150, dark
-    lab_page.page.wait_for_timeout(1200)  # until colors have settled
+
+    def is_dark() -> bool:
+        background, text = lab_page.page.evaluate(read)
+        return text != light[1] and sum(map(int, background[4:-1].split(","))) < 150
+
+    eventually(lab_page.page, is_dark, True)
+    at_rest(lab_page.page)
     lab_page.screenshot("graph_view_dark")

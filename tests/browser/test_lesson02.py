@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.patience import at_rest
 from tests.browser.test_graph_view import classes, node, wait_class, wait_drawn
 from tests.browser.test_stepper import at_step
 
@@ -43,7 +44,7 @@ def test_lesson_02(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     assert "df-fetched" in classes(view, "pow_op")
     assert "1 pruned" in view.locator(".df-status").text_content()
     view.scroll_into_view_if_needed()
-    lab_page.page.wait_for_timeout(1200)  # until colors have settled
+    at_rest(lab_page.page)
     lab_page.screenshot("lesson_02_pruned")
 
     lab_page.run_cell(useless_run)
@@ -70,7 +71,7 @@ def test_lesson_02(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     wait_class(stepper, "pow_op", "df-current")
     assert stepper.locator(".df-now .df-number").text_content() == "15625"
     stepper.scroll_into_view_if_needed()
-    lab_page.page.wait_for_timeout(1200)  # until colors have settled
+    at_rest(lab_page.page)
     lab_page.screenshot("lesson_02_stepper")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.browser.axe import serious_findings
 from tests.browser.bare_page import BarePage
+from tests.browser.patience import at_rest
 from tests.browser.test_graph_view import BUILD, node, wait_class, wait_drawn
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, answered: bool
     assert bare.page.locator(".df-predict").count() == len(FORMS)
     if not answered:
         bare.page.locator(".df-node").last.click()
-    bare.page.wait_for_timeout(400)  # until colors have settled
+    at_rest(bare.page)
     assert serious_findings(bare.page, "main") == []
     assert bare.failures() == []
     bare.close()
@@ -105,7 +106,7 @@ def test_a_kernel_that_does_not_answer(chromium: Browser) -> None:
     bare.page.set_viewport_size({"width": 275, "height": 700})  # 1100 px at 400%
     bare.show(question_state("order", answered=False))
     bare.page.get_by_role("button", name="Check", exact=True).click()
-    bare.page.get_by_text("The kernel has not answered").wait_for(timeout=15_000)
+    bare.page.get_by_text("The kernel has not answered").wait_for()
     sent = bare.page.evaluate("window.sent.filter((m) => m.kind === 'answer')")
     assert len(sent) == 1 and len(sent[0]["given"]) == 5
     wide = bare.page.evaluate(
@@ -246,7 +247,7 @@ def test_nodes_by_mouse(lab_page: LabPage, jupyter_server: JupyterServer) -> Non
     assert "The real run took 5 steps" in verdict.text_content()
     wait_class(inside, "useless", "df-pruned")
     assert "right" in node(inside, "useless").get_attribute("aria-label")
-    lab_page.page.wait_for_timeout(800)  # until colors have settled
+    at_rest(lab_page.page)
     lab_page.screenshot("predict_nodes_right", inside)
     lab_page.run_code("assert [a['given'] for a in q.answers] == [['mul_op'], ['useless']]")
     # The same cell, run again, still shows the answers; "Begin again" forgets them.
@@ -361,7 +362,8 @@ def test_dark_theme_and_what_the_notebook_keeps(
     node(inside, "useless").click()
     check(inside)
     wait_state(inside, "right")
-    lab_page.page.wait_for_timeout(1700)  # until the picture is kept and colors have settled
+    lab_page.run_until("len(q.picture) > 300")
+    at_rest(lab_page.page)
     lab_page.screenshot("predict_dark", inside)
     background = inside.locator(".df-predict").evaluate(
         "(e) => getComputedStyle(e).backgroundColor"

@@ -93,7 +93,7 @@ def test_what_is_on_the_wire_is_seen_on_its_way(
         words = page.page.locator(".df-stepper").text_content() or ""
         assert f"{sent}, 16 KB" in words and "on the wire: sent, not received yet" in words
         assert "on worker 0" in (page.page.locator(".df-status").text_content() or "")
-        page.page.wait_for_timeout(1200)  # its value has come to rest on the edge
+        page.page.wait_for_timeout(1200)  # its value has come to rest on the edge: for the picture
         page.page.screenshot(path=str(screenshot_folder() / f"stepper_of_a_cluster_{backend}.png"))
         assert serious_findings(page.page, ".df-stepper") == []
         go(names.index(received))

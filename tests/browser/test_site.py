@@ -17,6 +17,7 @@ import pytest
 from tests.browser import built_site
 from tests.browser.built_site import SitePage
 from tests.browser.lab_page import screenshot_folder
+from tests.browser.patience import new_context
 from tests.course.classroom.a_class import Process
 from tests.wasm import distribution
 
@@ -40,7 +41,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page(chromium: Browser, site: Path) -> Iterator[SitePage]:
     """A page of a fresh profile; a request to another host fails the test when it ends."""
     with built_site.served(site) as address:
-        context = chromium.new_context(viewport={"width": 1280, "height": 900})
+        context = new_context(chromium, viewport={"width": 1280, "height": 900})
         page = SitePage(context.new_page(), address)
         yield page
         context.close()
@@ -107,7 +108,7 @@ def test_a_class_is_joined_from_the_site_that_its_server_serves(
     """Nothing to install: the course, a learner's answer and the projector from one server."""
     options = ["--lessons", str(LESSON_FOLDER), "--site", str(site)]
     room = Process(tmp_path, options=options)
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context = new_context(chromium, viewport={"width": 1280, "height": 900})
     try:
         address = f"http://127.0.0.1:{room.port}"
         page = SitePage(context.new_page(), f"{address}/")
@@ -148,7 +149,7 @@ def test_a_class_is_joined_from_the_site_that_its_server_serves(
         page.show_cell(last)
         page.command("notebook:run-cell")
         tab.get_by_text(f"{LESSON}, as saved at").first.wait_for()
-        projector.wait_for_timeout(1000)
+        projector.wait_for_timeout(1000)  # time enough for another learner to be told of
         assert "1 joined" in projector.inner_text("#joined")
         assert page.outside == []
     finally:

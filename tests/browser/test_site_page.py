@@ -9,6 +9,7 @@ import pytest
 
 from dataflow.course.page import course_page, with_warning
 from tests.browser.built_site import served
+from tests.browser.patience import new_context
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -44,7 +45,7 @@ LACKS = pytest.mark.parametrize(
 def test_a_browser_that_lacks_something_is_told(
     script: str, said: list[str], address: str, chromium: Browser
 ) -> None:
-    context = chromium.new_context()
+    context = new_context(chromium)
     page = context.new_page()
     page.add_init_script(script)
     page.goto(address)
@@ -52,7 +53,7 @@ def test_a_browser_that_lacks_something_is_told(
     page.wait_for_function("() => document.getElementById('continue').textContent === 'Begin'")
     problems = page.locator("#problem p")
     for sentence in said:
-        problems.filter(has_text=sentence).wait_for(timeout=60_000)
+        problems.filter(has_text=sentence).wait_for()
     if not said:
         assert problems.count() == 0
     context.close()
@@ -62,7 +63,7 @@ def test_a_browser_that_lacks_something_is_told(
 def test_who_follows_a_link_to_a_lesson_is_told_too(
     script: str, said: list[str], address: str, chromium: Browser
 ) -> None:
-    context = chromium.new_context()
+    context = new_context(chromium)
     page = context.new_page()
     page.add_init_script(script)
     page.goto(f"{address}lab.html")

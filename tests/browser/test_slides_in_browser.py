@@ -8,6 +8,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.browser.patience import new_context
 from tests.tools.test_slides import lesson
 from tools.slides import main
 
@@ -19,7 +20,7 @@ def test_keys_turn_pages(chromium: Any, tmp_path: Path) -> None:
     folder.mkdir()
     nbformat.write(lesson(), folder / "01_graphs.ipynb")
     assert main(["--lessons", str(folder), "--to", str(tmp_path)]) == 0
-    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    page = new_context(chromium, viewport={"width": 1280, "height": 720}).new_page()
     asked: list[str] = []
     page.on("request", lambda r: asked.append(r.url))
     page.goto((tmp_path / "01_graphs.html").as_uri())
@@ -43,7 +44,7 @@ def test_keys_turn_pages(chromium: Any, tmp_path: Path) -> None:
     page.emulate_media(media="print")
     assert page.locator("section.slide:visible").count() == 4
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    page.close()
+    page.context.close()
 
 
 def test_a_slide_that_is_too_high_gets_smaller(chromium: Any, tmp_path: Path) -> None:
@@ -53,7 +54,7 @@ def test_a_slide_that_is_too_high_gets_smaller(chromium: Any, tmp_path: Path) ->
     made.cells[0].source = "# 1 · Graphs\n\n" + "\n\n".join(f"Line {i}" for i in range(15))
     nbformat.write(made, folder / "01_graphs.ipynb")
     assert main(["--lessons", str(folder), "--to", str(tmp_path)]) == 0
-    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    page = new_context(chromium, viewport={"width": 1280, "height": 720}).new_page()
     page.goto((tmp_path / "01_graphs.html").as_uri())
     zoom = "getComputedStyle(document.querySelector('section.slide.now')).zoom"
     fits = "document.documentElement.scrollHeight <= innerHeight"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.patience import at_rest
 from tests.browser.test_graph_view import BUILD, node, wait_class
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def test_forward_and_back(lab_page: LabPage, jupyter_server: JupyterServer) -> N
     assert "The run is complete" in inside.locator(".df-status").text_content()
     assert inside.locator(".df-node.df-done").count() == 5
     assert "df-pruned" in node(inside, "useless").get_attribute("class")
-    lab_page.page.wait_for_timeout(1200)  # until colors have settled
+    at_rest(lab_page.page)
     lab_page.screenshot("stepper_light")
     back.click()
     at_step(inside, 4)
@@ -136,7 +137,7 @@ Stepper(tf.Session(), both, feed)"""
     assert "min -1, max 1" in heat.get_attribute("aria-label")
     pixel = heat.evaluate("(c) => [...c.getContext('2d').getImageData(0, 0, 1, 1).data]")
     assert pixel[:3] == [178, 24, 43], "the first value is +1, the red end of a diverging map"
-    lab_page.page.wait_for_timeout(1200)  # until colors have settled
+    at_rest(lab_page.page)
     lab_page.screenshot("stepper_heat")
     inside.locator(".df-now").get_by_role("button", name="All values").click()
     inside.locator(".df-all").wait_for()
@@ -172,7 +173,7 @@ def test_dark_theme(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     lab_page.page.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
     inside.get_by_role("slider", name="step").fill("4")
     at_step(inside, 4)
-    lab_page.page.wait_for_timeout(1200)  # until colors have settled
+    at_rest(lab_page.page)
     lab_page.screenshot("stepper_dark")
     background = inside.locator(".df-now .df-card").evaluate(
         "(e) => getComputedStyle(e.closest('.df-widget')).backgroundColor"
@@ -194,7 +195,7 @@ def test_branch_with_an_edited_value(lab_page: LabPage, jupyter_server: JupyterS
     wait_class(inside, "pow_op", "df-differs")
     assert inside.locator(".df-now .df-number").all_text_contents() == ["1000000", "15625"]
     wait_class(inside, "add_op", "df-fed")
-    lab_page.page.wait_for_timeout(1200)
+    at_rest(lab_page.page)
     lab_page.screenshot("stepper_branch")
     # The first run is still there.
     inside.get_by_role("slider", name="run").fill("0")

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.browser.lab_page import screenshot_folder
+from tests.browser.patience import new_context
 from tests.summary.tensorboard_server import tensorboard, write_logs
 
 pytestmark = pytest.mark.browser
@@ -22,7 +23,7 @@ def address(tmp_path_factory):
 
 @pytest.fixture
 def page(chromium):
-    context = chromium.new_context(viewport={"width": 1400, "height": 900})
+    context = new_context(chromium, viewport={"width": 1400, "height": 900})
     context.set_default_timeout(60_000)
     # TensorBoard's page asks for fonts elsewhere; nothing of a test leaves the machine.
     context.route(

@@ -18,6 +18,7 @@ from dataflow_widgets.training_monitor.updates import update
 from tests.browser.axe import serious_findings
 from tests.browser.bare_page import BarePage
 from tests.browser.lab_page import screenshot_folder
+from tests.browser.patience import at_rest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -89,7 +90,7 @@ def test_training_and_validation_share_a_chart(chromium: Browser, width: int, da
                 b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2)).length; }"""
     )
     assert overlaps == 0, "no text of the axes over another"
-    bare.page.wait_for_timeout(300)  # until colors have settled
+    at_rest(bare.page)
     bare.page.screenshot(
         path=str(screenshot_folder() / f"monitor_{width}_{'dark' if dark else 'light'}.png"),
         full_page=True,

@@ -9,6 +9,7 @@ import pytest
 
 from tests.browser.axe import serious_findings
 from tests.browser.lab_page import kept_states
+from tests.browser.patience import at_rest, eventually, width_of_image
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -95,7 +96,7 @@ def test_everything_is_drawn(lab_page: LabPage, jupyter_server: JupyterServer, t
     stage = widget.locator(".df-chart-stage").first
     stage.hover(position={"x": 180, "y": 60})
     assert stage.locator(".df-tip-row").count() == 3
-    lab_page.page.wait_for_timeout(300)
+    at_rest(lab_page.page)
     lab_page.screenshot(f"training_monitor_{theme.lower()}", widget)
     assert serious_findings(lab_page.page, ".df-training-monitor") == []
 
@@ -117,7 +118,7 @@ def test_a_job_is_steered(lab_page: LabPage, jupyter_server: JupyterServer) -> N
     until(lab_page, "rate", "0.25")
     inside.get_by_role("button", name="Halve the learning rate of descent").click()
     until(lab_page, "rate", "0.125")
-    lab_page.run_code("assert sess.run(rate) == 0.125")
+    lab_page.run_until("sess.run(rate) == 0.125")  # from the next step on
     # A nonsense rate is refused in words, in the widget.
     box.fill("fast")
     inside.get_by_role("button", name="Use this learning rate").click()
@@ -242,13 +243,12 @@ def test_zoom_by_dragging_and_four_hundred_percent(
     lab_page.wait_for("() => document.querySelector('.df-toolbar button[disabled]')")
     # 1280 px at 400 % is 320 CSS px: nothing is cut off at the side.
     widget.evaluate("(w) => { w.style.width = '320px'; }")
-    lab_page.page.wait_for_timeout(400)
-    wide = widget.evaluate(
+    wide = (
         "(w) => [...w.querySelectorAll('*')].filter((e) => !e.closest('.df-wide, svg, .df-tip') &&"
         " e.getBoundingClientRect().right > w.getBoundingClientRect().right + 1)"
         ".map((e) => e.className)"
     )
-    assert wide == []
+    eventually(lab_page.page, lambda: widget.evaluate(wide), [])
     lab_page.page.set_viewport_size({"width": 1280, "height": 2600})
     lab_page.screenshot("training_monitor_narrow", widget)
 
@@ -256,7 +256,7 @@ def test_zoom_by_dragging_and_four_hundred_percent(
 def test_reopened_without_a_kernel(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     inside = open_monitor(lab_page, jupyter_server, FULL)
     assert inside.count() == 1
-    lab_page.page.wait_for_timeout(2500)  # until the picture has been kept
+    lab_page.wait_until_kept(1, "Training monitor of 3 runs")
     lab_page.command("docmanager:save")
     saved = json.loads((jupyter_server.folder / "monitor.ipynb").read_text(encoding="utf-8"))
     output = saved["cells"][1]["outputs"][0]["data"]
@@ -268,5 +268,5 @@ def test_reopened_without_a_kernel(lab_page: LabPage, jupyter_server: JupyterSer
     )  # a new kernel knows nothing of this widget
     image = lab_page.output(1).locator("img:visible").first
     image.wait_for()
-    assert image.evaluate("(e) => e.naturalWidth") > 300
+    assert width_of_image(image) > 300
     assert "Training monitor of 3 runs" in image.get_attribute("alt")

@@ -27,12 +27,12 @@ TESTS = Path(__file__).parents[1]
 # Trap number -> file and the name of a test in it.
 ELSEWHERE = {
     1: ("widgets/layout.test.mjs", "hubs"),
-    2: ("browser/test_widget_pages.py", "def test_initialize_waits_for_nothing"),
+    2: ("browser/test_widget_engine.py", "def test_initialize_waits_for_nothing"),
     6: (
         "browser/test_widget_pages.py",
         "def test_every_focusable_element_guards_jupyter_shortcuts",
     ),
-    7: ("browser/test_widget_pages.py", "def test_without_workers_small_graphs_are_laid_out"),
+    7: ("browser/test_widget_engine.py", "def test_without_workers_small_graphs_are_laid_out"),
     10: ("cli/test_lab.py", "--allow-root"),
     11: ("widgets/layout.test.mjs", "memory access out of bounds"),
     12: ("browser/test_widget_pages.py", "def test_no_transitions_on_a_large_drawing"),
