@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -12,20 +11,20 @@ import time
 import pytest
 
 import dataflow as tf
+from dataflow.cluster.management import asking, external_cluster
 from dataflow.cluster.management.server import Server
 from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.transport import registry
+from tests.ports import free_ports
 
 KEY = "a key for tests"
+PATIENCE_SECONDS = 60
+ANSWER_SECONDS = 5.0
 
 
 def free_addresses(count):
-    """Addresses on loopback whose ports were free a moment ago."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for sock in sockets:
-            sock.bind(("127.0.0.1", 0))
-        return [f"127.0.0.1:{sock.getsockname()[1]}" for sock in sockets]
+    """Addresses on loopback at which nobody listens."""
+    return [f"127.0.0.1:{port}" for port in free_ports(count)]
 
 
 @pytest.fixture
@@ -37,6 +36,13 @@ def make_spec():
         return ClusterSpec({job: [next(addresses) for _ in range(n)] for job, n in counts.items()})
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A task of a busy machine may take more than the second that a learner waits for its figures."""
+    monkeypatch.setattr(asking, "ANSWER_SECONDS", ANSWER_SECONDS)
+    monkeypatch.setattr(external_cluster, "_ANSWER_SECONDS", ANSWER_SECONDS)
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +126,7 @@ class ProcessCluster:
     def kill(self, name):
         process = self.processes[name]
         process.kill()
-        process.wait(10)
+        process.wait(60)
         process.stdin.close()
         process.stdout.close()
 
@@ -137,7 +143,7 @@ class ProcessCluster:
         for process in self.processes.values():
             if process.poll() is None:
                 process.kill()
-                process.wait(10)
+                process.wait(60)
             process.stdin.close()
             process.stdout.close()
 
@@ -182,9 +188,9 @@ def stopped():
 
 @pytest.fixture
 def eventually():
-    """Wait until a condition holds; fail when it does not within ten seconds."""
+    """Wait until a condition holds; fail when it does not within a minute."""
 
-    def wait(condition, seconds=10):
+    def wait(condition, seconds=PATIENCE_SECONDS):
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, "did not happen in time"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import textwrap
@@ -12,8 +11,9 @@ import textwrap
 import pytest
 
 import dataflow as tf
+from tests.ports import free_ports
 
-SECONDS = 90
+SECONDS = 200
 
 PROGRAM = textwrap.dedent(
     """
@@ -91,16 +91,6 @@ PROGRAM = textwrap.dedent(
 )
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for sock in sockets:
-        sock.bind(("127.0.0.1", 0))
-    ports = [sock.getsockname()[1] for sock in sockets]
-    for sock in sockets:
-        sock.close()
-    return ports
-
-
 def run_cluster(folder, cluster, others=()):
     """Runs every task; returns what each said, and whether the parameter server still served."""
     tasks = [(job, i) for job, addresses in cluster.items() for i in range(len(addresses))]
@@ -131,7 +121,7 @@ def run_cluster(folder, cluster, others=()):
         for process in processes.values():
             if process.poll() is None:
                 process.kill()
-                process.wait(10)
+                process.wait(60)
             process.stdin.close()
             process.stdout.close()
 

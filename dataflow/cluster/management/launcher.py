@@ -37,7 +37,7 @@ def launch(
     restart: bool = True,
     logs: bool = True,
     object_store_bytes: int | None = None,
-    timeout_seconds: float = 60.0,
+    timeout_seconds: float = 120.0,
     backend: str = "ray",
 ) -> Cluster:
     """Start a cluster of ``ps`` parameter servers and ``workers`` workers, each a Ray actor.

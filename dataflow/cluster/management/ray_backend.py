@@ -236,7 +236,7 @@ class RayBackend:
         """Give every task the addresses of all."""
         jobs = self.jobs()
         with contextlib.suppress(ray.exceptions.RayError):  # the watcher reports deaths
-            ray.get([task.actor.set_cluster.remote(jobs, key) for task in self.tasks], timeout=30)
+            ray.get([task.actor.set_cluster.remote(jobs, key) for task in self.tasks], timeout=120)
 
     # Watching
 
@@ -294,7 +294,7 @@ class RayBackend:
         if self.on_death is not None:
             self.on_death(task, why)
 
-    def restart(self, task: ActorTask, key: str, timeout_seconds: float = 30.0) -> None:
+    def restart(self, task: ActorTask, key: str, timeout_seconds: float = 120.0) -> None:
         """Start a task again at its old address. Its variables are gone."""
         port = int(task.address.rpartition(":")[2])
         task.state = "restarting"
@@ -347,7 +347,7 @@ class RayBackend:
             if node["NodeManagerHostname"] == task.host:
                 there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
                 send = ray.remote(os.kill).options(num_cpus=0, scheduling_strategy=there)
-                ray.get(send.remote(task.pid, number), timeout=10)
+                ray.get(send.remote(task.pid, number), timeout=60)
                 return
         raise UnavailableError(None, None, f"The machine of {task.name}, {task.host}, is gone.")
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _LOOPBACK = ("localhost", "127.", "::1")
 #: How long each task may take to answer when all of them are asked.
 _ANSWER_SECONDS = 1.0
+#: A task that listens and is busy must not keep its variables.
+_RESET_SECONDS = 10.0
 #: How many of a task's largest variables are reported by name.
 _MOST_VARIABLES = 20
 
@@ -373,7 +375,7 @@ class Server:
                 continue
             with contextlib.suppress(OpError):
                 connection = self._pool.take(address, task, timeout_seconds=_ANSWER_SECONDS)
-                connection.deadline = time.monotonic() + _ANSWER_SECONDS
+                connection.deadline = time.monotonic() + _RESET_SECONDS
                 call(connection, "reset", {"containers": containers})
                 self._pool.give(connection)
 

@@ -235,7 +235,7 @@ def test_closing_its_session_cancels_it(cluster, straight, eventually):
     tokens = dict(cluster["ps:0"].resources.items("queue"))["tokens"]
     assert tokens.condition._watchers
     session.close()
-    thread.join(10)
+    thread.join(60)
     assert isinstance(raised[0], tf.errors.CancelledError)
     assert "closed" in str(raised[0])
     eventually(lambda: not tokens.condition._watchers)
@@ -265,7 +265,7 @@ def test_it_is_not_tried_again_before_there_is_what_it_waits_for(
         eventually(lambda: waits_straight(cluster))
         with tf.Session(other) as putting:
             putting.run(put)
-        thread.join(10)
+        thread.join(60)
         assert not raised
         return len(tries)
 
@@ -294,7 +294,7 @@ def test_a_queue_made_anew_is_the_one_that_is_waited_for(cluster, straight, even
             eventually(lambda: waits_straight(cluster))
             with tf.Session(cluster["worker:1"].target) as other:
                 other.run(put)
-            thread.join(10)
+            thread.join(60)
             assert not thread.is_alive() and not raised
             assert session.run(size) == 0
             cluster["ps:0"].resources.clear()
@@ -315,7 +315,7 @@ def test_an_interrupt_ends_it_and_leaves_the_token(cluster, straight, eventually
         thread, failed = run_in_thread(interrupt)
         with pytest.raises(KeyboardInterrupt):
             session.run(step)
-        thread.join(10)
+        thread.join(60)
         assert not failed
         eventually(lambda: not cluster["ps:0"].service._runs)
         session.run(put)

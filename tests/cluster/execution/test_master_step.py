@@ -654,21 +654,21 @@ def test_who_wakes_the_step_late_writes_to_no_closed_file(play, monkeypatch):
 
     def slow_write(to, value):
         writes.set()
-        assert may_write.wait(10)
+        assert may_write.wait(60)
         os.fstat(to)
         write(to, value)
 
     monkeypatch.setattr(os, "eventfd_write", slow_write)
     waker = threading.Thread(target=step._write_wake)
     waker.start()
-    assert writes.wait(10)
+    assert writes.wait(60)
     closer = threading.Thread(target=step._close_wake)
     closer.start()
     closer.join(0.2)
     assert closer.is_alive()  # it waits for the write
     may_write.set()
-    waker.join(10)
-    closer.join(10)
+    waker.join(60)
+    closer.join(60)
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(fd)
     step._write_wake()  # nothing is left to write to

@@ -187,5 +187,5 @@ def test_who_trains_in_step_with_a_chief_that_ends_is_let_go(cluster, monkeypatc
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert sorted(ended) == [0, 1]

@@ -119,7 +119,7 @@ def test_a_ps_reports_how_stale_gradients_were(cluster, eventually):
             for _ in range(3):
                 session.run(quick.op)
             session.run(put)
-            thread.join(10)
+            thread.join(60)
         assert session.run(w).tolist() == [5.0] * 4
     figures = cluster["ps:0"].status()
     assert figures["updates"] == 5

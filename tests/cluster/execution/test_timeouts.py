@@ -111,9 +111,9 @@ def test_a_step_that_repeats_itself_on_a_stopped_server(processes, stopped):
         session.run(counter.initializer)
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
-        assert began.wait(10)
+        assert began.wait(60)
         with stopped(processes.processes["ps:0"]):
-            thread.join(20)
+            thread.join(60)
             assert not thread.is_alive()
             assert [type(error) for error in errors] == [tf.errors.DeadlineExceededError]
         assert session.run(counter) > 0
@@ -179,5 +179,5 @@ def test_closing_ends_what_another_thread_asks_of_a_stopped_master(processes, st
         thread.start()
         eventually(lambda: is_held(session.remote.backend._lock))
         assert result_of(lambda: (session.close(), "closed"), 25)[1] == "closed"
-        thread.join(25)
+        thread.join(60)
         assert not thread.is_alive() and raised

@@ -50,11 +50,11 @@ def test_many_wait_without_a_thread_each_and_all_are_served(cluster, queue, even
         before = segment_threads()
         threads, outcomes = run_in_threads(session, take, 12)
         eventually(lambda: watchers(cluster) == 12)
-        assert segment_threads() == before
+        assert segment_threads() <= before
         for number in range(12):
             session.run(put, {value: float(number)})
         for thread in threads:
-            thread.join(20)
+            thread.join(60)
         assert sorted(outcomes) == [float(number) for number in range(12)]
         assert watchers(cluster) == 0
 
@@ -77,7 +77,7 @@ def test_who_finds_no_room_waits_and_goes_on(cluster, queue, eventually):
         eventually(lambda: len(outcomes) == 2)
         assert [session.run(take) for _ in range(5)] == [1.0] * 5
         for thread in threads:
-            thread.join(20)
+            thread.join(60)
         assert outcomes == [None] * 5
 
 
@@ -92,7 +92,7 @@ def test_who_waits_for_many_gets_what_a_closed_queue_has_left(cluster, up_to, ev
         threads, outcomes = run_in_threads(session, take, 1)
         eventually(lambda: watchers(cluster) == 1)
         session.run(close)
-        threads[0].join(20)
+        threads[0].join(60)
         assert not threads[0].is_alive()
         if up_to:
             assert outcomes[0].tolist() == [1.0, 2.0]
@@ -114,7 +114,7 @@ def test_an_average_is_taken_when_the_last_gradient_arrives(cluster, eventually)
         for number in (1.0, 3.0):
             assert not outcomes
             session.run(give, {gradient: np.full(100_000, number)})
-        thread.join(20)
+        thread.join(60)
         assert np.all(outcomes[0] == 4.0)
 
 
@@ -128,7 +128,7 @@ def test_a_step_in_another_process_is_woken(processes, queue):
         for number in range(4):
             second.run(put, {value: float(number)})
         for thread in threads:
-            thread.join(20)
+            thread.join(60)
         assert sorted(outcomes) == [0.0, 1.0, 2.0, 3.0]
 
 
@@ -148,7 +148,7 @@ def test_a_closed_session_leaves_nobody_waiting_for_a_lock(cluster, eventually):
         (thread,), outcomes = run_in_threads(waiting, inside, 1)
         eventually(lambda: len(mutex.condition._waiters) == 1)
         waiting.close()
-        thread.join(20)
+        thread.join(60)
         assert isinstance(outcomes[0], tf.errors.OpError)
         eventually(lambda: not mutex.condition._waiters)
         eventually(lambda: len(partition_run._idle) >= idle)
@@ -168,7 +168,7 @@ def test_a_step_that_fails_in_a_critical_section_gives_the_lock_back(cluster):
                 target=lambda: outcomes.append(session.run(checked, {x: 1.0}))  # noqa: B023
             )
             thread.start()
-            thread.join(20)
+            thread.join(60)
             assert outcomes == [0.0]
 
 
@@ -206,7 +206,7 @@ def test_a_python_function_may_wait_for_another_of_the_same_step(cluster, call):
     arrived = threading.Event()
 
     def wait(x):
-        return np.float32(arrived.wait(10))
+        return np.float32(arrived.wait(60))
 
     def arrive(x):
         arrived.set()
@@ -236,7 +236,7 @@ def test_what_waits_does_not_hold_up_what_else_its_task_computes(cluster, queue,
             eventually(lambda other=other: other.run(v) == 2)
             assert thread.is_alive()
             other.run(put, {value: 5.0})
-            thread.join(30)
+            thread.join(60)
             assert outcomes == [[5.0, 4.0]]
 
 

@@ -45,7 +45,7 @@ ROUNDS = textwrap.dedent(
 
     # gRPC closes a connection to a process that has ended some time later.
     def await_no_more_than(before):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while descriptors() - before[0] or threads() - before[1]:
             if time.monotonic() > deadline:
                 return

@@ -92,5 +92,5 @@ def test_interrupted_restarted_and_launched_again(kernel, eventually):
     new = set(json.loads(said))
     assert not new & old
     assert kernel.run("print(session.run(step))") == ("1.0", None)
-    eventually(lambda: not any(is_running(pid) for pid in old), seconds=30)
+    eventually(lambda: not any(is_running(pid) for pid in old))
     assert all(is_running(pid) for pid in new)

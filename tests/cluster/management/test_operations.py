@@ -1,5 +1,6 @@
 """What a panel does to a running cluster: pause, slow down, kill, restart, resize, read logs."""
 
+import contextlib
 import os
 import threading
 
@@ -51,7 +52,7 @@ def test_a_paused_task_is_slow_and_goes_on(launched):
         with pytest.raises(tf.errors.UnavailableError, match="is paused; needed is running"):
             launched.slow_down("worker:1", 1.0)
         launched.resume("worker:1")
-        thread.join(20)
+        thread.join(60)
         assert outcome[0].tolist() == [2.0, 2.0]
         with pytest.raises(tf.errors.UnavailableError, match="is running; needed is paused"):
             launched.resume("worker:1")
@@ -159,7 +160,7 @@ def test_plain_servers_are_attached_to(processes, eventually):
         with pytest.raises(tf.errors.UnimplementedError, match=r"tf\.cluster\.launch"):
             refused()
     cluster.kill("worker:0")
-    processes.processes["worker:0"].wait(10)
+    processes.processes["worker:0"].wait(60)
     assert [r["state"] for r in cluster.status()] == ["running", "dead", "running"]
     assert cluster.deaths == [("/job:worker/task:0", "its process has ended")]
     processes.start("worker:0")
@@ -167,10 +168,10 @@ def test_plain_servers_are_attached_to(processes, eventually):
     assert row(cluster, "/job:worker/task:0")["restarts"] == 1
     cluster.stop()
     for process in processes.processes.values():
-        assert process.wait(10) is not None
+        assert process.wait(60) is not None
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(120)
 def test_a_task_that_was_stopped_from_outside_does_not_stop_the_table(processes, monkeypatch):
     cluster = tf.cluster.attach(processes.spec)
     monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 1000.0)
@@ -184,6 +185,46 @@ def test_a_task_that_was_stopped_from_outside_does_not_stop_the_table(processes,
         processes.resume("worker:1")
     assert row(cluster, "/job:worker/task:1")["steps"] is not None
     cluster.stop()
+
+
+@contextlib.contextmanager
+def stopped_for_long(processes, name):
+    """A task is stopped, from outside, for longer than its figures are waited for; yields what says when it goes on."""
+    goes_on = threading.Event()
+
+    def resume():
+        goes_on.set()
+        processes.resume(name)
+
+    processes.pause(name)
+    timer = threading.Timer(2.0, resume)
+    timer.start()
+    try:
+        yield goes_on
+    finally:
+        timer.join()
+
+
+def test_a_task_that_answers_late_is_told_all_the_same(processes):
+    cluster = tf.cluster.attach(processes.spec)
+    assert row(cluster, "/job:worker/task:1")["delay_seconds"] == 0.0
+    with stopped_for_long(processes, "worker:1"):
+        cluster.slow_down("worker:1", 0.5)
+    assert row(cluster, "/job:worker/task:1")["delay_seconds"] == 0.5
+    cluster.stop()
+
+
+def test_a_reset_waits_for_a_task_that_answers_late(processes):
+    with tf.device("/job:ps/task:0"):
+        w = tf.Variable(1.0, name="w")
+    with tf.Session(processes.target("worker:0")) as session:
+        session.run(w.initializer)
+        with stopped_for_long(processes, "ps:0") as goes_on:
+            tf.Session.reset(processes.target("worker:0"))
+            assert goes_on.is_set(), "it would be cleared under the next session's feet"
+    with tf.Session(processes.target("worker:0")) as session:
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run(w)
 
 
 def test_clusters_made_in_this_process_are_found(cluster):

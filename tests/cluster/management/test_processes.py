@@ -19,10 +19,10 @@ def test_one_that_ends_by_itself_is_waited_for_and_another_is_killed() -> None:
         assert stubborn.stdout is not None and stubborn.stdout.readline() == b"up\n"
         ensure_ended([quick.pid, 0, stubborn.pid], timeout_seconds=1.0)
         assert not is_running(quick.pid) and not is_running(stubborn.pid)
-        assert quick.wait(5) == 0 and stubborn.wait(5) == -9
+        assert quick.wait(60) == 0 and stubborn.wait(60) == -9
     finally:
         for process in (quick, stubborn):
             process.kill()
-            process.wait(5)
+            process.wait(60)
             assert process.stdout is not None
             process.stdout.close()

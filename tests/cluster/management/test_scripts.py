@@ -111,7 +111,7 @@ def run_script(tmp_path):
     for process in processes:
         if process.poll() is None:
             process.kill()
-            process.wait(10)
+            process.wait(60)
         process.stdin.close()
         process.stdout.close()
 

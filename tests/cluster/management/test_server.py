@@ -366,7 +366,7 @@ def test_queues_are_shared_and_waiting_is_no_deadlock(cluster):
             time.sleep(0.1)
             assert not got
             producer.run(put, {value: 3.0})
-            thread.join(10)
+            thread.join(60)
             assert got == [3.0]
             # Both in one step: the dequeue waits, and what it waits for runs.
             assert producer.run([put, get], {value: 4.0})[1] == 4.0
@@ -582,7 +582,7 @@ def test_many_threads_run_steps_at_once(cluster):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(60)
         assert session.run(variable) == 200.0
 
 
@@ -640,7 +640,7 @@ def test_local_server_and_join():
     thread.start()
     assert thread.is_alive()
     tf.cluster.shutdown(server.target)
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
 
 
@@ -664,7 +664,7 @@ def test_closing_a_session_cancels_its_steps(cluster, where, eventually):
     thread.start()
     eventually(lambda: session.remote.backend.master._active)
     session.close()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert isinstance(outcome[0], tf.errors.CancelledError)
 
@@ -682,7 +682,7 @@ def test_closing_a_session_wakes_a_step_that_is_about_to_wait(cluster, monkeypat
     def wait_late(fds, timeout_seconds=None):
         if threading.current_thread() is thread:
             began.set()
-            closed.wait(10)
+            closed.wait(60)
         return real(fds, timeout_seconds)
 
     def wait():
@@ -694,11 +694,11 @@ def test_closing_a_session_wakes_a_step_that_is_about_to_wait(cluster, monkeypat
     thread = threading.Thread(target=wait, daemon=True)
     monkeypatch.setattr(connection_module, "wait_readable", wait_late)
     thread.start()
-    assert began.wait(10)
+    assert began.wait(60)
     session.close()
     pipes = [os.pipe() for _ in range(20)]  # take the numbers that are free now
     closed.set()
-    thread.join(10)
+    thread.join(60)
     woken = not thread.is_alive()
     for fd in (fd for pipe in pipes for fd in pipe):
         os.close(fd)
@@ -744,7 +744,7 @@ def test_closing_a_queue_wakes_who_waits_in_another_session(cluster):
         time.sleep(0.2)
         with tf.Session(cluster["worker:0"].target) as session:
             session.run(close)
-        thread.join(10)
+        thread.join(60)
     assert isinstance(outcome[0], tf.errors.OutOfRangeError)
 
 

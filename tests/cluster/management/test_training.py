@@ -50,8 +50,8 @@ class Worker:
 
     def kill(self):
         self.process.kill()
-        self.process.wait(10)
-        self.reader.join(10)
+        self.process.wait(60)
+        self.reader.join(60)
         self.process.stdin.close()
         self.process.stdout.close()
 
@@ -68,7 +68,7 @@ class Training:
         """Start workers; the chief is waited for, so that the first steps are those of all."""
         for index in indices:
             worker = self.workers[index] = Worker({**self.options, **options, "index": index})
-            deadline = time.monotonic() + 40
+            deadline = time.monotonic() + 90
             while index == 0 and not worker.said:
                 assert time.monotonic() < deadline, "the chief has not initialized its variables"
                 time.sleep(0.01)
@@ -108,7 +108,7 @@ def on_one_machine(model, num_steps, num_averaged=1):
 
 def test_synchronous_iris_reaches_the_loss_of_one_machine(training, eventually):
     workers = training(model="iris", aggregate=2, until_step=60).start(0, 1)
-    eventually(lambda: any(worker.ended() for worker in workers), seconds=40)
+    eventually(lambda: any(worker.ended() for worker in workers))
     (end,) = [one for worker in workers for one in worker.said if "end" in one][:1]
     before, after = on_one_machine("iris", end["end"])
     # The halves' gradients make the whole one, unless a worker was quick enough to give two to a
@@ -121,7 +121,7 @@ def test_synchronous_iris_reaches_the_loss_of_one_machine(training, eventually):
 def test_asynchronous_word2vec_reaches_the_loss_of_one_machine(training, eventually):
     options = {"model": "word2vec", "until_step": 800, "num_averaged": 30, "together": True}
     workers = training(num_ps=2, **options).start(0, 1)
-    eventually(lambda: all(worker.ended() for worker in workers), seconds=60)
+    eventually(lambda: all(worker.ended() for worker in workers))
     before, after = on_one_machine("word2vec", 800, num_averaged=30)
     assert after < 0.7 * before
     for worker in workers:
@@ -134,20 +134,20 @@ def test_asynchronous_word2vec_reaches_the_loss_of_one_machine(training, eventua
 def test_asynchronous_training_goes_on_without_a_killed_worker(training, eventually, size):
     steps = {"until_step": 10**6, "size": size}
     first, second = training(model="line", **steps).start(0, 1)
-    eventually(lambda: second.step >= 5 and len(first.said) >= 5, seconds=30)
+    eventually(lambda: second.step >= 5 and len(first.said) >= 5)
     second.kill()
     killed_at = first.step
-    eventually(lambda: first.step > killed_at + 20, seconds=30)
+    eventually(lambda: first.step > killed_at + 20)
     assert first.said[-1]["loss"] <= first.said[1]["loss"]
 
 
 def test_synchronous_training_goes_on_with_a_backup_worker(training, eventually):
     options = {"model": "line", "aggregate": 2, "until_step": 10**6}
     workers = training(num_workers=3, **options).start(0, 1, 2)
-    eventually(lambda: all(len(worker.said) >= 3 for worker in workers), seconds=40)
+    eventually(lambda: all(len(worker.said) >= 3 for worker in workers))
     workers[2].kill()
     killed_at = workers[0].step
-    eventually(lambda: workers[0].step > killed_at + 20, seconds=30)
+    eventually(lambda: workers[0].step > killed_at + 20)
 
 
 def test_synchronous_training_goes_on_with_a_backup_while_a_worker_is_stopped(
@@ -155,13 +155,13 @@ def test_synchronous_training_goes_on_with_a_backup_while_a_worker_is_stopped(
 ):
     options = {"model": "line", "aggregate": 2, "until_step": 10**6}
     workers = training(num_workers=3, **options).start(0, 1, 2)
-    eventually(lambda: all(len(worker.said) >= 3 for worker in workers), seconds=40)
+    eventually(lambda: all(len(worker.said) >= 3 for worker in workers))
     with stopped(workers[1].process):
         at = workers[0].step
-        eventually(lambda: workers[0].step > at + 20, seconds=30)
+        eventually(lambda: workers[0].step > at + 20)
     # A straggler, not a death: it goes on where the others are.
     before = len(workers[1].said)
-    eventually(lambda: len(workers[1].said) > before + 5, seconds=30)
+    eventually(lambda: len(workers[1].said) > before + 5)
     assert workers[1].step > at
 
 
@@ -170,14 +170,14 @@ def test_synchronous_training_waits_for_the_restart_of_a_worker_it_needs(trainin
     (first,) = job.start(0)
     # Nearly always between two steps: the token of its next one dies with it.
     (second,) = job.start(1, pause_seconds=0.05)
-    eventually(lambda: first.step >= 5 and second.step >= 5, seconds=40)
+    eventually(lambda: first.step >= 5 and second.step >= 5)
     second.kill()
     time.sleep(0.5)
     stalled_at = first.step
     time.sleep(0.5)
     assert first.step <= stalled_at + 1, "a step was made without a worker that it needs"
     (again,) = job.start(1)
-    eventually(lambda: first.step > stalled_at + 20, seconds=40)
+    eventually(lambda: first.step > stalled_at + 20)
     assert again.said
 
 
@@ -185,13 +185,13 @@ def test_a_killed_ps_comes_back_with_the_last_checkpoint(training, eventually, t
     options = {"model": "line", "until_step": 10**6, "checkpoint_dir": str(tmp_path)}
     job = training(pause_seconds=0.002, num_workers=1, **options)
     (worker,) = job.start(0)
-    eventually(lambda: worker.step >= 60, seconds=40)
+    eventually(lambda: worker.step >= 60)
     job.servers.kill("ps:0")
     known = len(worker.said)
     saved = int(tf.train.latest_checkpoint(str(tmp_path)).rpartition("-")[2])
     assert saved >= 40
     job.servers.start("ps:0")
-    eventually(lambda: len(worker.said) > known + 20, seconds=40)
+    eventually(lambda: len(worker.said) > known + 20)
     later = [one["step"] for one in worker.said[known + 1 :]]
     assert min(later) >= saved, "it began again from the initial values"
     assert worker.process.poll() is None
@@ -203,14 +203,12 @@ def test_all_workers_go_on_when_their_ps_comes_back(training, eventually, tmp_pa
     options = {"model": "line", "until_step": 10**6, "checkpoint_dir": str(tmp_path)}
     job = training(pause_seconds=0.002, **options, **mode)
     workers = job.start(0, 1)
-    eventually(lambda: all(worker.step >= 60 for worker in workers), seconds=40)
+    eventually(lambda: all(worker.step >= 60 for worker in workers))
     job.servers.kill("ps:0")
     known = [len(worker.said) for worker in workers]
     saved = int(tf.train.latest_checkpoint(str(tmp_path)).rpartition("-")[2])
     job.servers.start("ps:0")
-    eventually(
-        lambda: all(len(w.said) > k + 20 for w, k in zip(workers, known, strict=True)), seconds=60
-    )
+    eventually(lambda: all(len(w.said) > k + 20 for w, k in zip(workers, known, strict=True)))
     for worker, before in zip(workers, known, strict=True):
         steps = [one["step"] for one in worker.said[before + 1 :] if "step" in one]
         assert min(steps) >= saved, "it began again from the initial values"

@@ -191,7 +191,7 @@ def test_concurrent_conversations_through_a_pool(echo, eventually):
     eventually(lambda: len(echo.connections) == 8)
     echo.handler.wait.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert answers == {n: n for n in range(8)}
     first = pool.take(echo.address)
     pool.give(first)
@@ -239,7 +239,7 @@ def server_process():
     process.address = process.stdout.readline().strip()
     yield process
     process.kill()
-    process.wait(10)
+    process.wait(60)
     process.stdin.close()
     process.stdout.close()
 

@@ -44,7 +44,7 @@ def begin(session, fetch):
     return found, done
 
 
-def test_what_is_sent_over_a_cut_link_arrives_once_it_is_mended(launched, large):
+def test_what_is_sent_over_a_cut_link_arrives_once_it_is_mended(launched, large, eventually):
     table, total = large
     with tf.Session(launched.target) as session:
         session.run(table.initializer)
@@ -62,7 +62,7 @@ def test_what_is_sent_over_a_cut_link_arrives_once_it_is_mended(launched, large)
         for _ in range(3):
             assert session.run(total) == 128 * 128
     assert [event.kind for event in launched.events] == ["cut", "mended"]
-    assert not any("link to" in thread.name for thread in threading.enumerate())
+    eventually(lambda: not any("link to" in thread.name for thread in threading.enumerate()))
 
 
 def test_the_other_worker_goes_on_beside_a_cut_one(launched):

@@ -70,9 +70,9 @@ class Machines:
     def close(self):
         for process in self.processes:
             process.kill()
-            process.wait(10)
+            process.wait(60)
             process.stdin.close()
-            process.lines.thread.join(10)
+            process.lines.thread.join(60)
             process.stdout.close()
         for name in self.names.values():
             with contextlib.suppress(PermissionError):
@@ -155,7 +155,7 @@ def start(machines, eventually, **environment):
     server = machines.start("left", SERVER, json.dumps(spec), "ps", "0", **environment)
     eventually(lambda: server.lines)
     worker = machines.start("right", WORKER, json.dumps(spec), **environment)
-    eventually(lambda: len(worker.lines) > 20, seconds=20)
+    eventually(lambda: len(worker.lines) > 20)
     return worker
 
 
@@ -170,11 +170,11 @@ def test_a_cluster_survives_a_link_that_is_down_for_five_seconds(machines, event
     time.sleep(4.5)
     assert len(worker.lines) == before, "a step was done without a network"
     machines.link("up")
-    eventually(lambda: len(worker.lines) > before + 20, seconds=30)
+    eventually(lambda: len(worker.lines) > before + 20)
     worker.stdin.write("stop\n")
     worker.stdin.flush()
-    assert worker.wait(20) == 0
-    worker.lines.thread.join(10)
+    assert worker.wait(60) == 0
+    worker.lines.thread.join(60)
     said = worker.lines[-1]
     assert said["steps"] > before
     assert said["w"] == [said["steps"]] * 2, "a step was lost, or done twice"
@@ -184,7 +184,7 @@ def test_a_cluster_survives_a_link_that_is_down_for_five_seconds(machines, event
 def test_a_machine_that_stays_silent_is_dead_and_named(machines, eventually):
     worker = start(machines, eventually, DATAFLOW_SILENCE_SECONDS="2")
     machines.link("down")
-    eventually(lambda: isinstance(worker.lines[-1], dict), seconds=30)
+    eventually(lambda: isinstance(worker.lines[-1], dict))
     said = worker.lines[-1]
     assert said["error"] == "UnavailableError", said
     assert "/job:ps/task:0" in said["message"]
