@@ -52,7 +52,7 @@ def test_a_checkout_opens_a_copy_of_its_lessons(checkout_package, capsys):
 def test_git_ignores_the_copy(checkout):
     done = subprocess.run(
         ["git", "check-ignore", "my-lessons/01_graphs.ipynb", "my-lessons/.course/x"],
-        cwd=checkout, capture_output=True, text=True, timeout=60,
+        cwd=checkout, capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert len(done.stdout.split()) == 2
 

@@ -64,7 +64,7 @@ def test_the_page_says_the_same(tmp_path: Path) -> None:
         f"console.log(JSON.stringify({json.dumps(list(SAID))}.map((text) => say(text))));\n"
     )
     done = subprocess.run(
-        [node_program(), str(program)], capture_output=True, text=True, timeout=60, check=True
+        [node_program(), str(program)], capture_output=True, text=True, timeout=240, check=True
     )
     assert json.loads(done.stdout) == list(SAID.values())
 

@@ -95,7 +95,7 @@ class Rogue:
         assert not self.errors, self.errors
 
 
-def eventually(condition: Callable[[], Any], seconds: float = 20) -> None:
+def eventually(condition: Callable[[], Any], seconds: float = 60) -> None:
     """Wait until a condition holds; fail when it does not in time."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -4,6 +4,7 @@ import os
 import random
 import socket
 import struct
+from collections import Counter
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from dataflow.cluster.transport.messages import DESCRIPTOR, HEADER, Kind, Protoc
 from dataflow.cluster.transport.shm_receive import make_memory
 from dataflow.errors import UnavailableError
 from tests.hostile.inputs import Rule, num_inputs
+from tests.open_files import open_files
 
 NUMBERS = [
     0,
@@ -157,7 +159,7 @@ def test_any_bytes():
     draw = random.Random(20)
     memory = make_memory(64 + 4096)
     frames = valid_frames(memory)
-    before = len(os.listdir("/proc/self/fd"))
+    before = Counter(open_files())
     for number in range(num_inputs()):
         parts = [draw.choice(CHANGES)(draw, draw.choice(frames)) for _ in range(draw.randint(1, 3))]
         data = b"".join(parts)[:150_000]
@@ -167,5 +169,6 @@ def test_any_bytes():
             lambda data=data, limit=limit_bytes: read_all(data, limit, draw.random() < 0.5),
         )
     os.close(memory)
-    assert len(os.listdir("/proc/self/fd")) == before - 1
+    left = Counter(open_files()) - before
+    assert not left, left
     rule.report()

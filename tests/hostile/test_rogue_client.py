@@ -124,7 +124,7 @@ def test_the_handshake_has_one_deadline(listener, door, monkeypatch, sends):
         stop.set()
         thread.join()
         return
-    eventually(lambda: all(has_ended(sock) for sock in strangers), 5)
+    eventually(lambda: all(has_ended(sock) for sock in strangers))
     stop.set()
     if sends != "nothing":
         thread.join()

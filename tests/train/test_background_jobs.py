@@ -393,7 +393,7 @@ def test_the_end_of_the_process_ends_the_job() -> None:
         env=dict(os.environ),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "running", "")

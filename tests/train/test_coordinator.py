@@ -76,7 +76,7 @@ def test_threads_that_do_not_stop_are_named() -> None:
     coord.request_stop()
     coord.join([thread], stop_grace_period_secs=0.01, ignore_live_threads=True)
     release.set()
-    thread.join(10)
+    thread.join(60)
 
 
 def test_a_looper_calls_until_it_is_stopped() -> None:

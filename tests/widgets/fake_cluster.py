@@ -86,7 +86,7 @@ class FakeCluster:
         return self.lines.get(task, [])[-num_lines:]
 
     def _do(self, *call: Any) -> None:
-        self.gate.wait(20)
+        self.gate.wait(60)
         self.calls.append(call)
         if call[1:] and self._full(call[1]) not in self.rows:
             raise ValueError(f"no task {call[1]!r}")

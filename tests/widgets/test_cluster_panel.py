@@ -240,7 +240,7 @@ def test_a_launch_is_said_at_once_and_becomes_the_panels_cluster(
 
     def launch(**options: Any) -> Any:
         asked.append(options)
-        gate.wait(20)
+        gate.wait(60)
         found.append(FakeCluster())
         return found[-1]
 

@@ -113,7 +113,7 @@ def test_without_the_package_the_message_says_what_to_install() -> None:
         "import dataflow_widgets.graph_view\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=True
     )
     assert "pip install 'dataflow-learn[widgets]'" in done.stdout
 

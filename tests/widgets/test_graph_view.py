@@ -169,7 +169,7 @@ def test_runs_in_threads_send_each_operation_once(sent: list[Any]) -> None:
         for each in threads:
             each.start()
         for each in threads:
-            each.join(timeout=30)
+            each.join(timeout=60)
     view.refresh()
     arrived = [n["name"] for c, _ in sent if c["kind"] == "ops" for n in c["nodes"]]
     assert sorted(arrived) == sorted(t.op.name for t in late)

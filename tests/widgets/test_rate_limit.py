@@ -27,7 +27,7 @@ def test_many_questions_make_one_call_in_the_time() -> None:
     counter = Counter(1000.0)
     for _ in range(200):
         counter.pacer.ask()
-    assert counter.called.wait(20)
+    assert counter.called.wait(60)
     counter.pacer.ask()  # this one has to wait
     first = counter.pacer._last
     assert rate_limit._due[counter.pacer] == first + 1000.0
@@ -43,7 +43,7 @@ def test_a_question_can_wait_and_be_taken_back() -> None:
     assert counter.pacer not in rate_limit._due
     counter.pacer.ask(after=1000)
     counter.pacer.ask()  # the sooner of the two
-    assert counter.called.wait(10)
+    assert counter.called.wait(60)
     counter.pacer.cancel()
 
 
@@ -60,7 +60,7 @@ def test_an_error_is_shown_by_its_owner_and_others_go_on() -> None:
     broken, counter = Broken(), Counter(0.0)
     broken.pacer.ask()
     counter.pacer.ask()
-    assert counter.called.wait(10)
+    assert counter.called.wait(60)
     wait_until(lambda: bool(broken.failure))
     assert "ValueError: broken" in broken.failure
 
@@ -71,15 +71,15 @@ def test_what_is_no_longer_used_is_not_kept() -> None:
     counter.pacer.ask(after=0.01)
     del counter
     gc.collect()
-    assert gone() is None
+    wait_until(lambda: gone() is None)  # it is held while it is called
 
 
 def test_the_thread_ends_when_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limit, "_IDLE_SECONDS", 0.02)
     counter = Counter(0.0)
     counter.pacer.ask()
-    assert counter.called.wait(10)
+    assert counter.called.wait(60)
     wait_until(lambda: rate_limit._thread is None)
     counter.called.clear()
     counter.pacer.ask()  # and starts again
-    assert counter.called.wait(10)
+    assert counter.called.wait(60)

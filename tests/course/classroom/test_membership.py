@@ -35,7 +35,7 @@ class InThread:
         self._ready, self._stop = threading.Event(), asyncio.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(folder, port)))
         self._thread.start()
-        assert self._ready.wait(30)
+        assert self._ready.wait(60)
         self.address = f"http://127.0.0.1:{self.server.port}"
 
     async def _serve(self, folder: Path, port: int) -> None:
@@ -56,7 +56,7 @@ class InThread:
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(30)
+        self._thread.join(60)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_what_is_answered_reaches_the_class(room: InThread) -> None:
     question.answer(["b", "sum"])
     lesson01.ex3(...)  # nothing to check yet: no attempt
     lesson01.ex1(tf.Graph())
-    member.wait(30)
+    member.wait(60)
     answers = room.ask("answers")
     assert [(a.task, a.right) for a in answers][:2] == [
         ("lesson01.q2", False),
@@ -111,14 +111,14 @@ def test_a_new_kernel_is_the_same_learner_and_sends_nothing_twice(room: InThread
     question = pruned()
     dataflow.course.join(room.address, room.code, name="Ada")
     question.answer(["b"])
-    membership._current.wait(30)
+    membership._current.wait(60)
     kept = attempts.earlier("lesson01.q2")
     dataflow.course.leave()
     attempts.forget()
     attempts._of_this_kernel["lesson01.q2"] = kept  # as the saved notebook would give them
     member = dataflow.course.join()
     pruned().answer(["sum", "b"])
-    member.wait(30)
+    member.wait(60)
     assert len(room.ask("learners")) == 1
     assert [a.right for a in room.ask("answers", "lesson01.q2")] == [False, True]
 
@@ -151,14 +151,14 @@ def test_what_cannot_be_sent_does_not_stop_the_lesson(room: InThread) -> None:
     attempts.add("lesson01.q3", {"right": True, "words": "Right.", "given": ["()"]})
     assert "lesson01.q3 was not sent: RuntimeError: a graph that is gone" in repr(member)
     attempts.add("lesson01.ex1", {"right": True, "words": "Right.", "given": {1, 2}})
-    member.wait(30)
+    member.wait(60)
     assert [a.task for a in room.ask("answers")] == ["lesson01.ex1"]
 
 
 def test_the_teachers_kernel_sends_questions_with_their_answers(room: InThread) -> None:
     member = dataflow.course.join(room.address, room.teacher)
     pruned().answer(["a"])
-    member.wait(30)
+    member.wait(60)
     question, _, told = room.ask("question", "lesson01.q2")
     assert question["form"] == "nodes"
     assert told["solution"] == ["b", "sum"]
@@ -236,7 +236,7 @@ def test_the_pages_requests_carry_it_where_there_are_no_sockets(
 
         def send() -> tuple[int, dict[str, str], bytes]:
             try:
-                with urllib.request.urlopen(asked, timeout=10) as got:
+                with urllib.request.urlopen(asked, timeout=60) as got:
                     return got.status, dict(got.headers), got.read()
             except urllib.error.HTTPError as e:
                 return e.code, dict(e.headers), e.read()
