@@ -90,7 +90,9 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, answered: bool
     bare = BarePage(chromium, dark=dark)
     for form in FORMS:
         bare.show(question_state(form, answered=answered))
-    bare.wait_drawn()
+    bare.page.locator(
+        ".df-pane[data-attempt]"
+    ).first.wait_for()  # one of them has a graph, the first
     assert bare.page.locator(".df-predict").count() == len(FORMS)
     if not answered:
         bare.page.locator(".df-node").last.click()
