@@ -98,3 +98,24 @@ def test_known_shapes_need_no_shape_nodes() -> None:
         types = [op.type for op in graph.get_operations() if "add_grad" in op.name]
     assert "BroadcastGradientArgs" not in types
     assert types.count("Sum") == 1
+
+
+def test_sizes_that_only_the_run_tells_may_differ() -> None:
+    """Both unknown, they look the same while the graph is built."""
+    x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+    with tf.Session() as session:
+        feeds = {x: [2.0], y: [1.0, 3.0, 5.0]}
+        found = session.run(tf.gradients(x * y, [x, y]), feeds)
+    assert [value.tolist() for value in found] == [[9.0], [2.0, 2.0, 2.0]]
+
+
+@pytest.mark.parametrize("size", [None, 3])
+def test_an_axis_that_was_repeated_beside_one_that_came_first(size: int | None) -> None:
+    """The shape that the sum is given is asked for at the run only where it is not known before."""
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        x, y = tf.placeholder(tf.float32, [1, size]), tf.placeholder(tf.float32, [2, 5, 1])
+        (gradient,) = tf.gradients(x * y, [x])
+        types = [op.type for op in graph.get_operations() if "mul_grad" in op.name]
+        assert types.count("Shape") == (size is None)
+        found = session.run(gradient, {x: np.ones([1, 3]), y: np.ones([2, 5, 1])})
+    assert found.tolist() == [[10.0, 10.0, 10.0]]
