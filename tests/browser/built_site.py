@@ -108,7 +108,8 @@ class SitePage:
         end = time.monotonic() + PATIENCE_MS / 1000
         self.command("docmanager:save")
         while self.page.evaluate(_DIRTY):
-            assert time.monotonic() < end, "the notebook is not saved"
+            if time.monotonic() > end:
+                raise TimeoutError("the notebook is not saved")
             self.page.wait_for_timeout(500)
             self.command("docmanager:save")
 
@@ -120,7 +121,8 @@ class SitePage:
             left, wrong = self.page.evaluate(_PROGRESS)
             if wrong or not left:
                 return list(wrong)
-            assert time.monotonic() < end, f"{left} cells have not ended"
+            if time.monotonic() > end:
+                raise TimeoutError(f"{left} cells have not ended")
             self.page.wait_for_timeout(200)
 
     def show_cell(self, index: int) -> None:

@@ -183,7 +183,7 @@ class LabPage:
                 lost = not waits and (waited or time.monotonic() > clicked + 3)
                 if lost or page.locator(".jp-Dialog").count():
                     break
-        raise AssertionError(f"Notebook 7 did not run the cells: {prompts.all_inner_texts()}")
+        raise TimeoutError(f"Notebook 7 did not run the cells: {prompts.all_inner_texts()}")
 
     def report(self) -> str:
         """What may explain a failure: where the page stands, what it said, and its server's log."""
@@ -327,7 +327,8 @@ class LabPage:
         index = self.run_code(f"print(bool({condition}))")
         end = time.monotonic() + PATIENCE_SECONDS
         while self.output_text(index).strip() != "True":
-            assert time.monotonic() < end, f"{condition}: {self.output_text(index)}"
+            if time.monotonic() > end:
+                raise TimeoutError(f"{condition}: {self.output_text(index)}")
             self.page.wait_for_timeout(200)
             self.run_cell(index)
 

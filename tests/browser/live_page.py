@@ -11,11 +11,10 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from tests.browser.kernel_page import KernelPage
+from tests.browser.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-PATIENCE_SECONDS = 60
 
 
 class LivePage(KernelPage):
@@ -52,5 +51,6 @@ class LivePage(KernelPage):
             found = self.page.evaluate(condition) if isinstance(condition, str) else condition()
             if found:
                 return
-            assert time.monotonic() < end, f"{what or condition} did not come true"
+            if time.monotonic() > end:
+                raise TimeoutError(f"{what or condition} did not come true")
             time.sleep(0.02)

@@ -1,7 +1,8 @@
 """Waiting in a browser's page: a busy machine of two cores is four times slower than a quiet one.
 
 An action is followed by a wait for its result. What the page does before the action returns may be read at
-once; what comes from a kernel, a server, a worker, a timer or the next frame is waited for.
+once; what comes from a kernel, a server, a worker, a timer or the next frame is waited for. Who waited in vain raises
+TimeoutError, Playwright's or Python's: in CI such a test runs once more.
 """
 
 from __future__ import annotations
@@ -40,11 +41,12 @@ def new_context(browser: Browser, **options: Any) -> BrowserContext:
 
 
 def eventually(page: Page, read: Callable[[], T], wanted: T) -> None:
-    """Waits until ``read()`` is ``wanted``; fails with what it was at last."""
+    """Waits until ``read()`` is ``wanted``; raises TimeoutError with what it was at last."""
     end = time.monotonic() + PATIENCE_SECONDS
     while (found := read()) != wanted and time.monotonic() < end:
         page.wait_for_timeout(50)
-    assert found == wanted, f"found {found!r}, wanted {wanted!r}"
+    if found != wanted:
+        raise TimeoutError(f"found {found!r}, wanted {wanted!r}")
 
 
 def next_frame(page: Page) -> None:

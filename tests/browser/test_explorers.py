@@ -80,7 +80,7 @@ def wait_for(page: KernelPage, condition: Callable[[], bool], patience_seconds: 
         if condition():
             return
         page.page.wait_for_timeout(50)
-    raise AssertionError("it never came about")
+    raise TimeoutError("it never came about")
 
 
 def wait_for_value(page: KernelPage, explorer: Any, name: str, value: Any) -> None:

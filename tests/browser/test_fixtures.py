@@ -84,7 +84,7 @@ def test_a_condition_is_waited_for_and_what_was_found_instead_is_said(bare, monk
     bare.page.evaluate("window.at = 0; setInterval(() => { at += 1; }, 20)")
     eventually(bare.page, lambda: bare.page.evaluate("at > 5"), True)
     monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.1)
-    with pytest.raises(AssertionError, match="found False, wanted True"):
+    with pytest.raises(TimeoutError, match="found False, wanted True"):
         eventually(bare.page, lambda: bare.page.evaluate("at < 0"), True)
 
 
