@@ -105,7 +105,7 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
         f" return row.state === 'running' && row.pid !== '{pid}'; }}",
         timeout_seconds=60,
     )
-    panel.locator(".df-cluster-events", has_text="worker:1 died").wait_for()
+    panel.locator(".df-cluster-events", has_text="worker:1 died").wait_for(state="attached")
     at = lab_page.page.evaluate(step)
     lab_page.wait_for(f"() => {step} > {at} + 5")
     panel.get_by_role("button", name="Stop cluster").click()
