@@ -19,7 +19,7 @@ from dataflow import errors, logging
 from dataflow.data.dataset import Dataset
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
 from dataflow.estimator.replicated import replicated_spec, scope_of, settings_for
-from dataflow.estimator.run_config import RunConfig
+from dataflow.estimator.run_config import RunConfig, config_text
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.graph import Graph
@@ -73,7 +73,9 @@ class Estimator:
         self._names = _check_model_fn(model_fn, params)
         if config is not None and not isinstance(config, RunConfig):
             raise ValueError(f"config must be an instance of RunConfig, but provided {config}.")
-        config = config or RunConfig()
+        if config is None:
+            config = RunConfig()
+            logging.info("Using default config.")
         folder = None if model_dir is None else local_path(model_dir)
         if folder and config.model_dir and folder != config.model_dir:
             raise ValueError(
@@ -86,6 +88,7 @@ class Estimator:
             logging.warning("Using temporary folder as model directory: %s", folder)
         self._model_dir = folder
         self._config = config.replace(model_dir=folder)
+        logging.info("Using config: %s", config_text(self._config))
         self._model_fn = model_fn
         self._params = dict(params) if isinstance(params, dict) else (params or {})
         if warm_start_from is not None and not isinstance(warm_start_from, WarmStartSettings):

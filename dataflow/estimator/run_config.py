@@ -10,6 +10,14 @@ from dataflow.formats.local_paths import local_path
 from dataflow.runtime.config import ConfigProto
 
 _UNSET = object()
+_LOGGED_FIRST = (
+    "model_dir",
+    "tf_random_seed",
+    "save_summary_steps",
+    "save_checkpoints_steps",
+    "save_checkpoints_secs",
+    "session_config",
+)
 
 
 class RunConfig:
@@ -119,3 +127,9 @@ class RunConfig:
                 raise ValueError(f"Replacing {name} is not supported: RunConfig has no such value.")
             setattr(result, name, value)
         return result
+
+
+def config_text(config: RunConfig) -> str:
+    """The values as TensorFlow logs them: ``{'_model_dir': '/tmp/run', '_tf_random_seed': None, ...}``."""
+    names = dict.fromkeys([*_LOGGED_FIRST, *vars(config)])
+    return str({f"_{name}": getattr(config, name) for name in names})

@@ -411,3 +411,22 @@ def test_an_evaluation_logs_what_it_found(tmp_path, capsys):
         while lines and part not in lines[0]:
             del lines[0]
         assert lines, part
+
+
+def test_an_estimator_logs_its_configuration(tmp_path, capsys):
+    tf.logging.set_verbosity(tf.logging.INFO)
+    E.Estimator(lambda features: None, str(tmp_path))
+    config = E.RunConfig(str(tmp_path), save_checkpoints_steps=7)
+    E.Estimator(lambda features: None, config=config)
+    lines = [line.partition(":tensorflow:")[2] for line in capsys.readouterr().err.splitlines()]
+    assert [line.partition("{")[0] for line in lines] == [
+        "Using default config.",
+        "Using config: ",
+        "Using config: ",
+    ]
+    for line, steps, secs in zip(lines[1:], (None, 7), (600, None), strict=True):
+        assert line.startswith(
+            f"Using config: {{'_model_dir': '{tmp_path}', '_tf_random_seed': None,"
+        )
+        assert f"'_save_checkpoints_steps': {steps}, '_save_checkpoints_secs': {secs}," in line
+        assert line.endswith("}")
