@@ -11,6 +11,7 @@ import pytest
 import dataflow as tf
 from dataflow.cluster.execution import fast_path
 from dataflow.cluster.execution.linear_run import LinearRun
+from dataflow.cluster.execution.traffic import ALL_CHANNELS, NOBODY
 from dataflow.cluster.management.server import Server
 from dataflow.cluster.transport.connection import Connection
 from dataflow.kernels.queue import Queue
@@ -87,6 +88,23 @@ def test_a_step_with_time_left_is_done_as_any_other(cluster, straight):
         fed = [session.run([loss, new], {x: 1.0}, options=options)[1] for _ in range(8)]
     assert fed == list(range(1, 9))
     assert sum(results is not None for results in straight) >= 4
+
+
+def test_a_step_notes_what_it_sends_while_somebody_watches(cluster, straight):
+    x, loss, new, _ = asynchronous()
+    traffic = cluster["worker:0"].service.load.traffic
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(5):
+            session.run([loss, new], {x: 1.0})
+        traffic.read(0)  # every step
+        session.run([loss, new], {x: 1.0})
+        sent = traffic.read(NOBODY)["sent"]
+        assert straight[-1] is not None
+        assert [note[1:3] for note in sent] == [("/job:ps/task:0", ALL_CHANNELS)]
+        session.run([loss, new], {x: 1.0})
+        assert straight[-1] is not None
+        assert traffic.read(NOBODY)["sent"] == []
 
 
 def test_the_state_machine_sees_each_step(cluster, straight, monkeypatch):

@@ -289,6 +289,14 @@ def test_a_task_that_was_restarted_is_registered_with_again(play):
     assert play.master.machine.incarnations == {PS: "second"} and not play.master.machine.dead
 
 
+def test_a_restart_that_nobody_has_noticed_is_known_from_then_on(play):
+    play.master.register_again = lambda *known: None
+    play.pool.connections[PS].greeting = {"incarnation": "second"}
+    play.ps.send(Kind.DONE, 0, STEP)
+    play.run(play.elsewhere(PS))
+    assert play.master.machine.incarnations == {PS: "second"}
+
+
 def test_a_recorded_step_says_so_and_keeps_what_the_task_noted(play):
     for keep_values, flags in ((True, TRACE | VALUES), (False, TRACE)):
         there = StepTracer(True)
