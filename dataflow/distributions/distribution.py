@@ -226,13 +226,13 @@ class Distribution:
     def __str__(self) -> str:
         shapes = f"batch_shape={self.batch_shape}, event_shape={self.event_shape}"
         return (
-            f'tf.distributions.{type(self).__name__}("{self.name}", {shapes}, '
+            f'tfp.distributions.{type(self).__name__}("{self.name}", {shapes}, '
             f"dtype={getattr(self.dtype, 'name', None)})"
         )
 
     def __repr__(self) -> str:
         return (
-            f"<tf.distributions.{type(self).__name__} '{self.name}' batch_shape={self.batch_shape}"
+            f"<tfp.distributions.{type(self).__name__} '{self.name}' batch_shape={self.batch_shape}"
             f" event_shape={self.event_shape} dtype={getattr(self.dtype, 'name', None)}>"
         )
 

@@ -209,6 +209,11 @@ def number_names_from_one() -> None:
     _first_number = 1
 
 
+def is_package_keras() -> bool:
+    """Whether the program takes its layers from the package ``keras``."""
+    return bool(_first_number)
+
+
 def unique_name(prefix: str) -> str:
     """``dense``, then ``dense_1``, ..."""
     number = get_uid(prefix) - 1 + _first_number

@@ -7,6 +7,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from dataflow.graph import nest
+from dataflow.keras import backend as K
 from dataflow.keras.logs import Logs
 
 if TYPE_CHECKING:
@@ -94,47 +96,95 @@ class History(Callback):
 
 
 class ProgressLine(Callback):
-    """What ``verbose`` prints: 1 a bar that grows, 2 a line per epoch. No bar inside tests."""
+    """What ``verbose`` prints: 1 a bar that grows, 2 a line per epoch. No bar inside tests.
+
+    The lines are those of 1.15's `tf.keras`, or of the package ``keras`` for a program that uses it.
+    """
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         self._verbose = self.params.get("verbose", 1)
         if self._verbose == 1 and "PYTEST_CURRENT_TEST" in os.environ:
             self._verbose = 0
+        info = self.params.get("train_info")
+        if self._verbose and info and not (K.is_package_keras() and "," not in info):
+            print(info)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         self._start = self._shown = time.monotonic()
-        self._seen = 0
-        if self._verbose:
+        self._seen = self._batches = 0
+        if self._verbose and (self.params["epochs"] > 1 or K.is_package_keras()):
             print(f"Epoch {epoch + 1}/{self.params['epochs']}")
 
     def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._seen += (logs or {}).get("size", 0)
+        self._batches = batch + 1
         now = time.monotonic()
         if self._verbose == 1 and now - self._shown > 0.2:
             self._shown = now
-            self._bar(logs or {}, batch + 1, end="")
+            self._bar(logs or {}, self.params.get("steps"), end="")
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         if self._verbose == 1:
-            self._bar(logs or {}, self.params.get("steps"), end="\n")
+            self._bar(logs or {}, self.params.get("steps") or self._batches, end="\n")
         elif self._verbose:
-            print(f" - {self._text(logs or {})}")
-
-    def _text(self, logs: Any) -> str:
-        elapsed = time.monotonic() - self._start
-        numbers = [f"{k}: {v:.4f}" for k, v in logs.items() if k not in ("batch", "size")]
-        return " - ".join([f"{elapsed:.0f}s", *numbers])
+            done = self._seen if self.params.get("samples") else self._batches
+            count = "" if K.is_package_keras() else f"{done}/{done}"
+            print(f"{count} - {time.monotonic() - self._start:.0f}s{_numbers(logs or {})}")
 
     def _bar(self, logs: dict[str, Any], steps: int | None, end: str) -> None:
-        samples, total = self.params.get("samples"), self.params.get("steps")
-        done, of = (self._seen, samples) if samples else (steps or 0, total)
+        samples = self.params.get("samples")
+        done, of = (self._seen, samples) if samples else (self._batches, steps)
         bar = ""
         if of:
             filled = int(30 * done / of)
             bar = "[" + "=" * filled + ("" if filled >= 30 else ">" + "." * (29 - filled)) + "]"
-        count = f"{done}/{of}" if of else f"{done}"
-        sys.stdout.write(f"\r{count} {bar} - {self._text(logs)}   {end}")
+        elapsed = time.monotonic() - self._start
+        unit = "sample" if samples and not K.is_package_keras() else "step"
+        each = f" {_duration(elapsed / max(done, 1))}/{unit}"
+        count = f"{done}/{of} {bar}" if of else f"{done}/Unknown"
+        sys.stdout.write(f"\r{count} - {elapsed:.0f}s{each}{_numbers(logs)}{end}")
         sys.stdout.flush()
+
+
+def print_evaluation(verbose: int, number: int, unit: str, start: float, logs: Any) -> None:
+    """The line of an `evaluate` of so many samples or steps, begun at ``start``."""
+    package = K.is_package_keras()
+    seconds = time.monotonic() - start
+    count, numbers = f"{number}/{number}", "" if package else _numbers(logs)
+    if verbose == 1 and "PYTEST_CURRENT_TEST" not in os.environ:
+        each = f"{_duration(seconds / max(number, 1))}/{'step' if package else unit}"
+        print(f"\r{count} [{'=' * 30}] - {seconds:.0f}s {each}{numbers}")
+    elif verbose == 2 and not package:
+        print(f"{count} - {seconds:.0f}s{numbers}")
+
+
+def train_info(arrays: Any, steps: Any, held: Any, others: Any, other_steps: Any) -> str:
+    """What 1.15 says before the first epoch: how much is trained on, and validated on."""
+    unit = "steps" if arrays is None else "samples"
+    number = steps if arrays is None else len(arrays[0])
+    if held is not None:
+        others = len(held[0])
+    elif isinstance(others, (tuple, list)) and len(others):
+        first = nest.flatten(others[0])
+        others = len(first[0]) if first and hasattr(first[0], "__len__") else other_steps
+    else:
+        others = other_steps
+    validated = f", validate on {others} {unit}" if others else ""
+    return f"Train on {number} {unit}{validated}"
+
+
+def _duration(seconds: float) -> str:
+    for size, unit in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= size:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds / 1e-6:.0f}us"
+
+
+def _numbers(logs: dict[str, Any]) -> str:
+    shown = {k: v for k, v in logs.items() if k not in ("batch", "size")}
+    return "".join(
+        f" - {k}: {v:.4f}" if abs(v) > 1e-3 else f" - {k}: {v:.4e}" for k, v in shown.items()
+    )
 
 
 def _given(callbacks: Any) -> list[Any]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from dataflow.data.experimental import cardinality
+from dataflow.graph import nest
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, training_data as data
-from dataflow.keras.callback_list import CallbackList, StageCallbacks
+from dataflow.keras.callback_list import CallbackList, StageCallbacks, print_evaluation, train_info
 from dataflow.keras.compiling import Compiling, reached_from
 from dataflow.keras.logs import Logs
 
@@ -221,11 +224,13 @@ class Training(Compiling):
         _refuse_unknown("fit", kwargs)
         with self._graph.as_default():
             held: Any = None
-            source, arrays, unfed = None, None, []
+            source, arrays, unfed, size_known = None, None, [], -1
             if data.is_dataset(x) or data.is_generator(x):
                 if validation_split:
                     raise ValueError("validation_split needs arrays; give validation_data.")
                 source = self._source(x)
+                if data.is_dataset(x) and steps_per_epoch is None:
+                    size_known = int(K.get_session().run(cardinality(x)))
             elif x is None:
                 unfed = self._unfed("fit", steps_per_epoch, "steps_per_epoch")
             else:
@@ -235,7 +240,7 @@ class Training(Compiling):
                     arrays, held = data.split_off(arrays, validation_split)
             has_validation = held is not None or validation_data is not None
             size = self._size(batch_size)
-            steps = steps_per_epoch
+            steps = steps_per_epoch if size_known < 0 else size_known
             if arrays is not None:
                 steps = -(-len(arrays[0]) // size)
                 if steps == 0:
@@ -251,6 +256,9 @@ class Training(Compiling):
                     "batch_size": size,
                     "do_validation": has_validation,
                     "metrics": self._reported_names(has_validation),
+                    "train_info": None
+                    if data.is_generator(x)
+                    else train_info(arrays, steps, held, validation_data, validation_steps),
                 },
             )
             self.stop_training = False
@@ -394,6 +402,7 @@ class Training(Compiling):
         self._need_compiled()
         _refuse_unknown("evaluate", kwargs)
         every = StageCallbacks("test", callbacks, self)
+        number, start = steps, time.monotonic()
         with self._graph.as_default():
             if data.is_dataset(x) or data.is_generator(x):
                 logs = self._evaluate(x, 32, steps, every)
@@ -403,6 +412,10 @@ class Training(Compiling):
                 self._ready(x)
                 given = (x, y) if sample_weight is None else (x, y, sample_weight)
                 logs = self._evaluate(given, self._size(batch_size), steps, every)
+                number = len(nest.flatten(x)[0])
+            if number is not None:
+                unit = "step" if number == steps else "sample"
+                print_evaluation(verbose, number, unit, start, logs)
             values = [logs[name] for name in self.metrics_names]
             return values[0] if len(values) == 1 else values
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -80,6 +81,46 @@ def test_verbose_two_prints_a_line_for_each_epoch(model, capsys):
     out = capsys.readouterr().out
     assert "Epoch 2/2" in out
     assert out.count("loss: ") == 2
+
+
+def test_what_is_printed_are_the_lines_of_1_15(model, capsys):
+    def lines(train):
+        train()
+        out = capsys.readouterr().out
+        return re.sub(r"\d+s|(?<=: )[\d.e+-]+", "#", out).splitlines()
+
+    rows = len(X)
+    model.fit(X, Y, verbose=0)
+    assert lines(lambda: model.fit(X, Y, verbose=2, validation_data=(X[:4], Y[:4]))) == [
+        f"Train on {rows} samples, validate on 4 samples",
+        f"{rows}/{rows} - # - loss: # - val_loss: #",
+    ]
+    batches = tf.data.Dataset.from_tensor_slices((X[:10], Y[:10])).batch(4)
+    three = ["3/3 - # - loss: #"]
+    assert lines(lambda: model.fit(batches, epochs=2, verbose=2)) == [
+        "Train on 3 steps", "Epoch 1/2", *three, "Epoch 2/2", *three
+    ]  # fmt: skip
+    unknown = batches.filter(lambda x, y: True)
+    assert lines(lambda: model.fit(unknown, verbose=2)) == ["Train on None steps", *three]
+
+    def pairs():
+        while True:
+            yield X[:4], Y[:4]
+
+    assert lines(lambda: model.fit_generator(pairs(), 3, verbose=2)) == three
+    assert lines(lambda: model.evaluate(X, Y, verbose=2)) == [f"{rows}/{rows} - # - loss: #"]
+    assert lines(lambda: model.evaluate(batches, steps=2, verbose=2)) == ["2/2 - # - loss: #"]
+
+
+def test_the_bar_shows_how_long_a_sample_takes(model, capsys, monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    model.fit(X, Y)
+    model.evaluate(X, Y)
+    pattern = rf"{len(X)}/{len(X)} \[={{30}}\] - \d+s \d+(u|m)?s/sample - loss: \d\S+"
+    shown = capsys.readouterr().out.replace("\r", "\n").splitlines()
+    assert [bool(re.fullmatch(pattern, line)) for line in shown if "[====" in line][-2:] == [
+        True
+    ] * 2
 
 
 class _Stages(keras.callbacks.Callback):
