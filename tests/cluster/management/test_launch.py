@@ -365,3 +365,23 @@ def test_steps_with_a_slow_task_and_the_table_still_shows(launched):
         assert status[1]["steps"] is not None
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+def test_tasks_write_checkpoints_as_the_program_that_launched_them(tmp_path):
+    tf.config.experimental.set_checkpoint_format("tensorflow")
+    try:
+        with tf.Graph().as_default(), tf.cluster.launch(ps=1, workers=1, logs=False) as cluster:
+            with tf.device("/job:ps/task:0"):
+                tf.get_variable("a", initializer=[1.0, 2.0])
+            with tf.device("/job:worker/task:0"):
+                tf.get_variable("b", initializer=[3])
+            saver = tf.train.Saver(sharded=True)
+            with tf.Session(cluster.target) as session:
+                session.run(tf.global_variables_initializer())
+                prefix = saver.save(session, str(tmp_path / "m"), write_meta_graph=False)
+    finally:
+        tf.config.experimental.set_checkpoint_format("safetensors")
+    shards = ["m.data-00000-of-00002", "m.data-00001-of-00002"]
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint", *shards, "m.index"]
+    assert tf.train.load_variable(prefix, "a").tolist() == [1.0, 2.0]
+    assert tf.train.load_variable(prefix, "b").tolist() == [3]
