@@ -361,3 +361,14 @@ def test_texts_that_are_padded_in_batches_are_texts() -> None:
         texts = tf.data.Dataset.from_tensor_slices(["a", "b", "c"])
         batch = texts.padded_batch(2, [], "").make_one_shot_iterator().get_next()
         assert sess.run(batch).tolist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("given", [(0, 3, 1), (3, 0, 1), (3, 3, 0)])
+def test_a_window_of_no_size_is_refused(given: tuple[int, int, int]) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        windows = tf.data.Dataset.range(10).window(*given).flat_map(lambda w: w.batch(3))
+        iterator = windows.make_initializable_iterator()
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="must be greater than zero, got 0"
+        ):
+            sess.run(iterator.initializer)

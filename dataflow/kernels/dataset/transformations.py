@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, OpError
+from dataflow.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+)
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.dataset.blocks import Blocks, batches, rows_between
 from dataflow.kernels.dataset.elements import (
@@ -252,6 +257,11 @@ def window_dataset_kernel(
     xp: Module, input_dataset: Any, size: Array, shift: Array, stride: Array, drop_remainder: Array
 ) -> Any:
     length, step, gap, drop = int(size), int(shift), int(stride), bool(drop_remainder)
+    for what, number in (("size", length), ("shift", step), ("stride", gap)):
+        if number <= 0:
+            raise InvalidArgumentError(
+                None, None, f"Window {what} must be greater than zero, got {number}."
+            )
     span = (length - 1) * gap + 1
 
     def windows() -> Iterator[Element]:
