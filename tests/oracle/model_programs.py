@@ -2,9 +2,9 @@
 
     python model_programs.py save|load tensorflow|dataflow FOLDER
 
-``save`` writes, for each program, ``NAME.meta``, the variables (``NAME.npz``), and what four steps
-of training give (``NAME.json``); ``load`` imports the meta graph, puts the variables in, trains four
-steps, and prints what it gave. Written for every Python that has a TensorFlow.
+``save`` trains each program four steps, writes a checkpoint ``NAME`` with its meta graph, and trains four
+more; ``load`` imports the meta graph, restores the checkpoint, and trains four steps. Both print what
+the last four gave. Written for every Python that has a TensorFlow.
 """
 
 import json
@@ -157,21 +157,17 @@ def save(tf, program, prefix):
         step = tf.train.get_or_create_global_step()
         with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
             optimizer.minimize(loss, global_step=step, name="train")
+        saver = tf.train.Saver()
         session.run(tf.global_variables_initializer())
-        tf.train.export_meta_graph(prefix + ".meta")
-        variables = tf.global_variables()
-        np.savez(prefix + ".npz", **{v.op.name: session.run(v) for v in variables})
+        train(session)
+        saver.save(session, prefix)
         return train(session)
 
 
 def load(tf, prefix):
-    values = np.load(prefix + ".npz")
     with tf.Graph().as_default(), tf.Session() as session:
-        tf.train.import_meta_graph(prefix + ".meta")
-        session.run(tf.global_variables_initializer())
-        for name in values.files:
-            assign = session.graph.get_operation_by_name(name + "/Assign")
-            session.run(assign, {assign.inputs[1]: values[name]})
+        saver = tf.train.import_meta_graph(prefix + ".meta")
+        saver.restore(session, prefix)
         return train(session)
 
 
@@ -179,6 +175,8 @@ def main(what, engine, folder):
     from tests.oracle.run_program import load_engine
 
     tf = load_engine(engine)
+    if engine == "dataflow":
+        tf.config.experimental.set_checkpoint_format("tensorflow")
     found = {}
     for program in PROGRAMS:
         prefix = os.path.join(folder, program.__name__)
