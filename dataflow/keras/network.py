@@ -208,7 +208,7 @@ class Model(Training, Layer):
 
     # ---- weights --------------------------------------------------------------------------
 
-    @property
+    @property  # type: ignore[misc]  # of a layer they can be set; as in Keras not of a model
     def trainable_weights(self) -> list[Any]:
         """Variables that `fit` changes."""
         if not self.trainable:
@@ -216,7 +216,7 @@ class Model(Training, Layer):
         own = [*self._trainable_weights, *self.own_variables(trainable=True)]
         return distinct([*self.gathered("trainable_weights"), *own])
 
-    @property
+    @property  # type: ignore[misc]  # of a layer they can be set; as in Keras not of a model
     def non_trainable_weights(self) -> list[Any]:
         """The other variables."""
         trainable = {id(w) for w in self.trainable_weights}
