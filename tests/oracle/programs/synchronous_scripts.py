@@ -38,7 +38,7 @@ def on_both_workers(script):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(50)
+        thread.join(200)
     return returned
 
 
