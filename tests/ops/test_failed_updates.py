@@ -19,6 +19,7 @@ NO_VALUE = {
     "CountUpTo",
     "DestroyResourceOp",
     "DestroyTemporaryVariable",
+    "DisableCopyOnRead",
     "IsVariableInitialized",
     "RefEnter",
     "RefExit",

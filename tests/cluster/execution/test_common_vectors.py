@@ -244,7 +244,7 @@ def test_the_end_of_an_exchange_wakes_who_waits_for_a_doorbell(workers, memory):
 
 
 def test_silence_is_an_error_that_names_who_is_silent(workers, memory):
-    receiver, _ = link(workers, 1, memory, seconds=0.1)
+    receiver, _ = link(workers, 1, memory, seconds=2)  # a busy machine connects first
     with pytest.raises(tf.errors.DeadlineExceededError, match="/job:worker/task:0 has sent"):
         receiver.receive(0, 10)
     receiver.close()
