@@ -182,7 +182,8 @@ class LibraryFunction:
             raise ValueError(
                 f"the function {self.name!r} takes {len(names)} tensors, and is called with {len(arguments)}"
             )
-        self._refuse_recursion()
+        if self.name in self._reached():
+            raise ValueError(f"the function {self.name!r} calls itself, which no graph can hold")
         graph_def = self._nodes()
         read: set[str] = set()
         for node in graph_def.node:
@@ -206,16 +207,16 @@ class LibraryFunction:
         returned = [given.get(r[: r.rindex(":")], tensors.get(r)) for r in results]
         return returned, found[len(made) :]
 
-    def _refuse_recursion(self) -> None:
-        seen: set[str] = set()
+    def _reached(self) -> list[str]:
+        """The names of the functions that it calls, and of those that they call; itself, if one calls it."""
+        seen: dict[str, None] = {}
         waiting = self.calls()
         while waiting:
             name = waiting.pop()
-            if name == self.name:
-                raise ValueError(f"the function {name!r} calls itself, which no graph can hold")
             if name not in seen and name in self.library:
-                seen.add(name)
+                seen[name] = None
                 waiting += LibraryFunction(name, self.library).calls()
+        return list(seen)
 
     @property
     def outputs(self) -> list[Any]:
@@ -238,7 +239,7 @@ class LibraryFunction:
         from tensorboard.compat.proto import graph_pb2
 
         graph_def = graph_pb2.GraphDef()
-        graph_def.library.function.extend(self.library.values())
+        graph_def.library.function.extend(self.library[name] for name in self._reached())
         for node in self.definition.node_def:
             copy = graph_def.node.add()
             copy.CopyFrom(node)

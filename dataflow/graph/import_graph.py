@@ -47,17 +47,8 @@ class _Node:
     """A node of the file: its ``NodeDef`` and what was read of it."""
 
     __slots__ = (
-        *(
-            "attrs",
-            "controls",
-            "definition",
-            "inputs",
-            "library",
-            "name",
-            "proto",
-            "sources",
-            "type",
-        ),
+        *("attrs", "controls", "definition", "inputs", "library"),
+        *("name", "proto", "sources", "type"),
     )
 
     def __init__(self, proto: Any) -> None:

@@ -10,12 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.errors import (
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    OpError,
-)
+from dataflow.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, OpError
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.dataset.blocks import Blocks, batches, rows_between
 from dataflow.kernels.dataset.elements import (
