@@ -14,10 +14,6 @@ _ADVICE = {
     "tf.contrib.learn.Estimator(model_fn) or tf.estimator.DNNClassifier.",
     "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
     "tf.train.MonitoredTrainingSession().",
-    **dict.fromkeys(
-        [f"contrib.slim.nets.{n}" for n in ("inception_v1", "inception_v2", "overfeat")],
-        "of slim's networks, alexnet, inception_v3, resnet_v1, resnet_v2 and vgg are here.",
-    ),
     "contrib.training.batch_sequences_with_states": "cut sequences in Python, and feed the state of the "
     "last part: tf.nn.dynamic_rnn(..., initial_state=state).",
     "enable_v2_behavior": "dataflow is TensorFlow 1's graph mode; leave the line out.",

@@ -141,8 +141,8 @@ def test_what_is_refused() -> None:
         inception.inception_v3_base(images, "Mixed_8a")
     with pytest.raises(ValueError, match="depth_multiplier is not greater than zero"):
         inception.inception_v3(images, depth_multiplier=0.0)
-    with pytest.raises(AttributeError, match=r"tf\.contrib\.slim\.nets\.overfeat is not part"):
-        slim.nets.overfeat
+    with pytest.raises(AttributeError, match=r"tf\.contrib\.slim\.nets\.nasnet is not part"):
+        slim.nets.nasnet
 
 
 def test_metrics_are_those_of_contrib() -> None:

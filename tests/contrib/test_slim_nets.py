@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.contrib.slim.nets import alexnet, resnet_utils, resnet_v1, resnet_v2, vgg
+from dataflow.contrib.slim.nets import (
+    alexnet,
+    inception,
+    overfeat,
+    resnet_utils,
+    resnet_v1,
+    resnet_v2,
+    vgg,
+)
 
 slim = tf.contrib.slim
 
@@ -115,3 +123,77 @@ def test_convolution_with_a_stride_takes_every_nth_value() -> None:
         session.run(tf.global_variables_initializer())
         a, b = session.run([strided, plain])
     np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+SHAPES = {
+    "inception_v1": "Conv2d_1a_7x7 112x64, MaxPool_2a_3x3 56x64, Conv2d_2b_1x1 56x64, Conv2d_2c_3x3 "
+    "56x192, MaxPool_3a_3x3 28x192, Mixed_3b 28x256, Mixed_3c 28x480, MaxPool_4a_3x3 14x480, Mixed_4b "
+    "14x512, Mixed_4c 14x512, Mixed_4d 14x512, Mixed_4e 14x528, Mixed_4f 14x832, MaxPool_5a_2x2 7x832, "
+    "Mixed_5b 7x832, Mixed_5c 7x1024",
+    "inception_v2": "Conv2d_1a_7x7 112x64, MaxPool_2a_3x3 56x64, Conv2d_2b_1x1 56x64, Conv2d_2c_3x3 "
+    "56x192, MaxPool_3a_3x3 28x192, Mixed_3b 28x256, Mixed_3c 28x320, Mixed_4a 14x576, Mixed_4b 14x576, "
+    "Mixed_4c 14x576, Mixed_4d 14x576, Mixed_4e 14x576, Mixed_5a 7x1024, Mixed_5b 7x1024, Mixed_5c "
+    "7x1024",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "head"),
+    [
+        ("inception_v1", 5_607_184, "InceptionV1/Logits/Conv2d_0c_1x1/weights"),
+        ("inception_v2", 10_173_112, "InceptionV2/Logits/Conv2d_1c_1x1/weights"),
+    ],
+)
+def test_early_inception_networks(name, count, head) -> None:
+    with slim.arg_scope(getattr(inception, f"{name}_arg_scope")()):
+        _, end_points = getattr(inception, f"{name}_base")(images(), scope="base")
+        assert sum(int(np.prod(v.shape.as_list())) for v in slim.get_model_variables()) == count
+        shapes = {k: v.shape.as_list() for k, v in end_points.items()}
+        logits, end_points = getattr(inception, name)(images(), 1001, is_training=False)
+    assert ", ".join(f"{k} {v[1]}x{v[3]}" for k, v in shapes.items()) == SHAPES[name]
+    assert logits.shape.as_list() == [None, 1001] and end_points["Logits"] is logits
+    assert end_points["Predictions"].op.type == "Reshape"  # of a softmax, as slim has it
+    assert head in [v.op.name for v in tf.trainable_variables()]
+    assert getattr(inception, name).default_image_size == 224
+
+
+def test_the_start_of_an_inception_network() -> None:
+    net, end_points = inception.inception_v1_base(images(), "Mixed_3b")
+    assert list(end_points)[-1] == "Mixed_3b" and end_points["Mixed_3b"] is net
+    net, _ = inception.inception_v2_base(images(96), "Mixed_4a", depth_multiplier=0.25, min_depth=4)
+    assert net.shape.as_list() == [None, 6, 6, 40 + 24 + (16 + 24 + 24 + 16)]
+    with pytest.raises(ValueError, match="Unknown final endpoint Mixed_6a"):
+        inception.inception_v2_base(images(), "Mixed_6a")
+    with pytest.raises(ValueError, match="not greater than zero"):
+        inception.inception_v2(images(), depth_multiplier=0)
+    with slim.arg_scope(inception.inception_v1_arg_scope(use_batch_norm=False)):
+        inception.inception_v1_base(images(), "Conv2d_1a_7x7", scope="plain")
+    assert [v.op.name for v in tf.trainable_variables("plain")] == [
+        "plain/Conv2d_1a_7x7/weights",
+        "plain/Conv2d_1a_7x7/biases",
+    ]
+
+
+def test_inception_v2_trains_on_small_images() -> None:
+    tf.set_random_seed(0)
+    x = tf.constant(np.random.RandomState(0).uniform(-1, 1, [4, 128, 128, 3]), tf.float32)
+    with slim.arg_scope(inception.inception_v2_arg_scope()):
+        logits, _ = inception.inception_v2(x, 3, dropout_keep_prob=1.0, depth_multiplier=0.1)
+    loss = tf.losses.sparse_softmax_cross_entropy([1, 2, 0, 1], logits)
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        first = session.run(loss)
+        for _ in range(4):
+            session.run(train)
+        assert session.run(loss) < first
+
+
+def test_overfeat() -> None:
+    with slim.arg_scope(overfeat.overfeat_arg_scope()):
+        scores, end_points = overfeat.overfeat(images(231), 1000, is_training=False)
+    assert scores.shape.as_list() == [None, 1000] and parameters() == 145_704_424
+    assert end_points["overfeat/pool5"].shape.as_list() == [None, 6, 6, 1024]
+    assert list(end_points)[-1] == "overfeat/fc8" and end_points["overfeat/fc8"] is scores
+    larger, _ = overfeat.overfeat(images(281), 10, spatial_squeeze=False, scope="larger")
+    assert larger.shape.as_list() == [None, 2, 2, 10]

@@ -7,7 +7,10 @@ from types import ModuleType
 from dataflow.contrib.slim.nets import (
     alexnet,
     inception,
+    inception_v1,
+    inception_v2,
     inception_v3,
+    overfeat,
     resnet_utils,
     resnet_v1,
     resnet_v2,
@@ -24,7 +27,10 @@ def __getattr__(name: str) -> ModuleType:
 __all__ = [
     "alexnet",
     "inception",
+    "inception_v1",
+    "inception_v2",
     "inception_v3",
+    "overfeat",
     "resnet_utils",
     "resnet_v1",
     "resnet_v2",

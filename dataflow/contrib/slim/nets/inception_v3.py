@@ -6,15 +6,12 @@ Scopes, variables and end points have the names of the published checkpoint, odd
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib import layers
 from dataflow.contrib.framework import arg_scope
-from dataflow.graph.collections import GraphKeys
+from dataflow.contrib.slim.nets import inception_parts as parts
 from dataflow.graph.conversion import convert_to_tensor
-from dataflow.ops import activation, array
 from dataflow.ops.initializers import truncated_normal_initializer
 from dataflow.ops.variable_scope import variable_scope
 
@@ -22,66 +19,20 @@ if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
 
 
-@dataclass(frozen=True)
-class _Conv:
-    scope: str
-    channels: int
-    kernel: tuple[int, int]
-    stride: int = 1
-    padding: str = "SAME"
-
-    def __call__(self, net: Any, depth: Callable[[int], int]) -> Any:
-        return layers.conv2d(
-            net,
-            depth(self.channels),
-            list(self.kernel),
-            stride=self.stride,
-            padding=self.padding,
-            scope=self.scope,
-        )
+_conv, _Conv, _Pool, _Fork = parts.conv, parts.Conv, parts.Pool, parts.Fork
 
 
-@dataclass(frozen=True)
-class _Pool:
-    """A 3x3 window; its greatest value, or its mean where the scope says so."""
-
-    scope: str
-    stride: int = 1
-    padding: str = "SAME"
-
-    def __call__(self, net: Any, depth: Callable[[int], int]) -> Any:
-        pool = layers.avg_pool2d if self.scope.startswith("Avg") else layers.max_pool2d
-        return pool(net, [3, 3], stride=self.stride, padding=self.padding, scope=self.scope)
-
-
-@dataclass(frozen=True)
-class _Fork:
-    """Two convolutions of the same input, side by side."""
-
-    left: _Conv
-    right: _Conv
-
-    def __call__(self, net: Any, depth: Callable[[int], int]) -> Any:
-        return array.concat([self.left(net, depth), self.right(net, depth)], 3)
-
-
-_Step = _Conv | _Pool | _Fork
-_Branches = tuple[tuple[_Step, ...], ...]
-
-
-def _conv(scope: str, channels: int, height: int, width: int) -> _Conv:
-    return _Conv(scope, channels, (height, width))
-
-
-def _halving(scope: str, channels: int) -> _Conv:
+def _halving(scope: str, channels: int) -> parts.Conv:
     return _Conv(scope, channels, (3, 3), 2, "VALID")
 
 
-def _pooled(channels: int) -> tuple[_Step, ...]:
+def _pooled(channels: int) -> tuple[parts.Step, ...]:
     return _Pool("AvgPool_0a_3x3"), _conv("Conv2d_0b_1x1", channels, 1, 1)
 
 
-def _fine(pooled: int, narrow: str = "Conv2d_0a_1x1", wide: str = "Conv2d_0b_5x5") -> _Branches:
+def _fine(
+    pooled: int, narrow: str = "Conv2d_0a_1x1", wide: str = "Conv2d_0b_5x5"
+) -> parts.Branches:
     """A module at 35 x 35."""
     return (
         (_conv("Conv2d_0a_1x1", 64, 1, 1),),
@@ -95,7 +46,7 @@ def _fine(pooled: int, narrow: str = "Conv2d_0a_1x1", wide: str = "Conv2d_0b_5x5
     )
 
 
-def _factorized(inner: int) -> _Branches:
+def _factorized(inner: int) -> parts.Branches:
     """A module at 17 x 17, whose 7x7 convolutions are 1x7 and 7x1 after each other."""
     return (
         (_conv("Conv2d_0a_1x1", 192, 1, 1),),
@@ -115,7 +66,7 @@ def _factorized(inner: int) -> _Branches:
     )
 
 
-def _coarse(upright: str) -> _Branches:
+def _coarse(upright: str) -> parts.Branches:
     """A module at 8 x 8, which grows wider and not deeper."""
     return (
         (_conv("Conv2d_0a_1x1", 320, 1, 1),),
@@ -132,17 +83,14 @@ def _coarse(upright: str) -> _Branches:
     )
 
 
-_STEM: tuple[_Step, ...] = (
-    _Conv("Conv2d_1a_3x3", 32, (3, 3), 2, "VALID"),
-    _Conv("Conv2d_2a_3x3", 32, (3, 3), 1, "VALID"),
-    _conv("Conv2d_2b_3x3", 64, 3, 3),
-    _Pool("MaxPool_3a_3x3", 2, "VALID"),
-    _Conv("Conv2d_3b_1x1", 80, (1, 1), 1, "VALID"),
-    _Conv("Conv2d_4a_3x3", 192, (3, 3), 1, "VALID"),
-    _Pool("MaxPool_5a_3x3", 2, "VALID"),
-)
-
-_MODULES: dict[str, _Branches] = {
+_STAGES: dict[str, parts.Step | parts.Branches] = {
+    "Conv2d_1a_3x3": _Conv("Conv2d_1a_3x3", 32, (3, 3), 2, "VALID"),
+    "Conv2d_2a_3x3": _Conv("Conv2d_2a_3x3", 32, (3, 3), 1, "VALID"),
+    "Conv2d_2b_3x3": _conv("Conv2d_2b_3x3", 64, 3, 3),
+    "MaxPool_3a_3x3": _Pool("MaxPool_3a_3x3", 2, "VALID"),
+    "Conv2d_3b_1x1": _Conv("Conv2d_3b_1x1", 80, (1, 1), 1, "VALID"),
+    "Conv2d_4a_3x3": _Conv("Conv2d_4a_3x3", 192, (3, 3), 1, "VALID"),
+    "MaxPool_5a_3x3": _Pool("MaxPool_5a_3x3", 2, "VALID"),
     "Mixed_5b": _fine(32),
     "Mixed_5c": _fine(64, "Conv2d_0b_1x1", "Conv_1_0c_5x5"),
     "Mixed_5d": _fine(64),
@@ -174,12 +122,6 @@ _MODULES: dict[str, _Branches] = {
 }
 
 
-def _depth(depth_multiplier: float, min_depth: int) -> Callable[[int], int]:
-    if depth_multiplier <= 0:
-        raise ValueError("depth_multiplier is not greater than zero.")
-    return lambda channels: max(int(channels * depth_multiplier), min_depth)
-
-
 def inception_v3_base(
     inputs: Any,
     final_endpoint: str = "Mixed_7c",
@@ -194,48 +136,10 @@ def inception_v3_base(
 
     Raises `ValueError` for an unknown end point, or where ``depth_multiplier`` is not above 0.
     """
-    depth = _depth(depth_multiplier, min_depth)
-    names = [step.scope for step in _STEM if not isinstance(step, _Fork)] + list(_MODULES)
-    if final_endpoint not in names:
-        raise ValueError(
-            f"Unknown final endpoint {final_endpoint}. The end points are {', '.join(names)}."
-        )
-    end_points: dict[str, Any] = {}
+    depth = parts.depth_of(depth_multiplier, min_depth)
     net = convert_to_tensor(inputs)
     with variable_scope(scope, "InceptionV3", [inputs]):
-        for name, step in zip(names, _STEM, strict=False):
-            net = end_points[name] = step(net, depth)
-            if name == final_endpoint:
-                return net, end_points
-        for name, branches in _MODULES.items():
-            net = end_points[name] = _module(net, name, branches, depth)
-            if name == final_endpoint:
-                break
-    return net, end_points
-
-
-def _module(net: Any, name: str, branches: _Branches, depth: Callable[[int], int]) -> Any:
-    with variable_scope(name):
-        outputs = []
-        for i, steps in enumerate(branches):
-            with variable_scope(f"Branch_{i}"):
-                branch = net
-                for step in steps:
-                    branch = step(branch, depth)
-                outputs.append(branch)
-        return array.concat(outputs, 3)
-
-
-def _window(net: Any, size: int) -> list[int]:
-    """A window of ``size``, or all of a smaller picture; an unknown size is taken as enough."""
-    height, width = (net.dims or (None,) * 4)[1:3]
-    if height is None or width is None:
-        return [size, size]
-    return [min(height, size), min(width, size)]
-
-
-def _squeezed(net: Any, spatial_squeeze: bool) -> Any:
-    return array.squeeze(net, [1, 2], name="SpatialSqueeze") if spatial_squeeze else net
+        return parts.build_base(net, _STAGES, final_endpoint, depth)
 
 
 def _auxiliary_head(net: Any, num_classes: int, depth: Any, spatial_squeeze: bool) -> Any:
@@ -246,7 +150,7 @@ def _auxiliary_head(net: Any, num_classes: int, depth: Any, spatial_squeeze: boo
     ):
         net = layers.avg_pool2d(net, [5, 5], stride=3, padding="VALID", scope="AvgPool_1a_5x5")
         net = layers.conv2d(net, depth(128), [1, 1], scope="Conv2d_1b_1x1")
-        window = _window(net, 5)
+        window = parts.window_of(net, 5)
         net = layers.conv2d(
             net,
             depth(768),
@@ -264,7 +168,7 @@ def _auxiliary_head(net: Any, num_classes: int, depth: Any, spatial_squeeze: boo
             weights_initializer=truncated_normal_initializer(0.0, 0.001),
             scope="Conv2d_2b_1x1",
         )
-        return _squeezed(net, spatial_squeeze)
+        return parts.squeezed(net, spatial_squeeze)
 
 
 def inception_v3(
@@ -287,7 +191,7 @@ def inception_v3(
 
     Raises `ValueError` where ``depth_multiplier`` is not above 0.
     """
-    depth = _depth(depth_multiplier, min_depth)
+    depth = parts.depth_of(depth_multiplier, min_depth)
     with (
         variable_scope(scope, "InceptionV3", [inputs], reuse=reuse) as captured,
         arg_scope([layers.batch_norm, layers.dropout], is_training=is_training),
@@ -299,7 +203,7 @@ def inception_v3(
             end_points["Mixed_6e"], num_classes, depth, spatial_squeeze
         )
         with variable_scope("Logits"):
-            window = _window(net, 8)
+            window = parts.window_of(net, 8)
             net = layers.avg_pool2d(
                 net, window, padding="VALID", scope="AvgPool_1a_{}x{}".format(*window)
             )
@@ -313,7 +217,7 @@ def inception_v3(
                 normalizer_fn=None,
                 scope="Conv2d_1c_1x1",
             )
-            logits = end_points["Logits"] = _squeezed(net, spatial_squeeze)
+            logits = end_points["Logits"] = parts.squeezed(net, spatial_squeeze)
         end_points["Predictions"] = prediction_fn(logits, scope="Predictions")
     return logits, end_points
 
@@ -329,29 +233,6 @@ def inception_v3_arg_scope(
     use_fused_batchnorm: bool = True,
 ) -> dict[str, dict[str, Any]]:
     """The settings of the published network, for `arg_scope`: batch normalization, weight decay."""
-    batch_norm_settings = {
-        "decay": 0.9997,
-        "epsilon": 0.001,
-        "updates_collections": GraphKeys.UPDATE_OPS,
-        "fused": use_fused_batchnorm,
-        "variables_collections": {
-            "beta": None,
-            "gamma": None,
-            "moving_mean": [batch_norm_var_collection],
-            "moving_variance": [batch_norm_var_collection],
-        },
-    }
-    with (
-        arg_scope(
-            [layers.conv2d, layers.fully_connected],
-            weights_regularizer=layers.l2_regularizer(weight_decay),
-        ),
-        arg_scope(
-            [layers.conv2d],
-            weights_initializer=layers.variance_scaling_initializer(),
-            activation_fn=activation.relu,
-            normalizer_fn=layers.batch_norm,
-            normalizer_params=batch_norm_settings,
-        ) as settings,
-    ):
-        return settings
+    return parts.inception_arg_scope(
+        weight_decay, batch_norm_var_collection, fused=use_fused_batchnorm
+    )

@@ -1,5 +1,27 @@
 """``tf.contrib.slim.python.slim.nets``: ``from ... import inception_v3`` as course code has it."""
 
-from dataflow.contrib.slim.nets import inception, inception_v3
+from dataflow.contrib.slim.nets import (
+    alexnet,
+    inception,
+    inception_v1,
+    inception_v2,
+    inception_v3,
+    overfeat,
+    resnet_utils,
+    resnet_v1,
+    resnet_v2,
+    vgg,
+)
 
-__all__ = ["inception", "inception_v3"]
+__all__ = [
+    "alexnet",
+    "inception",
+    "inception_v1",
+    "inception_v2",
+    "inception_v3",
+    "overfeat",
+    "resnet_utils",
+    "resnet_v1",
+    "resnet_v2",
+    "vgg",
+]
