@@ -22,7 +22,9 @@ from dataflow.layers.layer_config import Configurable
 from dataflow.ops import array
 from dataflow.ops.conditionals import cond
 from dataflow.ops.math import cast
+from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.static_value import static_value
+from dataflow.ops.variable_lists import global_variables
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
@@ -180,29 +182,40 @@ class Layer(Configurable, LayerCalls):
         """A variable of this layer, found again when the layer reuses another one's."""
         trainable = True if trainable is None else trainable
         initializer = initializer_function(initializer)
-        before = set(default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES))
+        graph = default_graph()
+        losses = graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)
+        existing = set() if regularizer is None else set(global_variables())
         self._set_scope(None)
         reuse = self.built or self._reuse
         with (
             variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope,
-            default_graph().name_scope(scope.original_name_scope),
+            graph.name_scope(scope.original_name_scope),
         ):
             variable = get_variable(
                 name,
                 shape=shape,
                 dtype=dtype or self._dtype,
                 initializer=initializer,
-                regularizer=regularizer,
                 trainable=trainable and self.trainable,
                 constraint=constraint,
                 partitioner=kwargs.get("partitioner"),
             )
-        for loss in default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES):
-            if loss not in before:
-                self._losses.append(loss)
+            made = graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)[len(losses) :]
+            self._losses.extend(made)  # of the scope's own regularizer
+            parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+            if regularizer is not None and existing.isdisjoint(parts):
+                self._regularize(name, parts, regularizer)
         target = self._trainable_weights if trainable else self._non_trainable_weights
         target.append(variable)
         return variable
+
+    def _regularize(self, name: str, parts: list[Any], regularizer: Callable[[Any], Any]) -> None:
+        """Adds the regularizer's loss of each part, named as the layer names the variable."""
+        for part in parts:
+            with default_graph().name_scope(name + "/Regularizer"):
+                loss = regularizer(part)
+            if loss is not None:
+                self.add_loss(loss)
 
     add_weight = add_variable
 

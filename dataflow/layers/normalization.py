@@ -135,17 +135,27 @@ class BatchNormalization(Layer):
         def parameter(name: str, initializer: InitializerLike, *args: Any, **kwargs: Any) -> Any:
             return self.add_variable(name, sizes_of_one, dtype, initializer, *args, **kwargs)
 
-        def stddev(*args: Any, **kwargs: Any) -> Any:
-            made = self.moving_variance_initializer
-            made = made() if isinstance(made, type) else made
-            return sqrt(made(*args, **kwargs))
-
         gamma = (self.scale, self.gamma_initializer, self.gamma_regularizer, self.gamma_constraint)
         beta = (self.center, self.beta_initializer, self.beta_regularizer, self.beta_constraint)
         trained = [("gamma", *gamma), ("beta", *beta)]
         for own, wanted, initial, penalty, limit in trained[:: -1 if self._beta_first else 1]:
             if wanted:
                 setattr(self, own, parameter(own, initial, penalty, constraint=limit))
+        self._set_scope(None)
+        partitioner = self._scope.partitioner
+        self._scope.set_partitioner(None)  # the averages stay whole, as in TensorFlow
+        try:
+            self._make_averages(parameter)
+        finally:
+            self._scope.set_partitioner(partitioner)
+        self.built = True
+
+    def _make_averages(self, parameter: Any) -> None:
+        def stddev(*args: Any, **kwargs: Any) -> Any:
+            made = self.moving_variance_initializer
+            made = made() if isinstance(made, type) else made
+            return sqrt(made(*args, **kwargs))
+
         self.moving_mean = parameter("moving_mean", self.moving_mean_initializer, trainable=False)
         self.moving_variance = parameter(
             "moving_variance", self.moving_variance_initializer, trainable=False
@@ -154,7 +164,6 @@ class BatchNormalization(Layer):
             self.moving_stddev = parameter("moving_stddev", stddev, trainable=False)
             self.renorm_mean = parameter("renorm_mean", zeros_initializer, trainable=False)
             self.renorm_stddev = parameter("renorm_stddev", stddev, trainable=False)
-        self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """The shape of the inputs."""
@@ -162,6 +171,10 @@ class BatchNormalization(Layer):
 
     def call(self, inputs: Any, training: bool | Tensor = False) -> Any:
         given = inputs
+        if self.fused and inputs.dtype.base_dtype in (dtypes.float16, dtypes.float32):
+            outputs = self._fused(inputs, training)
+            outputs.set_shape(given.shape)
+            return outputs
         if given.dtype.base_dtype is dtypes.float16:  # statistics are kept in float32
             inputs = cast(inputs, dtypes.float32)
         if self.virtual_batch_size is not None:
@@ -170,10 +183,7 @@ class BatchNormalization(Layer):
                 inputs, array.concat([[self.virtual_batch_size, -1], sizes[1:]], 0)
             )
             inputs.set_shape([self.virtual_batch_size, None, *given.shape.as_list()[1:]])
-        if self.fused and inputs.dtype.base_dtype is dtypes.float32:
-            outputs = self._fused(inputs, training)
-        else:
-            outputs = self._composed(inputs, training)
+        outputs = self._composed(inputs, training)
         if self.virtual_batch_size is not None:
             outputs = array.reshape(outputs, array.shape(given))
         outputs = cast(outputs, given.dtype.base_dtype)

@@ -52,6 +52,12 @@ class _Pooling(Layer):
 
     def call(self, inputs: Any) -> Any:
         first = self.data_format == "channels_first"
+        if first and self.rank == 3:  # TensorFlow pools volumes on CPUs with channels last only
+            outputs = self._pooled(array.transpose(inputs, [0, 2, 3, 4, 1]), False)
+            return array.transpose(outputs, [0, 4, 1, 2, 3])
+        return self._pooled(inputs, first)
+
+    def _pooled(self, inputs: Any, first: bool) -> Any:
         size, strides, axis = list(self.pool_size), list(self.strides), 2
         if self.rank == 1:
             axis = 3 if first else 2
@@ -64,7 +70,7 @@ class _Pooling(Layer):
             function = (
                 pooling_functions.max_pool3d if self.kind == "MAX" else pooling_functions.avg_pool3d
             )
-            layout = "NCDHW" if first else "NDHWC"
+            layout = "NDHWC"
         else:
             function = (
                 pooling_functions.max_pool if self.kind == "MAX" else pooling_functions.avg_pool

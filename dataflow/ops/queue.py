@@ -138,6 +138,17 @@ def _as_shapes(value: Any, types: list[DType]) -> list[Dims] | None:
     return result
 
 
+def _as_full_shapes(value: Any, types: list[DType]) -> list[Dims] | None:
+    """`_as_shapes` of a queue that cannot pad: a size that is not known is refused."""
+    dims = _as_shapes(value, types)
+    if any(d is None or None in d for d in dims or ()):
+        raise ValueError(
+            f"All shapes must be fully defined: {[str(TensorShape(d)) for d in dims or ()]}. "
+            "tf.PaddingFIFOQueue takes components of varying sizes; without shapes= any size goes."
+        )
+    return dims
+
+
 def _as_names(value: TensorLike | None, types: list[DType]) -> list[str] | None:
     if value is None:
         return None
@@ -368,7 +379,7 @@ class FIFOQueue(QueueBase):
         name: str = "fifo_queue",
     ) -> None:
         types = _as_types(dtypes)
-        dims = _as_shapes(shapes, types)
+        dims = _as_full_shapes(shapes, types)
         ref = fifo_queue_op(
             component_types=types,
             shapes=dims or [],
@@ -395,6 +406,10 @@ class PaddingFIFOQueue(QueueBase):
         dims = _as_shapes(shapes, types)
         if dims is None:
             raise ValueError("Shapes must be provided for all components, but received None.")
+        if None in dims:
+            raise ValueError(
+                f"All shapes must have a defined rank: {[str(TensorShape(d)) for d in dims]}"
+            )
         ref = padding_fifo_queue_op(
             component_types=types,
             shapes=dims,
@@ -426,7 +441,7 @@ class RandomShuffleQueue(QueueBase):
         from dataflow.ops.seeds import get_seed
 
         types = _as_types(dtypes)
-        dims = _as_shapes(shapes, types)
+        dims = _as_full_shapes(shapes, types)
         seed1, seed2 = get_seed(seed)
         if seed1 is None and seed2 is None:
             seed1, seed2 = 0, 0
@@ -459,7 +474,7 @@ class PriorityQueue(QueueBase):
         name: str = "priority_queue",
     ) -> None:
         rest = _as_types(types)
-        dims = _as_shapes(shapes, rest)
+        dims = _as_full_shapes(shapes, rest)
         ref = priority_queue_op(
             component_types=rest,
             shapes=dims if dims is not None else [],

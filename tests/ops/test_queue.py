@@ -358,3 +358,27 @@ def test_queues_of_one_name_have_to_be_made_alike(
         assert session.run([queue.size() for queue in same]) == [0, 0]
         with pytest.raises(tf.errors.InvalidArgumentError, match="have to be made alike"):
             session.run(other.size())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda shape: tf.FIFOQueue(3, [tf.int32], [shape]),
+        lambda shape: tf.RandomShuffleQueue(3, 1, [tf.int32], [shape]),
+        lambda shape: tf.PriorityQueue(3, [tf.int32], [shape]),
+        lambda shape: tf.contrib.slim.prefetch_queue.prefetch_queue(
+            [tf.placeholder(tf.int32, shape)]
+        ),
+    ],
+)
+def test_queues_that_cannot_pad_need_all_sizes(make) -> None:
+    for shape in ([None, 3], None):
+        with tf.Graph().as_default(), pytest.raises(ValueError, match="must be fully defined"):
+            make(tf.TensorShape(shape))
+    with tf.Graph().as_default():
+        make(tf.TensorShape([2, 3]))
+
+
+def test_a_padding_queue_needs_a_rank() -> None:
+    with pytest.raises(ValueError, match="must have a defined rank"):
+        tf.PaddingFIFOQueue(3, [tf.int32], [tf.TensorShape(None)])
