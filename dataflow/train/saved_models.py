@@ -7,7 +7,9 @@ written here are in ``variables/variables.safetensors``, or in TensorFlow's file
 
 from __future__ import annotations
 
+import filecmp
 import functools
+import itertools
 import os
 import shutil
 from collections.abc import Mapping
@@ -33,6 +35,7 @@ MODEL_FILENAME = "saved_model.pb"
 MODEL_FILENAME_TEXT = "saved_model.pbtxt"
 VARIABLES_FOLDER, VARIABLES_NAME = "variables", "variables"
 ASSETS_FOLDER = "assets"
+ASSETS_KEY = "saved_model_assets"
 MAIN_OP_KEY = "saved_model_main_op"
 LEGACY_INIT_OP_KEY = "legacy_init_op"
 _INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"
@@ -320,21 +323,32 @@ class SavedModelBuilder:
         meta = saver.export_meta_graph(clear_devices=clear_devices)
         meta.meta_info_def.tags.extend(tags)
         for key, signature in (signatures or {}).items():
+            for info in [*signature.inputs.values(), *signature.outputs.values()]:
+                _check_tensor_info(key, info)
             meta.signature_def[key].CopyFrom(signature)
+        sources: dict[str, str] = {}
         for tensor in assets or []:
-            self._add_asset(meta, tensor)
+            self._add_asset(meta, tensor, sources)
         self._meta_graphs.append(meta)
 
-    def _add_asset(self, meta: Any, tensor: Any) -> None:
+    def _add_asset(self, meta: Any, tensor: Any, sources: dict[str, str]) -> None:
+        """Copies a file into the folder; ``sources``: where this graph's files came from, by name."""
         value = static_value(tensor)
         if value is None:
             raise TypeError(f"Asset filepath tensor {tensor.name!r} must be a constant string.")
         source = local_path(value.reshape(-1)[0])
         folder = os.path.join(self._export_dir, ASSETS_FOLDER)
         os.makedirs(folder, exist_ok=True)
-        name = os.path.basename(source)
-        shutil.copyfile(source, os.path.join(folder, name))
-        meta.asset_file_def.add(filename=name).tensor_info.name = tensor.name
+        own = name = os.path.basename(source)
+        if name in sources and not filecmp.cmp(source, sources[name], shallow=False):
+            name = next(n for i in itertools.count(1) if (n := f"{own}_{i}") not in sources)
+        sources.setdefault(name, source)
+        path = os.path.join(folder, name)
+        if not os.path.exists(path):  # another graph's file of this name stays, as in TensorFlow
+            shutil.copyfile(source, path)
+        asset = meta.asset_file_def.add(filename=name)
+        asset.tensor_info.name = tensor.name
+        meta.collection_def[ASSETS_KEY].any_list.value.add().Pack(asset)
 
     def save(self, as_text: bool = False) -> bytes:
         """Writes ``saved_model.pb``, or ``saved_model.pbtxt``, in one step; returns its path as bytes."""
@@ -345,15 +359,36 @@ class SavedModelBuilder:
                 _readable_class()(saved_model_schema_version=1, meta_graphs=self._meta_graphs)
             )
             path = os.path.join(self._export_dir, MODEL_FILENAME_TEXT)
-            write_atomically(path, text.encode())
+            write_atomically(path, text.replace(_TYPES_IN_MEMORY, _TYPES_IN_FILES).encode())
             return os.fsencode(path)
         message = _saved_model_class()(
             saved_model_schema_version=1,
-            meta_graphs=[m.SerializeToString() for m in self._meta_graphs],
+            meta_graphs=[
+                _with_types(m, _TYPES_IN_MEMORY, _TYPES_IN_FILES).SerializeToString()
+                for m in self._meta_graphs
+            ],
         )
         path = os.path.join(self._export_dir, MODEL_FILENAME)
         write_atomically(path, message.SerializeToString())
         return os.fsencode(path)
+
+
+#: Packages of message types in files, and in memory, where TensorBoard's classes stand for TensorFlow's.
+_TYPES_IN_FILES, _TYPES_IN_MEMORY = (
+    "type.googleapis.com/tensorflow.",
+    "type.googleapis.com/tensorboard.",
+)
+
+
+def _with_types(meta: Any, found: str, wanted: str) -> Any:
+    """The graph, or a copy, with other names for the types of the assets in its collection."""
+    if ASSETS_KEY not in meta.collection_def:
+        return meta
+    result = type(meta)()
+    result.CopyFrom(meta)
+    for packed in result.collection_def[ASSETS_KEY].any_list.value:
+        packed.type_url = packed.type_url.replace(found, wanted)
+    return result
 
 
 def _variables_saver() -> Saver:
@@ -405,8 +440,10 @@ def read_saved_model(export_dir: Any) -> list[Any]:
     with open(path, "rb") as opened:
         data = opened.read()
     try:
+        graphs = _saved_model_class().FromString(data).meta_graphs
         return [
-            MetaGraphDef.FromString(m) for m in _saved_model_class().FromString(data).meta_graphs
+            _with_types(MetaGraphDef.FromString(m), _TYPES_IN_FILES, _TYPES_IN_MEMORY)
+            for m in graphs
         ]
     except DecodeError as error:
         raise OSError(f"Cannot parse file {path}: {error}.") from error
@@ -416,7 +453,7 @@ def _read_text(path: str) -> list[Any]:
     from google.protobuf import text_format
 
     with open(path, encoding="utf-8") as opened:
-        text = opened.read()
+        text = opened.read().replace(_TYPES_IN_FILES, _TYPES_IN_MEMORY)
     try:
         return list(text_format.Parse(text, _readable_class()()).meta_graphs)
     except text_format.ParseError as error:
@@ -456,11 +493,36 @@ def load(
             sess.graph.get_tensor_by_name(scope + asset.tensor_info.name): os.path.join(
                 folder, ASSETS_FOLDER, asset.filename
             )
-            for asset in meta.asset_file_def
+            for asset in _assets(found[0])
         }
         for op in _init_ops(meta, scope, sess.graph):
             sess.run(op, feeds or None)
     return meta
+
+
+def _check_tensor_info(key: str, info: Any) -> None:
+    """Raises `AssertionError` for a tensor of a signature that has no name, or no dtype."""
+    encoding = info.WhichOneof("encoding")
+    if encoding is None:
+        raise AssertionError(
+            "All TensorInfo protos used in the SignatureDefs must have one of the 'encoding' fields "
+            f"(e.g., name or coo_sparse) set; in signature {key!r}: {info}"
+        )
+    if encoding != "composite_tensor" and not info.dtype:
+        raise AssertionError(
+            "All TensorInfo protos used in the SignatureDefs must have the dtype field set; "
+            f"in signature {key!r}: {info}"
+        )
+
+
+def _assets(meta: Any) -> list[Any]:
+    """The ``AssetFileDef``s: since TensorFlow 2 in a field of their own, before in a collection."""
+    if meta.asset_file_def or ASSETS_KEY not in meta.collection_def:
+        return list(meta.asset_file_def)
+    holder = type(meta)()
+    for packed in meta.collection_def[ASSETS_KEY].any_list.value:
+        holder.asset_file_def.add().ParseFromString(packed.value)
+    return list(holder.asset_file_def)
 
 
 def _init_ops(meta: Any, scope: str, graph: Graph) -> list[Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 import dataflow as tf
+from dataflow.train import saved_models
 
 
 @pytest.fixture(autouse=True)
@@ -104,3 +107,87 @@ def test_a_saved_model_as_text_and_what_names_its_parts(tmp_path) -> None:
     (tmp_path / "model" / "saved_model.pbtxt").write_text("no message")
     with pytest.raises(OSError, match="Cannot parse"), tf.Session() as sess:
         tf.saved_model.load(sess, ["a"], folder)
+
+
+def asset(path, text: str):
+    """A path as a constant of the graph, and its file."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return tf.constant(str(path), name="vocabulary")
+
+
+def write_with_assets(folder, assets, as_text: bool = False) -> None:
+    with tf.Session() as session:
+        v = tf.Variable("", name="v")
+        ready = v.assign(tf.read_file(assets[0])).op
+        session.run(tf.global_variables_initializer())
+        builder = tf.saved_model.builder.SavedModelBuilder(folder)
+        builder.add_meta_graph_and_variables(
+            session, ["serve"], assets_collection=assets, legacy_init_op=ready
+        )
+        builder.save(as_text)
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_assets_of_tensorflow_1_are_in_a_collection(tmp_path, as_text) -> None:
+    """TensorFlow 1 writes and reads a list of any messages; the newer field may be empty."""
+    write_with_assets(tmp_path / "m", [asset(tmp_path / "words.txt", "a b")], as_text)
+    (tmp_path / "words.txt").unlink()
+    file = tmp_path / "m" / ("saved_model.pbtxt" if as_text else "saved_model.pb")
+    data = file.read_bytes()
+    assert b"type.googleapis.com/tensorflow.AssetFileDef" in data
+    assert b"tensorboard" not in data
+    meta = saved_models.read_saved_model(tmp_path / "m")[0]
+    meta.ClearField("asset_file_def")
+    builder = tf.saved_model.builder.SavedModelBuilder(tmp_path / "of_1")
+    builder._meta_graphs = [meta]
+    builder.save(as_text)
+    shutil.copytree(
+        tmp_path / "m", tmp_path / "of_1", dirs_exist_ok=True, ignore=lambda *_: [file.name]
+    )
+    with tf.Graph().as_default(), tf.Session() as session:
+        meta = tf.saved_model.loader.load(session, ["serve"], tmp_path / "of_1")
+        assert not meta.asset_file_def
+        assert session.run("v:0") == b"a b"
+    found = type(meta)().asset_file_def.add()
+    assert meta.collection_def["saved_model_assets"].any_list.value[0].Unpack(found)
+    assert (found.filename, found.tensor_info.name) == ("words.txt", "vocabulary:0")
+
+
+def test_assets_of_one_name(tmp_path) -> None:
+    """Different files get numbers, one file that is named twice is stored once."""
+    assets = [
+        asset(tmp_path / "one" / "words.txt", "one"),
+        asset(tmp_path / "two" / "words.txt", "two"),
+        asset(tmp_path / "same" / "words.txt", "one"),
+        asset(tmp_path / "three" / "words.txt", "three"),
+    ]
+    write_with_assets(tmp_path / "m", assets)
+    stored = {p.name: p.read_text() for p in (tmp_path / "m" / "assets").iterdir()}
+    assert stored == {"words.txt": "one", "words.txt_1": "two", "words.txt_2": "three"}
+    with tf.Graph().as_default(), tf.Session() as session:
+        meta = tf.saved_model.loader.load(session, ["serve"], tmp_path / "m")
+    names = [a.filename for a in meta.asset_file_def]
+    assert names == ["words.txt", "words.txt_1", "words.txt", "words.txt_2"]
+
+
+def test_a_file_that_another_graph_stored_stays(tmp_path) -> None:
+    builder = tf.saved_model.builder.SavedModelBuilder(tmp_path / "m")
+    tf.Variable(0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        first = [asset(tmp_path / "words.txt", "one")]
+        builder.add_meta_graph_and_variables(session, ["a"], assets_collection=first)
+        builder.add_meta_graph(["b"], assets_collection=[asset(tmp_path / "words.txt", "two")])
+    assert (tmp_path / "m" / "assets" / "words.txt").read_text() == "one"
+
+
+@pytest.mark.parametrize(("field", "message"), [("name", "'encoding' fields"), ("dtype", "dtype")])
+def test_a_signature_needs_names_and_types(tmp_path, field, message) -> None:
+    info = tf.saved_model.utils.build_tensor_info(tf.Variable(0))
+    info.ClearField(field)
+    signature = tf.saved_model.signature_def_utils.build_signature_def({"x": info}, {}, "f")
+    builder = tf.saved_model.builder.SavedModelBuilder(tmp_path)
+    with tf.Session() as session, pytest.raises(AssertionError, match=message):
+        session.run(tf.global_variables_initializer())
+        builder.add_meta_graph_and_variables(session, ["serve"], {"s": signature})
