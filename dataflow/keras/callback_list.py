@@ -7,6 +7,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dataflow.graph import nest
 from dataflow.keras import backend as K
 from dataflow.keras.logs import Logs
@@ -181,7 +183,8 @@ def _duration(seconds: float) -> str:
 
 
 def _numbers(logs: dict[str, Any]) -> str:
-    shown = {k: v for k, v in logs.items() if k not in ("batch", "size")}
+    # A metric of several values is shown as their mean.
+    shown = {k: np.mean(v) for k, v in logs.items() if k not in ("batch", "size")}
     return "".join(
         f" - {k}: {v:.4f}" if abs(v) > 1e-3 else f" - {k}: {v:.4e}" for k, v in shown.items()
     )

@@ -19,6 +19,7 @@ from dataflow.keras import (
 from dataflow.keras.base_layer import tag_of
 from dataflow.keras.base_metric import MeanMetricWrapper, Metric, weights_like
 from dataflow.ops import array
+from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sources import placeholder
@@ -302,7 +303,8 @@ class Compiling:
                         stacklevel=4,
                     )
                     steps = []
-                self._train_ops = [*steps, *updates]
+            with self._graph.as_default(), self._graph.name_scope("training"):
+                self._train_ops = [group(*steps, *updates)]
         return self._train_ops
 
 

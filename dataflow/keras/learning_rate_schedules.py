@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.ops.math import cast
 from dataflow.train import learning_rate_decay
 
 __all__ = ["ExponentialDecay", "InverseTimeDecay", "LearningRateSchedule"]
@@ -100,7 +102,10 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         }
 
     def __call__(self, step: Any) -> Any:
-        return learning_rate_decay.piecewise_constant(step, **self._settings)
+        step = convert_to_tensor(step)
+        settings = dict(self._settings)
+        settings["boundaries"] = [cast(b, step.dtype) for b in settings["boundaries"]]
+        return learning_rate_decay.piecewise_constant(step, **settings)
 
     def get_config(self) -> dict[str, Any]:
         return dict(self._settings)

@@ -89,7 +89,7 @@ class Model(Training, Layer):
         self.built = True
 
     def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
-        """(name, part) for checkpoints of objects: layers by number, then attributes."""
+        """(name, part) for checkpoints of objects: layers by number, attributes, the optimizer."""
         if getattr(self, "inputs", None):
             inner: list[Any] = list(self.layers)
             if not any(type(layer).__name__ == "InputLayer" for layer in inner):
@@ -103,6 +103,8 @@ class Model(Training, Layer):
         for name, part in super().checkpoint_parts():
             if not isinstance(part, Metric):
                 yield name, part
+        if self.optimizer is not None:
+            yield "optimizer", self.optimizer
 
     @property
     def layers(self) -> list[Layer]:
@@ -389,7 +391,10 @@ class Model(Training, Layer):
         save_model(self, filepath, overwrite, include_optimizer, save_format)
 
     def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None) -> None:
-        """Writes the weights to one file; ``save_format`` as of `save`, or "tf": a checkpoint."""
+        """Writes the weights: HDF5 or safetensors where the name says so, else a checkpoint.
+
+        ``save_format`` as of `save`, or "tf": a checkpoint, with the optimizer's variables.
+        """
         from dataflow.keras.saving import save_weights
 
         save_weights(self, filepath, overwrite, save_format)

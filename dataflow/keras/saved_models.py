@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from dataflow.errors import InvalidArgumentError
 from dataflow.graph.graph import Graph
 from dataflow.keras import backend as K
 from dataflow.keras.serialization import custom_object_scope
 from dataflow.runtime.session import Session
-from dataflow.train.checkpoint_management import checkpoint_exists
+from dataflow.train.checkpoint_management import checkpoint_exists, update_checkpoint_state
 from dataflow.train.object_checkpoint import restore_objects, write_objects
 from dataflow.train.saved_models import simple_save
 
@@ -21,11 +22,20 @@ _ARCHITECTURE = os.path.join("assets", "saved_model.json")
 _WEIGHTS = os.path.join("assets", "keras_weights")
 
 
-def save_checkpoint(model: Model, prefix: Any) -> None:
-    """Writes the weights as a checkpoint ``prefix``; raises `ValueError` where there are none.
+def save_checkpoint(model: Model, prefix: Any, overwrite: bool = True) -> None:
+    """Writes the weights as a checkpoint ``prefix``, which `tf.train.latest_checkpoint` then finds.
 
-    It is a checkpoint of objects, as TensorFlow's, with the optimizer's variables.
+    It is a checkpoint of objects, as TensorFlow's, with the optimizer's variables. Raises
+    `ValueError` where there are no weights, `FileExistsError` without ``overwrite``.
     """
+    prefix = os.fspath(prefix)
+    if not overwrite and is_checkpoint(prefix):
+        raise FileExistsError(f"{prefix} exists; pass overwrite=True to replace it.")
+    _write(model, prefix)
+    update_checkpoint_state(os.path.dirname(prefix), prefix, [prefix], save_relative_paths=True)
+
+
+def _write(model: Model, prefix: str) -> None:
     if not model.weights:
         raise ValueError("This model has no weights yet: give it an input_shape, or data.")
     with model._graph.as_default():
@@ -40,7 +50,8 @@ def is_checkpoint(path: str) -> bool:
 def load_checkpoint(model: Model, prefix: Any) -> Any:
     """Reads what `save_checkpoint` or TensorFlow wrote; the status of the restore.
 
-    Raises `AssertionError` where the checkpoint does not have all weights of the model.
+    Raises `AssertionError` where the checkpoint does not have all weights of the model,
+    `ValueError` where their shapes differ.
     """
     if not model.weights:
         raise ValueError(
@@ -48,9 +59,14 @@ def load_checkpoint(model: Model, prefix: Any) -> Any:
             "call it on data first."
         )
     with model._graph.as_default():
+        if model._trained is not None:
+            model._make_train_operations()  # so that there are slots to restore
         status = restore_objects(model, prefix)
         status.assert_weights(model.weights)
-        status.run_restore_ops(K.get_session())
+        try:
+            status.run_restore_ops(K.get_session())
+        except InvalidArgumentError as error:
+            raise ValueError(f"The weights do not fit.\n{error}") from error
     return status
 
 
@@ -84,7 +100,7 @@ def export_saved_model(
         outputs = dict(zip(copy.output_names, copy.outputs, strict=True))
         simple_save(session, folder, inputs, outputs)
         os.makedirs(os.path.join(folder, "assets"), exist_ok=True)
-        save_checkpoint(copy, os.path.join(folder, _WEIGHTS))
+        _write(copy, os.path.join(folder, _WEIGHTS))
     with open(os.path.join(folder, _ARCHITECTURE), "w", encoding="utf-8") as opened:
         opened.write(architecture)
 

@@ -2,11 +2,13 @@
 
 Nothing in either is code, so a file from elsewhere is safe to load. Where h5py is installed a model
 is written as HDF5, and so are weights under a name that ends in ``.h5``, ``.hdf5`` or ``.keras``:
-see `hdf5_format`. A name that ends in ``.safetensors``, or ``save_format``, says otherwise.
+see `hdf5_format`. A name that ends in ``.safetensors``, or ``save_format``, says otherwise. Weights
+under any other name are a checkpoint, as TensorFlow 1.15 writes it.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import warnings
@@ -152,11 +154,11 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
 def save_weights(
     model: Model, filepath: Any, overwrite: bool = True, save_format: Any = None
 ) -> None:
-    """Writes the weights only; with ``save_format="tf"`` as a checkpoint."""
-    if save_format in ("tf", "tensorflow"):
+    """Writes the weights only: a checkpoint, unless the name or ``save_format`` says otherwise."""
+    if save_format in ("tf", "tensorflow") or (save_format is None and _is_prefix(filepath)):
         from dataflow.keras.saved_models import save_checkpoint
 
-        save_checkpoint(model, filepath)
+        save_checkpoint(model, filepath, overwrite)
         return
     path, is_hdf5 = _target(filepath, overwrite, save_format, is_model=False)
     if not model.weights:
@@ -168,6 +170,12 @@ def save_weights(
         arrays = _arrays(model)
     order = [layer.name for layer in model.layers if layer.weights]
     write_arrays(path, arrays, {_KEY: json.dumps({"order": order})})
+
+
+def _is_prefix(path: Any) -> bool:
+    """Whether the name is one for a checkpoint, as in TensorFlow 1.15, and one can be written."""
+    named = os.fspath(path).endswith((*hdf5_format.SUFFIXES, ".safetensors"))
+    return not named and importlib.util.find_spec("tensorboard") is not None
 
 
 def load_weights(model: Model, filepath: Any, by_name: bool = False) -> None:

@@ -262,6 +262,8 @@ class Training(Compiling):
                 },
             )
             self.stop_training = False
+            if self._trained is not None:
+                self._make_train_operations()  # callbacks find the optimizer's variables
             every.on_train_begin()
             random = np.random.RandomState(_seed(self._graph))
             for epoch in range(initial_epoch, epochs):

@@ -193,6 +193,16 @@ class _UnreadVariable(ResourceVariable):
         with self._op.graph.control_dependencies([self._op]):
             return super()._now()
 
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """The rows that ``indices`` name, after the assignment."""
+        with self._op.graph.control_dependencies([self._op]):
+            return super().sparse_read(indices, name)
+
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """The slices that ``indices`` name, after the assignment."""
+        with self._op.graph.control_dependencies([self._op]):
+            return super().gather_nd(indices, name)
+
     def _as_graph_element(self) -> Tensor:
         return self._after  # type: ignore[no-any-return]
 

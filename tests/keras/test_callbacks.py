@@ -173,3 +173,13 @@ def test_what_is_no_callback_is_refused_everywhere(model):
     for call in (model.evaluate, model.predict):
         with pytest.raises(TypeError, match=r"'spy' is no tf\.keras\.callbacks\.Callback"):
             call(X, callbacks=["spy"])
+
+
+def test_a_metric_of_several_values_is_printed_as_its_mean(capsys, monkeypatch):
+    def errors(y_true, y_pred):
+        return tf.constant([1.0, 2.0])
+
+    made = keras.Sequential([keras.layers.Dense(1, input_shape=(2,))])
+    made.compile(keras.optimizers.SGD(0.1), "mse", metrics=[errors])
+    made.evaluate(np.ones([4, 2]), np.ones([4, 1]), verbose=2)
+    assert "errors: 1.5000" in capsys.readouterr().out

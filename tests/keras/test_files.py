@@ -137,7 +137,9 @@ def test_a_model_is_hdf5_whatever_its_name(tmp_path):
     model.save(tmp_path / "model")
     model.save_weights(tmp_path / "weights")
     assert (tmp_path / "model").read_bytes()[:4] == b"\x89HDF"
-    assert (tmp_path / "weights").read_bytes()[:4] != b"\x89HDF"
+    assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "weights")
+    with pytest.raises(FileExistsError, match="overwrite"):
+        model.save_weights(tmp_path / "weights", overwrite=False)
     again = keras.models.load_model(tmp_path / "model")
     np.testing.assert_array_equal(again.get_weights()[0], model.get_weights()[0])
     again.load_weights(tmp_path / "weights")

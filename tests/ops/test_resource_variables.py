@@ -237,3 +237,16 @@ def test_updates_are_joined_and_made_in_place() -> None:
         session.run(step)
         assert held.array.ctypes.data == address
         assert "4 x ResourceApplyAdam -> one node" in str(session.explain(step))
+
+
+def test_rows_of_an_assigned_variable_are_read_after_the_assignment() -> None:
+    v = tf.get_variable("rows", initializer=tf.zeros([3, 2]), use_resource=True)
+    assigned = v.assign_add(tf.ones([3, 2]))
+    rows = tf.gather(assigned, [1])
+    w = tf.get_variable("slices", initializer=tf.zeros([2]), use_resource=True)
+    slices = tf.gather_nd(w.assign([1.0, 2.0]), [[1]])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(rows).tolist() == [[1.0, 1.0]]
+        assert session.run(rows).tolist() == [[2.0, 2.0]]
+        assert session.run(slices).tolist() == [2.0]

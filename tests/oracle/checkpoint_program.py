@@ -120,10 +120,69 @@ def write(tf, folder):
         parts(3)(tf, 1)
         session.run(tf.global_variables_initializer())
         session.run(in_shards(tf, os.path.join(folder, "shards")))
+    report["keras"] = write_keras(tf, folder)
     with tf.Graph().as_default(), tf.Session() as session:
         checkpoint = objects(tf, 1.0)
         session.run(tf.global_variables_initializer())
         checkpoint.save(os.path.join(folder, "objects"), session=session)
+    return report
+
+
+def trained(tf, fill, steps):
+    """A model of tf.keras that made ``steps`` steps, or is about to."""
+    keras = tf.keras
+    start = tf.constant_initializer(fill)
+    layers = [
+        keras.layers.Dense(3, "tanh", kernel_initializer=start, input_shape=(2,), name="inner"),
+        keras.layers.BatchNormalization(name="norm"),
+        keras.layers.Dense(1, kernel_initializer=start, name="outer"),
+    ]
+    model = keras.Sequential(layers)
+    model.compile(keras.optimizers.Adam(0.25, beta_1=0.5, decay=0.125), "mse")
+    for _ in range(steps):
+        model.train_on_batch(np.array([[1.0, 2.0], [-1.0, 0.5]]), np.array([[1.0], [-2.0]]))
+    return model
+
+
+def keras_values(model):
+    arrays = [*model.get_weights(), *model.optimizer.get_weights()]
+    return [[round(float(x), 3) for x in np.ravel(a)] for a in arrays]
+
+
+def write_keras(tf, folder):
+    with tf.Graph().as_default(), tf.Session().as_default() as session:
+        tf.keras.backend.set_session(session)
+        model = trained(tf, 0.5, 3)
+        model.save_weights(os.path.join(folder, "keras_weights"), save_format="tf")
+        tf.train.Checkpoint(model=model, optimizer=model.optimizer).save(
+            os.path.join(folder, "keras_objects"), session=session
+        )
+        tf.train.Saver(name="own").save(session, os.path.join(folder, "keras_names"))
+        before = keras_values(model)
+        model.train_on_batch(np.array([[1.0, 2.0]]), np.array([[1.0]]))
+        return before, keras_values(model)
+
+
+def read_keras(tf, folder):
+    """The values in each of `write_keras`'s files, and after one more step."""
+    report = {}
+    for name, steps in (("keras_weights", 0), ("keras_objects-1", 1), ("keras_names", 1)):
+        with tf.Graph().as_default(), tf.Session().as_default() as session:
+            tf.keras.backend.set_session(session)
+            model = trained(tf, 0.0, steps)
+            path = os.path.join(folder, name)
+            if name == "keras_weights":
+                model.load_weights(path)
+            elif name == "keras_names":
+                tf.train.Saver(name="own").restore(session, path)
+            else:
+                checkpoint = tf.train.Checkpoint(model=model, optimizer=model.optimizer)
+                checkpoint.restore(path).assert_consumed().run_restore_ops(session)
+            before = keras_values(model) if steps else None
+            model.train_on_batch(np.array([[1.0, 2.0]]), np.array([[1.0]]))
+            report[name] = [before, keras_values(model)]
+            listed = tf.train.list_variables(path)
+            report[name + ": list"] = sorted([n, list(shape)] for n, shape in listed)
     return report
 
 
@@ -176,6 +235,7 @@ def read(tf, folder):
         status = checkpoint.restore(path).assert_consumed()
         status.run_restore_ops(session)
         report["objects"] = [os.path.basename(path), values(tf, session)]
+    report["keras"] = read_keras(tf, folder)
     return report
 
 

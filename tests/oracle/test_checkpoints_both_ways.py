@@ -69,3 +69,17 @@ def test_both_engines_find_the_same(both: Any) -> None:
     _, theirs, own = both
     assert theirs == own
     assert theirs["objects"][0] == "objects-1"
+
+
+def test_models_of_keras_go_on_with_their_optimizers(both: Any) -> None:
+    saved, restored, _ = both
+    before, after = saved["keras"]
+    assert len(before) == 8 + 1 + 2 * 6
+    found = restored["keras"]
+    assert found["keras_weights"][1] == after
+    assert found["keras_objects-1"] == found["keras_names"] == [before, after]
+    assert [name for name, _ in found["keras_names: list"] if "/Adam/" in name][:3] == [
+        "training/Adam/beta_1",
+        "training/Adam/beta_2",
+        "training/Adam/decay",
+    ]
