@@ -323,7 +323,7 @@ _GROUPS = (
     ("nn", "experimental", "it came with TensorFlow 2; use tf.nn.dropout."),
     (
         "compat",
-        "v2 forward_compat forward_compatible forward_compatibility_horizon",
+        "forward_compat forward_compatible forward_compatibility_horizon",
         "dataflow is TensorFlow 1's graph mode; use the names of tf itself.",
     ),
     (

@@ -14,10 +14,10 @@ from dataflow.gradients import UnconnectedGradients, gradients
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.nest import flatten, is_nested, map_structure
+from dataflow.graph.nest import flatten, is_nested, leaves_with_paths, map_structure
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.layers.base import snake_case
+from dataflow.layers.base import Layer, snake_case
 from dataflow.ops.control_flow import group, with_dependencies
 from dataflow.ops.effects import in_order
 from dataflow.ops.trackable import AutoTrackable
@@ -260,7 +260,7 @@ class Module(AutoTrackable):
     @property
     def variables(self) -> tuple[Any, ...]:
         """The variables of this module and those it holds, each once."""
-        return tuple(dict.fromkeys(v for v in self._held() if isinstance(v, Variable)))
+        return tuple(self._flatten(predicate=lambda leaf: isinstance(leaf, Variable)))
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
@@ -270,12 +270,56 @@ class Module(AutoTrackable):
     @property
     def submodules(self) -> tuple[Any, ...]:
         """The modules within, each once."""
-        held = dict.fromkeys(m for m in self._held() if isinstance(m, Module) and m is not self)
-        return tuple(held)
+        return tuple(self._flatten(predicate=_is_module))
 
-    def _held(self) -> Iterator[Any]:
-        for name in sorted(vars(self)):
-            for leaf in flatten(vars(self)[name]):
-                yield leaf
-                if isinstance(leaf, Module):
-                    yield from leaf._held()
+    #: Attributes that are not looked into; a class below may name more.
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset(
+        ("_self_unconditional_checkpoint_dependencies", "_self_unconditional_dependency_names")
+    )
+
+    def _flatten(
+        self,
+        recursive: bool = True,
+        predicate: Callable[[Any], bool] | None = None,
+        attribute_traversal_key: Callable[[str], Any] | None = None,
+        with_path: bool = False,
+    ) -> Iterator[Any]:
+        """What stands in attributes and is as the ``predicate`` says, each once; then within modules.
+
+        Attributes are taken in the order of their names, or of the key; ``with_path`` gives pairs of the
+        path, a tuple of names and places, and the value.
+        """
+        found = _leaves(self, (), {id(self)}, recursive, attribute_traversal_key)
+        for path, leaf in found:
+            if predicate is None or predicate(leaf):
+                yield (path, leaf) if with_path else leaf
+
+
+def _is_module(value: Any) -> bool:
+    return isinstance(value, (Module, Layer))
+
+
+def _leaves(
+    module: Any,
+    path: tuple[Any, ...],
+    seen: set[int],
+    recursive: bool,
+    key: Callable[[str], Any] | None,
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if isinstance(module, Module):
+        ignored = module._TF_MODULE_IGNORED_PROPERTIES
+        parts = {name: vars(module)[name] for name in vars(module) if name not in ignored}
+    else:
+        parts = {"weights": module.weights, "layers": getattr(module, "layers", [])}
+    within: list[tuple[tuple[Any, ...], Any]] = []
+    for name in sorted(parts, key=key):
+        for place, leaf in leaves_with_paths(parts[name]):
+            if id(leaf) in seen:
+                continue
+            seen.add(id(leaf))
+            here = (*path, name, *place)
+            yield here, leaf
+            if recursive and _is_module(leaf):
+                within.append((here, leaf))
+    for here, leaf in within:
+        yield from _leaves(leaf, here, seen, recursive, key)

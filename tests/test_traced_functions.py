@@ -152,3 +152,37 @@ def test_numbers_and_texts_that_are_returned_are_tensors_after_the_effects() -> 
         assert nothing is None
         assert sess.run(text) == b"done" and sess.run(number) == 2
         assert sess.run(count) == 2
+
+
+def test_a_module_that_holds_itself_and_layers() -> None:
+    class Part(tf.Module):
+        def __init__(self, name: str | None = None) -> None:
+            super().__init__(name)
+            self.w = tf.Variable(1.0, name=f"{self.name}_w")
+
+    class Whole(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.part = Part("first")
+            self.layer = tf.keras.layers.Dense(2)
+            self.layer.build((1, 3))
+            self.more = {"k": [Part("second"), tf.Variable(2.0, trainable=False, name="last")]}
+            self.whole = self
+
+    with tf.Graph().as_default():
+        whole = Whole()
+        # The values of attributes come before what is within modules.
+        names = [v.name for v in whole.variables]
+        assert names == ["last:0", "kernel:0", "bias:0", "second_w:0", "first_w:0"]
+        assert len(whole.trainable_variables) == 4
+        assert whole.submodules == (whole.layer, whole.more["k"][0], whole.part)
+        found = list(
+            whole._flatten(recursive=False, predicate=lambda x: isinstance(x, Part), with_path=True)
+        )
+        assert found == [(("more", "k", 0), whole.more["k"][0]), (("part",), whole.part)]
+        last_first = whole._flatten(
+            recursive=False,
+            predicate=lambda x: isinstance(x, Part),
+            attribute_traversal_key=lambda n: n != "part",
+        )
+        assert next(iter(last_first)) is whole.part

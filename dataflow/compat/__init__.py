@@ -1,4 +1,4 @@
-"""`tf.compat`: text and bytes, and ``tf.compat.v1`` for code of the time between 1 and 2."""
+"""`tf.compat`: text and bytes, ``tf.compat.v1`` and ``tf.compat.v2`` for code of the time between 1 and 2."""
 
 from __future__ import annotations
 
@@ -67,6 +67,6 @@ def forward_compatibility_horizon(
 
 
 def __getattr__(name: str) -> Any:
-    if name == "v1":  # import dataflow.compat.v1 as tf
-        return importlib.import_module("dataflow.compat.v1")
+    if name in ("v1", "v2"):  # import dataflow.compat.v1 as tf
+        return importlib.import_module(f"dataflow.compat.{name}")
     raise absent(__name__, name)

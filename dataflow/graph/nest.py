@@ -5,7 +5,7 @@ Dicts are taken in the order of their sorted keys, so that equal dicts give equa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 
@@ -117,6 +117,25 @@ def _describe(structure: Any) -> str:
         return f"{{{inner}}}"
     inner = ", ".join(_describe(p) for p in structure)
     return f"{type(structure).__name__}({inner})"
+
+
+def named_parts(structure: Any) -> list[tuple[Any, Any]]:
+    """The parts of a container with their keys, names of fields, or numbers."""
+    if isinstance(structure, Mapping):
+        return [(k, structure[k]) for k in ordered_keys(structure)]
+    fields = getattr(structure, "_fields", None)
+    return list(zip(fields or range(len(structure)), structure, strict=True))
+
+
+def leaves_with_paths(
+    structure: Any, path: tuple[Any, ...] = ()
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The leaves, each after the keys, fields and numbers that lead to it."""
+    if not is_nested(structure):
+        yield path, structure
+        return
+    for place, part in named_parts(structure):
+        yield from leaves_with_paths(part, (*path, place))
 
 
 def flatten_up_to(shallow: Any, structure: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dataflow import shapes
 from dataflow.dtypes import DType
@@ -31,13 +31,13 @@ class Tensor:
     extras: dict[str, Any] | None = None
 
     #: Classes of programs that stand for tensors copy these methods (Edward's random variables).
-    OVERLOADABLE_OPERATORS = frozenset({
+    OVERLOADABLE_OPERATORS: ClassVar[set[str]] = {
         "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__div__",
         "__rdiv__", "__truediv__", "__rtruediv__", "__floordiv__", "__rfloordiv__", "__mod__",
         "__rmod__", "__lt__", "__le__", "__gt__", "__ge__", "__and__", "__rand__", "__or__",
         "__ror__", "__xor__", "__rxor__", "__getitem__", "__pow__", "__rpow__", "__invert__",
         "__neg__", "__abs__", "__matmul__", "__rmatmul__",
-    })  # fmt: skip
+    }  # fmt: skip
 
     if TYPE_CHECKING:  # put here by `dataflow.ops.operators` and `dataflow.ops.slicing`
 

@@ -90,8 +90,7 @@ def string_split_op(input: Tensor, delimiter: Tensor, *, skip_empty: bool = True
     "input: string, sep: string -> indices: int64, values: string, shape: int64",
 )
 def string_split_v2_op(input: Tensor, sep: Tensor, *, maxsplit: int = -1) -> list[Dims]:
-    """The words of each string of a vector, as a sparse matrix; ``sep`` as a whole ends a word,
-    an empty one means runs of white space. Not differentiable."""
+    """The words of each string, as a sparse matrix; an empty ``sep`` is white space. Not differentiable."""
     need_rank(input, 1, "the input")
     need_rank(sep, 0, "sep")
     return [(None, 2), (None,), (2,)]
@@ -133,19 +132,18 @@ def string_split(
     delimiter: Any = None,
     result_type: str = "SparseTensor",
     name: str | None = None,
-) -> SparseTensor:
+) -> Any:
     """The words of each string of the vector ``source`` as a SparseTensor [n, most words].
 
     ``sep`` (older name ``delimiter``): each of its characters ends a word; " " by default, "" splits
     into bytes. ``skip_empty`` drops empty words.
     """
-    _need_sparse(result_type)
     sep = renamed("sep", sep, "delimiter", delimiter)
     sep = " " if sep is None else sep
     with op_scope(name, "StringSplit", [source]):
         source = convert_to_tensor(source, dtypes.string)
         sep = convert_to_tensor(sep, dtypes.string)
-        return SparseTensor(*string_split_op(source, sep, skip_empty=skip_empty))
+        return _in_rows(string_split_op(source, sep, skip_empty=skip_empty), result_type)
 
 
 def split(
@@ -155,24 +153,30 @@ def split(
     result_type: str = "SparseTensor",
     source: Any = None,
     name: str | None = None,
-) -> SparseTensor:
+) -> Any:
     """The words of each string of a vector, parted by ``sep`` (runs of white space by default)."""
-    _need_sparse(result_type)
     input = renamed("input", input, "source", source)
     with op_scope(name, "StringSplit", [input]):
         input = convert_to_tensor(input, dtypes.string, "input")
-        if input.dims == ():
+        if is_one := input.dims == ():
             input = reshape(input, [1])
-        sep = convert_to_tensor("" if sep is None else sep, dtypes.string)
-        return SparseTensor(*string_split_v2_op(input, sep, maxsplit=maxsplit))
+        words = string_split_v2_op(input, "" if sep is None else sep, maxsplit=maxsplit)
+        return (
+            words[1] if is_one and result_type == "RaggedTensor" else _in_rows(words, result_type)
+        )
 
 
-def _need_sparse(result_type: str) -> None:
+def _in_rows(parts: Any, result_type: str) -> Any:
+    words = SparseTensor(*parts)
+    if result_type == "RaggedTensor":
+        from dataflow.ops.ragged_tensor import RaggedTensor
+
+        return RaggedTensor.from_sparse(words)
     if result_type != "SparseTensor":
         raise ValueError(
-            f"result_type must be 'SparseTensor', got {result_type!r}: ragged tensors do not exist "
-            "here. tf.sparse_tensor_to_dense(result, '') gives a padded matrix."
+            f"result_type: needed is SparseTensor or RaggedTensor, got {result_type!r}"
         )
+    return words
 
 
 # ---- parts and patterns -------------------------------------------------------------------

@@ -43,6 +43,10 @@ class TypeSpec:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
+class BatchableTypeSpec(TypeSpec):
+    """The base of specs of what can be batched; programs derive theirs from it."""
+
+
 class TensorSpec(TypeSpec):
     """The shape, dtype and name of a tensor."""
 

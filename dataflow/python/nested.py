@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dataflow.graph.nest import assert_same_structure, flatten, is_nested, ordered_keys, pack_like
+from dataflow.graph.nest import (
+    assert_same_structure,
+    flatten,
+    is_nested,
+    leaves_with_paths,
+    named_parts,
+    ordered_keys,
+    pack_like,
+)
 
 __all__ = [
     "assert_shallow_structure",
@@ -52,17 +60,9 @@ def assert_shallow_structure(
                 "The shallow_tree's keys are not a subset of the input_tree's keys. The shallow_tree has "
                 f"the following keys that are not in the input_tree: {missing}."
             )
-    for place, part in _items(shallow_tree):
-        inside = input_tree[place] if mappings else dict(_items(input_tree))[place]
+    for place, part in named_parts(shallow_tree):
+        inside = input_tree[place] if mappings else dict(named_parts(input_tree))[place]
         assert_shallow_structure(part, inside, check_types)
-
-
-def _items(structure: Any) -> list[tuple[Any, Any]]:
-    """The parts of a container with their keys, names of fields, or numbers."""
-    if isinstance(structure, Mapping):
-        return [(k, structure[k]) for k in ordered_keys(structure)]
-    fields = getattr(structure, "_fields", None)
-    return list(zip(fields or range(len(structure)), structure, strict=True))
 
 
 def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -90,31 +90,23 @@ def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
     return result
 
 
-def _leaves(structure: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    if not is_nested(structure):
-        yield path, structure
-        return
-    for place, part in _items(structure):
-        yield from _leaves(part, (*path, place))
-
-
 def flatten_with_tuple_paths(
     structure: Any, expand_composites: bool = False
 ) -> list[tuple[tuple[Any, ...], Any]]:
     """The leaves, each after its path: the keys, fields and numbers that lead to it."""
-    return list(_leaves(structure))
+    return list(leaves_with_paths(structure))
 
 
 def yield_flattened_paths(nest: Any, expand_composites: bool = False) -> Iterator[tuple[Any, ...]]:
     """The path of each leaf."""
-    return (path for path, _ in _leaves(nest))
+    return (path for path, _ in leaves_with_paths(nest))
 
 
 def flatten_with_joined_string_paths(
     structure: Any, separator: str = "/", expand_composites: bool = False
 ) -> list[tuple[str, Any]]:
     """The leaves, each after its path as a text: ``("a/0", leaf)``."""
-    return [(separator.join(map(str, path)), leaf) for path, leaf in _leaves(structure)]
+    return [(separator.join(map(str, path)), leaf) for path, leaf in leaves_with_paths(structure)]
 
 
 def map_structure_with_tuple_paths(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
@@ -149,8 +141,10 @@ def get_traverse_shallow_structure(
         return allowed
     if allowed is False:
         return False
-    inside = [part for _, part in _items(structure)]
-    entered = [True] * len(inside) if allowed is True else [part for _, part in _items(allowed)]
+    inside = [part for _, part in named_parts(structure)]
+    entered = (
+        [True] * len(inside) if allowed is True else [part for _, part in named_parts(allowed)]
+    )
     if not all(isinstance(enter, bool) for enter in entered):
         raise TypeError(f"traverse_fn returned {allowed!r}; needed are bools.")
     return _like(
@@ -170,3 +164,13 @@ def _like(structure: Any, parts: list[Any]) -> Any:
         return type(structure)((k, by_key[k]) for k in structure)  # type: ignore[call-arg]
     made: Any = type(structure)
     return made(*packed) if hasattr(structure, "_fields") else made(packed)
+
+
+def _is_namedtuple(instance: Any, strict: bool = False) -> bool:
+    """Whether ``instance`` is a named tuple; ``strict``: of a class that was not derived further."""
+    fields = getattr(instance, "_fields", None)
+    if not isinstance(instance, tuple) or not isinstance(fields, (tuple, list)):
+        return False
+    if strict and type(instance).__base__ is not tuple:
+        return False
+    return all(isinstance(field, str) for field in fields)

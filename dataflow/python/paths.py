@@ -33,7 +33,8 @@ python.framework.{graph_util graph_util_impl} : graph_util
 python.framework.{graph_io meta_graph} : train io tf python.meta_graphs
 python.framework.test_util : python.test_decorators test
 python.framework.common_shapes : shapes python.private
-python.framework.{tensor_spec type_spec indexed_slices tensor_like} : tf
+python.framework.{tensor_spec indexed_slices tensor_like} : tf
+python.framework.type_spec : tf ops.type_specs
 python.ops.gen_{array math nn data_flow control_flow linalg spectral}_ops : python.op_functions math nn tf linalg signal
 python.ops.gen_{state logging random script string image sparse}_ops : python.op_functions random tf strings image sparse
 python.ops.gen_{io parsing lookup functional stateless_random user}_ops : python.op_functions io tf lookup random
@@ -136,6 +137,12 @@ python.client.client_lib : tf
 python.util.nest : nest graph.nest python.nested
 python.autograph : autograph
 python.autograph.impl.api : autograph.experimental autograph.api
+python.autograph.{converters core pyct pyct.common_transformers} : autograph
+python.autograph.converters.{break_statements continue_statements return_statements} : autograph
+python.autograph.core.{converter naming} : autograph
+python.autograph.pyct.{anno compiler inspect_utils parser qual_names templates} : autograph
+python.autograph.pyct.common_transformers.anf : autograph
+python.autograph.pyct.transformer : python.autograph_parts
 python.util.compat : compat
 python.compat.compat : compat
 python.layers : layers

@@ -23,6 +23,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import Any, NamedTuple
 
+from dataflow.shim import old_protos
 from dataflow.shim.gone_modules import GONE
 from dataflow.shim.missing_names import put_missing
 from dataflow.shim.old_numpy import mend_numpy
@@ -118,7 +119,8 @@ class Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in COMPLETED and fullname not in GONE:
+        is_protocol = fullname.endswith("_pb2")
+        if fullname not in COMPLETED and fullname not in GONE and not is_protocol:
             return None
         for finder in sys.meta_path:
             spec = None if finder is self else finder.find_spec(fullname, path, target)
@@ -131,6 +133,8 @@ class Finder(MetaPathFinder):
             return None if make is None else ModuleSpec(fullname, _Making(make))
         if spec.loader is not None and (complete := COMPLETED.get(fullname)):
             spec.loader = _Completing(spec.loader, complete)
+        if spec.loader is not None and is_protocol:
+            spec.loader = old_protos.loader_of(spec.loader, fullname)
         return spec
 
 

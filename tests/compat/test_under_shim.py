@@ -1,0 +1,66 @@
+"""``import tensorflow.compat.v2``, and modules that an old protoc wrote, in processes of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.shim.test_as_tensorflow import result_of
+
+
+def test_it_is_imported_as_tensorflows() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import tensorflow as tf
+first = tf.compat.v2
+import tensorflow.compat.v2 as tf2
+from tensorflow.compat.v2 import nn
+from tensorflow.compat.v2.nn import dropout
+result = [tf2.__version__, first is tf2, nn is tf2.nn, dropout is tf2.nn.dropout,
+          tf2.compat.v1.__version__, tf2.compat is tf.compat, error_of("import dataflow; dataflow.compat.v3")]
+"""
+    )
+    assert found[:6] == ["1.15.0", True, True, True, "1.15.0", True]
+    assert "tf.compat.v3 is not part of dataflow" in found[6]
+
+
+#: What protoc 3.6 wrote, in short: the calls for each descriptor, and the bytes of the whole file.
+OLD = """
+import sys
+_b=sys.version_info[0]<3 and (lambda x:x) or (lambda x:x.encode('latin1'))
+from google.protobuf import descriptor as _descriptor
+{imports}
+DESCRIPTOR = _descriptor.FileDescriptor(name={name!r}, package='', syntax='proto3', serialized_pb=_b({data!r}))
+_ONE = _descriptor.Descriptor(name='One', fields=[_descriptor.FieldDescriptor(name='n', number=1)])
+"""
+
+
+def test_modules_of_an_old_protoc(tmp_path: Path) -> None:
+    from google.protobuf import descriptor_pb2
+
+    first = descriptor_pb2.FileDescriptorProto(name="dataflow_old_first.proto", syntax="proto3")
+    first.message_type.add(name="One").field.add(name="n", number=1, type=5, label=1)
+    second = descriptor_pb2.FileDescriptorProto(
+        name="dataflow_old_second.proto", syntax="proto3", dependency=[first.name]
+    )
+    field = second.message_type.add(name="Two").field.add(name="one", number=1, type=11, label=1)
+    field.type_name = ".One"
+    for proto, imports in ((first, ""), (second, "import dataflow_old_first_pb2 as first")):
+        text = OLD.format(
+            name=proto.name, data=proto.SerializeToString().decode("latin-1"), imports=imports
+        )
+        (tmp_path / proto.name.replace(".proto", "_pb2.py")).write_text(text)
+    (tmp_path / "plain_pb2.py").write_text("DESCRIPTOR = 3")
+    found = result_of(
+        f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import dataflow
+dataflow.as_tensorflow()
+import dataflow_old_second_pb2 as second, plain_pb2
+two = second.Two(one=second.first.One(n=7))
+result = [second.Two.FromString(two.SerializeToString()).one.n, second.DESCRIPTOR.name, plain_pb2.DESCRIPTOR]
+"""
+    )
+    assert found == [7, "dataflow_old_second.proto", 3]
