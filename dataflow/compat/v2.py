@@ -47,7 +47,7 @@ class _AnyVariable(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         order = {name: name for name in _VARIABLE.split()}
-        given = _by_name("Variable", order, args, kwargs)
+        given = _by_name(cls.__name__, order, args, kwargs)
         return variables.Variable(use_resource=True, **given)
 
 
@@ -173,5 +173,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    own = {"Variable", "name_scope", "initializers", "losses", "metrics", "optimizers"}
+    own = {Variable.__name__, "name_scope", "initializers", "losses", "metrics", "optimizers"}
     return sorted({*own, *dir(importlib.import_module("dataflow"))} - set(v2_signatures.ABSENT))

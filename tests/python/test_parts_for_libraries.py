@@ -12,6 +12,7 @@ import pytest
 import dataflow as tf
 from dataflow.python import nested
 from dataflow.python.autograph_parts import Base
+from dataflow.python.framework import ops
 from dataflow.python.framework.composite_tensor import (
     CompositeTensor,
     is_composite_or_composite_value,
@@ -79,3 +80,23 @@ def test_names_of_operators_can_be_taken_away() -> None:
     names = set(tf.Tensor.OVERLOADABLE_OPERATORS)
     assert "__add__" in names
     assert isinstance(tf.Tensor.OVERLOADABLE_OPERATORS, set)
+
+
+def test_types_that_stand_for_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ops, "_dense_types", [])
+
+    class Mirror:
+        @property
+        def name(self) -> str:
+            return "mirror"
+
+        @property
+        def dtype(self) -> Any:
+            return tf.float32
+
+    assert not ops.is_dense_tensor_like(Mirror())
+    ops.register_dense_tensor_like_type(Mirror)
+    assert ops.is_dense_tensor_like(Mirror())
+    assert ops.is_dense_tensor_like(tf.Variable(1.0))
+    with pytest.raises(TypeError, match="Type int does not define a `name` property"):
+        ops.register_dense_tensor_like_type(int)

@@ -43,13 +43,31 @@ from dataflow.ops.indexed_slices import (
 
 NoGradient = NotDifferentiable
 internal_convert_to_tensor = convert_to_tensor
-is_dense_tensor_like = is_tensor_like
 _TensorLike = Tensor
 _uids = itertools.count(1)
 
 
+_dense_types: list[type] = []
+
+
 class EagerTensor:
     """The type of eager execution's values, of which there are none here."""
+
+
+def register_dense_tensor_like_type(tensor_type: type) -> None:
+    """Has `is_dense_tensor_like` say yes to ``tensor_type``, which has a ``name`` and a ``dtype``.
+
+    Raises `TypeError` where one of them is no property.
+    """
+    for needed in ("name", "dtype"):
+        if not isinstance(getattr(tensor_type, needed, None), property):
+            raise TypeError(f"Type {tensor_type.__name__} does not define a `{needed}` property")
+    _dense_types.append(tensor_type)
+
+
+def is_dense_tensor_like(t: Any) -> bool:
+    """Whether ``t`` is a tensor, or stands for one, as variables do."""
+    return is_tensor_like(t) or isinstance(t, tuple(_dense_types))
 
 
 def uid() -> int:
@@ -156,6 +174,7 @@ __all__ = [
     "name_scope",
     "op_scope",
     "prepend_name_scope",
+    "register_dense_tensor_like_type",
     "register_proto_function",
     "register_tensor_conversion_function",
     "reset_default_graph",
