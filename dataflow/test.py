@@ -135,6 +135,11 @@ class _CheckedThread:
             self._case.fail("A checked thread was not joined.")
 
 
+def _placed(graph: Graph, anywhere: bool) -> Any:
+    """New nodes go on the first CPU, unless they may be ``anywhere``."""
+    return contextlib.nullcontext() if anywhere else graph.device("/device:CPU:0")
+
+
 class TestCase(UnitAsserts):
     """`unittest.TestCase` with sessions, a clean graph for each test, and array comparisons."""
 
@@ -185,8 +190,8 @@ class TestCase(UnitAsserts):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """A session that is the default one inside the block."""
-        with Session(graph=graph, config=config) as sess:
+        """A session that is the default one inside the block, with nodes on the CPU as in TensorFlow."""
+        with Session(graph=graph, config=config) as sess, _placed(sess.graph, use_gpu or force_gpu):
             yield sess
 
     def test_session(self, *args: Any, **kwargs: Any) -> Any:
@@ -213,7 +218,11 @@ class TestCase(UnitAsserts):
     ) -> Iterator[Session]:
         """One session for the whole test method; raises `ValueError` where another is asked for."""
         shared = self._shared_session(graph, config)
-        with shared.graph.as_default(), shared.as_default():
+        with (
+            shared.graph.as_default(),
+            shared.as_default(),
+            _placed(shared.graph, use_gpu or force_gpu),
+        ):
             yield shared
 
     def _shared_session(self, graph: Graph | None = None, config: Any = None) -> Any:

@@ -335,3 +335,20 @@ def test_compute_gradient_of_a_transposed_array(case: Any) -> None:
     t = tf.constant(x)
     with tf.Session():
         assert tf.test.compute_gradient_error(t, (3, 2), t**2, (3, 2), x) < 1e-6
+
+
+def test_sessions_of_a_test_place_nodes_on_the_cpu() -> None:
+    class Case(tf.test.TestCase):
+        def runTest(self) -> None:
+            for make in (self.session, self.cached_session):
+                with make():
+                    assert tf.constant(0).device == "/device:CPU:0"
+                    with tf.device("/job:ps/task:1"):
+                        assert tf.constant(0).device == "/job:ps/task:1/device:CPU:0"
+                with make(use_gpu=True):
+                    assert not tf.constant(0).device
+
+    result = unittest.TestResult()
+    with tf.Graph().as_default():
+        Case().run(result)
+    assert result.testsRun == 1 and result.wasSuccessful(), result.errors + result.failures

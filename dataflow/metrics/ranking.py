@@ -31,6 +31,7 @@ from dataflow.ops.sequences import range_, top_k
 from dataflow.ops.sparse import sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from dataflow.ops.state import assign_add
+from dataflow.shapes import Dims, TensorShape, merge
 
 
 def _name_at(prefix: str, k: int | None, class_id: int | None = None) -> str:
@@ -55,8 +56,25 @@ def _label_sets(labels: Any, like: Tensor) -> tuple[Tensor, Tensor]:
         dense = cast(labels, dtypes.int64)
         if dense.dims is not None and like.dims is not None and len(dense.dims) < len(like.dims):
             dense = array.expand_dims(dense, -1)
+        _check_rows(dense.dims, like.dims)
         mask = array.ones_like(dense, dtypes.bool_)
     return dense, logical_and(mask, _first_of_kind(dense))
+
+
+def _check_rows(labels: Dims, predictions: Dims) -> None:
+    """Raises `ValueError` unless each row of predictions has its row of labels."""
+    if labels is None or predictions is None:
+        return
+    if len(labels) == len(predictions):
+        try:
+            merge(labels[:-1], predictions[:-1])
+            return
+        except ValueError:
+            pass
+    raise ValueError(
+        f"Unexpected labels shape {TensorShape(labels)} for predictions shape "
+        f"{TensorShape(predictions)}: the dimensions before the last must be equal."
+    )
 
 
 def _first_of_kind(ids: Tensor) -> Tensor:

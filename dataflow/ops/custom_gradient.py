@@ -107,11 +107,10 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
         arguments = [convert_to_tensor(a) for a in args]
         graph = default_graph()
         identity_n = get_op("IdentityN")
-        inside = [get_op("Identity")(a) for a in arguments]
         before = set(_all_variables(graph))
-        outputs, grad_fn = f(*inside, **kwargs)
+        outputs, grad_fn = f(*arguments, **kwargs)
         flat = [convert_to_tensor(o) for o in nest.flatten(outputs)]
-        variables = _used_variables(graph, flat, inside)
+        variables = _used_variables(graph, flat, arguments)
         if not _takes_variables(grad_fn):
             made_inside = [v for v in variables if v not in before]
             if made_inside:

@@ -286,3 +286,17 @@ def test_classes_as_scores(dtype: type) -> None:
         np.testing.assert_allclose(found, [0.8333, 0.8, 0.6667], atol=1e-3)
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"must be in \[0, 1\]"):
         tf.metrics.auc(truth, 3 * guess)
+
+
+@pytest.mark.parametrize(
+    ("labels", "predictions"), [([2, 1], [2]), ([4, 2, 1], [2, 3]), ([3], [2, 3]), ([1], [2, 3])]
+)
+def test_ranked_predictions_need_a_row_of_labels_each(labels, predictions) -> None:
+    ids, scores = tf.zeros(predictions, tf.int64), tf.zeros(predictions)
+    labels = tf.zeros(labels, tf.int64)
+    with pytest.raises(ValueError, match="for predictions shape"):
+        tf.contrib.metrics.streaming_sparse_average_precision_at_top_k(ids, labels)
+    with pytest.raises(ValueError, match="for predictions shape"):
+        tf.metrics.recall_at_top_k(labels, ids, 3)
+    with pytest.raises(ValueError, match="for predictions shape"):
+        tf.metrics.precision_at_k(labels, scores, 1)

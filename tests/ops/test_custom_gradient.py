@@ -130,3 +130,22 @@ def test_a_recomputed_block_that_makes_new_variables_is_refused() -> None:
     y = tf.recompute_grad(lambda v: v * tf.Variable(2.0))(x)
     with pytest.raises(ValueError, match=r"other variables.*tf.get_variable"):
         tf.gradients(y, x)
+
+
+def test_the_function_gets_the_tensors_themselves() -> None:
+    """As in TensorFlow: a gradient function may find an argument in a list of its own."""
+    x, side = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])
+    known = [side]
+
+    @tf.custom_gradient
+    def scaled(*args):
+        def gradient(dy):
+            assert args[1] is known[0]
+            return dy * args[1], dy * args[0]
+
+        return args[0] * args[1], gradient
+
+    y = scaled(x, side)
+    grads = tf.gradients(y, [x, side])
+    with tf.Session() as session:
+        assert [g.tolist() for g in session.run(grads)] == [[3.0, 4.0], [1.0, 2.0]]

@@ -94,8 +94,12 @@ def test_graphs_of_inputs() -> None:
     here = tf.constant(1.0)
     assert ops._get_graph_from_inputs([3, here]) is here.graph
     assert ops._get_graph_from_inputs([]) is tf.get_default_graph()
-    with pytest.raises(ValueError, match="same graph"):
+    with pytest.raises(ValueError, match="not from the passed-in graph"):
         ops._get_graph_from_inputs([here], tf.Graph())
+    with tf.Graph().as_default():
+        there = tf.constant(0)
+    with pytest.raises(ValueError, match="same graph"):
+        ops._get_graph_from_inputs([here, there])
 
 
 def test_what_functions_take_and_are_called() -> None:

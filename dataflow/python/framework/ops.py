@@ -120,10 +120,13 @@ def _as_graph_element(obj: Any) -> Any:
 
 def _get_graph_from_inputs(op_input_list: Any, graph: Any = None) -> Any:
     """The graph of the inputs, or the default one; raises `ValueError` where they are of several."""
+    wanted = graph
     for item in op_input_list:
         mine = getattr(item, "graph", None)
         if mine is None:
             continue
+        if wanted is not None and mine is not wanted:
+            raise ValueError(f"{item} is not from the passed-in graph.")
         if graph is not None and mine is not graph:
             raise ValueError(f"{item} must be from the same graph as the others.")
         graph = mine
