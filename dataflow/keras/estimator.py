@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import os
 from typing import Any
 
 from dataflow.estimator.estimator import Estimator
 from dataflow.estimator.export_outputs import PredictOutput
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
+from dataflow.formats.checkpoint_reader import CheckpointReader
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.graph import Graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, models, optimizers
 from dataflow.keras.network import Model
@@ -18,8 +21,13 @@ from dataflow.ops.array import expand_dims
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast
 from dataflow.ops.sources import placeholder
-from dataflow.ops.state import assign, assign_add
+from dataflow.ops.state import assign
+from dataflow.runtime.session import Session
+from dataflow.train.checkpoint_management import latest_checkpoint
 from dataflow.train.global_step import get_or_create_global_step
+from dataflow.train.object_restore import keys_by_name
+from dataflow.train.saveables import OBJECT_GRAPH_KEY
+from dataflow.train.saver import Saver
 from dataflow.train.scaffold import Scaffold
 
 __all__ = ["model_to_estimator"]
@@ -37,6 +45,9 @@ def model_to_estimator(
 
     The model (or the file of one, ``keras_model_path``) gives the architecture, the loss, the
     metrics, the optimizer's settings, and the weights to begin with; it is not changed itself.
+    Its copy's variables are written to ``keras/keras_model.ckpt`` in ``model_dir``; where an earlier
+    run wrote them there, the weights to begin with are those. With ``checkpoint_format="checkpoint"``
+    that file is one of objects, as `tf.train.Checkpoint` writes.
     ``input_fn`` gives features by the names in ``keras_model.input_names`` (or one tensor), and
     labels by those in ``output_names`` (or one tensor).
 
@@ -64,15 +75,25 @@ def model_to_estimator(
         )
     made_by = Sequential if isinstance(keras_model, Sequential) else Model
     architecture = keras_model.get_config()
-    with keras_model._graph.as_default():
-        values = keras_model.get_weights()
+    values: list[Any] = []
 
-    def model_fn(features: Any, labels: TensorLike, mode: str) -> EstimatorSpec:
+    def copy_of(inputs: Any, mode: str) -> Any:
         K.set_learning_phase(int(mode == ModeKeys.TRAIN))
         with custom_object_scope(custom_objects or {}):
-            inputs = _in_order(features, keras_model.input_names, "features")
-            tensors = [_fitting(t, i) for t, i in zip(inputs, keras_model.inputs, strict=True)]
-            model = made_by.from_config(architecture, inputs=tensors)
+            return made_by.from_config(architecture, inputs=inputs)
+
+    def compile_copy(model: Any, targets: Any) -> None:
+        arguments = copy.copy(keras_model._compile_arguments)
+        for key in ("metrics", "weighted_metrics"):
+            if arguments[key]:
+                arguments[key] = _fresh(arguments[key])
+        optimizer = _same_optimizer(keras_model.optimizer)
+        model.compile(optimizer, target_tensors=targets, **arguments)
+
+    def model_fn(features: Any, labels: TensorLike, mode: str) -> EstimatorSpec:
+        inputs = _in_order(features, keras_model.input_names, "features")
+        tensors = [_fitting(t, i) for t, i in zip(inputs, keras_model.inputs, strict=True)]
+        model = copy_of(tensors, mode)
         scaffold = _scaffold_that_sets(model.weights, values)
         predictions = dict(zip(keras_model.output_names, model.outputs, strict=True))
         if mode == ModeKeys.PREDICT:
@@ -82,19 +103,12 @@ def model_to_estimator(
                 scaffold=scaffold,
                 export_outputs={"serving_default": PredictOutput(predictions)},
             )
-        arguments = copy.copy(keras_model._compile_arguments)
-        if arguments["metrics"]:
-            arguments["metrics"] = _fresh(arguments["metrics"])
-        if arguments["weighted_metrics"]:
-            arguments["weighted_metrics"] = _fresh(arguments["weighted_metrics"])
-        targets = _in_order(labels, keras_model.output_names, "labels")
-        model.compile(_same_optimizer(keras_model.optimizer), target_tensors=targets, **arguments)
+        compile_copy(model, _in_order(labels, keras_model.output_names, "labels"))
         counted = zip(model._metric_objects, model._reported[model._num_losses :], strict=True)
         metrics = {metric.name: (metric.result(), update) for metric, update in counted}
         train_op = None
         if mode == ModeKeys.TRAIN:
-            steps = model._make_train_operations()
-            train_op = group(*steps, assign_add(get_or_create_global_step(), 1))
+            train_op = group(*model._make_train_operations())  # counts in the global step
         return EstimatorSpec(
             mode,
             predictions=predictions,
@@ -104,7 +118,37 @@ def model_to_estimator(
             scaffold=scaffold,
         )
 
-    return Estimator(model_fn, model_dir=model_dir, config=config)
+    estimator = Estimator(model_fn, model_dir=model_dir, config=config)
+    prefix = os.path.join(estimator.model_dir, "keras", "keras_model.ckpt")
+    settings = estimator.config.session_config
+    with Graph().as_default(), Session(config=settings) as session:
+        get_or_create_global_step()
+        model = copy_of(None, ModeKeys.TRAIN)
+        compile_copy(model, None)
+        model._make_train_operations()
+        values += _save_or_read(keras_model, model, session, prefix, checkpoint_format)
+    return estimator
+
+
+def _save_or_read(
+    keras_model: Any, model: Any, session: Any, prefix: str, checkpoint_format: str | None
+) -> list[Any]:
+    """Writes the first checkpoint, of the model's weights, or reads that of an earlier run; weights."""
+    found = latest_checkpoint(os.path.dirname(prefix))
+    if found is not None:
+        reader = CheckpointReader(found)
+        keys = keys_by_name(reader) if reader.has_tensor(OBJECT_GRAPH_KEY) else {}
+        return [reader.get_tensor(keys.get(v.op.name, v.op.name)) for v in model.weights]
+    with keras_model._graph.as_default():
+        values: list[Any] = keras_model.get_weights()
+    model.set_weights(values)
+    os.makedirs(os.path.dirname(prefix), exist_ok=True)
+    if checkpoint_format == "checkpoint":
+        model.estimator_global_step = get_or_create_global_step()
+        model.save_weights(prefix, save_format="tf")
+    else:
+        Saver().save(session, prefix)
+    return values
 
 
 def _in_order(given: Any, names: list[str], what: str) -> list[Any]:
@@ -157,8 +201,11 @@ def _fresh(metrics: Any) -> Any:
 
 
 def _same_optimizer(optimizer: Any) -> Any:
+    """The optimizer anew, which counts its steps in the global step."""
     if isinstance(optimizer, optimizers.TFOptimizer):
         inner = copy.copy(optimizer.optimizer)
         inner._slots, inner._non_slot_dict = {}, {}
-        return inner
-    return optimizers.get(serialize(optimizer))
+        return optimizers.TFOptimizer(inner, get_or_create_global_step())
+    made = optimizers.get(serialize(optimizer))
+    made.iterations = get_or_create_global_step()
+    return made

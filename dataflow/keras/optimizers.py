@@ -24,9 +24,11 @@ schedules = learning_rate_schedules
 class TFOptimizer(Optimizer):
     """An optimizer of `tf.train`, as `compile` takes it."""
 
-    def __init__(self, optimizer: TrainOptimizer) -> None:
+    def __init__(self, optimizer: TrainOptimizer, iterations: Any = None) -> None:
         super().__init__(type(optimizer).__name__)
         self.optimizer = optimizer
+        if iterations is not None:
+            self._graph, self._added["global_step"] = iterations.op.graph, iterations
         _ = self.iterations
 
     def _in(self, graph: Any) -> Any:

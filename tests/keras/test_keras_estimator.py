@@ -122,3 +122,30 @@ def test_what_does_not_fit_is_explained(tmp_path):
     estimator = keras.estimator.model_to_estimator(classifier(), model_dir=str(tmp_path))
     with pytest.raises(ValueError, match=r"called \['x'\], the model has \['dense.*_input'\]"):
         estimator.train(inputs(1, "x"))
+
+
+@pytest.mark.parametrize("form", ["saver", "checkpoint"])
+def test_the_first_checkpoint_is_of_the_model_and_later_runs_start_from_it(tmp_path, form):
+    to_estimator = keras.estimator.model_to_estimator
+    model = classifier()
+    first = to_estimator(model, model_dir=str(tmp_path), checkpoint_format=form)
+    prefix = str(tmp_path / "keras" / "keras_model.ckpt")
+    assert tf.train.latest_checkpoint(str(tmp_path / "keras")) == prefix
+    stored = dict(tf.train.list_variables(prefix))
+    step, slot = {
+        "saver": ("global_step", "training/Adam/dense/kernel/m"),
+        "checkpoint": (
+            "estimator_global_step/.ATTRIBUTES/VARIABLE_VALUE",
+            "layer_with_weights-0/kernel/.OPTIMIZER_SLOT/optimizer/m/.ATTRIBUTES/VARIABLE_VALUE",
+        ),
+    }[form]
+    assert (stored[step], stored[slot]) == ([], [3, 8])
+    losses = [first.evaluate(inputs(1))["loss"], model.evaluate(X, Y, verbose=0)[0]]
+    keras.backend.clear_session()
+    tf.set_random_seed(5)
+    later = to_estimator(classifier("sgd"), model_dir=str(tmp_path), checkpoint_format=form)
+    losses.append(later.evaluate(inputs(1))["loss"])
+    np.testing.assert_allclose(losses, [losses[0]] * 3, rtol=1e-4)
+    later.train(inputs(2))
+    assert later.get_variable_value("global_step") == 6
+    assert "training/SGD/iter" not in later.get_variable_names()
