@@ -126,7 +126,8 @@ def binary_cross_entropy(target: Any, output: Any, from_logits: bool = False) ->
             target = array.reshape(target, array.shape(logits))
         return sigmoid_cross_entropy_with_logits(labels=target, logits=logits)
     output = clip_by_value(output, K.epsilon(), 1.0 - K.epsilon())
-    return -(target * log(output) + (1.0 - target) * log(1.0 - output))
+    # 1.15 adds epsilon to what it has clipped, so that nothing costs more than -log(2 epsilon)
+    return -(target * log(output + K.epsilon()) + (1.0 - target) * log(1.0 - output + K.epsilon()))
 
 
 def categorical_crossentropy(

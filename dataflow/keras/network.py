@@ -15,6 +15,7 @@ from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer, Node, tag_of
 from dataflow.keras.base_metric import Metric
 from dataflow.keras.layer_tree import distinct, inner_part
+from dataflow.keras.network_order import in_order
 from dataflow.keras.op_layers import complete_history
 from dataflow.keras.serialization import serialize
 from dataflow.keras.training import Training
@@ -71,21 +72,16 @@ class Model(Training, Layer):
         self._graph = flat_outputs[0].graph
         with self._graph.as_default():
             complete_history(flat_outputs)
-        self._network_nodes = _nodes_between(flat_inputs, flat_outputs)
-        layers: list[Layer] = []
-        for tensor in flat_inputs:
-            layers.append(tag_of(tensor, "history")[0])
-        layers.extend(node.layer for node in self._network_nodes)
-        unique: list[Layer] = []
+        layers, self._network_nodes = in_order(flat_inputs, flat_outputs)
+        names: set[str] = set()
         for layer in layers:
-            if not any(layer is u for u in unique):
-                if any(layer.name == u.name for u in unique):
-                    raise ValueError(
-                        f"The name {layer.name!r} is used twice in the model. All layer names "
-                        "should be unique."
-                    )
-                unique.append(layer)
-        self._layers = unique
+            if layer.name in names:
+                raise ValueError(
+                    f"The name {layer.name!r} is used twice in the model. All layer names "
+                    "should be unique."
+                )
+            names.add(layer.name)
+        self._layers = layers
         self.built = True
 
     def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
@@ -108,7 +104,7 @@ class Model(Training, Layer):
 
     @property
     def layers(self) -> list[Layer]:
-        """The layers, inputs first."""
+        """The layers by depth, the one that is farthest from an output first, as in Keras."""
         return self.sublayers()
 
     @property
@@ -183,7 +179,7 @@ class Model(Training, Layer):
         values = {id(old): new for old, new in zip(self.inputs, nest.flatten(inputs), strict=True)}
         for node in self._network_nodes:
             arguments = nest.map_structure(lambda t: values[id(t)], node.inputs)
-            kwargs = dict(node.kwargs)
+            kwargs = nest.map_structure(lambda t: values.get(id(t), t), dict(node.kwargs))
             if training is not None and "training" in node.layer._call_arguments():
                 kwargs.setdefault("training", training)
             results = node.layer(arguments, **kwargs)
@@ -418,41 +414,3 @@ def _first_call(layer: Layer) -> int:
 def _as_lists(ends: Any) -> list[Any]:
     """Layer, call and output of each end; a single one may come without the outer list."""
     return [ends] if ends and isinstance(ends[0], str) else list(ends)
-
-
-def _nodes_between(inputs: list[Any], outputs: list[Any]) -> list[Node]:
-    """Calls that lead from the inputs to the outputs, each after those that it needs.
-
-    Raises `ValueError` where a tensor did not come from a layer, or from no input.
-    """
-    stop = {id(t) for t in inputs}
-    order: list[Node] = []
-    done: set[int] = set()
-    stack: list[tuple[Any, bool]] = [(t, False) for t in reversed(outputs)]
-    while stack:
-        tensor, expanded = stack.pop()
-        if id(tensor) in stop:
-            continue
-        history = tag_of(tensor, "history")
-        if history is None:
-            raise ValueError(
-                "Output tensors to a Model must be the output of a Keras layer. "
-                f"Got {tensor}, which was made by an operation.\n"
-                "Wrap the operation: tf.keras.layers.Lambda(lambda x: ...)(x)."
-            )
-        node = history[1]
-        if id(node) in done:
-            continue
-        if expanded:
-            done.add(id(node))
-            order.append(node)
-            continue
-        needed = nest.flatten(node.inputs)
-        if not needed:
-            raise ValueError(
-                f"Graph disconnected: cannot obtain value for tensor {tensor} at layer "
-                f"{history[0].name!r}, which is not among the model's inputs."
-            )
-        stack.append((tensor, True))
-        stack.extend((t, False) for t in reversed(needed))
-    return order

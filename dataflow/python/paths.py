@@ -168,6 +168,10 @@ python.estimator.{canned.baseline canned.dnn_linear_combined canned.boosted_tree
 python.estimator.canned.{metric_keys prediction_keys optimizers} : estimator.canned estimator
 python.estimator.{canned.dnn canned.linear canned.head} : estimator
 python.estimator.inputs.{numpy_io pandas_io} : estimator.inputs
+python.estimator.head.{base_head binary_class_head multi_class_head multi_head} : estimator
+python.estimator.head.{multi_label_head regression_head} : estimator
+python.estimator.{mode_keys early_stopping} : estimator estimator.experimental
+python.estimator.hooks.{hooks basic_session_run_hooks session_run_hook} : estimator.experimental estimator train
 python.data : data
 python.data.ops.{dataset_ops iterator_ops readers} : data python.dataset_names data.experimental data.iterators
 python.data.ops.optional_ops : data.experimental

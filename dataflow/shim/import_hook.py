@@ -23,7 +23,12 @@ from dataflow.shim import old_keras
 #: The last Keras that was a package of its own beside TensorFlow 1.15.
 KERAS_VERSION = "2.2.4-tf"
 
-_TARGETS = {"tensorflow": "dataflow", "keras": "dataflow.keras"}
+#: TensorFlow's estimators are a package of their own, whose paths go on as TensorFlow's do.
+_TARGETS = {
+    "tensorflow": "dataflow",
+    "keras": "dataflow.keras",
+    "tensorflow_estimator": "dataflow",
+}
 _OLD_NAMES: dict[str, Any] = {
     "__version__": version.VERSION,
     "VERSION": version.VERSION,
@@ -111,7 +116,7 @@ class _AliasWithPath(paths.Alias):
 
 
 class Finder(MetaPathFinder):
-    """Finds ``tensorflow``, ``keras`` and everything below them in this engine."""
+    """Finds ``tensorflow``, ``keras``, ``tensorflow_estimator`` and everything below them in this engine."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -63,6 +63,12 @@ def test_a_variational_autoencoder_with_add_loss_needs_no_targets() -> None:
     assert isinstance(model.evaluate(data, verbose=0), float)
 
 
+def test_an_impossible_probability_costs_what_it_costs_in_1_15() -> None:
+    y_true, y_pred = np.array([[0.0, 1.0, 1.0]], "f"), np.array([[1.5, -0.5, 0.75]], "f")
+    each = K.get_value(K.binary_crossentropy(K.constant(y_true), K.constant(y_pred)))
+    np.testing.assert_allclose(each, [[15.3333, 15.4249, 0.287682]], rtol=1e-5)
+
+
 def test_nothing_to_minimize() -> None:
     model = keras.Sequential([layers.Dense(1, input_shape=(2,))])
     with pytest.raises(RuntimeError, match="no loss to train with"):

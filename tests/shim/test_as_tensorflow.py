@@ -97,6 +97,30 @@ result = [
     assert specs == ["dataflow.nn", "dataflow.keras.layers", "dataflow.nn"]
 
 
+def test_the_package_of_the_estimators_is_answered_too() -> None:
+    same, error = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import tensorflow as tf, tensorflow_estimator
+from tensorflow_estimator import estimator
+from tensorflow_estimator.python.estimator import estimator as estimator_lib, util
+from tensorflow_estimator.python.estimator.canned import dnn, prediction_keys
+from tensorflow_estimator.python.estimator.head import base_head, regression_head
+from tensorflow_estimator.python.estimator.mode_keys import ModeKeys
+from tensorflow.python.data.ops.dataset_ops import DatasetV1, DatasetV2
+result = [[a is b for a, b in [
+    (estimator.Estimator, tf.estimator.Estimator), (estimator_lib.Estimator, tf.estimator.Estimator),
+    (dnn.DNNClassifier, tf.estimator.DNNClassifier), (ModeKeys, tf.estimator.ModeKeys),
+    (regression_head.RegressionHead, tf.estimator.RegressionHead), (base_head.Head, tf.estimator.Head),
+]] + [issubclass(tf.data.TextLineDataset, kind) for kind in (DatasetV1, DatasetV2)],
+error_of("from tensorflow_estimator.python.estimator import no_such_module")]
+"""
+    )
+    assert all(same), same
+    assert error.startswith("ImportError")
+
+
 def test_absent_names_say_what_to_write_however_they_are_imported() -> None:
     found = result_of(
         """
