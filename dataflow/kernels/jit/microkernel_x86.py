@@ -116,6 +116,10 @@ def _body(isa: Isa, rows: int, vectors: int, masked: bool) -> list[str]:
     for i in range(rows):
         pointer, offset = _ROW_POINTERS[i // _ROWS_A_POINTER], i % _ROWS_A_POINTER
         at = (f"(%{pointer})", f"(%{pointer},%r8)", f"(%{pointer},%r8,2)")[offset]
+        if wide and vectors == 1:
+            # A broadcast into 512 bits takes two cycles of Zen 4, as long as a product; within one it costs nothing.
+            text.append(f"vfmadd231ps {at}{{1to16}}, {register('0')}, {results[i][0]}")
+            continue
         number = register(str(vectors + i % spread))
         text.append(f"vbroadcastss {at}, {number}")
         text += [
