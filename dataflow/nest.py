@@ -46,12 +46,18 @@ def assert_same_structure(
     check(nest1, nest2, check_types)
 
 
-def flatten_up_to(shallow_tree: Any, input_tree: Any, **kwargs: Any) -> list[Any]:
-    """What stands in ``input_tree`` where ``shallow_tree`` has its leaves."""
-    return _flatten_up_to(shallow_tree, input_tree)
+def flatten_up_to(
+    shallow_tree: Any, input_tree: Any, check_types: bool = True, **kwargs: Any
+) -> list[Any]:
+    """What stands in ``input_tree`` where ``shallow_tree`` has its leaves.
+
+    Raises `TypeError` where a container is none or of another type, `ValueError` for another length.
+    """
+    return _flatten_up_to(shallow_tree, input_tree, check_types)
 
 
 def map_structure_up_to(shallow_tree: Any, func: Any, *inputs: Any, **kwargs: Any) -> Any:
     """``func`` of what stands in each of ``inputs`` at the leaves of ``shallow_tree``."""
-    flat = [_flatten_up_to(shallow_tree, tree) for tree in inputs]
+    check_types = kwargs.get("check_types", True)
+    flat = [_flatten_up_to(shallow_tree, tree, check_types) for tree in inputs]
     return _pack_like(shallow_tree, [func(*parts) for parts in zip(*flat, strict=True)])

@@ -27,6 +27,7 @@ class GraphKeys:
     SAVEABLE_OBJECTS = "saveable_objects"
     RESOURCES = "resources"
     LOCAL_RESOURCES = "local_resources"
+    TRAINABLE_RESOURCE_VARIABLES = "trainable_resource_variables"
     INIT_OP = "init_op"
     LOCAL_INIT_OP = "local_init_op"
     READY_OP = "ready_op"

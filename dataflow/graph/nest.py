@@ -138,10 +138,34 @@ def leaves_with_paths(
         yield from leaves_with_paths(part, (*path, place))
 
 
-def flatten_up_to(shallow: Any, structure: Any) -> list[Any]:
-    """The parts of ``structure`` at the places of the leaves of ``shallow``."""
+def _check_container(shallow: Any, structure: Any) -> None:
+    if not is_nested(structure):
+        raise TypeError(
+            "If shallow structure is a sequence, input must also be a sequence. "
+            f"Input has type: {type(structure)}."
+        )
+    alike = isinstance(structure, type(shallow)) or (
+        isinstance(shallow, Mapping) and isinstance(structure, Mapping)
+    )
+    names = [getattr(s, "_fields", None) for s in (shallow, structure)]
+    same_names = names[0] is not None and names[0] == names[1]
+    if not alike and not (same_names and type(shallow).__name__ == type(structure).__name__):
+        raise TypeError(
+            "The two structures don't have the same sequence type. Input structure has type "
+            f"{type(structure)}, while shallow structure has type {type(shallow)}."
+        )
+
+
+def flatten_up_to(shallow: Any, structure: Any, check_types: bool = False) -> list[Any]:
+    """The parts of ``structure`` at the places of the leaves of ``shallow``.
+
+    Raises `ValueError` where there is no such place; with ``check_types`` `TypeError` where a
+    container is none, or of another type.
+    """
     if not is_nested(shallow):
         return [structure]
+    if check_types:
+        _check_container(shallow, structure)
     if not is_nested(structure) or len(_parts(shallow)) != len(_parts(structure)):
         raise ValueError(
             "The two structures don't have the same nested structure.\n"
@@ -153,5 +177,5 @@ def flatten_up_to(shallow: Any, structure: Any) -> list[Any]:
         pairs = list(zip(shallow, structure, strict=True))
     result: list[Any] = []
     for a, b in pairs:
-        result.extend(flatten_up_to(a, b))
+        result.extend(flatten_up_to(a, b, check_types))
     return result

@@ -32,6 +32,7 @@ class ArrayState:
         "dynamic",
         "element_shape",
         "elements",
+        "gathered",
         "gradients",
         "has_alike_elements",
         "name",
@@ -62,6 +63,7 @@ class ArrayState:
         self.clear_after_read = clear_after_read
         self.source = source
         self.accumulates = source is not None
+        self.gathered = False
         self.gradients: dict[str, ArrayState] = {}
 
     def gradient(self, source: str) -> ArrayState:
@@ -104,6 +106,12 @@ class ArrayState:
                 f"Could not write to TensorArray index {index} because the value shape is "
                 f"{list(shape)} which is incompatible with the TensorArray's element shape: "
                 f"{list(self.element_shape)}."
+            )
+        if self.gathered:  # a loop would take the sum so far for what this round adds
+            raise self.fail(
+                f"Could not write to TensorArray index {index} because it has already been read. "
+                "Gradients by what the elements were made of cannot be taken within a loop over "
+                "them: take an element with tf.gather(x, i), or leave tf.map_fn for tf.vectorized_map."
             )
         found = self.elements[index]
         if found is None:
@@ -166,6 +174,7 @@ class ArrayState:
     def gather(self, indices: Any, element_shape: Any = None) -> Any:
         xp = self.xp
         values = [self.read(i) for i in np.asarray(indices).tolist()]
+        self.gathered = self.accumulates
         if values:
             first = np.shape(values[0])
             for i, value in zip(np.asarray(indices).tolist(), values, strict=True):

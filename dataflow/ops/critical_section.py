@@ -38,6 +38,14 @@ consume_mutex_lock_op = declare_op(
 )
 
 
+def _is_of_one_branch(op: Operation) -> bool:
+    """Whether ``op`` computes in one branch alone; what waits for it would never run in the other."""
+    switches = ("Switch", "RefSwitch")
+    return op.type in switches or (
+        op.type != "Merge" and any(t.op.type in switches for t in op.inputs)
+    )
+
+
 class CriticalSection:
     """Runs parts of the graph so that no two of them, in any run or thread, overlap.
 
@@ -87,7 +95,11 @@ class CriticalSection:
                 for op in graph.operations[before:]
                 if op.control_flow_context is graph.control_flow_context
             ]
-            ends = [op for op in inside if not any(t.uses for t in op.outputs)]
+            ends = [
+                op
+                for op in inside
+                if not any(t.uses for t in op.outputs) and not _is_of_one_branch(op)
+            ]
             values = [
                 f if f is None or isinstance(f, Operation) else convert_to_tensor(f) for f in flat
             ]

@@ -295,8 +295,18 @@ def map_rows(flat: Tensor, x: Tensor) -> Tensor:
 def vectorized_map(fn: Callable[..., Any], elems: Any) -> Any:
     """``fn`` of each element along the first axis, stacked again; the dtypes are found by a trial.
 
-    (TensorFlow turns ``fn`` into ops on whole batches; here it runs in a loop.)
+    ``fn`` may take gradients of its element by what all of them were made of. (TensorFlow turns ``fn``
+    into ops on whole batches; here it runs in a loop.)
     """
-    first = map_structure(lambda x: convert_to_tensor(x)[0], elems)
-    made = map_structure(lambda x: convert_to_tensor(x).dtype.base_dtype, fn(first))
-    return map_fn(fn, elems, dtype=made)
+    from dataflow.ops.array import gather, shape
+    from dataflow.ops.sequences import range_
+
+    elems = map_structure(convert_to_tensor, elems)
+    made = map_structure(
+        lambda x: convert_to_tensor(x).dtype.base_dtype, fn(map_structure(lambda x: x[0], elems))
+    )
+
+    def of_element(i: Tensor) -> Any:
+        return fn(map_structure(lambda x: gather(x, i), elems))
+
+    return map_fn(of_element, range_(shape(flatten(elems)[0])[0]), dtype=made)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dataflow as tf
+from dataflow import nest
 from dataflow.graph.nest import flatten_up_to
 
 Point = collections.namedtuple("Point", "x y")
@@ -51,3 +52,20 @@ def test_flatten_up_to() -> None:
     assert flatten_up_to([1, {"a": 2}], [[1, 2], {"a": (3, 4)}]) == [[1, 2], (3, 4)]
     with pytest.raises(ValueError, match="same nested structure"):
         flatten_up_to([1, 2], [1])
+
+
+def test_containers_above_the_leaves_need_the_same_type() -> None:
+    with pytest.raises(TypeError, match="must also be a sequence"):
+        nest.flatten_up_to([0, [0]], [1.0, 1.0])
+    with pytest.raises(TypeError, match="same sequence type"):
+        nest.map_structure_up_to([0], lambda x: x, (1.0,))
+    assert nest.map_structure_up_to([0], lambda x: x, (1.0,), check_types=False) == [1.0]
+    with pytest.raises(ValueError, match="same nested structure"):
+        nest.flatten_up_to([0, 0], [1.0])
+    one, two, other = (
+        collections.namedtuple(n, f) for n, f in (("P", "x y"), ("P", "x y"), ("Q", "x z"))
+    )
+    assert nest.flatten_up_to(one(0, 0), two(1, [2])) == [1, [2]]
+    with pytest.raises(TypeError, match="same sequence type"):
+        nest.flatten_up_to(one(0, 0), other(1, 2))
+    assert nest.flatten_up_to({"a": 0}, collections.OrderedDict(a=[1])) == [[1]]

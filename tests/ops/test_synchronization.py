@@ -238,3 +238,24 @@ def test_a_look_into_the_staging_area() -> None:
         session.run(put)
         assert session.run([peek, area.size()]) == [[3], 1]
         assert session.run([get, area.size()])[0] == [3]
+
+
+def test_a_branch_may_be_taken_in_a_critical_section() -> None:
+    """What comes after the section must not wait for the branch that is not taken."""
+    with tf.Graph().as_default():
+        limit, count = tf.Variable(2), tf.Variable(0)
+        section = tf.CriticalSection()
+
+        def append():
+            grown = tf.cond(
+                tf.equal(count, limit), lambda: tf.assign(limit, limit * 2), lambda: limit
+            )
+            with tf.control_dependencies([grown]):
+                return tf.assign_add(count, 1)
+
+        with tf.control_dependencies([section.execute(append)]):
+            after = tf.identity(5)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            assert [session.run(after) for _ in range(4)] == [5] * 4
+            assert session.run([count, limit]) == [4, 4]

@@ -201,3 +201,39 @@ def test_a_split_into_fewer_parts_than_the_array_has() -> None:
     with tf.Session() as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"\(2 vs\. 1\)"):
             session.run(array.flow)
+
+
+def _losses():
+    """Losses of four examples, the variable that they depend on, and the gradient of each by hand."""
+    v = tf.Variable([1.0, 2.0])
+    data = np.array([[3.0, 4.0], [5.0, 6.0], [7.0, 8.0], [-1.0, 0.0]], np.float32)
+    losses = 0.5 * tf.reduce_sum(tf.squared_difference(data, v), axis=1)
+    return v, losses, np.array([1.0, 2.0], np.float32) - data
+
+
+def test_vectorized_map_gives_gradients_of_each_example() -> None:
+    with tf.Graph().as_default():
+        v, losses, expected = _losses()
+        slopes = tf.vectorized_map(lambda loss: tf.gradients(loss, v)[0], losses)
+        pair = tf.vectorized_map(
+            lambda e: {"sum": e[0] + e[1]}, (tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0]))
+        )
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        squares = tf.vectorized_map(lambda row: tf.reduce_sum(row * row), x)
+        outer = tf.convert_to_tensor(tf.gradients(squares, x)[0])
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            np.testing.assert_allclose(session.run(slopes), expected)
+            assert session.run(pair)["sum"].tolist() == [4.0, 6.0]
+            assert session.run(outer).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+
+
+def test_gradients_of_each_example_within_map_fn_are_refused() -> None:
+    """The array of gradients is read and written in turns: sums so far looked like gradients."""
+    with tf.Graph().as_default():
+        v, losses, _ = _losses()
+        slopes = tf.map_fn(lambda loss: tf.gradients(loss, v)[0], losses)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            with pytest.raises(tf.errors.InvalidArgumentError, match="already been read"):
+                session.run(slopes)
