@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from dataflow.errors import InvalidArgumentError
@@ -40,6 +42,26 @@ def set_checkpoint_format(name: str) -> None:
             f"prefix.index and prefix.data-*), got {name!r}."
         )
     _format = name
+
+
+@contextlib.contextmanager
+def written_as(name: str) -> Iterator[None]:
+    """A block in which this process writes checkpoints in the format ``name``."""
+    before = _format
+    set_checkpoint_format(name)
+    try:
+        yield
+    finally:
+        set_checkpoint_format(before)
+
+
+def make_bundle(prefix: Path) -> None:
+    """Turns a checkpoint into TensorFlow's files, where another process wrote ours."""
+    if os.path.isfile(arrays_path(prefix)):
+        items = CheckpointReader(prefix).stored()
+        names, specs, arrays = map(list, zip(*items, strict=True)) if items else ([], [], [])
+        with written_as(TENSORFLOW):
+            write_checkpoint(prefix, names, specs, arrays)
 
 
 def write_checkpoint(prefix: Path, names: list[str], specs: list[str], arrays: list[Any]) -> None:

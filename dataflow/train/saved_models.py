@@ -1,8 +1,8 @@
 """SavedModels: a folder with ``saved_model.pb`` (graphs with tags and signatures) and variables.
 
-TensorFlow's SavedModels can be loaded, as far as their nodes are known here; the variables of those
-written here are in ``variables/variables.safetensors``, or in TensorFlow's files, as
-`tf.config.experimental.set_checkpoint_format` says.
+TensorFlow's SavedModels can be loaded, as far as their nodes are known here. The variables of those
+written here are in TensorFlow's files, whatever the format of checkpoints is, so that its loader and
+its server read them; older ones in ``variables/variables.safetensors`` are read, too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dataflow.formats.atomic_files import write_atomically
+from dataflow.formats.checkpoint_writer import TENSORFLOW, make_bundle, written_as
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
@@ -265,12 +266,10 @@ class SavedModelBuilder:
             saver = saver or _variables_saver()
             folder = os.path.join(self._export_dir, VARIABLES_FOLDER)
             os.makedirs(folder, exist_ok=True)
-            saver.save(
-                sess,
-                os.path.join(folder, VARIABLES_NAME),
-                write_meta_graph=False,
-                write_state=False,
-            )
+            prefix = os.path.join(folder, VARIABLES_NAME)
+            with written_as(TENSORFLOW):
+                saver.save(sess, prefix, write_meta_graph=False, write_state=False)
+            make_bundle(prefix)  # where another task saved, in its own format
             self._add(
                 saver,
                 tags,

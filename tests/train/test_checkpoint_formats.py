@@ -380,17 +380,21 @@ def test_sessions_that_save_themselves_write_the_format(tmp_path: Path, format_n
     assert (tmp_path / f"model.ckpt-6{ending}").exists()
 
 
-def test_saved_models_have_the_format(tmp_path: Path, format_name: str) -> None:
+def test_saved_models_are_tensorflows_whatever_the_format(tmp_path: Path, format_name: str) -> None:
     with tf.Session() as session:
         x = tf.placeholder(tf.float32, [None], name="x")
         y = x * tf.get_variable("w", initializer=3.0)
         session.run(tf.global_variables_initializer())
         tf.saved_model.simple_save(session, str(tmp_path / "s"), {"x": x}, {"y": y})
-    found = names_in(tmp_path / "s" / "variables")
-    if format_name == "safetensors":
-        assert found == ["variables.safetensors"]
-    else:
-        assert found == bundle("variables")
+        older = str(tmp_path / "older")
+        tf.train.Saver().save(session, older, write_meta_graph=False, write_state=False)
+    variables = tmp_path / "s" / "variables"
+    assert names_in(variables) == bundle("variables")
+    assert tf.config.experimental.get_checkpoint_format() == format_name
+    if format_name == "safetensors":  # as SavedModels were written before
+        for file in variables.iterdir():
+            file.unlink()
+        (tmp_path / "older.safetensors").rename(variables / "variables.safetensors")
     with tf.Graph().as_default(), tf.Session() as session:
         tf.saved_model.load(session, ["serve"], str(tmp_path / "s"))
         assert session.run("w:0") == 3
