@@ -1,4 +1,4 @@
-"""The ops that TensorFlow 1 parses Examples by; the functions here write 2.x's `ParseExampleV2`."""
+"""The ops by which Examples are parsed: TensorFlow 1's, and 2.x's `ParseExampleV2` for its graphs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,48 @@ from dataflow import shapes
 from dataflow.dtypes import DType
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.parsing import parse_example_op
 from dataflow.shapes import Dims, Shape
+
+
+@define_op(
+    "ParseExampleV2",
+    "serialized: string, names: string, sparse_keys: string, dense_keys: string, "
+    "ragged_keys: string, dense_defaults: list(Tdense) -> sparse_indices: num_sparse * int64, "
+    "sparse_values: list(sparse_types), sparse_shapes: num_sparse * int64, "
+    "dense_values: list(Tdense), ragged_values: list(ragged_value_types), "
+    "ragged_row_splits: list(ragged_split_types)",
+)
+def parse_example_op(
+    serialized: Tensor,
+    names: Tensor,
+    sparse_keys: Tensor,
+    dense_keys: Tensor,
+    ragged_keys: Tensor,
+    dense_defaults: list[Tensor],
+    *,
+    num_sparse: int,
+    sparse_types: list[DType],
+    ragged_value_types: list[DType],
+    ragged_split_types: list[DType],
+    dense_shapes: list[Shape],
+) -> list[Dims]:
+    """Serialized ``Example`` messages (a scalar or a vector) as dense and sparse features.
+
+    Shape: dense ones get the batch in front; one whose first size is unknown is padded. Not
+    differentiable. Ragged features are not read.
+    """
+    if ragged_value_types:
+        raise ValueError("ragged features are not read here: use VarLenFeature")
+    batch = serialized.dims
+    if batch is not None and len(batch) > 1:
+        raise ValueError(f"serialized must be a scalar or a vector, got {shapes.list_dims(batch)}")
+    rank = None if batch is None else len(batch) + 1
+    result: list[Dims] = [(None, rank)] * num_sparse
+    result += [(None,)] * num_sparse
+    result += [(rank,)] * num_sparse
+    for dims in dense_shapes:
+        result.append(None if batch is None or dims is None else (*batch, *dims))
+    return result
 
 
 def _dims(serialized: Tensor, num_sparse: int, dense_shapes: list[Shape]) -> list[Dims]:
@@ -73,4 +113,4 @@ def parse_single_example_op(
     return _dims(serialized, attrs["num_sparse"], attrs["dense_shapes"])
 
 
-not_differentiable(parse_example_v1_op, parse_single_example_op)
+not_differentiable(parse_example_op, parse_example_v1_op, parse_single_example_op)

@@ -16,12 +16,17 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
+from dataflow.ops.example_parsing import (
+    parse_example_op,
+    parse_example_v1_op,
+    parse_single_example_op,
+)
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.reshape import reshape
 from dataflow.ops.shape import need_rank
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.shapes import Dims, Shape
+from dataflow.shapes import Dims
 
 _PARSED = frozenset({dtypes.float32, dtypes.int64, dtypes.string})
 _CSV_TYPES = frozenset({dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string})
@@ -237,50 +242,6 @@ class SparseFeature(
         return super().__new__(cls, index_key, value_key, dtype, size, already_sorted)
 
 
-@define_op(
-    "ParseExampleV2",
-    "serialized: string, names: string, sparse_keys: string, dense_keys: string, "
-    "ragged_keys: string, dense_defaults: list(Tdense) -> sparse_indices: num_sparse * int64, "
-    "sparse_values: list(sparse_types), sparse_shapes: num_sparse * int64, "
-    "dense_values: list(Tdense), ragged_values: list(ragged_value_types), "
-    "ragged_row_splits: list(ragged_split_types)",
-)
-def parse_example_op(
-    serialized: Tensor,
-    names: Tensor,
-    sparse_keys: Tensor,
-    dense_keys: Tensor,
-    ragged_keys: Tensor,
-    dense_defaults: list[Tensor],
-    *,
-    num_sparse: int,
-    sparse_types: list[DType],
-    ragged_value_types: list[DType],
-    ragged_split_types: list[DType],
-    dense_shapes: list[Shape],
-) -> list[Dims]:
-    """Serialized ``Example`` messages (a scalar or a vector) as dense and sparse features.
-
-    Shape: dense ones get the batch in front; one whose first size is unknown is padded. Not
-    differentiable. Ragged features are not read.
-    """
-    if ragged_value_types:
-        raise ValueError("ragged features are not read here: use VarLenFeature")
-    batch = serialized.dims
-    if batch is not None and len(batch) > 1:
-        raise ValueError(f"serialized must be a scalar or a vector, got {shapes.list_dims(batch)}")
-    rank = None if batch is None else len(batch) + 1
-    result: list[Dims] = [(None, rank)] * num_sparse
-    result += [(None,)] * num_sparse
-    result += [(rank,)] * num_sparse
-    for dims in dense_shapes:
-        result.append(None if batch is None or dims is None else (*batch, *dims))
-    return result
-
-
-not_differentiable(parse_example_op)
-
-
 def _split_features(features: Any) -> tuple[dict[str, DType], dict[str, Any], dict[str, Any]]:
     """(sparse: key -> dtype, dense: key -> feature, combined: key -> SparseFeature), sorted."""
     if not features:
@@ -364,35 +325,61 @@ def _parse(
     serialized: Any, names: Any, features: Any, name: str | None, single: bool
 ) -> dict[str, Any]:
     sparse, dense, combined = _split_features(features)
-    with op_scope(name, "ParseExample", [serialized]):
+    own = "ParseSingleExample" if single else "ParseExample"
+    with op_scope(name, own, [serialized]):
         defaults, dims = [], []
         for key, feature in dense.items():
             default, shape = default_of(key, feature)
             defaults.append(default)
             dims.append(shape)
-        result = parse_example_op(
-            serialized,
-            constant([] if names is None else names, dtypes.string, name="names")
-            if not isinstance(names, Tensor)
-            else names,
-            np.array(list(sparse), object) if sparse else constant([], dtypes.string),
-            np.array(list(dense), object) if dense else constant([], dtypes.string),
-            constant([], dtypes.string),
-            defaults,
-            num_sparse=len(sparse),
-            sparse_types=list(sparse.values()),
-            ragged_value_types=[],
-            ragged_split_types=[],
-            dense_shapes=dims,
-        )
+        serialized = convert_to_tensor(serialized, dtypes.string, "serialized")
+        given = {"sparse_types": list(sparse.values()), "dense_shapes": dims, "name": name or own}
+        if single and names is None:
+            need_rank(serialized, 0, "the serialized example")
+            keys = {
+                "num_sparse": len(sparse),
+                "sparse_keys": list(sparse),
+                "dense_keys": list(dense),
+            }
+            result = parse_single_example_op(serialized, defaults, **keys, **given)
+        else:
+            result = _parse_batch(serialized, names, list(sparse), list(dense), defaults, given)
     found: dict[str, Any] = {}
     for i, key in enumerate(sparse):
         found[key] = SparseTensor(
             result.sparse_indices[i], result.sparse_values[i], result.sparse_shapes[i]
         )
     found.update(zip(dense, result.dense_values, strict=True))
-    merged = {key: _combine(found, feature, single) for key, feature in combined.items()}
+    merged = {}
+    for key, feature in combined.items():
+        with op_scope(None, "SparseMerge", []):
+            merged[key] = _combine(found, feature, single)
     return {k: v for k, v in found.items() if k in features} | merged
+
+
+def _parse_batch(
+    serialized: Tensor,
+    names: Any,
+    sparse: list[str],
+    dense: list[str],
+    defaults: list[Tensor],
+    given: dict[str, Any],
+) -> Any:
+    """The node for a vector of examples; for a scalar with a name that of TensorFlow 2."""
+    names = names if isinstance(names, Tensor) else np.array([] if names is None else names, object)
+    if serialized.dims != ():
+        keys = [[np.array(key.encode(), object) for key in group] for group in (sparse, dense)]
+        return parse_example_v1_op(serialized, names, *keys, defaults, **given)
+    return parse_example_op(
+        serialized,
+        names,
+        *(np.array(group, object) for group in (sparse, dense, [])),
+        defaults,
+        num_sparse=len(sparse),
+        ragged_value_types=[],
+        ragged_split_types=[],
+        **given,
+    )
 
 
 def _combine(found: dict[str, Any], feature: Any, single: bool) -> SparseTensor:
@@ -430,7 +417,4 @@ def parse_single_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
     """One serialized ``Example`` (a scalar string) as a dict of tensors and SparseTensors."""
-    with op_scope(name, "ParseSingleExample", [serialized]):
-        serialized = convert_to_tensor(serialized, dtypes.string, "serialized")
-        need_rank(serialized, 0, "the serialized example")
-        return _parse(serialized, example_names, features, None, True)
+    return _parse(serialized, example_names, features, name, True)

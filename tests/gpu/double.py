@@ -22,7 +22,15 @@ WIDER = {tf.float32: tf.float64, tf.complex64: tf.complex128}
 #: Families of ops that read or write a dtype's bytes, or draw other numbers for another dtype.
 _KEPT_FAMILIES = frozenset(
     {
-        *("random", "candidate_sampling", "parsing", "sequence_parsing", "checkpoint", "lookup"),
+        *(
+            "random",
+            "candidate_sampling",
+            "example_parsing",
+            "parsing",
+            "sequence_parsing",
+            "checkpoint",
+            "lookup",
+        ),
         *("summary", "script_ops", "quantize"),
     }
 )
