@@ -199,6 +199,34 @@ interleave_dataset_op = declare_op(
     "The datasets ``f(element)``, several at a time in turn. Shape: scalar. Gradient: none.",
     attrs=f"f: Function, {_ELEMENTS}",
 )
+# What TensorFlow 1.15 writes for two steps in one, or for several threads.
+declare_op(
+    "MapAndBatchDataset",
+    "input_dataset: variant, other_arguments: list(Targuments), batch_size: int64, "
+    "num_parallel_calls: int64, drop_remainder: bool -> handle: variant",
+    "ParallelMapDataset, then BatchDatasetV2. Shape: scalar. Gradient: none.",
+    attrs=f"f: Function, {_ELEMENTS}",
+)
+declare_op(
+    "ParallelInterleaveDatasetV2",
+    "input_dataset: variant, other_arguments: list(Targuments), cycle_length: int64, "
+    "block_length: int64, num_parallel_calls: int64 -> handle: variant",
+    "As InterleaveDataset. Shape: scalar. Gradient: none.",
+    attrs=f"f: Function, {_ELEMENTS}",
+)
+declare_op(
+    "ParallelInterleaveDataset",
+    "input_dataset: variant, other_arguments: list(Targuments), cycle_length: int64, "
+    "block_length: int64, sloppy: bool, buffer_output_elements: int64, "
+    "prefetch_input_elements: int64 -> handle: variant",
+    "As InterleaveDataset. Shape: scalar. Gradient: none.",
+    attrs=f"f: Function, {_ELEMENTS}",
+)
+_unary(
+    "ShuffleAndRepeatDataset",
+    ", buffer_size: int64, seed: int64, seed2: int64, count: int64",
+    "ShuffleDataset, then RepeatDataset.",
+)
 take_while_dataset_op = declare_op(
     "TakeWhileDataset",
     "input_dataset: variant, other_arguments: list(Targuments) -> handle: variant",

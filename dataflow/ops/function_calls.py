@@ -143,6 +143,9 @@ def _while(call: _Call, inputs: list[Tensor]) -> Lowered:
     # Without a shape of its own a variable may change its shape in every round.
     shapes = [as_shape(dims) for dims in call.shapes()] or [unknown_shape()] * len(inputs)
 
+    for i in varying:
+        inputs[i].set_shape(shapes[i])  # whoever wrote the file knew it
+
     def whole(values: Sequence[Tensor]) -> list[Tensor]:
         found = list(inputs)
         for i, value in zip(varying, values, strict=True):
@@ -158,7 +161,7 @@ def _while(call: _Call, inputs: list[Tensor]) -> Lowered:
         with control_dependencies(controls):
             following = [identity(tensors[i]) for i in varying]
         for i, tensor in zip(varying, following, strict=True):
-            tensor.set_shape(shapes[i])  # whoever wrote the file knew it
+            tensor.set_shape(shapes[i])
         return following
 
     if not varying:

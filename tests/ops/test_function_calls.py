@@ -252,6 +252,22 @@ def test_a_loop_whose_shape_grows(file: File) -> None:
     assert file.run({}).tolist() == [1.0] * 8
 
 
+def test_a_loop_whose_file_knows_more_of_the_shapes(file: File) -> None:
+    """As in a function of a dataset, whose arguments have no shape in the file."""
+    loop(file)
+    names = ["count", "x", "y"]
+    file.call("While", names, cond="more", body="step", T=[INT, FLOAT, FLOAT])
+    for _ in names:
+        file.proto.node[-1].attr["output_shapes"].list.shape.add()
+    with tf.Graph().as_default(), tf.Session() as session:
+        inputs = {"count:0": tf.placeholder(tf.int32)}
+        inputs |= {f"{name}:0": tf.placeholder(tf.float32) for name in "xy"}
+        y = imported(file, inputs, "call:1")
+        assert y.shape.as_list() == []
+        values = dict(zip(inputs.values(), (3, 5.0, 2.0), strict=True))
+        assert session.run(y, values) == 40.0
+
+
 @pytest.mark.parametrize(
     ("bounds", "total"), [((0, 4, 1), 106), ((6, 0, -3), 109), ((2, 2, 1), 100)]
 )

@@ -88,6 +88,14 @@ def scanned(tf: Any) -> Any:
     return d.apply(tf.data.experimental.scan(np.int64(10), lambda s, x: (s + x, s * x)))
 
 
+def _none(tf: Any) -> list[Any]:
+    return []
+
+
+def _number(value: int) -> Any:
+    return lambda tf: tf.constant(value, tf.int64)
+
+
 def from_graph_of_1_15(op_type: str, *inputs: Any) -> Any:
     """The dataset that such a node makes of the numbers from 1 on."""
 
@@ -95,10 +103,15 @@ def from_graph_of_1_15(op_type: str, *inputs: Any) -> Any:
         from dataflow.graph.registry import get_op
 
         doubled = tf.data.Dataset.range(1, 3).map(lambda x: x * x)
-        is_map = op_type.startswith("ParallelMap")
-        options = {"f": doubled._trace(lambda x: x * x, "map_func")[0]} if is_map else {}
+        function = {
+            "ParallelMap": lambda x: x * x,
+            "MapAndBatch": lambda x: x * x,
+            "ParallelInt": lambda x: tf.data.Dataset.from_tensors(x).repeat(2),
+        }.get(op_type[:11])
+        options = {"f": doubled._trace(function, "map_func")[0]} if function else {}
         made = [lambda make=make: make(tf) for make in inputs]
-        return doubled._change(get_op(op_type), *made, **options)
+        result = doubled.batch(2) if op_type.startswith("MapAndBatch") else doubled
+        return doubled._derive(get_op(op_type), result._structure, *made, **options)
 
     return make
 
@@ -246,12 +259,20 @@ SAMPLES = [
             op,
             first(from_graph_of_1_15(op, *inputs)),
             (),
-            1,
+            np.array([1, 16]) if op == "MapAndBatchDataset" else 1,
             oracle=False,
             note="the parts of other graphs, which no function makes",
         )
         for op, *inputs in (
-            ("ParallelMapDatasetV2", lambda tf: [], lambda tf: tf.constant(2, tf.int64)),
+            ("ParallelMapDatasetV2", _none, _number(2)),
+            ("MapAndBatchDataset", _none, _number(2), _number(2), lambda tf: tf.constant(False)),
+            ("ParallelInterleaveDatasetV2", _none, _number(2), _number(1), _number(2)),
+            (
+                "ParallelInterleaveDataset",
+                *(_none, _number(2), _number(1), lambda tf: tf.constant(False)),
+                *(_number(1), _number(1)),
+            ),
+            ("ShuffleAndRepeatDataset", _number(1), _number(1), _number(2), _number(2)),
             ("ModelDataset",),
             ("OptimizeDataset", lambda tf: tf.constant(["map_fusion"])),
         )

@@ -24,6 +24,7 @@ from dataflow.kernels.dataset.elements import (
     pulled,
     same_kind,
 )
+from dataflow.kernels.dataset.transformations import repeat_dataset_kernel
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
 
@@ -86,6 +87,21 @@ def shuffle_dataset_kernel(
         return pulled(pull)
 
     return same_kind(input_dataset, shuffled, input_dataset.num_elements)
+
+
+@kernel("ShuffleAndRepeatDataset", stateful=True, cpu_only="datasets live on the host")
+def shuffle_and_repeat_dataset_kernel(
+    ctx: KernelContext,
+    input_dataset: Any,
+    buffer_size: Array,
+    seed: Array,
+    seed2: Array,
+    count: Array,
+) -> Any:
+    shuffled = shuffle_dataset_kernel(
+        ctx, input_dataset, buffer_size, seed, seed2, reshuffle_each_iteration=True
+    )
+    return repeat_dataset_kernel(np, shuffled, count)
 
 
 @kernel("CacheDataset", stateful=True, cpu_only="datasets live on the host")

@@ -21,6 +21,7 @@ from dataflow.kernels.dataset.elements import (
     pulled,
     with_errors,
 )
+from dataflow.kernels.dataset.transformations import batch_dataset_kernel
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
@@ -49,6 +50,27 @@ def parallel_map_dataset_kernel(
         return FromFunction(lambda: itertools.starmap(function, input_dataset.iterate()))
 
     return FromFunction(lambda: _ParallelMap(function, input_dataset.iterate(), threads))
+
+
+@kernel(
+    "MapAndBatchDataset",
+    stateful=True,
+    cpu_only="the function's own nodes are placed by themselves",
+)
+def map_and_batch_dataset_kernel(
+    ctx: KernelContext,
+    input_dataset: Any,
+    other_arguments: list[Any],
+    batch_size: Array,
+    num_parallel_calls: Array,
+    drop_remainder: Array,
+    *,
+    f: Any,
+) -> Any:
+    mapped = parallel_map_dataset_kernel(
+        ctx, input_dataset, other_arguments, num_parallel_calls, f=f
+    )
+    return batch_dataset_kernel(np, mapped, batch_size, drop_remainder)
 
 
 #: Seconds below which a function is called by the consumer itself: to hand an element to a thread
@@ -185,6 +207,26 @@ def interleave_dataset_kernel(
         return pulled(pull)
 
     return FromFunction(start)
+
+
+@kernel(
+    "ParallelInterleaveDataset",
+    "ParallelInterleaveDatasetV2",
+    stateful=True,
+    cpu_only="the function's own nodes are placed by themselves",
+)
+def parallel_interleave_dataset_kernel(
+    ctx: KernelContext,
+    input_dataset: Any,
+    other_arguments: list[Any],
+    cycle_length: Array,
+    block_length: Array,
+    *how: Array,
+    f: Any,
+) -> Any:
+    return interleave_dataset_kernel(
+        ctx, input_dataset, other_arguments, cycle_length, block_length, f=f
+    )
 
 
 @kernel("ScanDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves")
