@@ -52,8 +52,8 @@ def _concat_dims(values: list[Tensor], axis: int | None) -> Dims:
                 out[i] = d
             elif out[i] != d:
                 raise ValueError(
-                    f"sizes of axis {i} differ: {shapes.list_dims(known[0])} and "
-                    f"{shapes.list_dims(dims)}\nOnly axis {axis}, along which they are joined, may "
+                    f"Dimension {i} in both shapes must be equal, but are {out[i]} and {d}. Shapes are "
+                    f"{shapes.list_dims(known[0])} and {shapes.list_dims(dims)}.\nOnly axis {axis}, along which they are joined, may "
                     "differ."
                 )
     sizes = [None if t.dims is None else t.dims[axis] for t in values]

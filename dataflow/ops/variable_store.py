@@ -188,7 +188,7 @@ def _initial_value_function(
         arguments: dict[str, Any] = {}
         if "dtype" in names or "kwargs" in names:
             arguments["dtype"] = dtype.base_dtype
-        if partition_info is not None and "partition_info" in names:
+        if "partition_info" in names:
             arguments["partition_info"] = partition_info
         if not names:
             return initializer()

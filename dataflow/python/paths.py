@@ -121,6 +121,7 @@ python.training.moving_averages : train.moving_averages
 python.training.slot_creator : train.slot_creator
 python.training.checkpoint_ops : contrib.framework
 python.training.tracking.{util tracking} : train
+python.training.tracking.data_structures : python.tracked_structures
 python.training.saving.saveable_object : train.saveables train
 python.training.{training_ops gen_training_ops} : python.op_functions
 python.training.{summary_io saving} : summary train
@@ -191,7 +192,7 @@ python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.dec
 python.eager.backprop : traced_functions
 python.eager.{function def_function} : contrib.eager traced_functions
 python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random
-python.ops.inplace_ops : ops.array tf
+python.ops.inplace_ops : python.inplace ops.array tf
 python.ops.weights_broadcast_ops : metrics.streaming ops.weights tf
 python.ops.summary_op_util : python.private ops.summary
 python.distribute.summary_op_util : python.private ops.summary

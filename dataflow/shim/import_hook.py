@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -48,6 +49,9 @@ _OWN: dict[str, dict[str, Any]] = {
     "keras": {"__version__": KERAS_VERSION},
 }
 
+
+#: Files whose functions stand between an import statement and the finders here.
+_IMPORTING = ("<frozen importlib", importlib.__file__, str(Path(__file__).parent), paths.__file__)
 
 #: Whoever takes layers from here, not from tf.keras, gets the package's names of layers.
 _MAKERS_OF_LAYERS = ("keras.layers", "keras.models", "keras.applications", "keras.engine")
@@ -165,8 +169,20 @@ class _LastFinder(MetaPathFinder):
 
 def _absent_module(package: str, name: str) -> ImportError:
     known = dir(sys.modules[package]) if package in sys.modules else ()
-    # Another class than ModuleNotFoundError, which `from package import name` swallows.
-    return ImportError(str(absent(package, name, known)), name=f"{package}.{name}")
+    # Libraries ask for modules of later TensorFlows, and catch ModuleNotFoundError; but that of
+    # `name` is what `from package import name` swallows.
+    kind = ImportError if _is_for_a_name() else ModuleNotFoundError
+    return kind(str(absent(package, name, known)), name=f"{package}.{name}")
+
+
+def _is_for_a_name() -> bool:
+    """Whether the import system is looking for the ``name`` of ``from package import name``."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_IMPORTING):
+        if frame.f_code.co_name == "_handle_fromlist":
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
 
 
 def installed() -> bool:

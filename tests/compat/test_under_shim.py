@@ -25,6 +25,23 @@ result = [tf2.__version__, first is tf2, nn is tf2.nn, dropout is tf2.nn.dropout
     assert "tf.compat.v3 is not part of dataflow" in found[6]
 
 
+def test_a_module_that_is_not_there_can_be_caught_as_one() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+result = [error_of(f"from tensorflow.{place}") for place in
+          ("python.types import core", "python.types.core import x", "contrib import tpux", "python import types",
+           "core.protobuf import some_pb2")]
+result.append(error_of("import tensorflow.python.types.core"))
+"""
+    )
+    kinds = [text.partition(":")[0] for text in found]
+    missing = "ModuleNotFoundError"
+    assert kinds == [missing, missing, "ImportError", "ImportError", "ImportError", missing]
+    assert all("is not part of dataflow" in text for text in found)
+
+
 #: What protoc 3.6 wrote, in short: the calls for each descriptor, and the bytes of the whole file.
 OLD = """
 import sys

@@ -609,3 +609,14 @@ def test_a_running_sum_has_one_axis() -> None:
 def test_sizes_as_a_list() -> None:
     assert tf.placeholder(tf.float32, [None, 2])._shape_as_list() == [None, 2]
     assert tf.placeholder(tf.float32)._shape_as_list() is None
+
+
+def test_a_join_of_other_sizes_says_which_as_tensorflow_does() -> None:
+    with (
+        tf.Graph().as_default(),
+        pytest.raises(
+            ValueError,
+            match=r"Dimension 1 in both shapes must be equal, but are 5 and 4\. Shapes are \[2, 5, 1\] and \[2, 4, 1\]\.",
+        ),
+    ):
+        tf.concat([tf.zeros([2, 5, 1]), tf.zeros([2, 4, 1])], 2)

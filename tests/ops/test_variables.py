@@ -336,3 +336,15 @@ def test_custom_getters_are_told_what_holds() -> None:
     assert given["trainable"] is True
     assert given["synchronization"] is tf.VariableSynchronization.AUTO
     assert given["aggregation"] is tf.VariableAggregation.NONE
+
+
+def test_an_initializer_may_need_the_partition() -> None:
+    asked = []
+
+    def ones(shape: list[int], dtype: tf.DType, partition_info: object) -> tf.Tensor:
+        asked.append((shape, partition_info))
+        return tf.ones(shape, dtype)
+
+    with tf.Graph().as_default():
+        tf.get_variable("w", [2, 3], initializer=ones)
+    assert asked == [([2, 3], None)]

@@ -5,18 +5,20 @@ from __future__ import annotations
 import collections
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dataflow as tf
-from dataflow.python import nested
+from dataflow.python import inplace, nested
 from dataflow.python.autograph_parts import Base
 from dataflow.python.framework import ops
 from dataflow.python.framework.composite_tensor import (
     CompositeTensor,
     is_composite_or_composite_value,
 )
+from dataflow.python.tracked_structures import NoDependency
 from dataflow.python.util.lazy_loader import LazyLoader
 
 
@@ -100,3 +102,39 @@ def test_types_that_stand_for_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ops.is_dense_tensor_like(tf.Variable(1.0))
     with pytest.raises(TypeError, match="Type int does not define a `name` property"):
         ops.register_dense_tensor_like_type(int)
+
+
+def test_rows_that_are_replaced_in_place() -> None:
+    x = tf.constant([[1, 2], [3, 4], [5, 6]])
+    with tf.Session() as sess:
+        for rows, values, want in (
+            (1, [7, 8], [[1, 2], [7, 8], [5, 6]]),
+            ([2, 0], [[7, 8], [9, 9]], [[9, 9], [3, 4], [7, 8]]),
+            (None, [[0, 0]] * 3, [[0, 0]] * 3),
+        ):
+            assert sess.run(inplace.alias_inplace_update(x, rows, values)).tolist() == want
+        added = inplace.alias_inplace_add(x, [1, 1], [[1, 1], [10, 10]])
+        assert sess.run(added).tolist() == [[1, 2], [14, 15], [5, 6]]
+        taken = inplace.inplace_sub(x, 0, [1, 1])
+        assert sess.run(taken).tolist() == [[0, 1], [3, 4], [5, 6]]
+        assert sess.run(inplace.empty_like(x)).shape == (3, 2)
+        assert sess.run(x).tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_an_attribute_without_dependency_is_its_value() -> None:
+    held = {"a": 1}
+    made: Any = NoDependency(held)
+    assert made is held
+
+
+def test_the_message_of_saved_models(tmp_path: Path) -> None:
+    from dataflow.core.protobuf import saved_model_pb2
+
+    x, v = tf.placeholder(tf.float32, [None], name="x"), tf.Variable(1.0)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(sess, str(tmp_path / "m"), {"x": x}, {"y": x * v})
+    message: Any = saved_model_pb2.SavedModel()
+    message.ParseFromString((tmp_path / "m" / "saved_model.pb").read_bytes())
+    assert message.saved_model_schema_version == 1
+    assert list(message.meta_graphs[0].signature_def) == ["serving_default"]

@@ -8,6 +8,6 @@ from types import ModuleType
 def __getattr__(name: str) -> ModuleType:
     from dataflow.namespaces import protocol_buffers, submodule
 
-    if name == "config_pb2":
+    if name in ("config_pb2", "saved_model_pb2"):
         return submodule(__name__, name)
     return protocol_buffers(__name__, name)
