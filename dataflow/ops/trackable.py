@@ -20,6 +20,10 @@ class AutoTrackable:
         """(name, part) of what a checkpoint saves of this object."""
         return parts_in_attributes(self)
 
+    def _no_dependency(self, value: Any) -> Any:
+        """``value``: what classes of libraries wrap around attributes that are no parts."""
+        return value
+
 
 def is_trackable(value: Any) -> bool:
     """Whether a checkpoint of objects can hold ``value``: it has variables, or parts that have.
