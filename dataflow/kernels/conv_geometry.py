@@ -84,6 +84,44 @@ def attr_windows(
         raise _bad(str(e)) from e
 
 
+class Phase(NamedTuple):
+    """Elements of an axis, the taps that meet them (the last one first), and how: see `phases`."""
+
+    at: slice
+    taps: slice
+    window: Window
+
+
+def phases(w: Window) -> list[Phase] | None:
+    """The phases of an axis that any tap meets; ``None`` where the windows are too irregular.
+
+    With a stride, every stride-th element of an axis has met every stride-th tap: the gradient of the
+    input is a convolution with stride 1 for each phase.
+    """
+    if w.dilation > 1 and w.stride > 1:
+        return None
+    phases = []
+    for first in range(min(w.stride, w.size)):
+        tap = (first + w.before) % w.stride
+        taps = -(-(w.taps - tap) // w.stride)
+        if taps <= 0:
+            continue
+        shift = (first + w.before - tap) // w.stride
+        before = (taps - 1) * w.dilation - shift
+        if before < 0:
+            return None
+        last_tap = tap + (taps - 1) * w.stride
+        count = -(-(w.size - first) // w.stride)
+        phases.append(
+            Phase(
+                slice(first, None, w.stride),
+                slice(last_tap, tap - 1 if tap else None, -w.stride),
+                Window(w.count, taps, 1, w.dilation, before, 0, count),
+            )
+        )
+    return phases
+
+
 class Layout(NamedTuple):
     """Moves between an op's data format and channels-last."""
 

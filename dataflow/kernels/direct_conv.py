@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import num_threads
+from dataflow.kernels.conv_geometry import phases
 from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
@@ -258,37 +259,3 @@ def input_gradient(filters: Array, grad: Array, height: Window, width: Window, o
             out.fill(0)  # of the phases before
             return False
     return True
-
-
-class _Phase(NamedTuple):
-    """Elements of an axis, the taps that meet them (the last one first), and how."""
-
-    at: slice
-    taps: slice
-    window: Window
-
-
-def phases(w: Window) -> list[_Phase] | None:
-    """The phases of an axis that any tap meets; ``None`` where the windows are too irregular."""
-    if w.dilation > 1 and w.stride > 1:
-        return None
-    phases = []
-    for first in range(min(w.stride, w.size)):
-        tap = (first + w.before) % w.stride
-        taps = -(-(w.taps - tap) // w.stride)
-        if taps <= 0:
-            continue
-        shift = (first + w.before - tap) // w.stride
-        before = (taps - 1) * w.dilation - shift
-        if before < 0:
-            return None
-        last_tap = tap + (taps - 1) * w.stride
-        count = -(-(w.size - first) // w.stride)
-        phases.append(
-            _Phase(
-                slice(first, None, w.stride),
-                slice(last_tap, tap - 1 if tap else None, -w.stride),
-                Window(w.count, taps, 1, w.dilation, before, 0, count),
-            )
-        )
-    return phases
