@@ -721,7 +721,8 @@ class Dataset(Structured):
         """
         structure = self._structure
         self._need_own_graph()
-        graph = trace(self._build, "dataset", [], [], lambda _: [self._as_variant_tensor()])
+        variant = lambda _: [self._as_variant_tensor()]
+        graph = trace(self._build, "dataset", [], [], variant, by_value=True)
         refuse_state(graph)
         resource = ops.one_shot_iterator_op(
             graph.captured,

@@ -8,6 +8,7 @@ from typing import Any
 from dataflow.dtypes import DType
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.effects import acting
 from dataflow.ops.sources import placeholder_op
@@ -34,11 +35,16 @@ class FunctionGraph(Graph):
         self.captures = {}
         #: Nodes for the outer graph's variables, by name.
         self.variables: dict[str, Tensor] = {}
+        #: Whether what it captures is copied into it, where that can be, as in TensorFlow.
+        self.by_value = False
+        self._copies: dict[Operation, Operation] = {}
 
     def capture(self, tensor: Tensor) -> Tensor:
         """The input that stands for a tensor of the outer graph."""
         assert self.captures is not None
         found = self.captures.get(tensor)
+        if found is None and self.by_value and (behind := _to_copy(tensor)) is not None:
+            return self._copied(tensor, behind)
         if found is None:
             with self.as_default(), self.name_scope(None), self.control_dependencies(None):
                 if tensor.dtype.is_ref:
@@ -50,6 +56,17 @@ class FunctionGraph(Graph):
                 )
             self.captures[tensor] = found
         return found
+
+    def _copied(self, tensor: Tensor, behind: list[Operation]) -> Tensor:
+        """``tensor`` made anew in this graph, from copies of the operations ``behind`` it."""
+        for op in behind:
+            if op not in self._copies:
+                inputs = [self._copies[t.op].outputs[t.value_index] for t in op.inputs]
+                attrs = {key: value for key, value in op.attrs.items() if key != "_class"}
+                with self.control_dependencies(None):
+                    name = self.unique_name(op.name)
+                    self._copies[op] = self.make_op(op.op_def, name, inputs, attrs)
+        return self._copies[tensor.op].outputs[tensor.value_index]
 
     def _own_variable(self, tensor: Tensor) -> Tensor:
         """A node of this graph for a variable of the outer one, which the function assigns to.
@@ -110,14 +127,17 @@ def trace(
     dtypes: list[DType],
     shapes: list[Dims],
     call: Callable[[list[Tensor]], list[Tensor]],
+    by_value: bool = False,
 ) -> FunctionGraph:
     """Runs ``call`` on placeholders inside a new function graph; ``function`` gives the name.
 
-    ``call`` takes the input tensors and returns the output tensors.
+    ``call`` takes the input tensors and returns the output tensors. ``by_value``: what it uses of the
+    outer graph is copied into it, unless that is state, fed, or part of a loop or branch.
     """
     graph = FunctionGraph(
         getattr(function, "__name__", name).replace("<lambda>", name).strip("_<>")
     )
+    graph.by_value = by_value
     with graph.as_default():
         graph.inputs = [
             placeholder_op(dtype=d, shape=s, name=f"arg{i}")
@@ -126,6 +146,33 @@ def trace(
         outputs = call(graph.inputs)
         graph.outputs = [t if t.graph is graph else graph.capture(t) for t in outputs]
     return graph
+
+
+#: Copied, they would be others: of loops and branches, which are made of several nodes.
+_NOT_COPIED = {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch"}
+
+
+def _to_copy(tensor: Tensor) -> list[Operation] | None:
+    """The operations that ``tensor`` needs, inputs first; None where one of them cannot be copied."""
+    order: list[Operation] = []
+    seen: set[Operation] = set()
+    stack = [(tensor.op, False)]
+    while stack:
+        op, is_done = stack.pop()
+        if is_done:
+            order.append(op)
+        if is_done or op in seen:
+            continue
+        seen.add(op)
+        is_state = op.op_def.stateful and not op.type.startswith("Random")
+        if is_state or op.type in _NOT_COPIED or op.type == "Placeholder":
+            return None
+        stack.append((op, True))
+        for needed in op.inputs:
+            if needed.dtype.is_ref or needed.dtype.is_handle:
+                return None
+            stack.append((needed.op, False))
+    return order
 
 
 def refuse_state(graph: FunctionGraph) -> None:
