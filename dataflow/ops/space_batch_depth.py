@@ -125,6 +125,11 @@ def batch_to_space_nd_gradient(op: Operation, grad: Tensor) -> list[Any]:
     return [space_to_batch_nd(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
+def _sides(size: Any) -> Any:
+    """A block's sides: one number stands for both."""
+    return [size, size] if np.ndim(size) == 0 else size
+
+
 def space_to_batch(
     input: TensorLike,
     paddings: TensorLike,
@@ -133,7 +138,7 @@ def space_to_batch(
     block_shape: Any = None,
 ) -> Tensor:
     """`space_to_batch_nd` with one block size for height and width."""
-    block = [block_size, block_size] if block_shape is None else block_shape
+    block = _sides(block_size if block_shape is None else block_shape)
     result = space_to_batch_nd(input, np.array(block, np.int64), paddings, name=name)
     if block_shape is None:
         result.set_shape([None] * 4)
@@ -148,7 +153,7 @@ def batch_to_space(
     block_shape: Any = None,
 ) -> Tensor:
     """`batch_to_space_nd` with one block size for height and width."""
-    block = [block_size, block_size] if block_shape is None else block_shape
+    block = _sides(block_size if block_shape is None else block_shape)
     result = batch_to_space_nd(input, np.array(block, np.int64), crops, name=name)
     if block_shape is None:
         result.set_shape([None] * 4)

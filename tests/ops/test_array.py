@@ -620,3 +620,17 @@ def test_a_join_of_other_sizes_says_which_as_tensorflow_does() -> None:
         ),
     ):
         tf.concat([tf.zeros([2, 5, 1]), tf.zeros([2, 4, 1])], 2)
+
+
+def test_one_block_size_stands_for_both_sides() -> None:
+    x = tf.constant(np.arange(16.0).reshape(1, 4, 4, 1))
+    crops = [[0, 0], [0, 0]]
+    there = tf.compat.v2.space_to_batch(x, 2, crops)
+    with tf.Session() as session:
+        for back in (
+            tf.batch_to_space(there, crops, block_shape=2),
+            tf.batch_to_space(there, crops, block_shape=[2, 2]),
+            tf.compat.v2.batch_to_space(there, block_shape=2, crops=crops),
+        ):
+            assert session.run(there).shape == (4, 2, 2, 1)
+            np.testing.assert_array_equal(*session.run([back, x]))
