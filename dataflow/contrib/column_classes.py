@@ -17,11 +17,31 @@ from dataflow.feature_column import categorical, embedding, numeric
 from dataflow.feature_column.base import CategoricalColumn, IdsAndWeights, as_int64
 from dataflow.feature_column.transformation import FeatureTransformationCache
 from dataflow.ops.math import floormod
+from dataflow.ops.parsing import FixedLenFeature
 from dataflow.ops.sparse_cross import sparse_feature_cross
 from dataflow.ops.sparse_tensor import SparseTensor
 
 
-class _Named:
+def _with_lists(feature: Any) -> Any:
+    """A `tf.FixedLenFeature` with lists for shape and default, as TensorFlow's columns have it."""
+    if not isinstance(feature, FixedLenFeature):
+        return feature
+    default = feature.default_value
+    return feature._replace(
+        shape=list(feature.shape),
+        default_value=list(default) if isinstance(default, tuple) else default,
+    )
+
+
+class _Column:
+    @property
+    def config(self) -> dict[str, Any]:
+        """The features that an example needs, for `tf.parse_example`."""
+        spec: dict[str, Any] = self.parse_example_spec  # type: ignore[attr-defined]
+        return {key: _with_lists(feature) for key, feature in spec.items()}
+
+
+class _Named(_Column):
     key: str
 
     @property
@@ -89,7 +109,7 @@ class SparseColumnVocabulary(SparseColumn, categorical.VocabularyFileCategorical
 
 
 @dataclass(frozen=True)
-class WeightedSparseColumn(categorical.WeightedCategoricalColumn):
+class WeightedSparseColumn(_Column, categorical.WeightedCategoricalColumn):
     """See `weighted_sparse_column`."""
 
     @property
@@ -124,7 +144,7 @@ class RealValuedColumn(_Named, numeric.NumericColumn):
 
 
 @dataclass(frozen=True)
-class BucketizedColumn(numeric.BucketizedColumn):
+class BucketizedColumn(_Column, numeric.BucketizedColumn):
     """See `bucketized_column`."""
 
     combiner = "sum"
@@ -136,7 +156,7 @@ class BucketizedColumn(numeric.BucketizedColumn):
 
 
 @dataclass(frozen=True)
-class CrossedColumn(CategoricalColumn):
+class CrossedColumn(_Column, CategoricalColumn):
     """See `crossed_column`."""
 
     columns: tuple[Any, ...]
@@ -199,7 +219,7 @@ class CrossedColumn(CategoricalColumn):
 
 
 @dataclass(frozen=True)
-class OneHotColumn(embedding.IndicatorColumn):
+class OneHotColumn(_Column, embedding.IndicatorColumn):
     """See `one_hot_column`."""
 
     @property
@@ -207,9 +227,14 @@ class OneHotColumn(embedding.IndicatorColumn):
         """The column of the ids."""
         return self.categorical_column
 
+    @property
+    def length(self) -> int:
+        """The number of ids."""
+        return self.categorical_column.num_buckets
+
 
 @dataclass(frozen=True)
-class EmbeddingColumn(embedding.EmbeddingColumn):
+class EmbeddingColumn(_Column, embedding.EmbeddingColumn):
     """See `embedding_column`; its table is the variable ``weights``."""
 
     table_name = "weights"
@@ -219,15 +244,35 @@ class EmbeddingColumn(embedding.EmbeddingColumn):
         """The column of the ids."""
         return self.categorical_column
 
+    @property
+    def length(self) -> int:
+        """The number of ids."""
+        return self.categorical_column.num_buckets
+
+    @property
+    def shared_embedding_name(self) -> None:
+        """``None``: the table is this column's own."""
+        return None
+
 
 @dataclass(frozen=True)
-class SharedEmbeddingColumn(embedding.CollectedEmbeddingColumn):
+class SharedEmbeddingColumn(_Column, embedding.CollectedEmbeddingColumn):
     """See `shared_embedding_columns`; the table has the name that the columns share."""
 
     @property
     def sparse_id_column(self) -> Any:
         """The column of the ids."""
         return self.categorical_column
+
+    @property
+    def length(self) -> int:
+        """The number of ids."""
+        return self.categorical_column.num_buckets
+
+    @property
+    def shared_embedding_name(self) -> str:
+        """What the columns with this table call it."""
+        return self.shared_embedding_collection_name
 
     @property
     def table_name(self) -> str:  # type: ignore[override]

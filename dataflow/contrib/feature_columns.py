@@ -61,10 +61,14 @@ def real_valued_column(
 ) -> Any:
     """`numeric_column` of ``dimension`` numbers; the name "" is for an array given as ``x``.
 
-    Raises `TypeError` for a ``dimension`` that is no integer.
+    Raises `TypeError` for a ``dimension`` that is no integer, `ValueError` for one below 1.
     """
     if not isinstance(dimension, int):
         raise TypeError(f"dimension must be an integer. dimension: {dimension}")
+    if dimension < 1:
+        raise ValueError(
+            f"dimension must be greater than 0. dimension: {dimension}, column_name: {column_name}"
+        )
     made = numeric.numeric_column(
         column_name or UNNAMED, (dimension,), default_value, dtype, normalizer
     )

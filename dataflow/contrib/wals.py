@@ -299,7 +299,7 @@ def _whole(shards: Sequence[Any]) -> Any:
 def _scatter(shards: Sequence[Any], rows: Any, values: TensorLike) -> Any:
     """Puts each row's values into the shard that has it."""
     if len(shards) == 1:
-        return scatter_update(shards[0], rows, values)
+        return scatter_update(shards[0], rows, values).op
     updates, start = [], 0
     for shard in shards:
         size = shard.shape.as_list()[0]

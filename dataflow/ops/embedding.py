@@ -213,13 +213,20 @@ def safe_embedding_lookup_sparse(
 ) -> Tensor:
     """`embedding_lookup_sparse` that drops ids below 0 and weights not above 0.
 
-    Rows without an id get that of ``default_id``, or zeros.
+    Rows without an id get that of ``default_id``, or zeros. Raises `ValueError` where the parts of
+    the table, or they and the weights, differ in dtype.
     """
     from dataflow.ops.math import cast, greater, greater_equal, logical_and, reduce_prod
 
-    tables = _tables(embedding_weights)
+    tables = [_table(t, "embedding_weights") for t in _tables(embedding_weights)]
     ids = to_sparse(sparse_ids)
     weights = None if sparse_weights is None else to_sparse(sparse_weights)
+    types = [t.dtype.base_dtype for t in [*tables, *([] if weights is None else [weights.values])]]
+    if len(set(types)) > 1:
+        raise ValueError(
+            "The tables, and the weights of the ids, must have one dtype; got "
+            f"{', '.join(t.name for t in types)}."
+        )
     with op_scope(name, "embedding_lookup", [*tables, ids.indices]) as scope:
         original = ids.dense_shape
         known = ids.shape.ndims

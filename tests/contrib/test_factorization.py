@@ -80,6 +80,7 @@ def test_a_row_is_the_weighted_least_squares_solution() -> None:
     weights = np.arange(1.0, 8.0)
     wals = model(unobserved_weight=0.3, regularization=0.2, row_weights=weights, col_weights=2.0)
     update = wals.update_row_factors(entries([3, 5]))
+    assert isinstance(update[1], tf.Operation)
     with tf.Session() as session:
         session.run(wals.initialize_op)
         session.run(wals.row_update_prep_gramian_op)

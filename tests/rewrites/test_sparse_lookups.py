@@ -320,3 +320,13 @@ def test_an_id_without_a_row_is_no_row(either: None, ids: list[int]) -> None:
         return
     rows, empty, *_ = sparse_lookup_kernel(*given, combiner="sum", tells_different=True)
     assert empty.tolist() == [False, True, False] and rows[:, 0].tolist() == [1, 0, 1]
+
+
+def test_tables_and_weights_have_one_dtype() -> None:
+    ids = tf.SparseTensor([[0, 0]], [1], [1, 1])
+    weights = tf.SparseTensor([[0, 0]], [1.0], [1, 1])
+    tables = [np.zeros([2, 3], np.float32), np.zeros([2, 3], np.float64)]
+    with pytest.raises(ValueError, match="one dtype; got float32, float64"):
+        tf.nn.safe_embedding_lookup_sparse(tables, ids)
+    with pytest.raises(ValueError, match="one dtype; got float64, float32"):
+        tf.nn.safe_embedding_lookup_sparse(tables[1:], ids, weights)

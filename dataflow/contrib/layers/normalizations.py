@@ -155,8 +155,8 @@ def batch_norm(
                 with graph.control_dependencies(layer.updates):
                     outputs = array.identity(outputs)
             else:
-                for update in layer.updates:
-                    graph.add_to_collections(updates_collections, update)
+                for update in layer.updates:  # tensors here, as in TensorFlow
+                    graph.add_to_collections(updates_collections, update.outputs[0])
         outputs = outputs if activation_fn is None else activation_fn(outputs)
         return collect_named_outputs(outputs_collections, captured.name, outputs)
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.ops.variable_scope import get_variable
+from dataflow.ops.variable_store import variable_store
 
 
 class _Renamed:
@@ -30,20 +32,41 @@ class _Renamed:
 renamed = _Renamed()
 
 
+#: Attributes of layers, and the key in ``variables_collections`` that stands for them.
+_KEYS = {
+    "kernel": "weights",
+    "depthwise_kernel": "weights",
+    "pointwise_kernel": "weights",
+    "bias": "biases",
+    "beta": "beta",
+    "gamma": "gamma",
+    "moving_mean": "moving_mean",
+    "moving_variance": "moving_variance",
+}
+
+
 def collect_variables(layer: Any, collections: Any) -> None:
-    """Puts a layer's variables where `get_model_variables` and ``collections`` have them."""
+    """Puts a layer's variables where `get_model_variables` and ``collections`` have them.
+
+    A custom getter may have made a tensor of a weight: that goes into ``collections``, its variable
+    among the model's.
+    """
     graph = default_graph()
+    model = graph.get_collection_ref(GraphKeys.MODEL_VARIABLES)
     for variable in layer.weights:
-        if variable not in graph.get_collection_ref(GraphKeys.MODEL_VARIABLES):
-            graph.add_to_collection(GraphKeys.MODEL_VARIABLES, variable)
-    if not collections:
-        return
-    for variable in layer.weights:
+        own = next((k for k in _KEYS if getattr(layer, k, None) is variable), None)
+        made = variable
+        if isinstance(variable, Tensor) and own is not None:
+            name = _Renamed.names.get(own, own)
+            made = variable_store().variables.get(f"{layer.scope_name}/{name}", variable)
+        if made not in model:
+            graph.add_to_collection(GraphKeys.MODEL_VARIABLES, made)
         keys = collections
         if isinstance(collections, dict):
-            keys = collections.get(variable.op.name.rpartition("/")[2], [])
+            last = variable.op.name.rpartition("/")[2] if own is None else _KEYS[own]
+            keys = collections.get(last, [])
         if keys:
-            default_graph().add_to_collections(keys, variable)
+            graph.add_to_collections(keys, variable)
 
 
 def finish(outputs: Any, normalizer_fn: Any, normalizer_params: Any, activation_fn: Any) -> Any:

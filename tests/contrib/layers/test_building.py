@@ -37,3 +37,33 @@ def test_positive_integers() -> None:
     for wrong in (0, [1, 2, 3], [-1, 1]):
         with pytest.raises(ValueError, match="2 positive integers"):
             utils.two_element_tuple(wrong)
+
+
+def test_collections_hold_what_a_custom_getter_makes() -> None:
+    """The layer's weight is a tensor then; the model's variables stay variables."""
+    names = ("weights", "biases", "depthwise_weights", "pointwise_weights")
+    collections = {name: [name.upper()] for name in names}
+
+    def halved(getter, name, *args, **kwargs):
+        value = getter(name, *args, **kwargs)
+        return tf.multiply(value, 0.5, name="half") if name.endswith("weights") else value
+
+    with tf.Graph().as_default(), tf.variable_scope("s", custom_getter=halved):
+        x = tf.zeros([2, 4, 4, 3])
+        tf.contrib.layers.conv2d(x, 2, 3, variables_collections=collections)
+        tf.contrib.layers.separable_conv2d(x, 2, 3, 1, variables_collections=collections)
+        kept = {n: [v.op.name for v in tf.get_collection(n.upper())] for n in names}
+        model = [v.op.name for v in tf.contrib.framework.get_model_variables()]
+    assert kept == {
+        "weights": ["half", "half_1", "half_2"],
+        "biases": ["s/Conv/biases", "s/SeparableConv2d/biases"],
+        "depthwise_weights": [],
+        "pointwise_weights": [],
+    }
+    assert model == [
+        "s/Conv/weights",
+        "s/Conv/biases",
+        "s/SeparableConv2d/depthwise_weights",
+        "s/SeparableConv2d/pointwise_weights",
+        "s/SeparableConv2d/biases",
+    ]

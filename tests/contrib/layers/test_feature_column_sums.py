@@ -200,3 +200,22 @@ def test_columns_have_contribs_attributes():
     assert run(found).values.tolist() == [1, 0, 1]
     with pytest.raises(NotImplementedError, match="bucketized_column"):
         layers.joint_weighted_sum_from_feature_columns({}, [real], 1)
+
+
+def test_columns_tell_their_features() -> None:
+    layers = tf.contrib.layers
+    word = layers.sparse_column_with_hash_bucket("word", 10)
+    size = layers.real_valued_column("size", 2, default_value=[1.0, 2.0])
+    weighted = layers.weighted_sparse_column(word, "weight")
+    assert word.config == {"word": tf.VarLenFeature(tf.string)}
+    assert size.config == {"size": tf.FixedLenFeature([2], tf.float32, [1.0, 2.0])}
+    assert weighted.config == {**word.config, "weight": tf.VarLenFeature(tf.float32)}
+    assert layers.bucketized_column(size, [0.0]).config == size.config
+    assert layers.crossed_column([word, word], 5).config == word.config
+    for column in (layers.one_hot_column(word), layers.embedding_column(word, 3)):
+        assert column.config == word.config and column.length == 10
+    assert layers.embedding_column(word, 3).shared_embedding_name is None
+    shared = layers.shared_embedding_columns([word], 3, shared_embedding_name="table")[0]
+    assert shared.shared_embedding_name == "table" and shared.length == 10
+    with pytest.raises(ValueError, match="dimension must be greater than 0"):
+        layers.real_valued_column("none", 0)

@@ -66,6 +66,10 @@ def test_batch_norm_of_vectors_moves_the_variance_of_a_sample() -> None:
     rows = IMAGES.reshape(-1, 8)[:10]
     layers.batch_norm(tf.constant(rows), decay=0.0, updates_collections="updates")
     updates = tf.get_collection("updates")
+    assert [u.op.name for u in updates] == [
+        "BatchNorm/AssignMovingAvg",
+        "BatchNorm/AssignMovingAvg_1",
+    ]
     variance = next(v for v in tf.global_variables() if v.op.name.endswith("moving_variance"))
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
