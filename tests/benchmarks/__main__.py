@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from tests.benchmarks import models, pauses, pipelines, single_ops
+from tests.benchmarks import conv_networks, models, pauses, pipelines, single_ops
 from tests.benchmarks.workloads import GOALS, WORKLOADS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -32,6 +32,7 @@ TORCH = ("cnn", "text_cnn")
 #: What is timed besides `WORKLOADS`, which have goals of their own, with its one goal.
 FAMILIES = (
     (models.MODELS, models.GOAL),
+    (conv_networks.CONV_NETWORKS, conv_networks.GOAL),
     (pipelines.PIPELINES, pipelines.GOAL),
     (single_ops.SINGLE_OPS, single_ops.GOAL),
 )
@@ -186,6 +187,14 @@ def spread(ours: list[float], theirs: list[float]) -> tuple[float, float]:
     return min(ratios), max(ratios)
 
 
+def speed_of_the_machine() -> float:
+    """Seconds that a loop of Python takes: guests of the same host slow it down."""
+    started = time.perf_counter()
+    for _ in range(100_000):
+        pass
+    return time.perf_counter() - started
+
+
 def row(name: str, rounds: dict[str, list[float]], memory: dict[str, int]) -> None:
     """Prints one line of the table."""
     times = {engine: statistics.median(seconds) for engine, seconds in rounds.items()}
@@ -226,7 +235,7 @@ def main() -> None:
         f"{'workload':24}  {'dataflow':>9}  {'TF':>9}  {'torch':>9}  "
         f"ratio to TF [of rounds] (goal), to torch, peak memory"
     )
-    memory_ratios = []
+    memory_ratios, loops = [], []
     for name in names:
         if name == "import_to_first_result":
             engines = [e for e in FIRST_RESULT if e in found]
@@ -248,6 +257,7 @@ def main() -> None:
                 except RuntimeError as e:
                     print(f"{name:24}  {engine} failed: {e}", flush=True)
             for _ in range(arguments.rounds):
+                loops.append(speed_of_the_machine())
                 for engine, worker in workers.items():
                     rounds.setdefault(engine, []).append(worker.time(arguments.seconds))
             memory = {engine: worker.finish() for engine, worker in workers.items()}
@@ -259,6 +269,11 @@ def main() -> None:
             row(name, rounds, memory)
         if "dataflow" in memory and "tensorflow" in memory:
             memory_ratios.append(memory["dataflow"] / memory["tensorflow"])
+    if loops:
+        print(
+            f"the machine: a loop of Python took {text(min(loops))} to {text(max(loops))} between rounds "
+            f"(median {text(statistics.median(loops))}); the less it varies, the more a ratio says"
+        )
     if memory_ratios:
         print(
             f"peak memory: median ratio to TF {statistics.median(memory_ratios):.2f} "

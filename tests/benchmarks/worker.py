@@ -51,12 +51,13 @@ def main() -> None:
     if engine == "torch":
         from torch_workloads import WORKLOADS  # type: ignore[import-not-found]
     else:
+        from conv_networks import CONV_NETWORKS  # type: ignore[import-not-found]
         from models import MODELS  # type: ignore[import-not-found]
         from pipelines import PIPELINES  # type: ignore[import-not-found]
         from single_ops import SINGLE_OPS  # type: ignore[import-not-found]
         from workloads import WORKLOADS  # type: ignore[import-not-found]
 
-        WORKLOADS = {**WORKLOADS, **MODELS, **PIPELINES, **SINGLE_OPS}
+        WORKLOADS = {**WORKLOADS, **MODELS, **CONV_NETWORKS, **PIPELINES, **SINGLE_OPS}
     step = WORKLOADS[name](module)
     for _ in range(5):
         step()
