@@ -143,6 +143,12 @@ class Tensor:
         """The sizes, as private code of TensorFlow's time reads them; None where the rank is unknown."""
         return None if self.dims is None else list(self.dims)
 
+    def _shape_tuple(self) -> tuple[int | None, ...] | None:
+        return None if self.dims is None else tuple(self.dims)
+
+    def _rank(self) -> int | None:
+        return None if self.dims is None else len(self.dims)
+
     def set_shape(self, shape: Any) -> None:
         """Adds what you know to the static shape.
 

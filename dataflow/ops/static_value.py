@@ -250,6 +250,25 @@ _elementwise("LogicalAnd", np.logical_and)
 _elementwise("LogicalOr", np.logical_or)
 
 
+@static_rule("FloorMod")
+def _floor_mod(op: Operation) -> Any:
+    a, b = (static_value(t) for t in op.inputs)
+    if a is None or b is None or a.size > 16 or b.size > 16 or not np.all(b):
+        return None  # a remainder of 0 is an error of the run
+    return np.mod(a, b).astype(op.outputs[0].dtype.as_numpy_dtype)
+
+
+@static_rule("GatherV2")
+def _gather(op: Operation) -> Any:
+    values, indices, axis = (static_value(t) for t in op.inputs)
+    if values is None or indices is None or axis is None or op.attrs.get("batch_dims"):
+        return None
+    size = values.shape[int(axis)]
+    if indices.size > 16 or np.any(indices < 0) or np.any(indices >= size):
+        return None  # the run says which index is wrong
+    return np.take(values, indices, axis=int(axis))
+
+
 @static_rule("LogicalNot")
 def _logical_not(op: Operation) -> Any:
     value = static_value(op.inputs[0])

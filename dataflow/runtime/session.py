@@ -109,6 +109,10 @@ class BaseSession:
         return self._graph
 
     @property
+    def _config(self) -> ConfigProto:  # by TensorFlow's private name, for which libraries ask
+        return self.config
+
+    @property
     def graph_def(self) -> Any:
         """The graph as a ``GraphDef``."""
         return self._graph.as_graph_def()

@@ -153,6 +153,19 @@ def test_static_shapes_and_tensors() -> None:
     assert array_ops.shape_internal(tf.zeros([2]), optimize=False).op.type == "Shape"
 
 
+@pytest.mark.parametrize("sizes", [[2, 3], [], [2, None], None])
+def test_shapes_by_private_names(sizes: list[int | None] | None) -> None:
+    x = tf.placeholder(tf.float32, sizes)
+    assert x._shape_tuple() == (None if sizes is None else tuple(sizes))
+    assert x._rank() == (None if sizes is None else len(sizes))
+    assert x._shape_as_list() == sizes
+
+
+def test_a_session_tells_its_configuration_by_its_private_name() -> None:
+    config = tf.ConfigProto(allow_soft_placement=True)
+    assert tf.Session(config=config)._config is config
+
+
 def test_convolution_that_is_kept() -> None:
     from dataflow.python.ops import nn_ops
 

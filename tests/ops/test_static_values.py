@@ -1,0 +1,28 @@
+"""Values that are known before the graph runs: sizes and orders that programs compute from shapes."""
+
+from __future__ import annotations
+
+import pytest
+
+import dataflow as tf
+
+
+def test_orders_and_sizes_that_are_computed_from_a_rank_are_known_early() -> None:
+    """Axes counted from the end, ``[-1, 0] % tf.rank(x)``, as libraries write them."""
+    x = tf.zeros([1, 2, 3, 4])
+    axes = [0, -1, -2] % tf.rank(x)
+    order = tf.concat([axes[:0], tf.range(tf.rank(x) - 2), axes[1:]], 0)
+    assert tf.transpose(x, order).shape.as_list() == [1, 2, 4, 3]
+    assert tf.zeros(tf.gather(tf.shape(x), [3, 0])).shape.as_list() == [4, 1]
+    assert tf.zeros(tf.gather([[5, 6], [7, 8]], 1, axis=1)).shape.as_list() == [6, 8]
+
+
+def test_what_the_run_refuses_is_not_computed_early() -> None:
+    some = tf.shape(tf.zeros([2, 3]))
+    by_zero, beyond = tf.zeros([5, 6] % tf.constant([3, 0])), tf.zeros(tf.gather(some, [0, 2]))
+    assert by_zero.shape.as_list() == beyond.shape.as_list() == [None, None]
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(by_zero)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(beyond)
