@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from dataflow.contrib.hparam_def import hparam_def as message_of, values_of
 from dataflow.graph.type_aliases import TensorLike
 
 #: ``name=value``, ``name[3]=value`` or ``name=[a,b]``, up to a comma.
@@ -96,14 +97,13 @@ class HParams:
     """
 
     def __init__(self, hparam_def: Any = None, model_structure: Any = None, **kwargs: Any) -> None:
-        if hparam_def is not None:
-            # TensorFlow asserts it, and programs ask for the same class.
-            raise AssertionError(
-                f"hparam_def is a message HParamDef, which this engine lacks (got {hparam_def!r}): keep "
-                "hyperparameters as JSON, by to_json() and parse_json()"
-            )
         self._types: dict[str, tuple[type, bool]] = {}
         self._model_structure = model_structure
+        if hparam_def is not None:
+            # TensorFlow asserts it, and programs ask for the same class.
+            if type(hparam_def).__name__ != "HParamDef":
+                raise AssertionError(f"hparam_def is no message HParamDef, but {hparam_def!r}")
+            kwargs = dict(values_of(hparam_def))
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
@@ -175,6 +175,10 @@ class HParams:
         """All of them as a JSON object; those that are functions are left out."""
         kept = {name: value for name, value in self.values().items() if not callable(value)}
         return json.dumps(kept, indent=indent, separators=separators, sort_keys=sort_keys)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The message ``HParamDef``, from which ``HParams(hparam_def=)`` makes them again."""
+        return message_of(self.values(), self._types)
 
     def values(self) -> dict[str, Any]:
         """A dict of all."""

@@ -47,9 +47,50 @@ class Options:
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.__dict__ == other.__dict__
 
+    def __str__(self) -> str:
+        """As TensorFlow prints it: the text of the message, without what is as it was."""
+        message = _message_class(type(self).__name__)
+        if message is None:
+            return repr(self)
+        return str(_filled(message(), self))
+
     def __repr__(self) -> str:
         parts = [f"{k}={v!r}" for k, v in self.__dict__.items() if v != type(self)().__dict__[k]]
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _message_class(name: str) -> Any:
+    """TensorBoard's class of these options; None where it is not installed, or has none."""
+    try:
+        from tensorboard.compat.proto import config_pb2, debug_pb2, rewriter_config_pb2
+    except ImportError:
+        return None
+    files = (config_pb2, debug_pb2, rewriter_config_pb2)
+    return next((getattr(file, name) for file in files if hasattr(file, name)), None)
+
+
+def _filled(message: Any, options: Options) -> Any:
+    """The message, with the options that differ from their defaults and that it knows."""
+    plain = type(options)()
+    for name, value in vars(options).items():
+        if value == getattr(plain, name) or name not in message.DESCRIPTOR.fields_by_name:
+            continue
+        field = getattr(message, name)
+        if isinstance(value, Options):
+            field.SetInParent()
+            _filled(field, value)
+        elif isinstance(value, OptionsList):
+            for item in value:
+                _filled(field.add(), item)
+        elif isinstance(value, dict):
+            field.update(value)
+        elif isinstance(value, (list, tuple)):
+            field.extend(value)
+        elif hasattr(value, "SerializeToString"):
+            field.ParseFromString(value.SerializeToString())
+        else:
+            setattr(message, name, value)
+    return message
 
 
 class OptionsList(list[Any]):

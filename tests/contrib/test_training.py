@@ -302,8 +302,25 @@ def test_texts_that_assign_hyperparameters() -> None:
     for name, default in (("b", False), ("aaa", 1), ("aaa", [1.5])):
         with pytest.raises(ValueError, match="default"):
             hparams.get(name, default)
-    with pytest.raises(AssertionError, match="to_json"):
+    with pytest.raises(AssertionError, match="HParamDef"):
         tf.contrib.training.HParams(hparam_def=hparams)
+
+
+def test_hyperparameters_as_tensorflows_message() -> None:
+    values = {"rate": 0.5, "layers": [3, 4], "name": "x", "is_deep": True, "names": ["a", "b"]}
+    values |= {"number": 7, "rates": [0.25], "truths": [True, False]}
+    message = tf.contrib.training.HParams(**values).to_proto()
+    # As TensorFlow 1.15 serializes one of them.
+    assert tf.contrib.training.HParams(a=[1, 2]).to_proto().SerializeToString() == (
+        b'\n\x0b\n\x01a\x12\x06"\x04\n\x02\x01\x02'
+    )
+    again = tf.contrib.training.HParams(
+        hparam_def=type(message).FromString(message.SerializeToString())
+    )
+    assert again.values() == values
+    assert again.parse("layers=[5],rate=2").values() == {**values, "layers": [5], "rate": 2.0}
+    with pytest.raises(ValueError, match="Unsupported parameter type"):
+        tf.contrib.training.HParams(none=None).to_proto()
 
 
 def test_training_ends_when_a_hook_says_so(tmp_path: Path) -> None:

@@ -112,3 +112,25 @@ def test_what_differs_from_the_defaults_is_printed() -> None:
     text = repr(config)
     assert "log_device_placement=True" in text and "GPUOptions(allow_growth=True)" in text
     assert "device_count" not in text
+
+
+def test_as_text_it_is_tensorflows_message() -> None:
+    assert str(tf.ConfigProto()) == ""
+    config = tf.ConfigProto(
+        allow_soft_placement=True,
+        gpu_options=tf.GPUOptions(allow_growth=True, per_process_gpu_memory_fraction=0.5),
+        device_count={"GPU": 0},
+        inter_op_parallelism_threads=2,
+        device_filters=["/job:ps"],
+        watch_numerics=False,  # which the message does not have
+    )
+    config.session_inter_op_thread_pool.add(num_threads=3)
+    assert str(config).split() == [
+        *("device_count", "{", "key:", '"GPU"', "value:", "0", "}"),
+        *("device_filters:", '"/job:ps"', "inter_op_parallelism_threads:", "2"),
+        *("gpu_options", "{", "per_process_gpu_memory_fraction:", "0.5"),
+        *("allow_growth:", "true", "}", "allow_soft_placement:", "true"),
+        *("session_inter_op_thread_pool", "{", "num_threads:", "3", "}"),
+    ]
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    assert f"{options}" == "trace_level: FULL_TRACE\n"
