@@ -234,6 +234,7 @@ contrib.learn.python.learn.learn_runner : contrib.learn.learn_runner
 contrib.learn.python.learn.preprocessing.{text categorical categorical_vocabulary} : contrib.learn.preprocessing
 contrib.learn.python.learn.{monitors models} : contrib.learn.monitors contrib.learn.models
 contrib.learn.python.learn.estimators.{estimator dnn linear run_config model_fn prediction_key} : contrib.learn
+contrib.learn.python.learn.estimators._sklearn : contrib.learn.scores
 contrib.learn.python.learn.datasets : contrib.learn.datasets
 contrib.learn.python.learn.datasets.base : contrib.learn.datasets.base
 contrib.learn.python.learn.datasets.mnist : examples.tutorials.mnist.input_data

@@ -518,3 +518,17 @@ def test_metrics_have_contribs_names() -> None:
     regressor = learn.LinearRegressor(columns)
     regressor.fit(input_fn=data, steps=1)
     assert sorted(regressor.evaluate(input_fn=data, steps=1)) == ["global_step", "loss"]
+
+
+def test_scores_for_programs_without_scikit_learn() -> None:
+    from dataflow.contrib.learn import scores
+
+    assert scores.accuracy_score(np.array([1, 2, 3]), np.array([1, 2, 0])) == pytest.approx(2 / 3)
+    assert scores.mean_squared_error(np.array([[1.0], [2.0]]), np.array([1.0, 4.0])) == 2.0
+    rows, marks = np.arange(8.0), np.arange(8)
+    a, b, c, d = scores.train_test_split(rows, marks, test_size=0.25, random_state=0)
+    assert len(a) == len(c) == 6 and len(b) == len(d) == 2
+    assert sorted([*a, *b]) == list(rows) and a.tolist() == c.tolist() and b.tolist() == d.tolist()
+    assert a.tolist() != list(range(6))
+    with pytest.raises(ValueError, match="differ in length"):
+        scores.train_test_split(rows, marks[1:])
