@@ -2,8 +2,8 @@
 
 Used where the processor and llvmlite allow it and the code has been compiled; `conv` has the form
 for everything else. Every function here returns ``False`` when it leaves the work to that one.
-Padding in height costs nothing: the taps that fall outside are left out, by groups of places that
-have the same taps inside. Only rows are padded, in a copy, when windows reach beyond their ends.
+Padding costs nothing: the taps that fall outside are left out, by groups of places that have the
+same taps inside.
 
 What is to be done for shapes is listed once, in pieces for the threads, and the list kept.
 
@@ -25,7 +25,6 @@ from dataflow.kernels.conv_geometry import phases
 from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
-    Lines,
     addresses,
     is_trivial,
     is_worthwhile,
@@ -33,7 +32,7 @@ from dataflow.kernels.direct_conv_common import (
 )
 from dataflow.kernels.jit import implicit_gemm
 from dataflow.kernels.jit.compiler import address_of
-from dataflow.kernels.jit.implicit_gemm import RIGHT, Axis, Code, Panel, Steps, panels_of
+from dataflow.kernels.jit.implicit_gemm import IMAGE, RIGHT, Axis, Code, Panel, Steps, panels_of
 from dataflow.kernels.jit.isa import ALIGNMENT, BLOCK, NUMBER_BYTES
 from dataflow.windows import Window
 
@@ -105,16 +104,16 @@ def forward(
         return _Forward(code, x.shape, filters, height, width, out.strides)
 
     found: _Forward = kept(key, make)
-    for place in found.empty:
-        out[:, place] = 0
+    for index in found.empty:
+        out[index] = 0
     run_listed(found, x, filters, out)
     return True
 
 
 def run_listed(found: Any, x: Array, filters: Array, out: Any) -> None:
     """What was listed for a convolution: its filters are packed, and its tiles made."""
-    panels, padded = aligned(found.panels_bytes), found.lines.scratch()
-    arrays = addresses(x, padded, filters, panels, out)
+    panels = aligned(found.panels_bytes)
+    arrays = addresses(x, None, filters, panels, out)
     found.packing.run(arrays)
     found.steps.run(arrays)
 
@@ -131,30 +130,39 @@ class _Forward:
         width: Window,
         out_strides: tuple[int, ...],
     ) -> None:
+        along_width = 2  # the axis of ``out``
         if is_trivial(width):  # the longer axis is that of the tiles
             x_shape = (x_shape[0], 1, x_shape[1], x_shape[3])
             filters = filters.swapaxes(0, 1)
             out_strides = (out_strides[0], 0, out_strides[1], out_strides[3])
             height, width = width, height
+            along_width = 1
         self.height, self.width = height, width
         self.taps_wide, self.channels, outputs = filters.shape[1:]
         self.out_strides = out_strides
-        self.lines = Lines(x_shape, width)
-        groups = list(places_by_taps(height))
-        self.groups = [g for g in groups if g[3]]
-        #: Places that no tap meets.
-        self.empty = [slice(g[0], g[0] + g[1]) for g in groups if not g[3]]
+        self.place_bytes = self.channels * NUMBER_BYTES
+        self.line_bytes = x_shape[2] * self.place_bytes
+        self.image_bytes = x_shape[1] * self.line_bytes
+        along = [list(places_by_taps(w)) for w in (height, width)]
+        self.groups, self.wide_groups = ([g for g in groups if g[3]] for groups in along)
+        #: Places that no tap meets, as indices.
+        self.empty = [
+            (*[slice(None)] * axis, slice(first, first + length))
+            for axis, groups in zip((1, along_width), along, strict=True)
+            for first, length, _, taps in groups
+            if not taps
+        ]
         self.panels = panels_of(code.isa, outputs)
+        self.most_rows = code.isa.most_rows
         self.packing, self.panel_starts, self.panels_bytes = packing(code, self.panels, filters)
         self.steps = Steps(code)
         batch = x_shape[0]
         places = height.count * width.count
         multiplications = batch * places * filters.size
         pieces = num_threads() * PIECES_EACH if multiplications >= SHARED_PRODUCT else 1
-        image_bytes = self.lines.image_bytes + places * outputs * NUMBER_BYTES
+        image_bytes = self.image_bytes + places * outputs * NUMBER_BYTES
         if filters.size > x_shape[0] * x_shape[1] * x_shape[2] * x_shape[3]:
             # Large filters are read once: threads take outputs.
-            self.lines.pad(self.packing, range(batch), range(self.lines.height))
             for i in range(len(self.panels)):
                 self._tiles(i, range(batch), range(height.count))
                 self.steps.end_piece()
@@ -163,59 +171,80 @@ class _Forward:
         ends = [height.count * i // parts for i in range(parts + 1)]
         for images in _in_images(batch, image_bytes, pieces):
             for first, last in itertools.pairwise(ends):
-                self._pad(images, range(first, last))
                 for i in range(len(self.panels)):
                     self._tiles(i, images, range(first, last))
                 self.steps.end_piece()
 
-    def _pad(self, images: range, places: range) -> None:
-        """Pads the lines that these places see."""
-        h = self.height
-        first = max(0, places.start * h.stride - h.before)
-        last = min(h.size, (places.stop - 1) * h.stride - h.before + h.extent)
-        self.lines.pad(self.steps, images, range(first, max(first, last)))
-
     def _tiles(self, number: int, images: range, places: range) -> None:
         """One panel's outputs for some images and some places in height."""
-        panel, width, height, lines = self.panels[number], self.width, self.height, self.lines
-        place_bytes = lines.place_bytes
-        if width.dilation == 1:  # neighboring taps and their channels are one segment
-            segments_wide, count = 1, self.taps_wide * self.channels
-        else:
-            segments_wide, count = self.taps_wide, self.channels
-        tap_bytes = self.taps_wide * self.channels * panel.row_bytes
+        tap_bytes = self.taps_wide * self.channels * self.panels[number].row_bytes
         at_once = max(1, _FILTER_BYTES // tap_bytes)
         for first, length, tap, taps in self.groups:
             begin, end = max(first, places.start), min(first + length, places.stop)
             if end <= begin:
                 continue
             for start in range(tap, tap + taps, at_once):
-                here = min(at_once, tap + taps - start)
-                line = begin * height.stride - height.before + start * height.dilation
-                turn = width.dilation * place_bytes - count * NUMBER_BYTES
-                line_turn = height.dilation * lines.line_bytes - count * NUMBER_BYTES
-                line_turn -= (segments_wide - 1) * width.dilation * place_bytes
-                segments = [*[(turn, 0)] * (segments_wide - 1), (line_turn, 0)] * here
-                self.steps.tiles(
-                    width.count,
-                    panel,
-                    left=(lines.array, images.start * lines.image_bytes + line * lines.line_bytes),
-                    right=(RIGHT, self.panel_starts[number] + start * tap_bytes),
-                    out=images.start * self.out_strides[0]
-                    + begin * self.out_strides[1]
-                    + panel.first * NUMBER_BYTES,
-                    row=width.stride * place_bytes,
-                    step=NUMBER_BYTES,
-                    right_step=panel.row_bytes,
-                    out_row=self.out_strides[2],
-                    count=count,
-                    segments=tuple(segments),
-                    adds=start > tap,
-                    axes=[
-                        Axis(len(images), lines.image_bytes, self.out_strides[0]),
-                        Axis(end - begin, height.stride * lines.line_bytes, self.out_strides[1]),
-                    ],
-                )
+                here = range(start, min(start + at_once, tap + taps))
+                for wide in self.wide_groups:
+                    self._group(number, images, range(begin, end), here, start > tap, wide)
+
+    def _group(
+        self,
+        number: int,
+        images: range,
+        places: range,
+        taps: range,
+        adds: bool,
+        wide: tuple[int, int, int, int],
+    ) -> None:
+        """Places that have the same taps inside: ``places`` and ``taps`` in height, ``wide`` as in `places_by_taps`."""
+        panel, width, height = self.panels[number], self.width, self.height
+        place_bytes, line_bytes = self.place_bytes, self.line_bytes
+        first, length, tap, taps_wide = wide
+        if width.dilation == 1:  # neighboring taps and their channels are one segment
+            segments_wide, count = 1, taps_wide * self.channels
+        else:
+            segments_wide, count = taps_wide, self.channels
+        tap_bytes = self.channels * panel.row_bytes
+        turn = width.dilation * place_bytes - count * NUMBER_BYTES
+        line_turn = height.dilation * line_bytes - count * NUMBER_BYTES
+        line_turn -= (segments_wide - 1) * width.dilation * place_bytes
+        left_out = (self.taps_wide - taps_wide) * tap_bytes
+        segments = [*[(turn, 0)] * (segments_wide - 1), (line_turn, left_out)] * len(taps)
+        line = places.start * height.stride - height.before + taps.start * height.dilation
+        column = first * width.stride - width.before + tap * width.dilation
+        along_width = Axis(length, width.stride * place_bytes, self.out_strides[2])
+        along_height = Axis(len(places), height.stride * line_bytes, self.out_strides[1])
+        rows, axis = along_width, along_height
+        if length < min(len(places), self.most_rows[panel.vectors - 1]):
+            rows, axis = (
+                along_height,
+                along_width,
+            )  # a tile of the ends of lines, one below the other
+        self.steps.tiles(
+            rows.length,
+            panel,
+            left=(
+                IMAGE,
+                images.start * self.image_bytes + line * line_bytes + column * place_bytes,
+            ),
+            right=(
+                RIGHT,
+                self.panel_starts[number] + (taps.start * self.taps_wide + tap) * tap_bytes,
+            ),
+            out=images.start * self.out_strides[0]
+            + places.start * self.out_strides[1]
+            + first * self.out_strides[2]
+            + panel.first * NUMBER_BYTES,
+            row=rows.left,
+            step=NUMBER_BYTES,
+            right_step=panel.row_bytes,
+            out_row=rows.out,
+            count=count,
+            segments=tuple(segments),
+            adds=adds,
+            axes=[Axis(len(images), self.image_bytes, self.out_strides[0]), axis],
+        )
 
 
 def packing(code: Code, panels: list[Panel], filters: Array) -> tuple[Steps, list[int], int]:

@@ -46,6 +46,9 @@ SIZES = [
     (2, 8, 27, 5, 3, 3, 21),
     (1, 11, 8, 1, 3, 3, 70),
     (4, 14, 14, 2, 5, 5, 1),
+    (3, 1, 40, 8, 1, 3, 16),
+    (3, 40, 1, 8, 4, 1, 16),
+    (2, 30, 13, 4, 3, 5, 20),
 ]
 CASES = [
     {"padding": "SAME"},
@@ -58,6 +61,12 @@ CASES = [
     {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 3, 1, 0, 2, 0, 0]},
     {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 1, 2, 2, 0, 0], "strides": [1, 2, 2, 1]},
     {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 6, 6, 0, 0, 0, 0]},
+    {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 0, 0, 7, 6, 0, 0]},
+    {
+        "padding": "EXPLICIT",
+        "explicit_paddings": [0, 0, 5, 6, 7, 6, 0, 0],
+        "dilations": [1, 2, 3, 1],
+    },
 ]
 
 
