@@ -246,10 +246,14 @@ def _input_gradient(xp: Module, filters: Array, grad: Array, problem: Problem) -
         matrix = filters.reshape(problem.channels, problem.outputs)
         product = _product(xp, grad.reshape(-1, problem.outputs), matrix.T)
         return product.reshape(problem.input_shape)
-    out = (large_arrays if xp is np else xp).zeros(problem.input_shape, grad.dtype)
-    if grad.size == 0 or out.size == 0:
+    out = (large_arrays if xp is np else xp).empty(problem.input_shape, grad.dtype)
+    if out.size == 0:
         return out
-    if _may_be_direct(xp, grad) and _direct_input_gradient(filters, grad, problem, out):
+    if grad.size and _may_be_direct(xp, grad):
+        if _direct_input_gradient(filters, grad, problem, out):
+            return out
+    out.fill(0)
+    if grad.size == 0:
         return out
     rows = ExpandedRows(xp, problem, grad.dtype)
     depth, height, _ = problem.windows

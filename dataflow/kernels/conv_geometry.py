@@ -122,6 +122,11 @@ def phases(w: Window) -> list[Phase] | None:
     return phases
 
 
+def leave_out(w: Window) -> bool:
+    """Whether `phases` may lack elements of the axis, those that no tap meets."""
+    return w.taps < w.stride
+
+
 class Layout(NamedTuple):
     """Moves between an op's data format and channels-last."""
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
-from dataflow.kernels.conv_geometry import Layout, attr_windows, check_gradient, phases
+from dataflow.kernels.conv_geometry import Layout, attr_windows, check_gradient, leave_out, phases
 from dataflow.kernels.cuda import depthwise as cuda_depthwise
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, Mapping
@@ -115,14 +115,18 @@ def _native_forward(image: Array, weights: Any, windows: list[Window], out: Any)
 
 
 def _native_input_gradient(grad: Any, weights: Any, windows: list[Window], out: Any) -> bool:
-    """``out``, which is zero so far, as `_native_forward`: with a stride a convolution for each phase."""
+    """Fills ``out``, as `_native_forward`, with a stride by a convolution for each phase.
+
+    Where it returns ``False``, ``out`` is not defined.
+    """
     along = [phases(w) for w in windows]
     if along[0] is None or along[1] is None:
         return False
+    if any(leave_out(w) for w in windows):
+        out.fill(0)
     for high, wide in itertools.product(along[0], along[1]):
         taps, target = weights[high.taps, wide.taps], out[:, high.at, wide.at]
         if not _native_forward(grad, taps, [high.window, wide.window], target):
-            out.fill(0)  # of the phases before
             return False
     return True
 
@@ -256,7 +260,7 @@ def depthwise_backprop_input_kernel(
         cuda_depthwise.input_gradient(xp, filter, grad, layout.to_last(result), windows)
         return result
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], channels, multiplier)
-    out = xp.zeros(sizes, out_backprop.dtype)
+    out = xp.empty(sizes, out_backprop.dtype)
     if (
         xp is np
         and multiplier == 1
@@ -264,6 +268,7 @@ def depthwise_backprop_input_kernel(
         and _native_input_gradient(grad[..., 0], filter[..., 0], windows, out)
     ):
         return layout.from_last(xp, out)
+    out.fill(0)
 
     def work(piece: slice) -> None:
         part, source = out[piece], grad[piece]

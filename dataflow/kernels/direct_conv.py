@@ -21,7 +21,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import num_threads
-from dataflow.kernels.conv_geometry import phases
+from dataflow.kernels.conv_geometry import leave_out, phases
 from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
@@ -272,7 +272,7 @@ def packing(code: Code, panels: list[Panel], filters: Array) -> tuple[Steps, lis
 
 
 def input_gradient(filters: Array, grad: Array, height: Window, width: Window, out: Any) -> bool:
-    """``out`` [batch, height, width, channels], which is zero so far.
+    """Fills ``out`` [batch, height, width, channels]; where it returns ``False``, ``out`` is not defined.
 
     The convolution of the gradient with the filters turned round. With a stride there is one for
     each phase: every stride-th element of an axis has met every stride-th tap.
@@ -280,11 +280,12 @@ def input_gradient(filters: Array, grad: Array, height: Window, width: Window, o
     along_height, along_width = phases(height), phases(width)
     if along_height is None or along_width is None:
         return False
+    if leave_out(height) or leave_out(width):
+        out.fill(0)
     turned = filters.transpose(0, 1, 3, 2)
     whole = grad.size * filters.size // filters.shape[3]
     for high, wide in itertools.product(along_height, along_width):
         taps, target = turned[high.taps, wide.taps], out[:, high.at, wide.at]
         if not forward(grad, taps, high.window, wide.window, target, whole):
-            out.fill(0)  # of the phases before
             return False
     return True

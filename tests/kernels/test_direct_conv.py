@@ -56,6 +56,7 @@ CASES = [
     {"padding": "SAME", "strides": [1, 2, 2, 1]},
     {"padding": "VALID", "strides": [1, 2, 3, 1]},
     {"padding": "SAME", "strides": [1, 3, 1, 1]},
+    {"padding": "VALID", "strides": [1, 4, 6, 1]},
     {"padding": "SAME", "dilations": [1, 2, 2, 1]},
     {"padding": "VALID", "dilations": [1, 1, 3, 1]},
     {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 3, 1, 0, 2, 0, 0]},
