@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
 
 
+def _check_data_format(data_format: str) -> None:
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError(f"data_format has to be either NCHW or NHWC. Got {data_format!r}.")
+
+
 class _Normalization(normalization_layers.BatchNormalization):
     """Batch normalization of examples that may have weights.
 
@@ -101,8 +106,10 @@ def batch_norm(
     ``batch_weights`` [batch] count each example so often. Inputs of rank 2 are normalized by the fused
     op, too, unless ``fused`` is False, so that the moving variance is that of a sample (n - 1).
 
-    Raises `ValueError` for ``fused`` with ``batch_weights``, which that op does not take.
+    Raises `ValueError` for ``fused`` with ``batch_weights``, which that op does not take, and for a
+    ``data_format`` other than "NHWC" and "NCHW".
     """
+    _check_data_format(data_format)
     if fused and batch_weights is not None:
         raise ValueError(
             "Weighted mean and variance is not currently supported for fused batch norm."
@@ -229,7 +236,17 @@ def layer_norm(
 
 @add_arg_scope
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Any:
-    """Vectors of length 1 along ``dim``."""
+    """Vectors of length 1 along ``dim``, which counts from 0.
+
+    Raises `ValueError` for inputs of unknown rank, and for a ``dim`` that they do not have.
+    """
+    inputs = convert_to_tensor(inputs)
+    if inputs.dims is None:
+        raise ValueError("The input rank must be known.")
+    if not 0 <= dim < len(inputs.dims):
+        raise ValueError(
+            f"dim must be positive but smaller than the input rank, got {dim} and rank {len(inputs.dims)}."
+        )
     with default_graph().name_scope(scope or "UnitNorm"):
         return inputs / sqrt(reduce_sum(square(inputs), dim, keepdims=True) + epsilon)
 
@@ -367,8 +384,7 @@ def instance_norm(
     Variables ``beta`` and ``gamma`` have an element for each channel. Raises `ValueError` for inputs
     of unknown rank or number of channels.
     """
-    if data_format not in ("NHWC", "NCHW"):
-        raise ValueError(f"data_format has to be either NCHW or NHWC, got {data_format!r}.")
+    _check_data_format(data_format)
     with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as captured:
         inputs = convert_to_tensor(inputs)
         if inputs.dims is None:

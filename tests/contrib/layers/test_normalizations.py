@@ -134,3 +134,14 @@ def test_order_of_variables_and_updates_of_a_frozen_layer(
         before = len(graph.get_collection(tf.GraphKeys.UPDATE_OPS))
         tf.contrib.layers.batch_norm(tf.ones(shape), fused=fused, trainable=False)
         assert len(graph.get_collection(tf.GraphKeys.UPDATE_OPS)) - before == updates
+
+
+def test_what_normalizations_refuse() -> None:
+    unknown = tf.placeholder(tf.float32)
+    with pytest.raises(ValueError, match="rank must be known"):
+        layers.unit_norm(unknown, dim=2)
+    for dim in (-1, 2):
+        with pytest.raises(ValueError, match="smaller than the input rank"):
+            layers.unit_norm(tf.zeros([2, 3]), dim=dim)
+    with pytest.raises(ValueError, match="has to be either NCHW or NHWC"):
+        layers.batch_norm(unknown, data_format="CHWN")
