@@ -49,15 +49,10 @@ def executing_eagerly() -> bool:
 
 
 def is_tensor(x: Any) -> bool:
-    """True for what stands for tensors of a graph: tensors, variables, sparse values."""
-    from dataflow.graph.conversion import is_tensor_like
-    from dataflow.graph.operation import Operation
-    from dataflow.ops.indexed_slices import IndexedSlices
-    from dataflow.ops.sparse_tensor import SparseTensor
+    """True for what stands for tensors of a graph: tensors, variables, sparse and ragged values."""
+    from dataflow.ops import static_value
 
-    if isinstance(x, (IndexedSlices, SparseTensor)):
-        return True
-    return not isinstance(x, Operation) and is_tensor_like(x)
+    return static_value.is_tensor(x)
 
 
 def __getattr__(name: str) -> Any:

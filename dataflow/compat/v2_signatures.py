@@ -138,6 +138,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "nn.embedding_lookup_sparse": {"partition_strategy": "div"},
     "random_normal_initializer": {"stddev": 0.05},
     "random_uniform_initializer": {"minval": -0.05, "maxval": 0.05},
+    "while_loop": {"return_same_structure": True},
     "strings.split": {"result_type": "RaggedTensor"},
 }
 

@@ -128,6 +128,10 @@ def internal_convert(
     return _make_constant(value, dtype, None, name or "Const")
 
 
+#: Types of programs that `tf.is_tensor` says yes to.
+dense_types: list[type] = []
+
+
 def is_tensor_like(value: Any) -> bool:
     """True for tensors and for values with a registered conversion, such as variables."""
     return (

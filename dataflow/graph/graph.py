@@ -645,6 +645,11 @@ class Graph:
 
     # ---- export ---------------------------------------------------------------------------
 
+    @property
+    def _c_graph(self) -> Graph:
+        """The graph itself, for libraries that hand it on to TensorFlow's C library."""
+        return self
+
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """The graph as TensorFlow's ``GraphDef`` protocol buffer."""
         from dataflow.graph.serialize import graph_def

@@ -176,6 +176,9 @@ class Tensor:
     def _as_graph_element(self) -> Tensor:
         return self
 
+    def _as_tf_output(self) -> Tensor:
+        return self
+
     def experimental_ref(self) -> Any:
         """A hashable reference, for code written for later versions."""
         return self

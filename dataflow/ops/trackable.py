@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.variables import Variable
+from dataflow.shapes import TensorShape
 
 
 class AutoTrackable:
@@ -20,9 +21,23 @@ class AutoTrackable:
         """(name, part) of what a checkpoint saves of this object."""
         return parts_in_attributes(self)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """As ever; ``self.x = self.x`` is passed over, also where x is a property, as in TensorFlow."""
+        try:
+            super().__setattr__(name, value)
+        except AttributeError:
+            now = getattr(self, name, None)
+            if now is not value and not (isinstance(now, TensorShape) and _is_like(now, value)):
+                raise
+
     def _no_dependency(self, value: Any) -> Any:
         """``value``: what classes of libraries wrap around attributes that are no parts."""
         return value
+
+
+def _is_like(shape: TensorShape, other: Any) -> bool:
+    """Whether both are the same shape, known as far; a tensor's ``shape`` is made anew each time."""
+    return isinstance(other, TensorShape) and str(shape) == str(other)
 
 
 def is_trackable(value: Any) -> bool:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import control_flow
+from dataflow.ops.casts import cast
+from dataflow.ops.concat_split import stack
 from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.logging_ops import Assert
+from dataflow.ops.math import reduce_any, reduce_sum
 from dataflow.ops.sparse_tensor import SparseTensor
 
-__all__ = ["merge", "switch"]
+__all__ = ["_case_helper", "merge", "switch"]
 
 
 class _Merge(NamedTuple):
@@ -71,3 +78,41 @@ def _merge(tensors: list[Any], name: str | None) -> Any:
     by_reference = all(tensor.dtype.is_ref for tensor in tensors)
     op = control_flow.ref_merge_op if by_reference else control_flow.merge_op
     return _Merge(*op(tensors, name=name))
+
+
+def _case_helper(
+    cond_fn: Callable[..., Any],
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None,
+    exclusive: bool,
+    name: str,
+    allow_python_preds: bool = False,
+    **cond_kwargs: Any,
+) -> Any:
+    """`tf.case` by another conditional: ``cond_fn(pred, true_fn=..., false_fn=...)`` for each pair.
+
+    Without a ``default`` one of the predicates has to hold, and with ``exclusive`` no two; the graph
+    checks it when it runs.
+    """
+    items = pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
+    pairs = list(items)
+    if not pairs:
+        raise ValueError("case: pred_fn_pairs is empty; needed is a predicate and its function.")
+    if not allow_python_preds and not all(isinstance(pred, Tensor) for pred, _ in pairs):
+        raise TypeError("case: predicates must be tensors of bools.")
+    with default_graph().name_scope(name):
+        held = stack([convert_to_tensor(pred, dtypes.bool_) for pred, _ in pairs])
+        checks = []
+        if exclusive:
+            count = reduce_sum(cast(held, dtypes.int32))
+            message = "Input error: exclusive=True: more than 1 conditions evaluated as True."
+            checks.append(Assert(count <= 1, [message, held]))
+        chosen = default
+        if chosen is None:
+            message = "None of conditions evaluated as True."
+            checks.append(Assert(reduce_any(held), [message, held]))
+            chosen = pairs.pop()[1]
+        for pred, function in reversed(pairs):
+            chosen = partial(cond_fn, pred, true_fn=function, false_fn=chosen, **cond_kwargs)
+        with default_graph().control_dependencies(checks):
+            return chosen()

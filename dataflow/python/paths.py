@@ -60,7 +60,7 @@ python.ops.resource_variable_ops : ops.resource_variables tf python.private
 python.ops.{partitioned_variables template logging_ops} : tf summary python.op_functions
 python.ops.init_ops : initializers tf keras.initializers
 python.ops.init_ops_v2 : initializers
-python.ops.random_ops : random tf python.op_functions
+python.ops.random_ops : random tf ops.random python.op_functions
 python.ops.{clip_ops numerics script_ops} : tf strings python.op_functions
 python.ops.string_ops : tf strings python.string_names python.private python.op_functions
 python.ops.{sparse_ops sparse_grad} : sparse tf python.sparse_names python.op_functions raw_ops

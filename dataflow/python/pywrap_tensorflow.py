@@ -11,7 +11,17 @@ from dataflow.formats.checkpoint_reader import NewCheckpointReader
 from dataflow.formats.event_files import new_event
 from dataflow.formats.record_files import TFRecordWriter
 
-__all__ = ["EventsWriter", "NewCheckpointReader"]
+__all__ = ["EventsWriter", "NewCheckpointReader", "TF_TryEvaluateConstant_wrapper"]
+
+
+def TF_TryEvaluateConstant_wrapper(graph: Any, output: Any) -> Any:
+    """What ``output`` is, where the graph alone tells, else ``None``: `tf.get_static_value`.
+
+    Libraries call it with ``tensor.graph._c_graph`` and ``tensor._as_tf_output()``.
+    """
+    from dataflow.ops.static_value import constant_value
+
+    return constant_value(output)
 
 
 class EventsWriter:

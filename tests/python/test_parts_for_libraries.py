@@ -8,12 +8,15 @@ import types
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.python import inplace, nested
+from dataflow.graph import conversion
+from dataflow.python import inplace, nested, pywrap_tensorflow
 from dataflow.python.autograph_parts import Base
-from dataflow.python.framework import ops
+from dataflow.python.control_flow_parts import _case_helper
+from dataflow.python.framework import function, ops
 from dataflow.python.framework.composite_tensor import (
     CompositeTensor,
     is_composite_or_composite_value,
@@ -84,8 +87,15 @@ def test_names_of_operators_can_be_taken_away() -> None:
     assert isinstance(tf.Tensor.OVERLOADABLE_OPERATORS, set)
 
 
-def test_types_that_stand_for_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ops, "_dense_types", [])
+@pytest.fixture
+def no_types() -> Any:
+    before = list(conversion.dense_types)
+    yield
+    conversion.dense_types[:] = before
+
+
+@pytest.mark.usefixtures("no_types")
+def test_types_that_stand_for_tensors() -> None:
 
     class Mirror:
         @property
@@ -99,6 +109,7 @@ def test_types_that_stand_for_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not ops.is_dense_tensor_like(Mirror())
     ops.register_dense_tensor_like_type(Mirror)
     assert ops.is_dense_tensor_like(Mirror())
+    assert tf.is_tensor(Mirror())
     assert ops.is_dense_tensor_like(tf.Variable(1.0))
     with pytest.raises(TypeError, match="Type int does not define a `name` property"):
         ops.register_dense_tensor_like_type(int)
@@ -138,3 +149,89 @@ def test_the_message_of_saved_models(tmp_path: Path) -> None:
     message.ParseFromString((tmp_path / "m" / "saved_model.pb").read_bytes())
     assert message.saved_model_schema_version == 1
     assert list(message.meta_graphs[0].signature_def) == ["serving_default"]
+
+
+def test_static_values_of_what_is_no_tensor() -> None:
+    shape, array = tf.TensorShape([2]), np.array([1])
+    for value in (0.5, [1, 2], array, None, "a", shape):
+        assert tf.get_static_value(value) is value
+        assert not tf.is_tensor(value)
+    for held in (tf.Variable(1.0), tf.placeholder(tf.float32), tf.SparseTensor([[0]], [1.0], [2])):
+        assert tf.get_static_value(held) is None
+        assert tf.is_tensor(held)
+    assert tf.is_tensor(tf.ragged.constant([[1]]))
+    x = tf.constant(3)
+    evaluate = pywrap_tensorflow.TF_TryEvaluateConstant_wrapper
+    assert evaluate(x.graph._c_graph, x._as_tf_output()) == 3
+    p = tf.placeholder(tf.bool)
+    assert evaluate(p.graph._c_graph, p._as_tf_output()) is None
+
+
+def test_a_function_of_one_result_returns_it_alone() -> None:
+    @function.Defun(tf.float32)
+    def one(x: tf.Tensor) -> Any:
+        return (x + 1.0,)
+
+    @function.Defun(tf.float32, python_grad_func=lambda op, grad: 5.0 * grad)
+    def with_gradient(x: tf.Tensor) -> Any:
+        return [x + 1.0]
+
+    with tf.Session() as sess:
+        x = tf.constant(2.0)
+        assert sess.run(one(x)) == 3.0
+        assert sess.run([with_gradient(x), tf.gradients(with_gradient(x), x)[0]]) == [3.0, 5.0]
+
+
+def test_cases_by_another_conditional() -> None:
+    x = tf.placeholder(tf.int32)
+    asked = []
+
+    def conditional(pred: Any, true_fn: Any, false_fn: Any) -> Any:
+        asked.append(pred)
+        return tf.cond(tf.convert_to_tensor(pred), true_fn, false_fn)
+
+    def number(n: int) -> Any:
+        return lambda: tf.constant(n)
+
+    def case(pairs: Any, default: Any = None, exclusive: bool = False) -> Any:
+        return _case_helper(conditional, pairs, default, exclusive, "case", allow_python_preds=True)
+
+    whole = case([(x < 1, number(10)), (x < 5, number(20))], number(30))
+    without = case({x < 1: number(10), x > 5: number(20)})
+    exclusive = case([(x < 1, number(10)), (x < 5, number(20))], number(30), exclusive=True)
+    assert len(asked) == 2 + 1 + 2
+    with tf.Session() as sess:
+        assert [sess.run(whole, {x: n}) for n in (0, 3, 7)] == [10, 20, 30]
+        assert [sess.run(without, {x: n}) for n in (0, 7)] == [10, 20]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="None of conditions"):
+            sess.run(without, {x: 3})
+        assert sess.run(exclusive, {x: 3}) == 20
+        with pytest.raises(tf.errors.InvalidArgumentError, match="more than 1"):
+            sess.run(exclusive, {x: 0})
+        assert sess.run(case([(False, number(1)), (True, number(2))], number(3))) == 2
+    with pytest.raises(TypeError, match="must be tensors"):
+        _case_helper(conditional, [(True, number(1))], None, False, "case")
+    with pytest.raises(ValueError, match="is empty"):
+        case([])
+
+
+def test_a_property_may_be_set_to_what_it_is() -> None:
+    class Held(tf.Module):
+        inner = tf.TensorShape([2, None])
+
+        @property
+        def shape(self) -> tf.TensorShape:
+            return tf.TensorShape([2, None])
+
+        @property
+        def one(self) -> int:
+            return 1
+
+    held: Any = Held()
+    held.shape = tf.TensorShape([2, None])
+    held.one = 1
+    held.other = 3
+    assert held.other == 3
+    for name, value in (("shape", tf.TensorShape([2, 3])), ("shape", None), ("one", 2)):
+        with pytest.raises(AttributeError):
+            setattr(held, name, value)

@@ -42,8 +42,11 @@ class Defun:
             inputs = [convert_to_tensor(a, dtype=t) for a, t in zip(args, types, strict=True)]
             with default_graph().name_scope(kwargs.get("name") or name.strip("_")):
                 if self._python_gradient is None and self._gradient is None:
-                    return function(*inputs)
-                return self._with_gradient(function, inputs)
+                    found = function(*inputs)
+                else:
+                    found = self._with_gradient(function, inputs)
+            alone = isinstance(found, (list, tuple)) and len(found) == 1
+            return found[0] if alone else found
 
         return call
 

@@ -10,6 +10,7 @@ from typing import Any
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import (
     convert_to_tensor,
+    dense_types,
     is_tensor_like,
     register_tensor_conversion_function,
 )
@@ -47,9 +48,6 @@ _TensorLike = Tensor
 _uids = itertools.count(1)
 
 
-_dense_types: list[type] = []
-
-
 class EagerTensor:
     """The type of eager execution's values, of which there are none here."""
 
@@ -62,12 +60,12 @@ def register_dense_tensor_like_type(tensor_type: type) -> None:
     for needed in ("name", "dtype"):
         if not isinstance(getattr(tensor_type, needed, None), property):
             raise TypeError(f"Type {tensor_type.__name__} does not define a `{needed}` property")
-    _dense_types.append(tensor_type)
+    dense_types.append(tensor_type)
 
 
 def is_dense_tensor_like(t: Any) -> bool:
     """Whether ``t`` is a tensor, or stands for one, as variables do."""
-    return is_tensor_like(t) or isinstance(t, tuple(_dense_types))
+    return is_tensor_like(t) or isinstance(t, tuple(dense_types))
 
 
 def uid() -> int:
