@@ -60,14 +60,9 @@ def image_summary_op(
 ) -> Dims:
     """A summary with up to ``max_images`` pictures of ``[n, height, width, channels]``.
 
-    Shape: scalar. Channels: 1, 3 or 4. ``bad_color`` marks pixels that are not finite.
+    Shape: scalar. Channels: 1, 3 or 4, which a run checks, as in TensorFlow: programs make summaries
+    of other tensors and never run them. ``bad_color`` marks pixels that are not finite.
     """
-    if tensor.dims is not None:
-        if len(tensor.dims) != 4 or tensor.dims[3] not in (1, 3, 4, None):
-            raise ValueError(
-                f"tensor must be 4-D with last dim 1, 3, or 4, not {shapes.list_dims(tensor.dims)}"
-                "\nUse tf.reshape or tf.expand_dims to get [n, height, width, channels]."
-            )
     return ()
 
 
