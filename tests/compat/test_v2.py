@@ -65,7 +65,8 @@ def test_places_of_arguments() -> None:
     np.testing.assert_array_equal(run(v2.math.in_top_k([1, 1], x, 1)), [True, False])
     np.testing.assert_array_equal(run(v2.where([True, False], x, 0.0)), [[1, 0], [7, 0]])
     np.testing.assert_array_equal(run(v2.reduce_sum(x, 1, True)), [[6], [9]])
-    assert run(v2.while_loop(lambda i: i < 9, lambda i: i + 1, [0], None, 1, True, False, 3)) == [3]
+    loop = v2.while_loop(lambda i: i < 9, lambda i: [i + 1], [0], None, 1, True, False, 3)
+    assert run(loop) == [3]
     assert v2.random.poisson([2, 3], 1.0).shape == [2, 3]
     assert run(v2.strings.length("aé", "UTF8_CHAR")) == 2
     ragged = run(v2.strings.split(["a b", "c"]))
