@@ -26,7 +26,7 @@ def graph():
         # The counts of weights that Keras's documentation has, and the shape without the top.
         ("VGG16", 138_357_544, (7, 7, 512), "block1_conv1", "predictions"),
         ("VGG19", 143_667_240, (7, 7, 512), "block1_conv1", "predictions"),
-        ("ResNet50", 25_636_712, (7, 7, 2048), "conv1_conv", "predictions"),
+        ("ResNet50", 25_636_712, (7, 7, 2048), "conv1_conv", "probs"),
         ("MobileNet", 4_253_864, (7, 7, 1024), "conv1", "conv_preds"),
         ("InceptionV3", 23_851_784, (5, 5, 2048), "conv2d", "predictions"),
         ("MobileNetV2", 3_538_984, (7, 7, 1280), "Conv1", "Logits"),

@@ -96,7 +96,7 @@ def _resnet(
     if not include_top:
         return start.model(start.pooled(x, pooling))
     x = GlobalAveragePooling2D(name="avg_pool")(x)
-    return start.model(Dense(classes, activation="softmax", name="predictions")(x))
+    return start.model(Dense(classes, activation="softmax", name="probs")(x))
 
 
 def _block(x: Any, filters: int, stride: int, widens: bool, name: str, axis: int) -> Any:
