@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.estimator.class_heads import BinaryClassHead, MultiClassHead
+from dataflow.estimator.class_heads import CannedBinaryHead, MultiClassHead
 from dataflow.estimator.early_stopping import (
     make_early_stopping_hook,
     make_stop_at_checkpoint_step_hook,
@@ -59,7 +59,7 @@ __all__ = [
     "stop_if_no_increase_hook",
 ]
 
-binary_classification_head = BinaryClassHead
+binary_classification_head = CannedBinaryHead
 logistic_regression_head = LogisticRegressionHead
 multi_class_head = MultiClassHead
 multi_head = MultiHead

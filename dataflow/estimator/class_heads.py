@@ -204,6 +204,8 @@ class BinaryClassHead(_ClassHead):
     ``thresholds`` (between 0 and 1) add the accuracy, precision and recall of deciding there.
     """
 
+    _pr_summation = "careful_interpolation"
+
     def __init__(
         self,
         weight_column: Any = None,
@@ -256,9 +258,15 @@ class BinaryClassHead(_ClassHead):
                 weights,
                 curve="PR",
                 name="auc_precision_recall",
-                summation_method="careful_interpolation",
+                summation_method=self._pr_summation,
             ),
         }
+
+
+class CannedBinaryHead(BinaryClassHead):
+    """The one of canned estimators, which sums up the area under precision and recall plainly."""
+
+    _pr_summation = "trapezoidal"
 
 
 def class_head(
@@ -268,5 +276,5 @@ def class_head(
     if num_classes < 2:
         raise ValueError(f"n_classes must be at least 2, got {num_classes}.")
     if num_classes == 2:
-        return BinaryClassHead(weight_column, None, label_vocabulary, loss_reduction)
+        return CannedBinaryHead(weight_column, None, label_vocabulary, loss_reduction)
     return MultiClassHead(num_classes, weight_column, label_vocabulary, loss_reduction)

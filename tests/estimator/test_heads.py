@@ -248,3 +248,25 @@ def test_mistakes_are_named(name) -> None:
     call, text = MISTAKES[name]
     with tf.Graph().as_default(), pytest.raises(ValueError, match=text):
         call()
+
+
+def test_areas_under_precision_and_recall_of_both_kinds_of_heads():
+    """Those of canned estimators sum it up plainly: figures of TensorFlow 1.15."""
+    from dataflow.python.estimator.canned import head as canned
+
+    def area(head):
+        with tf.Graph().as_default(), tf.Session() as session:
+            logits = tf.constant([[0.0], [-1.0], [-2.0]])
+            labels = tf.constant([[0], [1], [1]])
+            spec = head.create_estimator_spec({}, tf.estimator.ModeKeys.EVAL, logits, labels)
+            session.run(tf.local_variables_initializer())
+            session.run([update for _, update in spec.eval_metric_ops.values()])
+            return float(session.run(spec.eval_metric_ops["auc_precision_recall"][0]))
+
+    made = canned._binary_logistic_head_with_sigmoid_cross_entropy_loss()
+    assert isinstance(made, canned._Head)
+    assert area(made) == pytest.approx(0.41667, abs=1e-4)
+    assert area(tf.contrib.estimator.binary_classification_head()) == pytest.approx(
+        0.41667, abs=1e-4
+    )
+    assert area(tf.estimator.BinaryClassHead()) == pytest.approx(0.45069, abs=1e-4)

@@ -296,3 +296,22 @@ def test_a_kept_value_is_deleted_by_its_name() -> None:
         holder, value = tf.get_session_tensor(name, tf.int32)
         with pytest.raises(tf.errors.OpError):
             session.run(value, {holder: name})
+
+
+def test_what_a_defun_says_of_itself() -> None:
+    from dataflow.python.framework import function
+    from dataflow.python.util import tf_should_use
+
+    @function.Defun(tf.float32, func_name="slope")
+    def back(x, y):
+        return y
+
+    @tf_should_use.should_use_result
+    @function.Defun(tf.float32, tf.float32, func_name="added", grad_func=back)
+    def add(x, y):
+        return x + y
+
+    assert (add.name, add.grad_func_name, add.python_grad_func) == ("added", "slope", None)
+    assert add.declared_input_types == [tf.float32, tf.float32]
+    assert add.captured_inputs == add.stateful_ops == []
+    assert add(1.0, 2.0).op.name.startswith("added/")

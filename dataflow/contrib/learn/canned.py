@@ -16,7 +16,7 @@ from dataflow.contrib.feature_columns import UNNAMED, input_from_feature_columns
 from dataflow.contrib.layers import fully_connected
 from dataflow.contrib.learn.estimator import Estimator
 from dataflow.estimator import canned
-from dataflow.estimator.class_heads import BinaryClassHead, MultiClassHead
+from dataflow.estimator.class_heads import CannedBinaryHead, MultiClassHead
 from dataflow.estimator.heads import Head
 from dataflow.estimator.regression_heads import RegressionHead
 from dataflow.graph.tensor import Tensor
@@ -172,7 +172,7 @@ class _Regressor(_Canned):
 
 def _class_head(n_classes: int, weights: TensorLike, label_keys: Any) -> Head:
     if n_classes == 2:
-        return BinaryClassHead(weights, None, label_keys, _MEAN)
+        return CannedBinaryHead(weights, None, label_keys, _MEAN)
     return MultiClassHead(n_classes, weights, label_keys, _MEAN)
 
 

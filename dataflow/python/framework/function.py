@@ -19,7 +19,8 @@ class Defun:
     """Decorator: ``@function.Defun(tf.float32, python_grad_func=grad)`` on a function of tensors.
 
     A call adds the function's nodes in a scope of its name. ``python_grad_func(op, *grads)`` returns a
-    gradient (or None) for each argument; ``op`` has ``inputs``, ``outputs`` and ``graph``. A
+    gradient (or None) for each argument; ``op`` has ``inputs``, ``outputs`` and ``graph``. The result
+    has ``name``, ``declared_input_types``, ``python_grad_func`` and ``grad_func_name``. A
     ``grad_func`` is another `Defun`, of the arguments and the gradients. Raises `ValueError` for another
     number of arguments than of types.
     """
@@ -48,6 +49,15 @@ class Defun:
             alone = isinstance(found, (list, tuple)) and len(found) == 1
             return found[0] if alone else found
 
+        # What TensorFlow's object says of itself; its nodes stand in the graph, so it captures nothing.
+        vars(call).update(
+            name=name,
+            declared_input_types=list(self._types),
+            python_grad_func=self._python_gradient,
+            grad_func_name=getattr(self._gradient, "name", None),
+            captured_inputs=[],
+            stateful_ops=[],
+        )
         return call
 
     def _with_gradient(self, function: Callable[..., Any], inputs: list[Any]) -> Any:
