@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 #: one list of outputs, called "output".
 FUNCTION_CALLS = frozenset(
     {
-        *("PartitionedCall", "StatefulPartitionedCall", "For"),
+        *("PartitionedCall", "StatefulPartitionedCall", "For", "RemoteCall"),
+        *("SymbolicGradient", "FakeParam"),
         *("If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"),
     }
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dataflow.dtypes import bool_, string
+from dataflow.dtypes import as_dtype, bool_, string
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.function_def import LibraryFunction
 from dataflow.graph.operation import Operation
@@ -21,10 +21,12 @@ from dataflow.ops.arithmetic import add
 from dataflow.ops.comparison import equal, greater, less, not_equal
 from dataflow.ops.conditionals import cond
 from dataflow.ops.effects import in_order
+from dataflow.ops.fills import zeros, zeros_like
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.identity import identity
-from dataflow.ops.shape import size
-from dataflow.ops.sources import constant
+from dataflow.ops.shape import size as size_of
+from dataflow.ops.sources import constant, placeholder_with_default
+from dataflow.ops.static_value import static_value
 from dataflow.ops.while_loop import while_loop
 from dataflow.shapes import as_dims, as_shape, scalar, unknown_shape
 
@@ -44,7 +46,8 @@ def add_call(node: Any, inputs: list[Tensor], made: dict[str, Operation], frames
     controls = [made[c] for c in node.controls]
     with graph.control_dependencies(controls), graph.device(node.proto.device or None):
         try:
-            outputs, effects = _lower(node, inputs, f"{name}/")
+            with graph.name_scope(f"{name}/"):  # so that no name of the file is taken
+                outputs, effects = _lower(node, inputs, f"{name}/")
         except ValueError as e:
             raise ValueError(f"import_graph_def: node {node.name!r} ({node.type}): {e}") from e
         with graph.control_dependencies(effects):
@@ -199,10 +202,39 @@ def _for(call: _Call, inputs: list[Tensor]) -> Lowered:
     return list(ended[1:]), [ended[0].op]
 
 
+def _remote_call(call: _Call, inputs: list[Tensor]) -> Lowered:
+    target, *rest = inputs
+    device = static_value(target)
+    if device is None:
+        raise ValueError("the device that the function runs on is computed: it must be a constant")
+    with default_graph().device(device.item().decode()):
+        return _inline(call.function("f"), rest, call.scope)
+
+
+def _symbolic_gradient(call: _Call, inputs: list[Tensor]) -> Lowered:
+    from dataflow.gradients import gradients
+
+    count = len(call.attrs["Tout"].list.type)
+    values = [identity(value) for value in inputs[:count]]
+    outputs, controls = call.inline("f", values)
+    with control_dependencies(controls):
+        found = gradients(outputs, values, inputs[count:])
+    return [
+        zeros_like(v) if g is None else identity(g) for g, v in zip(found, values, strict=True)
+    ], []
+
+
+def _fake_param(call: _Call, inputs: list[Tensor]) -> Lowered:
+    """What a branch returns that has nothing to return: nobody reads it."""
+    dims = as_dims(call.attrs["shape"].shape) or ()
+    made = zeros([size or 0 for size in dims], as_dtype(call.attrs["dtype"].type))
+    return [placeholder_with_default(made, shape=dims)], []
+
+
 def _truth(value: Tensor) -> Tensor:
     """A number is true unless it is zero, text and what is no scalar unless it is empty."""
     if value.dims not in ((), None):
-        return greater(size(value), 0)  # type: ignore[no-any-return]
+        return greater(size_of(value), 0)  # type: ignore[no-any-return]
     if value.dtype is bool_:
         return value
     return not_equal(value, constant("" if value.dtype is string else 0, value.dtype))
@@ -218,4 +250,7 @@ _LOWERINGS: dict[str, Callable[[_Call, list[Tensor]], Lowered]] = {
     "While": _while,
     "StatelessWhile": _while,
     "For": _for,
+    "RemoteCall": _remote_call,
+    "SymbolicGradient": _symbolic_gradient,
+    "FakeParam": _fake_param,
 }

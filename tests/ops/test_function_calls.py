@@ -281,6 +281,39 @@ def test_a_counting_loop(file: File, bounds: tuple[int, int, int], total: int) -
     assert file.run({}) == total
 
 
+def test_the_gradient_of_a_function(file: File) -> None:
+    nodes = file.function("product", {"a": FLOAT, "b": FLOAT}, {"r": (FLOAT, "times:z:0")})
+    node(nodes, "times", "Mul", ["a", "a"], T=FLOAT)  # b has no part in it
+    names = ("x", "y", "slope")
+    for name, value in zip(names, (3.0, 2.0, 10.0), strict=True):
+        node(file.proto.node, name, "Const", value=np.float32(value), dtype=FLOAT)
+    file.call("SymbolicGradient", names, f="product", Tin=[FLOAT] * 3, Tout=[FLOAT] * 2)
+    node(file.proto.node, "Identity", "Identity", ["call"], T=FLOAT)
+    assert file.run({}, ["call:0", "call:1", "Identity:0"]) == [60.0, 0.0, 60.0]
+
+
+def test_a_function_on_a_device(file: File) -> None:
+    nodes = file.function("twice", {"a": FLOAT}, {"r": (FLOAT, "sum:z:0")})
+    node(nodes, "sum", "AddV2", ["a", "a"], T=FLOAT)
+    node(file.proto.node, "where", "Const", value=np.array(b"/cpu:0", object), dtype=tf.string)
+    node(file.proto.node, "x", "Const", value=np.float32(4), dtype=FLOAT)
+    file.call("RemoteCall", ["where", "x"], f="twice", Tin=[FLOAT], Tout=[FLOAT])
+    assert file.run({}) == 8.0
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(file.proto, name="")
+        made = next(op for op in graph.get_operations() if op.type.startswith("Add"))
+        assert made.device == "/device:CPU:0"
+
+
+def test_what_stands_for_a_result_that_nobody_reads(file: File) -> None:
+    file.call("FakeParam", [], dtype=FLOAT)
+    shape = file.proto.node[-1].attr["shape"].shape
+    shape.dim.add(size=-1)
+    shape.dim.add(size=3)
+    found = file.run({})
+    assert (found.shape, found.dtype) == ((0, 3), np.float32)
+
+
 def test_what_is_wrong_is_said_and_the_graph_stays(file: File) -> None:
     double_and_square(file)
     nodes = file.function("again", {"a": FLOAT}, {"r": (FLOAT, "inner:output:0")})
