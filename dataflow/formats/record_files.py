@@ -209,10 +209,10 @@ def _records(path: str, compression: str) -> Iterator[bytes]:
     except (FileNotFoundError, IsADirectoryError) as error:
         raise NotFoundError(message=f"{path}: there is no such file.") from error
     with unpacked_file(raw, compression) as source:
-        yield from _RecordReader(source, path, compression)
+        yield from RecordReader(source, path, compression)
 
 
-class _RecordReader:
+class RecordReader:
     """Where in which file a record is read, for the messages."""
 
     def __init__(self, source: Any, path: str, compression: str) -> None:

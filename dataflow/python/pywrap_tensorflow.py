@@ -7,11 +7,17 @@ import socket
 import time
 from typing import Any
 
+from dataflow.errors import NotFoundError, OutOfRangeError, UnimplementedError
 from dataflow.formats.checkpoint_reader import NewCheckpointReader
 from dataflow.formats.event_files import new_event
-from dataflow.formats.record_files import TFRecordWriter
+from dataflow.formats.record_files import RecordReader, TFRecordWriter
 
-__all__ = ["EventsWriter", "NewCheckpointReader", "TF_TryEvaluateConstant_wrapper"]
+__all__ = [
+    "EventsWriter",
+    "NewCheckpointReader",
+    "PyRecordReader_New",
+    "TF_TryEvaluateConstant_wrapper",
+]
 
 
 def TF_TryEvaluateConstant_wrapper(graph: Any, output: Any) -> Any:
@@ -69,3 +75,53 @@ class EventsWriter:
             self._writer.close()
             self._writer = None
         return True
+
+
+class PyRecordReader_New:  # noqa: N801  (TensorFlow's name)
+    """Reads the records of a file, which may grow: TensorBoard's readers go on where they were.
+
+    Raises `NotFoundError` where there is no file.
+    """
+
+    def __init__(
+        self,
+        filename: str | bytes,
+        start_offset: int = 0,
+        compression_type: str | bytes = "",
+        status: Any = None,
+    ) -> None:
+        self._path = os.fsdecode(filename)
+        if compression_type:
+            raise UnimplementedError(
+                message=f"{self._path}: a file that grows is read uncompressed."
+            )
+        try:
+            self._file = open(self._path, "rb")  # noqa: SIM115  (until Close)
+        except FileNotFoundError:
+            raise NotFoundError(message=f"{self._path}: there is no such file.") from None
+        self._offset_bytes, self._record = start_offset, b""
+
+    def GetNext(self, status: Any = None) -> None:
+        """Goes to the next record.
+
+        Raises `OutOfRangeError` at the end of the file and `DataLossError` within a record; a later call
+        tries again from there.
+        """
+        self._file.seek(self._offset_bytes)
+        record = next(iter(RecordReader(self._file, self._path, "")), None)
+        if record is None:
+            raise OutOfRangeError(message=f"{self._path}: eof")
+        self._record = record
+        self._offset_bytes = self._file.tell()
+
+    def record(self) -> bytes:
+        """The record that `GetNext` went to."""
+        return self._record
+
+    def offset(self) -> int:
+        """Where the next record begins, in bytes."""
+        return self._offset_bytes
+
+    def Close(self) -> None:
+        """Closes the file."""
+        self._file.close()

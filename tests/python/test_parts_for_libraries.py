@@ -235,3 +235,29 @@ def test_a_property_may_be_set_to_what_it_is() -> None:
     for name, value in (("shape", tf.TensorShape([2, 3])), ("shape", None), ("one", 2)):
         with pytest.raises(AttributeError):
             setattr(held, name, value)
+
+
+def test_records_of_a_file_that_grows(tmp_path: Path) -> None:
+    path = tmp_path / "events"
+    with pytest.raises(tf.errors.NotFoundError):
+        pywrap_tensorflow.PyRecordReader_New(bytes(path))
+    with tf.python_io.TFRecordWriter(str(path)) as writer:
+        writer.write(b"one")
+        writer.flush()
+        reader = pywrap_tensorflow.PyRecordReader_New(bytes(path), 0, b"")
+        reader.GetNext()
+        assert (reader.record(), reader.offset()) == (b"one", path.stat().st_size)
+        for _ in range(2):
+            with pytest.raises(tf.errors.OutOfRangeError):
+                reader.GetNext()
+        writer.write(b"two" * 9)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-5])
+    with pytest.raises(tf.errors.DataLossError):
+        reader.GetNext()
+    path.write_bytes(whole)
+    reader.GetNext()
+    assert reader.record() == b"two" * 9
+    reader.Close()
+    with pytest.raises(tf.errors.UnimplementedError):
+        pywrap_tensorflow.PyRecordReader_New(str(path), 0, "ZLIB")
