@@ -63,6 +63,9 @@ def zeros_of_size(size: Any, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
     return array.zeros(array.stack([batch_size, *_sizes(size)]), dtype)
 
 
+_zero_state_tensors = zeros_of_size  # TensorFlow's private name, by which Sonnet calls it
+
+
 class RNNCell(Layer):
     """The base of cells; subclasses define ``state_size``, ``output_size`` and ``call``."""
 

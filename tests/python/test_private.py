@@ -161,6 +161,15 @@ def test_shapes_by_private_names(sizes: list[int | None] | None) -> None:
     assert x._shape_as_list() == sizes
 
 
+def test_zero_states_of_cells_by_their_private_name() -> None:
+    from dataflow.python.ops import rnn_cell_impl
+
+    sizes = (tf.TensorShape([3]), 2)
+    states = rnn_cell_impl._zero_state_tensors(sizes, tf.constant(4), tf.float32)
+    with tf.Session() as session:
+        assert [v.shape for v in session.run(states)] == [(4, 3), (4, 2)]
+
+
 def test_a_session_tells_its_configuration_by_its_private_name() -> None:
     config = tf.ConfigProto(allow_soft_placement=True)
     assert tf.Session(config=config)._config is config
