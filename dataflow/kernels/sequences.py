@@ -74,7 +74,7 @@ def _order_by_packed(rows: Any) -> Any:
     numbers, which are all different, so that the quickest sort will do."""
     bits = (rows + np.float32(0)).view(np.uint32)  # minus zero becomes zero
     size = np.where(bits >> 31, bits, bits ^ np.uint32(0x7FFFFFFF))  # the largest comes first
-    keys = size.astype(np.uint64) << np.uint64(32)
+    keys = size.astype(np.uint64, order="C") << np.uint64(32)  # rows of a transposed x, too
     keys |= np.arange(rows.shape[1], dtype=np.uint64)
     keys.sort(axis=-1)
     return keys.view(np.uint32)[:, _LOW_HALF::2].astype(np.int64)

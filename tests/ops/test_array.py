@@ -634,3 +634,13 @@ def test_one_block_size_stands_for_both_sides() -> None:
         ):
             assert session.run(there).shape == (4, 2, 2, 1)
             np.testing.assert_array_equal(*session.run([back, x]))
+
+
+def test_all_of_a_transposed_tensor_in_order() -> None:
+    """Its rows do not lie one after the other in memory."""
+    values = np.random.RandomState(0).normal(size=[1000, 8]).astype(np.float32)
+    ordered, places = tf.nn.top_k(tf.transpose(tf.constant(values)), 1000)
+    with tf.Session() as session:
+        found, index = session.run([ordered, places])
+    np.testing.assert_array_equal(found, np.sort(values.T, axis=-1)[:, ::-1])
+    np.testing.assert_array_equal(found, np.take_along_axis(values.T, index, -1))
