@@ -61,7 +61,6 @@ from dataflow.compat.v1 import (
     disable_v2_behavior as disable_v2_behavior,
     disable_v2_tensorshape as disable_v2_tensorshape,
     executing_eagerly as executing_eagerly,
-    is_tensor as is_tensor,
 )
 from dataflow.data.structure import OptionalSpec as OptionalSpec
 from dataflow.device_spec import DeviceSpec as DeviceSpec
@@ -623,7 +622,6 @@ from dataflow.ops.state import (
     scatter_sub as scatter_sub,
     scatter_update as scatter_update,
 )
-from dataflow.ops.static_value import constant_value as get_static_value
 from dataflow.ops.string import (
     as_string as as_string,
     decode_base64 as decode_base64,
@@ -631,7 +629,6 @@ from dataflow.ops.string import (
     reduce_join as reduce_join,
     regex_replace as regex_replace,
     string_join as string_join,
-    string_split as string_split,
     string_strip as string_strip,
     string_to_number as string_to_number,
     substr as substr,
@@ -643,6 +640,7 @@ from dataflow.ops.string_hash import (
     string_to_hash_bucket_fast as string_to_hash_bucket_fast,
     string_to_hash_bucket_strong as string_to_hash_bucket_strong,
 )
+from dataflow.ops.string_split import string_split as string_split
 from dataflow.ops.summary import (
     audio_summary as audio_summary,
     histogram_summary as histogram_summary,
@@ -797,3 +795,7 @@ from dataflow.traced_functions import (
     function as function,
 )
 from dataflow.ops.patches import extract_volume_patches as extract_volume_patches
+from dataflow.ops.tensor_values import (
+    constant_value as get_static_value,
+    is_tensor as is_tensor,
+)

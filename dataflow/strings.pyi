@@ -7,7 +7,6 @@ from dataflow.ops.string import (
     reduce_join as reduce_join,
     regex_full_match as regex_full_match,
     regex_replace as regex_replace,
-    split as split,
     string_strip as strip,
     substr as substr,
     string_to_number as to_number,
@@ -20,6 +19,7 @@ from dataflow.ops.string_hash import (
     string_to_hash_bucket_fast as to_hash_bucket_fast,
     string_to_hash_bucket_strong as to_hash_bucket_strong,
 )
+from dataflow.ops.string_split import split as split
 from dataflow.ops.unicode import (
     bytes_split as bytes_split,
     ngrams as ngrams,

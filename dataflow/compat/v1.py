@@ -48,13 +48,6 @@ def executing_eagerly() -> bool:
     return False
 
 
-def is_tensor(x: Any) -> bool:
-    """True for what stands for tensors of a graph: tensors, variables, sparse and ragged values."""
-    from dataflow.ops import static_value
-
-    return static_value.is_tensor(x)
-
-
 def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module("dataflow"), name)
 

@@ -21,7 +21,7 @@ from dataflow.ops.math import minimum
 from dataflow.ops.random import random_uniform
 from dataflow.ops.sequences import nth_element
 from dataflow.ops.shape import shape
-from dataflow.ops.static_value import constant_value
+from dataflow.ops.tensor_values import constant_value
 
 __all__ = [
     "alpha_dropout",

@@ -19,8 +19,8 @@ from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.math import equal, reduce_all, reduce_sum
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
-from dataflow.ops.static_value import constant_value
 from dataflow.ops.sums import add_n
+from dataflow.ops.tensor_values import constant_value
 from dataflow.shapes import TensorShape, compatible
 
 

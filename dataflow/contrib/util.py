@@ -2,7 +2,7 @@
 
 from dataflow.graph.tensor_proto import make_ndarray, make_tensor_proto
 from dataflow.namespaces import explain_absent
-from dataflow.ops.static_value import constant_value
+from dataflow.ops.tensor_values import constant_value
 
 __all__ = ["constant_value", "make_ndarray", "make_tensor_proto"]
 

@@ -169,7 +169,7 @@ class Bijector:
 
     def _reduced(self, log_det: Any, value: Any, event_ndims: Any, needed: Any) -> Any:
         """Sums a log-determinant over the event axes that the function does not mix."""
-        from dataflow.ops.static_value import constant_value
+        from dataflow.ops.tensor_values import constant_value
 
         ndims = constant_value(event_ndims) if isinstance(event_ndims, Tensor) else event_ndims
         if ndims is None:
@@ -189,7 +189,7 @@ class Bijector:
 
 def _static(shape: Any) -> Any:
     """A shape that is given, as a `TensorShape` takes it."""
-    from dataflow.ops.static_value import constant_value
+    from dataflow.ops.tensor_values import constant_value
 
     if isinstance(shape, TensorShape):
         return shape

@@ -21,7 +21,7 @@ from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import ceil, exp, floor, log
-from dataflow.ops.static_value import constant_value
+from dataflow.ops.tensor_values import constant_value
 from dataflow.shapes import TensorShape
 
 

@@ -27,7 +27,7 @@ from dataflow.ops.math import (
     sqrt,
     square,
 )
-from dataflow.ops.static_value import constant_value
+from dataflow.ops.tensor_values import constant_value
 from dataflow.shapes import TensorShape, broadcast_static_shape
 
 

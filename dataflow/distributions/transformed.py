@@ -14,7 +14,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DynamicShapeLike, ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.math import reduce_sum
-from dataflow.ops.static_value import constant_value
+from dataflow.ops.tensor_values import constant_value
 from dataflow.shapes import TensorShape
 
 

@@ -47,7 +47,7 @@ class WishartCholesky(Distribution):
         size = factor.shape.as_list()[-1]
         if size is None:
             raise ValueError("Wishart: the scale's size must be known when the graph is built.")
-        from dataflow.ops.static_value import constant_value
+        from dataflow.ops.tensor_values import constant_value
 
         known = constant_value(self._df)
         if known is not None and np.any(known < size):

@@ -23,7 +23,7 @@ from dataflow.ops.complex_numbers import imag, real
 from dataflow.ops.control_flow import no_op
 from dataflow.ops.math import abs_, reduce_max, reduce_min, reduce_prod, reduce_sum, sqrt
 from dataflow.ops.matrix_diag import matrix_diag, matrix_diag_part, matrix_set_diag
-from dataflow.ops.static_value import constant_value
+from dataflow.ops.tensor_values import constant_value
 from dataflow.shapes import TensorShape
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.graph.conversion import dense_types
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
@@ -43,24 +42,6 @@ def static_value(tensor: TensorLike) -> Any:
         return op.attrs["value"]
     rule = _rules.get(op.type)
     return None if rule is None else rule(op)
-
-
-def constant_value(tensor: TensorLike, partial: bool = False) -> Any:
-    """`tf.get_static_value`: see `static_value`; what is no tensor is its own value."""
-    if isinstance(tensor, Tensor) or is_tensor(tensor):
-        return static_value(tensor)
-    return tensor
-
-
-def is_tensor(x: Any) -> bool:
-    """`tf.is_tensor`: True for tensors, variables, and what is made of several tensors."""
-    from dataflow.ops.indexed_slices import IndexedSlices
-    from dataflow.ops.ragged_tensor import RaggedTensor
-    from dataflow.ops.sparse_tensor import SparseTensor
-    from dataflow.ops.variables import Variable
-
-    kinds = (Tensor, Variable, IndexedSlices, SparseTensor, RaggedTensor, *dense_types)
-    return isinstance(x, kinds) or bool(getattr(x, "is_tensor_like", False))
 
 
 def static_dims(tensor: Tensor) -> Dims:

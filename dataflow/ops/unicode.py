@@ -16,7 +16,7 @@ from dataflow.ops.concat_split import stack
 from dataflow.ops.ragged_tensor import RaggedTensor
 from dataflow.ops.reshape import reshape
 from dataflow.ops.shape import need_rank, shape
-from dataflow.ops.string import string_split
+from dataflow.ops.string_split import string_split
 from dataflow.shapes import Dims
 
 

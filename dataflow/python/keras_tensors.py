@@ -9,7 +9,7 @@ from typing import Any
 from dataflow.graph import nest
 from dataflow.graph.conversion import is_tensor_like
 from dataflow.ops.composites import parts_of
-from dataflow.ops.static_value import constant_value as static_value
+from dataflow.ops.tensor_values import constant_value as static_value
 from dataflow.ops.variables import Variable
 from dataflow.python.framework.smart_cond import smart_cond
 from dataflow.shapes import TensorShape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataflow.layers.base import smart_cond
 from dataflow.layers.layer_arguments import pair as normalize_tuple
-from dataflow.ops.static_value import constant_value
+from dataflow.ops.tensor_values import constant_value
 from dataflow.python.framework.smart_cond import smart_constant_value
 
 __all__ = [

@@ -18,8 +18,8 @@ from dataflow.ops.lookup import StaticHashTable as StaticHashTableV1
 from dataflow.ops.matmul import matmul as matmul_with_broadcast
 from dataflow.ops.replicas import state
 from dataflow.ops.shape import shape_of
-from dataflow.ops.static_value import constant_value
-from dataflow.ops.string import split as string_split_v2
+from dataflow.ops.string_split import split as string_split_v2
+from dataflow.ops.tensor_values import constant_value
 from dataflow.ops.variable_scope import get_variable_scope, variable_scope
 from dataflow.ops.variables import Variable
 from dataflow.ops.vocabulary_tables import StaticVocabularyTable as StaticVocabularyTableV1

@@ -25,7 +25,7 @@ def TF_TryEvaluateConstant_wrapper(graph: Any, output: Any) -> Any:
 
     Libraries call it with ``tensor.graph._c_graph`` and ``tensor._as_tf_output()``.
     """
-    from dataflow.ops.static_value import constant_value
+    from dataflow.ops.tensor_values import constant_value
 
     return constant_value(output)
 

@@ -86,7 +86,7 @@ class _OwnLoader(Loader):
             # `tf.compat.v1` tells the version, too; the attribute is found before dataflow's.
             module.__dict__["compat"] = _compat(module.__dict__["_target"].compat)
         if module.__name__ == "tensorflow.compat.v2":
-            module.__dict__["compat"] = importlib.import_module("tensorflow.compat")
+            module.__dict__["compat"] = importlib.import_module(module.__name__.rpartition(".")[0])
         if module.__name__ == "keras":
             old_keras.mend(module.__dict__["_target"])
 
@@ -95,20 +95,20 @@ def _compat(target: ModuleType) -> ModuleType:
     compat = ModuleType("tensorflow.compat", target.__doc__)
     compat.__dict__.update({k: v for k, v in vars(target).items() if not k.startswith("__")})
     compat.__path__ = []
-    compat.__dict__["__getattr__"] = _version_2
+
+    def version_2(name: str) -> Any:
+        """``tf.compat.v2``, loaded when it is first named."""
+        if name == "v2":
+            return importlib.import_module(f"{compat.__name__}.v2")
+        raise absent("dataflow.compat", name)
+
+    compat.__dict__["__getattr__"] = version_2
     compat.__dict__["v1"] = StandIn(
         "tensorflow.compat.v1", importlib.import_module(f"{target.__name__}.v1")
     )
     sys.modules[compat.__name__] = compat
     sys.modules[compat.__dict__["v1"].__name__] = compat.__dict__["v1"]
     return compat
-
-
-def _version_2(name: str) -> Any:
-    """``tf.compat.v2``, loaded when it is first named."""
-    if name == "v2":
-        return importlib.import_module("tensorflow.compat.v2")
-    raise absent("dataflow.compat", name)
 
 
 class _AliasWithPath(paths.Alias):

@@ -10,7 +10,7 @@ import numpy as np
 from dataflow.graph.tensor import Tensor
 from dataflow.layers.base import smart_cond as _smart_cond
 from dataflow.ops.conditionals import case
-from dataflow.ops.static_value import constant_value
+from dataflow.ops.tensor_values import constant_value
 
 
 def smart_cond(

@@ -1,9 +1,9 @@
 """``from tensorflow.python.framework import tensor_util``."""
 
-from dataflow.compat.v1 import is_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.tensor_proto import make_ndarray as MakeNdarray, make_tensor_proto
-from dataflow.ops.static_value import constant_value, static_dims
+from dataflow.ops.static_value import static_dims
+from dataflow.ops.tensor_values import constant_value, is_tensor
 from dataflow.shapes import TensorShape
 
 make_ndarray = MakeNdarray

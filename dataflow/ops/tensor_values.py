@@ -1,0 +1,25 @@
+"""Whether something is a tensor, and what is known of it: `tf.is_tensor` and `tf.get_static_value`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.conversion import dense_types
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
+from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.ragged_tensor import RaggedTensor
+from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.ops.static_value import static_value
+from dataflow.ops.variables import Variable
+
+
+def is_tensor(x: Any) -> bool:
+    """True for tensors, variables, and what is made of several tensors."""
+    kinds = (Tensor, Variable, IndexedSlices, SparseTensor, RaggedTensor, *dense_types)
+    return isinstance(x, kinds) or bool(getattr(x, "is_tensor_like", False))
+
+
+def constant_value(tensor: TensorLike, partial: bool = False) -> Any:
+    """`tf.get_static_value`: see `static_value`; what is no tensor is its own value."""
+    return static_value(tensor) if is_tensor(tensor) else tensor
