@@ -144,6 +144,8 @@ def compute(op: Operation) -> Any:
             arguments.append(next(values))
     try:
         with Computing():
-            return np.asarray(bind_node(found, np, op)(*arguments))
+            answer = bind_node(found, np, op)(*arguments)
+            # `tf.split(x, 1)` gives a list, of one.
+            return np.asarray(answer if op.op_def.single_output else answer[0])
     except Exception:  # raised again in the run, where the error names the node
         return None

@@ -106,3 +106,20 @@ def test_gradients_of_loops_with_constant_parts() -> None:
         for got, wanted in zip(plan.run([value]), plain, strict=True):
             np.testing.assert_array_equal(got, wanted)
     assert "Fill" not in types(plan)
+
+
+@pytest.mark.parametrize(
+    "one_of",
+    [
+        lambda x: tf.split(x, 1, 0)[0],
+        lambda x: tf.split(x, [3], 0)[0],
+        lambda x: tf.unstack(tf.expand_dims(x, 0))[0],
+    ],
+)
+def test_a_list_of_one_part_folds_to_the_part(one_of: Any) -> None:
+    scale = tf.placeholder(tf.float32, [])
+    part = one_of(tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    y = tf.reduce_sum(part, -1) * scale
+    with tf.Session() as sess:
+        for _ in range(6):
+            assert sess.run(y, {scale: 2.0}).tolist() == [6.0, 14.0, 22.0]
