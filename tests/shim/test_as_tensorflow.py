@@ -145,7 +145,7 @@ result.append([hasattr(tf.contrib, "tensor_forest"), hasattr(tf, "no_such"), tf.
     forest = (
         "tf.contrib.tensor_forest is not part of dataflow. It was random forests: use scikit-learn"
     )
-    assert found[0].startswith(f"ModuleNotFoundError: {forest}")
+    assert found[0].startswith(f"ImportError: {forest}")
     assert found[1].startswith(f"ModuleNotFoundError: {forest}")
     assert found[2].startswith(f"AttributeError: {forest}")
     assert "tf.nn.relux is not part of dataflow. Did you mean tf.nn.relu" in found[3]
