@@ -17,7 +17,7 @@ from dataflow.windows import Window
 #: Below this many multiplications calls cost more than they save.
 _SMALL_PRODUCT = 1 << 19
 #: With fewer outputs most of a vector would be empty.
-_LEAST_OUTPUTS = 4
+_LEAST_OUTPUTS = 3
 #: From here on the team's threads share the work.
 SHARED_PRODUCT = 4 << 20
 #: How many threads the shares of a sum are made for.
