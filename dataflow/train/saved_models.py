@@ -43,8 +43,8 @@ _INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"
 
 
 @functools.cache
-def _readable_class() -> Any:
-    """The message ``SavedModel`` for text: with graphs that are messages too."""
+def readable_class() -> Any:
+    """The message ``SavedModel`` for text and for programs: with graphs that are messages too."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
 
@@ -52,7 +52,7 @@ def _readable_class() -> Any:
     graph = MetaGraphDef.DESCRIPTOR
     file = descriptor_pb2.FileDescriptorProto(
         name="dataflow/train/saved_model_text.proto",
-        package="dataflow",
+        package=graph.file.package,
         syntax="proto3",
         dependency=[graph.file.name],
     )
@@ -70,9 +70,8 @@ def _readable_class() -> Any:
         type_name=f".{graph.full_name}",
         label=field_type.LABEL_REPEATED,
     )
-    pool = descriptor_pool.Default()
-    pool.AddSerializedFile(file.SerializeToString())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("dataflow.SavedModel"))
+    made = descriptor_pool.Default().AddSerializedFile(file.SerializeToString())
+    return message_factory.GetMessageClass(made.message_types_by_name["SavedModel"])
 
 
 @functools.cache
@@ -355,7 +354,7 @@ class SavedModelBuilder:
             from google.protobuf import text_format
 
             text = text_format.MessageToString(
-                _readable_class()(saved_model_schema_version=1, meta_graphs=self._meta_graphs)
+                readable_class()(saved_model_schema_version=1, meta_graphs=self._meta_graphs)
             )
             path = os.path.join(self._export_dir, MODEL_FILENAME_TEXT)
             write_atomically(path, text.replace(_TYPES_IN_MEMORY, _TYPES_IN_FILES).encode())
@@ -454,7 +453,7 @@ def _read_text(path: str) -> list[Any]:
     with open(path, encoding="utf-8") as opened:
         text = opened.read().replace(_TYPES_IN_FILES, _TYPES_IN_MEMORY)
     try:
-        return list(text_format.Parse(text, _readable_class()()).meta_graphs)
+        return list(text_format.Parse(text, readable_class()()).meta_graphs)
     except text_format.ParseError as error:
         raise OSError(f"Cannot parse file {path}: {error}.") from error
 

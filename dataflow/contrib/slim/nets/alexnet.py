@@ -47,6 +47,38 @@ def _features(net: Any) -> Any:
     return layers.max_pool2d(net, [3, 3], 2, scope="pool5")
 
 
+def dense_layers(
+    net: Any,
+    hidden: tuple[tuple[str, int, list[int], str], ...],
+    num_classes: int,
+    is_training: Any,
+    dropout_keep_prob: float,
+) -> Any:
+    """The scores: dense layers as convolutions, with dropout after each of ``hidden``.
+
+    ``hidden``: for each its number, outputs, window and padding.
+    """
+    with arg_scope(
+        [layers.conv2d],
+        weights_initializer=truncated_normal_initializer(0.0, 0.005),
+        biases_initializer=constant_initializer(0.1),
+    ):
+        for name, channels, kernel, padding in hidden:
+            net = layers.conv2d(net, channels, kernel, padding=padding, scope=f"fc{name}")
+            net = layers.dropout(
+                net, dropout_keep_prob, is_training=is_training, scope=f"dropout{name}"
+            )
+        return layers.conv2d(
+            net,
+            num_classes,
+            [1, 1],
+            activation_fn=None,
+            normalizer_fn=None,
+            biases_initializer=zeros_initializer(),
+            scope="fc8",
+        )
+
+
 def alexnet_v2(
     inputs: Any,
     num_classes: int = 1000,
@@ -67,25 +99,13 @@ def alexnet_v2(
             outputs_collections=[collection],
         ):
             net = _features(inputs)
-            with arg_scope(
-                [layers.conv2d],
-                weights_initializer=truncated_normal_initializer(0.0, 0.005),
-                biases_initializer=constant_initializer(0.1),
-            ):
-                for name, kernel, padding in (("6", [5, 5], "VALID"), ("7", [1, 1], "SAME")):
-                    net = layers.conv2d(net, 4096, kernel, padding=padding, scope=f"fc{name}")
-                    net = layers.dropout(
-                        net, dropout_keep_prob, is_training=is_training, scope=f"dropout{name}"
-                    )
-                net = layers.conv2d(
-                    net,
-                    num_classes,
-                    [1, 1],
-                    activation_fn=None,
-                    normalizer_fn=None,
-                    biases_initializer=zeros_initializer(),
-                    scope="fc8",
-                )
+            net = dense_layers(
+                net,
+                (("6", 4096, [5, 5], "VALID"), ("7", 4096, [1, 1], "SAME")),
+                num_classes,
+                is_training,
+                dropout_keep_prob,
+            )
         end_points = convert_collection_to_dict(collection)
         if spatial_squeeze:
             net = array.squeeze(net, [1, 2], name="fc8/squeezed")

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 from dataflow.contrib import layers
 from dataflow.contrib.framework import arg_scope
 from dataflow.contrib.layers.building import convert_collection_to_dict
+from dataflow.contrib.slim.nets.alexnet import dense_layers
 from dataflow.namespaces import explain_absent
 from dataflow.ops import activation, array
-from dataflow.ops.initializers import (
-    constant_initializer,
-    truncated_normal_initializer,
-    zeros_initializer,
-)
+from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.variable_scope import variable_scope
 
 if TYPE_CHECKING:
@@ -67,26 +64,14 @@ def overfeat(
             outputs_collections=collection,
         ):
             net = _features(inputs)
-            with arg_scope(
-                [layers.conv2d],
-                weights_initializer=truncated_normal_initializer(0.0, 0.005),
-                biases_initializer=constant_initializer(0.1),
-            ):
-                # Without `overfeat_arg_scope` fc7's window of 1x1 pads nothing either way.
-                for name, channels, kernel in (("6", 3072, [6, 6]), ("7", 4096, [1, 1])):
-                    net = layers.conv2d(net, channels, kernel, padding="VALID", scope=f"fc{name}")
-                    net = layers.dropout(
-                        net, dropout_keep_prob, is_training=is_training, scope=f"dropout{name}"
-                    )
-                net = layers.conv2d(
-                    net,
-                    num_classes,
-                    [1, 1],
-                    activation_fn=None,
-                    normalizer_fn=None,
-                    biases_initializer=zeros_initializer(),
-                    scope="fc8",
-                )
+            # Without `overfeat_arg_scope` fc7's window of 1x1 pads nothing either way.
+            net = dense_layers(
+                net,
+                (("6", 3072, [6, 6], "VALID"), ("7", 4096, [1, 1], "VALID")),
+                num_classes,
+                is_training,
+                dropout_keep_prob,
+            )
         end_points = convert_collection_to_dict(collection)
         if spatial_squeeze:
             net = array.squeeze(net, [1, 2], name="fc8/squeezed")
