@@ -206,7 +206,7 @@ def _fit(value: TensorLike, array: Any, dtype: DType, from_numpy: bool) -> Any:
     if dtype.kind == "b" and kind != "b" and not from_numpy:
         raise TypeError(f"Expected bool, got {short_repr(value)} of type {_kind_name(value)!r}.")
     if not from_numpy:
-        if (dtype.kind in "iu" and kind in "fcb") or (dtype.kind in "fc" and kind == "b"):
+        if dtype.kind in "iu" and kind in "fc":
             raise TypeError(
                 f"Expected {dtype.name}, got {short_repr(value)} of type {_kind_name(value)!r} instead."
             )

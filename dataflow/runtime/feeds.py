@@ -108,6 +108,20 @@ def make_feed_converter(tensor: Tensor, device: str = "") -> Callable[[Any], Any
     return convert
 
 
+def as_fed(tensor: Tensor, value: Any, converted: Any) -> Any:
+    """What a fetch of a fed tensor gives: the value as an array, itself where it is one of that dtype.
+
+    As in TensorFlow a number is an array without dimensions then, and text stays text.
+    """
+    if not tensor.dtype.is_numpy_compatible or is_device_array(converted):
+        return converted
+    if tensor.dtype.base_dtype.kind == "S":
+        return np.asarray(value, dtype=object)
+    if type(value) is np.ndarray and value.dtype == tensor.dtype.numpy:
+        return value
+    return np.asarray(converted)
+
+
 def _to_array(tensor: Tensor, value: Any, numpy_dtype: np.dtype[Any], is_string: bool) -> Any:
     if isinstance(value, Tensor) or hasattr(value, "_dense_var_to_tensor"):
         raise TypeError(

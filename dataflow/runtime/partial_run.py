@@ -32,6 +32,9 @@ class PartialRun:
         for op in given.operations:
             graph.as_graph_element(op, allow_operation=False)  # which raises
         self._feedable = frozenset(given.tensors)
+        for tensor in self._fetchable.tensors:
+            if tensor in self._feedable:
+                raise _refused(f"{tensor.name} is both fed and fetched.")
         self._known: dict[Tensor, Any] = {}
         self._done: set[Operation] = set()
         self._fetched: set[Tensor | Operation] = set()
@@ -62,7 +65,8 @@ class PartialRun:
         ]
         both = FetchPlan(session.graph, [fetches, inner])
         try:
-            result, values = Plan(session, both, list(known), done=self._done).run(known.values())
+            plan = Plan(session, both, list(known), done=self._done)
+            result, values = both.rebuild(plan.run_flat(plan.convert_feeds(known.values())))
         except OpError:
             self._has_failed = True
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.cooperative_step import CooperativeRest, counted
-from dataflow.runtime.feeds import make_feed_converter
+from dataflow.runtime.feeds import as_fed, make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.ownership import detach
 from dataflow.runtime.resources import KernelContext
@@ -105,6 +105,10 @@ class Plan:
         self._use(placed, self.generator(placed).generate())
         give_back_after_compiling(len(self.ops))
         self._rebuild = fetches.rebuild
+        #: Positions of what is both fed and fetched: (among the fetches, among the feeds).
+        self._fed_fetches = [
+            (i, feeds.index(t)) for i, t in enumerate(fetches.tensors) if t in feeds
+        ]
         self.thread_scopes = self._thread_scopes()
         #: Runs until rewriting starts; 0 while runs do it in steps, and -1 after that.
         self._runs_left = RUNS_BEFORE_REWRITING if self._options is not None else -1
@@ -397,10 +401,15 @@ class Plan:
         """The fed values as arrays, checked."""
         return [convert(v) for convert, v in zip(self._converters, values, strict=True)]
 
-    def run(self, values: Iterable[Any]) -> Any:
+    def run(self, values: Collection[Any]) -> Any:
         """Runs with the fed values; returns the fetched values in the structure of the fetches."""
         arguments = [convert(v) for convert, v in zip(self._converters, values, strict=True)]
-        return self._rebuild(self.run_flat(arguments))
+        results = self.run_flat(arguments)
+        if self._fed_fetches:
+            given = list(values)
+            for fetch, feed in self._fed_fetches:
+                results[fetch] = as_fed(self.feeds[feed], given[feed], arguments[feed])
+        return self._rebuild(results)
 
     def run_flat(self, arguments: list[Any]) -> list[Any]:
         """Runs with converted feeds; returns the values of ``fetches.tensors``."""

@@ -551,6 +551,18 @@ def test_a_list_of_numpy_numbers_is_as_one_of_pythons() -> None:
     assert of(np.zeros(2)) == "float64"
 
 
+@pytest.mark.parametrize("dtype", [tf.float32, tf.int64, tf.uint8, tf.complex64])
+def test_truth_values_are_numbers_where_numbers_are_wanted(dtype: Any) -> None:
+    made = tf.constant([True, False], dtype)
+    added = tf.placeholder_with_default(tf.constant(2, dtype), []) + True
+    assert made.dtype == dtype
+    with tf.Session() as sess:
+        assert [v.tolist() for v in sess.run([made, added])] == [[1, 0], 3]
+    for value, other in ((1, tf.bool), (1.0, tf.int32), (True, tf.string)):
+        with pytest.raises(TypeError):
+            tf.constant(value, other)
+
+
 def test_mistakes_of_values_wait_for_the_run() -> None:
     """As in TensorFlow, these nodes can be built, and say what is wrong when they run."""
     x = tf.zeros([2, 2])

@@ -72,9 +72,31 @@ def test_feeds_are_not_kept() -> None:
         s.run(v.assign(x), {x: fed})
         fed[:] = 9
         assert s.run(v).tolist() == [1, 2]
-        out = s.run(x, {x: fed})
-        out[:] = 0
+        computed = s.run(tf.identity(x), {x: fed})
+        computed[:] = 0
         assert fed.tolist() == [9, 9]
+
+
+def test_what_is_fed_and_fetched_comes_back_as_it_was_fed() -> None:
+    x = tf.placeholder(tf.float32)
+    text = tf.placeholder(tf.string)
+    y = x * 2.0
+    with tf.Session() as s:
+        fed = np.array([1.0, 2.0], np.float32)
+        got, doubled = s.run([x, y], {x: fed})
+        assert got is fed
+        assert doubled.tolist() == [2, 4]
+        assert s.make_callable({"fed": x}, [x])(fed)["fed"] is fed
+        assert s.run(y, {y: fed}) is fed
+        other = s.run(x, {x: np.array([1.0, 2.0])})
+        assert other.dtype == np.float32
+        number = s.run(x, {x: 3.0})
+        assert isinstance(number, np.ndarray)
+        assert number.shape == ()
+        assert s.run(text, {text: "a"})[()] == "a"
+        assert s.run(text, {text: ["a", b"b"]}).tolist() == ["a", b"b"]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="both fed and fetched"):
+            s.partial_run_setup([x, y], [x])
 
 
 def test_the_slides_placeholders() -> None:

@@ -37,3 +37,23 @@ result["verify"] = error_of(lambda: tf.constant([1, 2], shape=[3], verify_shape=
 result["constant_value"] = tf.contrib.util.constant_value(out["scalar"])
 result["none"] = error_of(lambda: tf.constant(None))
 result["tensor_of_tensors"] = shape_of(tf.convert_to_tensor([tf.constant(1), 2, tf.constant(3)]))
+result["truth"] = {
+    kind.name: evaluated
+    for kind, evaluated in zip(
+        (tf.float32, tf.float64, tf.int32, tf.int64, tf.uint8, tf.complex64),
+        tf.Session().run(
+            [
+                tf.constant([True, False], kind)
+                for kind in (tf.float32, tf.float64, tf.int32, tf.int64, tf.uint8, tf.complex64)
+            ]
+        ),
+    )
+}
+result["truth_scalar"] = tf.convert_to_tensor(True, tf.float32)
+result["truth_preferred"] = tf.convert_to_tensor(True, preferred_dtype=tf.float32)
+result["truth_added"] = tf.constant(2.0) + True
+for key in ("truth_scalar", "truth_preferred", "truth_added"):
+    result[key] = tf.Session().run(result[key])
+result["number_for_bool"] = error_of(lambda: tf.constant(1, tf.bool))
+result["float_for_int"] = error_of(lambda: tf.constant(1.0, tf.int32))
+result["truth_for_text"] = error_of(lambda: tf.constant(True, tf.string))

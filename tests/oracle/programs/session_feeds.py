@@ -23,3 +23,22 @@ with tf.Session() as sess:
     result["eval_op"] = v.eval()
 result["static"] = [shape_of(x), shape_of(y), shape_of(z), shape_of(d)]
 result["feedable"] = tf.get_default_graph().is_feedable(x)
+
+# What is fed and fetched comes back as it was fed.
+text = tf.placeholder(tf.string)
+with tf.Session() as sess:
+    given = np.array([[1, 2]], np.float32)
+    got, computed = sess.run([x, z], {x: given})
+    result["fed_itself"] = [got is given, computed]
+    result["fed_again"] = sess.make_callable(x, [x])(given) is given
+    result["fed_middle"] = sess.run(z, {z: given}) is given
+    other = np.array([[1, 2]])
+    got = sess.run(x, {x: other})
+    result["fed_other"] = [got is other, got]
+    got = sess.run(x, {x: 2.0})
+    result["fed_number"] = [isinstance(got, np.ndarray), got.dtype.name, got.shape]
+    got = sess.run(text, {text: "a"})
+    result["fed_text"] = [got.dtype.name, got.shape, got[()] == "a"]
+    got = sess.run(text, {text: ["a", b"b"]})
+    result["fed_texts"] = [got.dtype.name, list(got) == ["a", b"b"]]
+    result["fed_partly"] = error_of(lambda: sess.partial_run_setup([x, z], [x]))
