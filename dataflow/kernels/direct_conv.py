@@ -14,11 +14,9 @@ the filters is in `direct_filter_gradient`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
+from dataflow.kernels import direct_few_outputs
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import num_threads
 from dataflow.kernels.conv_geometry import leave_out, phases
@@ -26,28 +24,22 @@ from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
     addresses,
+    aligned,
     is_trivial,
     is_worthwhile,
     kept,
+    packing,
+    places_by_taps,
 )
 from dataflow.kernels.jit import implicit_gemm
-from dataflow.kernels.jit.compiler import address_of
-from dataflow.kernels.jit.implicit_gemm import IMAGE, RIGHT, Axis, Code, Panel, Steps, panels_of
-from dataflow.kernels.jit.isa import ALIGNMENT, BLOCK, NUMBER_BYTES
+from dataflow.kernels.jit.implicit_gemm import IMAGE, RIGHT, Axis, Code, Steps, panels_of
+from dataflow.kernels.jit.isa import NUMBER_BYTES
 from dataflow.windows import Window
 
 #: Bytes of input and output of a piece of the batch: they stay in the cache of one core.
 _PIECE_BYTES = 1 << 19
 #: Bytes of packed filters that a tile reads at a time.
 _FILTER_BYTES = 3 << 17
-#: Filters of so many bytes are packed by all threads.
-_PARALLEL_PACKING = 1 << 20
-
-
-def aligned(size_bytes: int) -> Any:
-    """An array that begins at a multiple of any vector's bytes."""
-    found = np.empty(size_bytes + ALIGNMENT, np.uint8)
-    return found[-address_of(found) % ALIGNMENT :]
 
 
 def _in_images(batch: int, item_bytes: int, pieces: int) -> list[range]:
@@ -60,20 +52,6 @@ def _in_images(batch: int, item_bytes: int, pieces: int) -> list[range]:
     return [range(a, b) for a, b in itertools.pairwise(ends)]
 
 
-def places_by_taps(w: Window) -> Iterator[tuple[int, int, int, int]]:
-    """(first place, places, first tap, taps): places that have the same taps on the axis."""
-    inside = []
-    for place in range(w.count):
-        start = place * w.stride - w.before
-        taps = [t for t in range(w.taps) if 0 <= start + t * w.dilation < w.size]
-        inside.append((taps[0], len(taps)) if taps else (0, 0))
-    first = 0
-    for place in range(1, w.count + 1):
-        if place == w.count or inside[place] != inside[first]:
-            yield first, place - first, *inside[first]
-            first = place
-
-
 def forward(
     x: Array, filters: Array, height: Window, width: Window, out: Any, whole: int | None = None
 ) -> bool:
@@ -84,6 +62,10 @@ def forward(
     """
     taps_high, taps_wide, channels, outputs = filters.shape
     multiplications = whole or out.size * taps_high * taps_wide * channels
+    if direct_few_outputs.has_few(channels, outputs, height, width):
+        return is_worthwhile(multiplications) and direct_few_outputs.forward(
+            x, filters, height, width, out
+        )
     if not is_worthwhile(multiplications, outputs) or NUMBER_BYTES not in filters.strides[2:]:
         return False
     code = implicit_gemm.code.get()
@@ -245,30 +227,6 @@ class _Forward:
             adds=adds,
             axes=[Axis(len(images), self.image_bytes, self.out_strides[0]), axis],
         )
-
-
-def packing(code: Code, panels: list[Panel], filters: Array) -> tuple[Steps, list[int], int]:
-    """The steps that pack filters [taps, taps, channels, outputs], where each panel begins, and the
-    bytes of all."""
-    steps, starts, size = Steps(code), [], 0
-    taps_high, taps_wide, channels, _ = filters.shape
-    high, wide, channel, output = filters.strides
-    turned = output != NUMBER_BYTES
-    together = not turned and wide == channels * channel and high == taps_wide * wide
-    for panel in panels:
-        starts.append(size)
-        at = panel.first * output
-        if together:
-            steps.pack(panel, taps_high * taps_wide * channels, at, size, channel, False)
-        else:
-            stride = output if turned else channel
-            for i, (y, x) in enumerate(itertools.product(range(taps_high), range(taps_wide))):
-                to = size + i * channels * panel.row_bytes
-                steps.pack(panel, channels, at + y * high + x * wide, to, stride, turned)
-        size += (taps_high * taps_wide * channels + BLOCK) * panel.row_bytes
-        if filters.nbytes >= _PARALLEL_PACKING:
-            steps.end_piece()
-    return steps, starts, size
 
 
 def input_gradient(filters: Array, grad: Array, height: Window, width: Window, out: Any) -> bool:

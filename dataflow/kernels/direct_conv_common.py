@@ -1,16 +1,18 @@
-"""What direct convolutions share: when they are worth it, the lists that are kept, padded lines."""
+"""What direct convolutions share: when they are worth it, the lists that are kept, packing, padded lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import num_threads
 from dataflow.kernels.jit.compiler import address_of
-from dataflow.kernels.jit.implicit_gemm import IMAGE, PADDED, Steps
-from dataflow.kernels.jit.isa import NUMBER_BYTES
+from dataflow.kernels.jit.implicit_gemm import IMAGE, PADDED, Code, Panel, Steps
+from dataflow.kernels.jit.isa import ALIGNMENT, BLOCK, NUMBER_BYTES
 from dataflow.kernels.large_arrays import empty
 from dataflow.windows import Window
 
@@ -26,6 +28,8 @@ SHARING_THREADS = 2
 PIECES_EACH = 4
 #: Lists that are kept; where shapes change all the time, they are made anew.
 _MOST_LISTS = 256
+#: Filters of so many bytes are packed by all threads.
+_PARALLEL_PACKING = 1 << 20
 
 _lists: dict[tuple[Any, ...], Any] = {}
 
@@ -85,6 +89,50 @@ def addresses(*arrays: Any) -> list[int]:
     return [0 if a is None else address_of(a) for a in arrays]
 
 
-def is_worthwhile(multiplications: int, outputs: int) -> bool:
+def is_worthwhile(multiplications: int, outputs: int = _LEAST_OUTPUTS) -> bool:
     """True for a problem that tiles are quicker at than BLAS."""
     return outputs >= _LEAST_OUTPUTS and multiplications >= _SMALL_PRODUCT
+
+
+def aligned(size_bytes: int) -> Any:
+    """An array that begins at a multiple of any vector's bytes."""
+    found = np.empty(size_bytes + ALIGNMENT, np.uint8)
+    return found[-address_of(found) % ALIGNMENT :]
+
+
+def places_by_taps(w: Window) -> Iterator[tuple[int, int, int, int]]:
+    """(first place, places, first tap, taps): places that have the same taps on the axis."""
+    inside = []
+    for place in range(w.count):
+        start = place * w.stride - w.before
+        taps = [t for t in range(w.taps) if 0 <= start + t * w.dilation < w.size]
+        inside.append((taps[0], len(taps)) if taps else (0, 0))
+    first = 0
+    for place in range(1, w.count + 1):
+        if place == w.count or inside[place] != inside[first]:
+            yield first, place - first, *inside[first]
+            first = place
+
+
+def packing(code: Code, panels: list[Panel], filters: Array) -> tuple[Steps, list[int], int]:
+    """The steps that pack filters [taps, taps, channels, outputs], where each panel begins, and the
+    bytes of all."""
+    steps, starts, size = Steps(code), [], 0
+    taps_high, taps_wide, channels, _ = filters.shape
+    high, wide, channel, output = filters.strides
+    turned = output != NUMBER_BYTES
+    together = not turned and wide == channels * channel and high == taps_wide * wide
+    for panel in panels:
+        starts.append(size)
+        at = panel.first * output
+        if together:
+            steps.pack(panel, taps_high * taps_wide * channels, at, size, channel, False)
+        else:
+            stride = output if turned else channel
+            for i, (y, x) in enumerate(itertools.product(range(taps_high), range(taps_wide))):
+                to = size + i * channels * panel.row_bytes
+                steps.pack(panel, channels, at + y * high + x * wide, to, stride, turned)
+        size += (taps_high * taps_wide * channels + BLOCK) * panel.row_bytes
+        if filters.nbytes >= _PARALLEL_PACKING:
+            steps.end_piece()
+    return steps, starts, size

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels import direct_few_outputs
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
@@ -40,9 +41,19 @@ _MOST_STEPS = 4096
 
 def filter_gradient(x: Array, grad: Array, height: Window, width: Window, out: Any) -> bool:
     """Fills ``out`` [taps, taps, channels, outputs], from contiguous arrays."""
-    outputs = out.shape[3]
-    if not is_worthwhile(grad.size // outputs * out.size, outputs):
-        return False
+    channels, outputs = out.shape[2:]
+    multiplications = grad.size // outputs * out.size
+    if direct_few_outputs.has_few(channels, outputs, height, width):
+        turned = direct_few_outputs.exchanged(height), direct_few_outputs.exchanged(width)
+        if turned[0] is not None and turned[1] is not None and is_worthwhile(multiplications):
+            found = np.empty((*out.shape[:2], outputs, channels), out.dtype)
+            done = _filter_gradient(grad, x, turned[0], turned[1], found)
+            out[...] = found[::-1, ::-1].swapaxes(2, 3)
+            return done
+    return is_worthwhile(multiplications, outputs) and _filter_gradient(x, grad, height, width, out)
+
+
+def _filter_gradient(x: Array, grad: Array, height: Window, width: Window, out: Any) -> bool:
     code = implicit_gemm.code.get()
     if code is None:
         return False
@@ -79,7 +90,7 @@ def _sum_of(count: int) -> Mapping | None:
 class _FilterGradient:
     """What is to be done for a filter's gradient.
 
-    Threads take shares of the batch, each with a total of its own, or, where filters are large,
+    Threads take shares of the batch, or of its lines, each with a total of its own, or, where filters are large,
     taps and outputs.
     """
 
@@ -112,12 +123,14 @@ class _FilterGradient:
         threads = SHARING_THREADS if is_large else 1
         batch_bytes = batch * (self.lines.image_bytes + self.grad_image_bytes)
         # Totals are to be small beside what they are made of.
-        shares = min(threads * PIECES_EACH, batch, batch_bytes // (2 * self.filter_bytes))
+        all_lines = batch * height.count
+        shares = min(threads * PIECES_EACH, all_lines, batch_bytes // (2 * self.filter_bytes))
         shares -= shares % threads
         self.shares = shares if threads > 1 else 1
         met = set()
         if self.shares:
-            ends = [batch * i // self.shares for i in range(self.shares + 1)]
+            whole = height.count if self.shares <= batch else 1  # images, or else lines
+            ends = [all_lines // whole * i // self.shares * whole for i in range(self.shares + 1)]
             for share, (first, last) in enumerate(itertools.pairwise(ends)):
                 for images, lines in self._chunks(first, last):
                     self._pad(images, lines)
@@ -130,7 +143,7 @@ class _FilterGradient:
             self.lines.pad(self.padding, range(batch), range(self.lines.height))
             for tap, panel, rows in self._parts(threads * PIECES_EACH):
                 begun = False
-                for images, lines in self._chunks(0, batch):
+                for images, lines in self._chunks(0, all_lines):
                     begun |= self._tiles(tap, panel, rows, images, lines, 0, begun)
                 if begun:
                     met.add((0, tap, panel.first))
@@ -149,19 +162,22 @@ class _FilterGradient:
                 yield tap, panel, range(first, min(first + size, rows))
 
     def _chunks(self, first: int, last: int) -> Iterator[tuple[range, range]]:
-        """Images, and their places in height, that are added up at a time."""
+        """Images, and their places in height, that are added up at a time: some of those of the whole batch."""
         both = self.lines.image_bytes + self.grad_image_bytes
         count = self.height.count
         chunk_bytes = max(_CHUNK_BYTES, self.lines.batch * both * self.parts // _MOST_STEPS)
-        if both > chunk_bytes:
-            size = max(1, count * chunk_bytes // both)
-            for image in range(first, last):
-                for begin in range(0, count, size):
-                    yield range(image, image + 1), range(begin, min(begin + size, count))
-            return
-        size = chunk_bytes // max(1, both)
-        for begin in range(first, last, size):
-            yield range(begin, min(begin + size, last)), range(count)
+        images = chunk_bytes // max(1, both)
+        size = max(1, count * chunk_bytes // max(1, both))
+        while first < last:
+            image, place = divmod(first, count)
+            if place == 0 and images and first + count <= last:
+                taken = min(images, (last - first) // count)
+                yield range(image, image + taken), range(count)
+                first += taken * count
+            else:
+                end = min(place + size, count, place + last - first)
+                yield range(image, image + 1), range(place, end)
+                first += end - place
 
     def _pad(self, images: range, places: range) -> None:
         """Pads the lines that these places see."""

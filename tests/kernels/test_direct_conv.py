@@ -11,6 +11,7 @@ from dataflow.kernels import (
     conv,
     direct_conv,
     direct_conv_common,
+    direct_few_outputs,
     direct_filter_gradient,
 )
 from dataflow.kernels.jit import compiler, implicit_gemm, isa
@@ -197,6 +198,58 @@ def test_few_outputs_in_blocks(
         lambda: CONV2D_BACKPROP_INPUT(np, sizes, turned, grad, **attributes),
         may_be_blas=True,
     )
+
+
+#: Those whose taps are multiplied at every place, and then added up.
+BY_PLACES = [
+    (3, 6, 28, 4, 5, 5, 1),
+    (1, 17, 16, 32, 4, 4, 2),
+    (4, 9, 13, 21, 3, 3, 4),
+    (2, 40, 1, 16, 4, 1, 3),
+]
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 1 << 20])
+@pytest.mark.parametrize("case", CASES, ids=lambda c: "-".join(map(str, c.values())))
+@pytest.mark.parametrize("size", BY_PLACES, ids=lambda size: "x".join(map(str, size)))
+def test_few_outputs_of_many_channels(
+    monkeypatch: pytest.MonkeyPatch, size: tuple[int, ...], case: dict[str, Any], chunk_bytes: int
+) -> None:
+    monkeypatch.setattr(direct_few_outputs, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(direct_few_outputs, "SHARED_PRODUCT", chunk_bytes)
+    calls: list[bool] = []
+    forward = direct_few_outputs.forward
+
+    def watched(*arguments: Any) -> bool:
+        calls.append(forward(*arguments))
+        return calls[-1]
+
+    monkeypatch.setattr(direct_few_outputs, "forward", watched)
+    test_few_outputs_in_blocks(monkeypatch, size, case)
+    if "strides" not in case:
+        assert all(calls)
+        # Forwards, and for the gradient of the input.
+        assert len(calls) >= (1 if "explicit_paddings" in case else 2)
+    test_all_three_convolutions(monkeypatch, size, case)
+
+
+def test_shares_of_the_lines_of_few_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_filter_gradient, "SHARED_PRODUCT", 1)
+    for chunk_bytes in (1, 5000, 1 << 20):
+        monkeypatch.setattr(direct_filter_gradient, "_CHUNK_BYTES", chunk_bytes)
+        for batch in (1, 2, 3, 9):
+            for case in CASES[:4]:
+                test_all_three_convolutions(monkeypatch, (batch, 21, 33, 5, 3, 3, 17), case)
+
+
+def test_infinity_reaches_the_sums_of_the_taps_that_see_it_and_no_others() -> None:
+    x = np.ones((1, 5, 6, 4), np.float32)
+    x[0, 4, 5] = np.inf
+    filters = np.ones((2, 2, 4, 1), np.float32)
+    got = CONV2D(np, x, filters, **_attributes({"padding": "VALID"}))
+    wanted = np.full((1, 4, 5, 1), 16, np.float32)
+    wanted[0, 3, 4] = np.inf
+    np.testing.assert_array_equal(got, wanted)
 
 
 def test_what_is_not_compiled_yet_is_left_to_blas(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,15 +24,16 @@ from dataflow.kernels.jit.isa import TILE_FIELDS, Isa, needed_isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
 from dataflow.kernels.jit.microkernel import all_tiles, tile_name
 from dataflow.kernels.jit.packing import pack_rows, pack_transposed
+from dataflow.kernels.jit.tap_sums import sum_taps
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: The kinds of steps.
-_TILES, _PAD, _PACK_ROWS, _PACK_TRANSPOSED = range(4)
+_TILES, _PAD, _PACK_ROWS, _PACK_TRANSPOSED, _SUM_TAPS = range(5)
 _AXES = 3
 #: The arrays that a step refers to; the call supplies their addresses.
 IMAGE, PADDED, FILTERS, RIGHT, OUT = range(5)
 _FIELDS = (
-    *("kind", "from_array", "from", "right_array", "right", "to", "tile"),
+    *("kind", "from_array", "from", "right_array", "right", "to_array", "to", "tile"),
     *(f"{what}{axis}" for axis in range(_AXES) for what in ("length", "left_by", "out_by")),
     *TILE_FIELDS,
 )
@@ -124,7 +125,7 @@ class Steps:
         self._code = code
         self._rows: list[list[int]] = []
         self._ends = [0]
-        self._segments: dict[tuple[tuple[int, int], ...], Any] = {}
+        self._segments: dict[tuple[Any, ...], Any] = {}
         self._table: Any = None
 
     def end_piece(self) -> None:
@@ -170,14 +171,14 @@ class Steps:
         segments: tuple[tuple[int, int], ...],
         adds: bool,
         axes: Sequence[Axis] = (),
+        to: int = OUT,
     ) -> None:
-        """Computes the sums of ``rows`` rows; ``left`` and ``right`` are (array, byte offset).
+        """Computes the sums of ``rows`` rows; ``left`` and ``right`` are (array, byte offset), ``to`` the array
+        of ``out``.
 
         ``axes`` are at most two, the outermost first; the tiles of the rows form a third one.
         """
-        found = self._segments.get(segments)
-        if found is None:
-            found = self._segments[segments] = np.array(segments, np.int64)
+        found = self._kept(segments)
         for strip in strips_of(rows, self._code.isa.most_rows[panel.vectors - 1]):
             following = Axis(strip.tiles, strip.rows * row, strip.rows * out_row)
             lengths: dict[str, int] = {}
@@ -186,11 +187,32 @@ class Steps:
                 lengths[f"out_by{i}"] = axis.out
             self._add(
                 kind=_TILES, from_array=left[0], **{"from": left[1] + strip.first * row},
-                right_array=right[0], right=right[1], to=out + strip.first * out_row,
+                right_array=right[0], right=right[1], to_array=to, to=out + strip.first * out_row,
                 tile=self._code.tiles[strip.rows, panel.vectors], **lengths,
                 row=row, step=step, right_step=right_step, out_row=out_row, mask=panel.mask,
                 adds=int(adds), count=count, segments=address_of(found), num_segments=len(segments),
             )  # fmt: skip
+
+    def sum_taps(
+        self, start: int, out: int, axes: Sequence[Axis], outputs: int, distances: tuple[int, ...]
+    ) -> None:
+        """Adds up, for each place of three axes and each output, the numbers of `PADDED` that lie at these
+        distances from the place."""
+        lengths: dict[str, int] = {}
+        for i, axis in enumerate(axes):
+            lengths |= {f"length{i}": axis.length, f"left_by{i}": axis.left}
+            lengths[f"out_by{i}"] = axis.out
+        self._add(
+            kind=_SUM_TAPS, from_array=PADDED, **{"from": start}, to_array=OUT, to=out, **lengths,
+            count=outputs, segments=address_of(self._kept(distances)), num_segments=len(distances),
+        )  # fmt: skip
+
+    def _kept(self, numbers: tuple[Any, ...]) -> Any:
+        """Numbers that steps refer to by their address."""
+        found = self._segments.get(numbers)
+        if found is None:
+            found = self._segments[numbers] = np.array(numbers, np.int64)
+        return found
 
     def run(self, arrays: Sequence[int]) -> None:
         """Runs all steps; ``arrays`` are the addresses of those from `IMAGE` to `OUT`."""
@@ -230,7 +252,7 @@ def source(isa: Isa) -> str:
 
         def tiles() -> None:
             left, right = place(field("from_array"), "from"), place(field("right_array"), "right")
-            out = place(OUT, "to")
+            out = place(field("to_array"), "to")
             tile = w.pointer(field("tile"))
             first = _FIELDS.index(TILE_FIELDS[0])
             own = w.element("i64", step, first)
@@ -252,6 +274,28 @@ def source(isa: Isa) -> str:
                 w.loop(length, body)
 
             along(0, left, out)
+
+        def sums() -> None:
+            axes = [
+                [field(f"{what}{axis}") for what in ("length", "left_by", "out_by")]
+                for axis in range(_AXES)
+            ]
+            rest = [field(name) for name in ("count", "segments", "num_segments")]
+
+            def along(axis: int, left: str, out: str) -> None:
+                length, left_by, out_by = axes[axis]
+                if axis == _AXES - 1:
+                    numbers = (left, out, length, left_by, out_by, *rest)
+                    w.call("@sum_taps", *[("i64", x) for x in numbers])
+                    return
+
+                def body(i: str) -> int:
+                    along(axis + 1, w.at(left, (i, left_by)), w.at(out, (i, out_by)))
+                    return 1
+
+                w.loop(length, body)
+
+            along(0, place(field("from_array"), "from"), place(field("to_array"), "to"))
 
         def pad() -> None:
             start, target = place(IMAGE, "from"), place(PADDED, "to")
@@ -286,6 +330,7 @@ def source(isa: Isa) -> str:
                 _PAD: pad,
                 _PACK_ROWS: lambda: pack("pack_rows"),
                 _PACK_TRANSPOSED: lambda: pack("pack_transposed"),
+                _SUM_TAPS: sums,
             },
         )
         return 1
@@ -297,4 +342,4 @@ def source(isa: Isa) -> str:
         where.store("ptr", tile_name(*size), where.pointer(where.op("add", "%to", 8 * i)))
     where.leave()
     packs = pack_rows(isa, "pack_rows"), pack_transposed(isa, "pack_transposed")
-    return module(w, where, *all_tiles(isa), *packs)
+    return module(w, where, *all_tiles(isa), *packs, sum_taps("sum_taps"))
