@@ -15,6 +15,7 @@ from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda import batch_norm as cuda_channels, local_response
 from dataflow.kernels.cuda.source import can_run, sum_type
+from dataflow.kernels.jit import channel_norm
 from dataflow.kernels.jit.native_ufunc import ColumnSums, NativeUfunc, rows_joined
 from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.reduce import sums_of_rows
@@ -136,31 +137,61 @@ def fused_batch_norm_kernel(
         y = cuda_channels.normalize(xp, x, axis, used_mean, used_variance, scale, offset, epsilon)
         return y, new_mean, new_variance, used_mean, used_variance, empty
     rows = _to_rows(xp, x, data_format).astype(kind, copy=False)
-    if is_training:
-        used_mean = _column_means(xp, rows)
-        squares = _sums_of_squares([rows], [used_mean]) if xp is np else None
-        if squares is None:
-            used_variance = _column_means(xp, xp.square(rows - used_mean))
-        else:
-            used_variance = squares[0] / kind.type(rows.shape[0])
-        count = rows.shape[0]
-        unbiased = used_variance * kind.type(count / max(1, count - 1))
-        if exponential_avg_factor == 1.0:
-            new_mean, new_variance = used_mean.copy(), unbiased
-        else:
-            share = kind.type(exponential_avg_factor)
-            new_mean = (1 - share) * mean + share * used_mean
-            new_variance = (1 - share) * variance + share * unbiased
-    else:
-        used_mean, used_variance = mean, variance
-        new_mean, new_variance = mean.copy(), variance.copy()
-    factor = scale / xp.sqrt(used_variance + kind.type(epsilon))
-    operands = [rows, used_mean, factor, offset]
-    result = _by_rows(_normalized, xp, kind, operands)
+    statistics = mean, variance
+    result, new, used = (
+        _trained(xp, rows, scale, offset, statistics, exponential_avg_factor, epsilon)
+        if is_training
+        else _inferred(xp, rows, scale, offset, statistics, epsilon)
+    )
     y = _from_rows(xp, result, x, data_format).astype(x.dtype, copy=False)
-    if is_training:
-        return y, new_mean, new_variance, used_mean, used_variance, empty
-    return y, new_mean, new_variance, used_mean.copy(), used_variance.copy(), empty
+    return y, *new, *used, empty
+
+
+_Pair = tuple[Any, Any]
+
+
+def _trained(
+    xp: Module, rows: Any, scale: Any, offset: Any, old: _Pair, average: float, epsilon: float
+) -> tuple[Any, _Pair, _Pair]:
+    """Rows normalized by their statistics, the new averages of those, and the statistics."""
+    if xp is np:
+        found = channel_norm.train(rows, scale, offset, old, average, epsilon)
+        if found is not None:
+            return found
+    kind = scale.dtype
+    used_mean = _column_means(xp, rows)
+    squares = _sums_of_squares([rows], [used_mean]) if xp is np else None
+    if squares is None:
+        used_variance = _column_means(xp, xp.square(rows - used_mean))
+    else:
+        used_variance = squares[0] / kind.type(rows.shape[0])
+    count = rows.shape[0]
+    unbiased = used_variance * kind.type(count / max(1, count - 1))
+    new: _Pair = used_mean.copy(), unbiased
+    if average != 1.0:
+        share = kind.type(average)
+        new = (
+            (1 - share) * old[0] + share * used_mean,
+            (1 - share) * old[1] + share * unbiased,
+        )
+    factor = scale / xp.sqrt(used_variance + kind.type(epsilon))
+    result = _by_rows(_normalized, xp, kind, [rows, used_mean, factor, offset])
+    return result, new, (used_mean, used_variance)
+
+
+def _inferred(
+    xp: Module, rows: Any, scale: Any, offset: Any, statistics: _Pair, epsilon: float
+) -> tuple[Any, _Pair, _Pair]:
+    """As `_trained`, by given statistics."""
+    mean, variance = statistics
+    copies = [(mean.copy(), variance.copy()) for _ in range(2)]
+    if xp is np:
+        result = channel_norm.infer(rows, scale, offset, mean, variance, epsilon)
+        if result is not None:
+            return result, *copies
+    factor = scale / xp.sqrt(variance + scale.dtype.type(epsilon))
+    result = _by_rows(_normalized, xp, scale.dtype, [rows, mean, factor, offset])
+    return result, *copies
 
 
 _OLDER = ("epsilon", "data_format", "is_training")
@@ -201,28 +232,41 @@ def fused_batch_norm_grad_kernel(
         return *slopes, unused, unused.copy()
     rows = _to_rows(xp, x, data_format).astype(kind, copy=False)
     grad = _to_rows(xp, y_backprop, data_format).astype(kind, copy=False)
-    inverse = 1 / xp.sqrt(reserve_space_2 + kind.type(epsilon))
-    sums = _gradient_sums([grad, rows], [reserve_space_1]) if xp is np else None
-    if sums is None:
-        ones = xp.ones(rows.shape[0], kind)
-        sums = [ones @ grad, ones @ (grad * (rows - reserve_space_1))]
-    offset_grad, product = sums
-    scale_grad = product * inverse
-    if is_training:
-        count = kind.type(max(1, rows.shape[0]))
-        operands = [
-            grad,
-            rows,
-            reserve_space_1,
-            -(inverse * scale_grad) / count,
-            offset_grad / count,
-            scale * inverse,
-        ]
-        result = _by_rows(_gradient, xp, kind, operands)
-    else:
-        result = grad * (scale * inverse)
+    used = reserve_space_1, reserve_space_2
+    result, scale_grad, offset_grad = _gradients(xp, grad, rows, scale, used, epsilon, is_training)
     x_grad = _from_rows(xp, result, x, data_format).astype(x.dtype, copy=False)
     return x_grad, scale_grad, offset_grad, unused, unused.copy()
+
+
+def _gradients(
+    xp: Module,
+    grad: Any,
+    rows: Any,
+    scale: Any,
+    statistics: _Pair,
+    epsilon: float,
+    is_training: bool,
+) -> tuple[Any, Any, Any]:
+    """The gradients to rows, scale and offset."""
+    mean, variance = statistics
+    if xp is np and is_training:
+        found = channel_norm.gradient(grad, rows, scale, mean, variance, epsilon)
+        if found is not None:
+            return found
+    kind = scale.dtype
+    inverse = 1 / xp.sqrt(variance + kind.type(epsilon))
+    sums = _gradient_sums([grad, rows], [mean]) if xp is np else None
+    if sums is None:
+        ones = xp.ones(rows.shape[0], kind)
+        sums = [ones @ grad, ones @ (grad * (rows - mean))]
+    offset_grad, product = sums
+    scale_grad = product * inverse
+    if not is_training:
+        return grad * (scale * inverse), scale_grad, offset_grad
+    count = kind.type(max(1, rows.shape[0]))
+    slope = -(inverse * scale_grad) / count
+    operands = [grad, rows, mean, slope, offset_grad / count, scale * inverse]
+    return _by_rows(_gradient, xp, kind, operands), scale_grad, offset_grad
 
 
 def _nearby(xp: Module, values: Any, radius: int) -> Any:

@@ -153,6 +153,11 @@ def run_calls(calls: Sequence[Call], each: int = 1) -> None:
         _callable(function)(table)
 
 
+def call_table(function: int, table: bytes) -> None:
+    """One call of machine code, by this thread."""
+    _callable(function)(table)
+
+
 @functools.lru_cache(maxsize=1024)
 def _callable(function: int) -> Callable[[bytes], None]:
     return _TABLE_FUNCTION(function)
