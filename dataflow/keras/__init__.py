@@ -7,6 +7,7 @@ from dataflow.keras import (
     applications,
     backend,
     callbacks,
+    config,
     constraints,
     datasets,
     estimator,

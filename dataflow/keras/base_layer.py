@@ -374,11 +374,15 @@ class Layer(LayerTree, base.Layer):
         if any(isinstance(size, int) or size is None for size in shapes):
             shapes = [shapes]  # one shape, as a list
         with use_graph(Graph()):
-            copy = type(self).from_config(self.get_config())
+            copy = self._copy()
             kind = self._dtype or K.floatx()
             inputs = [placeholder(kind, TensorShape(shape)) for shape in shapes]
             outputs = copy(inputs if len(inputs) > 1 else inputs[0])
         return nest.map_structure(lambda output: output.shape, outputs)  # type: ignore[no-any-return]
+
+    def _copy(self) -> Any:
+        """A layer with the same settings and weights of its own."""
+        return type(self).from_config(self.get_config())
 
     def compute_output_signature(self, input_signature: Any) -> Any:
         """The `TensorSpec` of what the layer returns for inputs of the given `TensorSpec`."""

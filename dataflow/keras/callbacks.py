@@ -12,6 +12,7 @@ import numpy as np
 from dataflow.keras import backend as K
 from dataflow.keras.callback_list import Callback, History
 from dataflow.keras.callback_reports import BaseLogger, ProgbarLogger, RemoteMonitor
+from dataflow.keras.hdf5_format import is_available
 
 __all__ = ["BaseLogger", "CSVLogger", "Callback", "EarlyStopping", "History", "LambdaCallback"]
 __all__ += ["LearningRateScheduler", "ModelCheckpoint", "ProgbarLogger", "ReduceLROnPlateau"]
@@ -129,7 +130,8 @@ class ModelCheckpoint(_Monitor):
     """Saves the model after epochs; the path may hold ``{epoch:02d}`` and ``{val_loss:.2f}``.
 
     ``save_freq``: "epoch" (every ``period`` of them), or after so many examples.
-    ``load_weights_on_restart`` starts from the file, where it is there.
+    ``load_weights_on_restart`` starts from the file, where it is there. A model that cannot be saved
+    whole (a layer holds something that is no JSON) is saved as weights, with a warning.
     """
 
     def __init__(
@@ -187,7 +189,18 @@ class ModelCheckpoint(_Monitor):
         path = self.filepath.format(epoch=epoch + 1, **(logs or {}))
         if self.verbose:
             print(f"\nEpoch {epoch + 1:05d}: saving model to {path}")
-        (self.model.save_weights if self.save_weights_only else self.model.save)(path)
+        if self.save_weights_only:
+            self.model.save_weights(path)
+            return
+        try:
+            self.model.save(path)
+        except TypeError as error:  # which must not end a training
+            warnings.warn(
+                f"ModelCheckpoint: {path} holds the weights only: build the model, then "
+                f"model.load_weights(path). {error}",
+                stacklevel=2,
+            )
+            self.model.save_weights(path, save_format="h5" if is_available() else "safetensors")
 
 
 class LearningRateScheduler(Callback):

@@ -1,6 +1,7 @@
 """Models in files: arrays in safetensors, the architecture as JSON in the header; or Keras's HDF5.
 
-Nothing in either is code, so a file from elsewhere is safe to load. Where h5py is installed a model
+Code that a file may hold, of the lambda of a `Lambda` layer, is not loaded unless the program says
+so: a file from elsewhere is safe to load. Where h5py is installed a model
 is written as HDF5, and so are weights under a name that ends in ``.h5``, ``.hdf5`` or ``.keras``:
 see `hdf5_format`. A name that ends in ``.safetensors``, or ``save_format``, says otherwise. Weights
 under any other name are a checkpoint, as TensorFlow 1.15 writes it.
@@ -19,7 +20,7 @@ import numpy as np
 from dataflow.errors import DataLossError
 from dataflow.extras import install
 from dataflow.formats.safetensors_store import read_arrays, read_metadata, write_arrays
-from dataflow.keras import backend as K, hdf5_format
+from dataflow.keras import backend as K, function_code, hdf5_format
 from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
 
@@ -91,8 +92,8 @@ def save_model(
 ) -> None:
     """Writes architecture, weights, and what `compile` was given, to one file, in one step.
 
-    Raises `FileExistsError` without ``overwrite``, `TypeError` where a layer holds a function
-    without a name.
+    Raises `FileExistsError` without ``overwrite``, `TypeError` where a layer holds something that
+    has no name and is no lambda.
     """
     path, is_hdf5 = _target(filepath, overwrite, save_format, is_model=True)
     if is_hdf5:
@@ -114,19 +115,28 @@ def save_model(
     write_arrays(path, arrays, {_KEY: json.dumps(note)})
 
 
-def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) -> Any:
+def load_model(
+    filepath: Any, custom_objects: Any = None, compile: bool = True, safe_mode: bool = True
+) -> Any:
     """The model of a file that `save_model` (or TensorFlow, as HDF5) wrote, ready to predict and to go on training.
 
-    ``custom_objects``: your own classes and functions, by name.
+    ``custom_objects``: your own classes and functions, by name; a lambda by the name of its layer.
+    Without ``safe_mode`` code of lambdas in the file is loaded, and so may do anything: for files of
+    people you trust, written by the same version of Python.
 
     Raises `FileNotFoundError`; `DataLossError` for a damaged file or another format; `ValueError`
-    for a name that is not known.
+    for a name that is not known, or code that may not be loaded.
     """
+    path = _check(filepath)
+    with function_code.safe_mode(safe_mode):
+        if _is_hdf5(path):
+            return hdf5_format.load_model(path, custom_objects, compile)
+        return _load_model(path, custom_objects, compile)
+
+
+def _load_model(path: str, custom_objects: Any, compile: bool) -> Any:
     from dataflow.keras.layers import deserialize
 
-    path = _check(filepath)
-    if _is_hdf5(path):
-        return hdf5_format.load_model(path, custom_objects, compile)
     text = read_metadata(path).get(_KEY)
     if text is None:
         raise ValueError(f"{path} holds arrays but no model: was it written by save_weights?")

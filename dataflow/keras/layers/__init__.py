@@ -34,7 +34,6 @@ from dataflow.keras.layers.core import (
     Flatten,
     Input,
     InputLayer,
-    Lambda,
     LeakyReLU,
     Masking,
     Permute,
@@ -48,6 +47,7 @@ from dataflow.keras.layers.core import (
 from dataflow.keras.layers.embeddings import Embedding
 from dataflow.keras.layers.features import DenseFeatures
 from dataflow.keras.layers.locally_connected import LocallyConnected1D, LocallyConnected2D
+from dataflow.keras.layers.lambda_layer import Lambda
 from dataflow.keras.layers.merge import (
     Add,
     Average,

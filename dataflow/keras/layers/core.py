@@ -11,7 +11,6 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras import activations, backend as K, constraints, initializers, regularizers
 from dataflow.keras.base_layer import Layer, Node
-from dataflow.keras.serialization import serialize
 from dataflow.layers import core
 from dataflow.layers.base import smart_cond
 from dataflow.namespaces import also_from
@@ -239,40 +238,6 @@ class RepeatVector(Layer):
 
     def call(self, inputs: Any) -> Any:
         return array.tile(array.expand_dims(inputs, 1), [1, self.n, 1])
-
-
-class Lambda(Layer):
-    """A function of tensors as a layer.
-
-    A model with a lambda in it can be saved only with `save_weights`; with a named function,
-    `load_model` wants it in ``custom_objects``.
-    """
-
-    def __init__(
-        self,
-        function: Any,
-        output_shape: Any = None,
-        mask: Any = None,
-        arguments: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        if isinstance(function, str):
-            from dataflow.keras.serialization import lookup
-
-            function = lookup("function of a Lambda layer", function, {})
-        self.function = function
-        self.arguments = dict(arguments or {})
-
-    def call(self, inputs: Any) -> Any:
-        return self.function(inputs, **self.arguments)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "function": serialize(self.function),
-            "arguments": serialize(self.arguments),
-        }
 
 
 class ActivityRegularization(Layer):
