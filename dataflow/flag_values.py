@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
+
+_OF_TESTS = (
+    *("test_random_seed", "test_randomize_ordering_seed"),
+    *("test_srcdir", "test_tmpdir", "xml_output_file"),
+)
 
 
 class Error(Exception):
@@ -126,6 +133,9 @@ class FlagValues:
         except KeyError:
             if self._others is not None and name in self._others[0]:
                 return getattr(self._others[0], name)
+            if name in _OF_TESTS and name not in self:
+                define_test_flags(self)
+                return getattr(self, name)
             known = ", ".join(sorted(self._definitions)) or "none"
             text = f"There is no flag {name!r}. Defined flags: {known}."
             raise UnrecognizedFlagError(text) from None
@@ -186,6 +196,23 @@ class FlagValues:
     def mark_as_parsed(self) -> None:
         """Takes the defaults as they are, without reading the command line."""
         self.__dict__["_parsed"] = True
+
+
+def define_test_flags(flags: FlagValues) -> None:
+    """Defines ``--test_tmpdir`` and its kin, which every TensorFlow test has, as Abseil does."""
+    folder = os.path.join(tempfile.gettempdir(), "absl_testing")
+    texts = {
+        "test_randomize_ordering_seed": ("", "The seed of a random order of tests."),
+        "test_srcdir": ("", "The root of the tests' data files."),
+        "test_tmpdir": (folder, "The folder for files that tests write."),
+        "xml_output_file": ("", "A file for results as XML; nothing is written to it here."),
+    }
+    for name, (default, text) in texts.items():
+        if name not in flags:
+            define(flags, name, Definition(os.environ.get(name.upper()) or default, text, str))
+    if "test_random_seed" not in flags:
+        seed = int(os.environ.get("TEST_RANDOM_SEED") or 301)
+        define(flags, "test_random_seed", Definition(seed, "The seed of random tests.", int))
 
 
 def share(flags: FlagValues, others: Any, parse: Callable[[list[str]], list[str]]) -> None:

@@ -28,6 +28,7 @@ from dataflow.gradient_checker import (
 from dataflow.graph.default_stacks import reset_default_graph
 from dataflow.kernels.xp import pretend_gpus as pretend_gpus
 from dataflow.ops.seeds import set_random_seed
+from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.devices import list_local_devices
 from dataflow.runtime.session import Session
 from dataflow.shapes import Dimension, TensorShape
@@ -135,9 +136,16 @@ class _CheckedThread:
             self._case.fail("A checked thread was not joined.")
 
 
-def _placed(graph: Graph, anywhere: bool) -> Any:
-    """New nodes go on the first CPU, unless they may be ``anywhere``."""
-    return contextlib.nullcontext() if anywhere else graph.device("/device:CPU:0")
+def _placed(graph: Graph, use_gpu: bool, force_gpu: bool) -> Any:
+    """New nodes go on the first CPU, unless they may or must be elsewhere."""
+    if force_gpu:
+        return graph.device("/device:GPU:0")
+    return contextlib.nullcontext() if use_gpu else graph.device("/device:CPU:0")
+
+
+def _config(config: Any, force_gpu: bool) -> Any:
+    """The options of a test's session: nodes may be on another device than theirs, as in TensorFlow."""
+    return ConfigProto(allow_soft_placement=not force_gpu) if config is None else config
 
 
 class TestCase(UnitAsserts):
@@ -190,9 +198,15 @@ class TestCase(UnitAsserts):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """A session that is the default one inside the block, with nodes on the CPU as in TensorFlow."""
-        with Session(graph=graph, config=config) as sess, _placed(sess.graph, use_gpu or force_gpu):
-            yield sess
+        """A session that is the default one inside the block.
+
+        Nodes are on the CPU, unless ``use_gpu``; with ``force_gpu`` on the first GPU. Without a
+        ``config`` nodes of devices that are not here run on the CPU, but for ``force_gpu``.
+        """
+        config = _config(config, force_gpu)
+        with Session(graph=graph, config=config) as sess:
+            with _placed(sess.graph, use_gpu, force_gpu):
+                yield sess
 
     def test_session(self, *args: Any, **kwargs: Any) -> Any:
         """As `cached_session`, or as `session` where a graph is given.
@@ -217,17 +231,20 @@ class TestCase(UnitAsserts):
         force_gpu: bool = False,
     ) -> Iterator[Session]:
         """One session for the whole test method; raises `ValueError` where another is asked for."""
-        shared = self._shared_session(graph, config)
+        shared = self._shared_session(graph, config, force_gpu)
         with (
             shared.graph.as_default(),
             shared.as_default(),
-            _placed(shared.graph, use_gpu or force_gpu),
+            _placed(shared.graph, use_gpu, force_gpu),
         ):
             yield shared
 
-    def _shared_session(self, graph: Graph | None = None, config: Any = None) -> Any:
+    def _shared_session(
+        self, graph: Graph | None = None, config: Any = None, force_gpu: bool = False
+    ) -> Any:
         if self._cached is None:
-            self._cached, self._cached_config = Session(graph=graph, config=config), config
+            made = Session(graph=graph, config=_config(config, force_gpu))
+            self._cached, self._cached_config = made, config
         elif graph is not None and graph is not self._cached.graph:
             raise ValueError("The graph used to get the cached session is different than before.")
         elif config is not None and config is not self._cached_config:
@@ -524,15 +541,24 @@ def _as_list(value: Any) -> Any:
 
 
 def main(argv: Any = None) -> None:
-    """Runs the tests of the calling module, or with ``--benchmarks=PATTERN`` its benchmarks."""
+    """Runs the tests of the calling module, or with ``--benchmarks=PATTERN`` its benchmarks.
+
+    Flags that the program defined, and ``--test_tmpdir`` and its kin, are read first.
+    """
     import sys
 
+    from dataflow.flag_values import define_test_flags
+    from dataflow.flags import FLAGS
+
+    define_test_flags(FLAGS)
     given = list(sys.argv if argv is None else argv)
     wanted = [a.partition("=")[2] for a in given if re.match("--?benchmarks=", a)]
     if wanted:
         run_benchmarks(wanted[-1])
     else:
-        unittest.main(argv=argv)
+        rest = FLAGS(given)
+        os.makedirs(FLAGS.test_tmpdir, exist_ok=True)
+        unittest.main(argv=rest)
 
 
 def is_built_with_xla() -> bool:

@@ -186,6 +186,52 @@ def test_a_module_of_tests_runs(tmp_path: Path) -> None:
     assert "OK" in done.stderr
 
 
+FLAGS_MODULE = """
+import os
+import dataflow as tf
+
+tf.flags.DEFINE_integer("size", 1, "")
+FLAGS = tf.flags.FLAGS
+
+class FlagsTest(tf.test.TestCase):
+    def test_flags(self):
+        self.assertEqual([FLAGS.size, FLAGS.test_random_seed], [3, 301])
+        self.assertTrue(FLAGS.test_tmpdir.endswith("folder"))
+        self.assertTrue(os.path.isdir(FLAGS.test_tmpdir))
+
+    def test_left_out(self):
+        self.fail("the command line names the other test")
+
+if __name__ == "__main__":
+    tf.test.main()
+"""
+
+
+def test_flags_of_a_module_of_tests(tmp_path: Path) -> None:
+    (tmp_path / "flagged.py").write_text(FLAGS_MODULE)
+    folder = f"--test_tmpdir={tmp_path / 'folder'}"
+    done = subprocess.run(
+        [sys.executable, "flagged.py", "--size=3", folder, "-v", "FlagsTest.test_flags"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(tf.__file__).parents[1])},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "test_flags" in done.stderr
+
+
+def test_flags_of_tests_are_there_unasked(monkeypatch: Any) -> None:
+    monkeypatch.setattr(sys, "argv", ["x"])
+    monkeypatch.setenv("TEST_TMPDIR", "/some/folder")
+    flags = tf.flags.FlagValues()
+    assert flags.test_tmpdir == "/some/folder"
+    assert flags.test_srcdir == ""
+    with pytest.raises(tf.flags.UnrecognizedFlagError, match="test_other"):
+        _ = flags.test_other
+
+
 def test_facts_about_this_machine() -> None:
     has_gpu = tf.test.is_gpu_available()
     assert tf.test.is_built_with_cuda() is has_gpu
@@ -347,6 +393,29 @@ def test_sessions_of_a_test_place_nodes_on_the_cpu() -> None:
                         assert tf.constant(0).device == "/job:ps/task:1/device:CPU:0"
                 with make(use_gpu=True):
                     assert not tf.constant(0).device
+
+    result = unittest.TestResult()
+    with tf.Graph().as_default():
+        Case().run(result)
+    assert result.testsRun == 1 and result.wasSuccessful(), result.errors + result.failures
+
+
+def test_sessions_of_a_test_place_softly() -> None:
+    def value(session: Any) -> Any:
+        with session as sess, tf.device("/gpu:7"):
+            return sess.run(tf.constant(1.0) + 2.0)
+
+    class Case(tf.test.TestCase):
+        def runTest(self) -> None:
+            assert value(self.session()) == 3
+            assert value(self.session(use_gpu=True)) == 3
+            assert value(self.cached_session()) == 3
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                value(self.session(config=tf.ConfigProto()))
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                value(self.session(force_gpu=True))
+            with self.session(force_gpu=True):
+                assert tf.constant(0).device == "/device:GPU:0"
 
     result = unittest.TestResult()
     with tf.Graph().as_default():

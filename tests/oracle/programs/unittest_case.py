@@ -37,3 +37,16 @@ result["gpu"] = [
     tf.test.is_gpu_available() in (True, False),
     isinstance(tf.test.gpu_device_name(), str),
 ]
+
+
+class PlacedTest(tf.test.TestCase):
+    def test_soft(self):
+        with self.session(), tf.device("/gpu:7"):
+            result["soft"] = tf.constant(1.0).eval()
+
+    def test_hard(self):
+        with self.session(config=tf.ConfigProto()), tf.device("/gpu:7"):
+            result["hard"] = error_of(tf.constant(1.0).eval)
+
+
+unittest.TestLoader().loadTestsFromTestCase(PlacedTest).run(unittest.TestResult())
