@@ -9,7 +9,8 @@ from collections import Counter
 import numpy as np
 
 from dataflow.cluster.transport import messages
-from dataflow.cluster.transport.connection import Connection, TooLong
+from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.connection_errors import TooLong
 from dataflow.cluster.transport.messages import DESCRIPTOR, HEADER, Kind, ProtocolError
 from dataflow.cluster.transport.shm_receive import make_memory
 from dataflow.errors import UnavailableError

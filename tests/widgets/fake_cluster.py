@@ -7,7 +7,7 @@ import threading
 from types import SimpleNamespace
 from typing import Any
 
-from dataflow.cluster.management.running_cluster import Event
+from dataflow.cluster.management.cluster_events import Event
 from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.management.status import FIELDS
 

@@ -14,7 +14,7 @@ import pytest
 
 import dataflow as tf
 import dataflow.cluster
-from dataflow.cluster.management.running_cluster import Event
+from dataflow.cluster.management.cluster_events import Event
 from dataflow_widgets import ClusterPanel
 from dataflow_widgets.base import Delivery
 from dataflow_widgets.cluster_view.placed import placed_graph

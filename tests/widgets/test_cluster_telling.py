@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.cluster.management.running_cluster import Event
+from dataflow.cluster.management.cluster_events import Event
 from dataflow_widgets.cluster_view.snapshot import Rates, cluster_state
 from dataflow_widgets.cluster_view.telling import Telling, sentence
 from tests.widgets.fake_cluster import FakeCluster

@@ -14,13 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.capabilities import THREADS
-from dataflow.cluster.execution.combination import (
-    Combination,
-    deadline_in,
-    timeout_of,
-)
+from dataflow.cluster.execution.calls import call, held
+from dataflow.cluster.execution.combination import Combination, deadline_in, timeout_of
 from dataflow.cluster.execution.local_master import LocalMaster
-from dataflow.cluster.execution.master import call, held
 from dataflow.cluster.execution.prefetch import note_run
 from dataflow.cluster.execution.remote_master import RemoteMaster
 from dataflow.cluster.execution.step_tracer import StepTracer, merge

@@ -23,16 +23,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow.cluster.execution.common_vectors import Chosen, CommonVectors, as_told
-from dataflow.cluster.execution.partition_run import run_in_thread
 from dataflow.cluster.execution.ring_link import RANK_SHIFT, Joined, Mailbox, TaskLink, Told
 from dataflow.cluster.execution.task_session import current_step
-from dataflow.cluster.transport.connection import Connection, wait_readable
+from dataflow.cluster.execution.worker_threads import run_in_thread
+from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.doorbell import has_doorbells
 from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.cluster.transport.method_table import LATER, answers
 from dataflow.cluster.transport.remote_errors import describe_error, restore_error
 from dataflow.cluster.transport.shm_common import CommonMemory
+from dataflow.cluster.transport.sockets import wait_readable
 from dataflow.errors import CancelledError, DeadlineExceededError, OpError, UnavailableError
 from dataflow.kernels import collective_ring as ring
 from dataflow.kernels.collective import late

@@ -7,37 +7,37 @@ their inputs and outputs, which other tasks rely on.
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from dataflow.cluster.execution.segment_traits import (
+    can_retry,
+    changes_variables,
+    effects_of,
+    is_inline_safe,
+    preallocated_outputs,
+    reads_variables,
+    refers_elsewhere,
+    slots_to_release,
+)
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_session import TaskSession
-from dataflow.cluster.partition.partitioner import GraphPartition, Segment
-from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
+from dataflow.cluster.partition.graph_partition import GraphPartition, Segment
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
 from dataflow.kernels.malloc_tuning import give_back_when_it_dies, keep_freed_memory
 from dataflow.ops.transfer import COPIES
-from dataflow.placement.groups import changes_a_variable
 from dataflow.placement.placer import pin_within_task, place
 from dataflow.placement.transfers import CPU, Placed, insert_copies
-from dataflow.rewrites.common_subexpressions import can_merge
 from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.working_graph import WorkingGraph
 from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.config import ConfigProto
-from dataflow.runtime.output_allocator import OutputAllocator, num_bytes
-from dataflow.runtime.plan import (
-    RUNS_BEFORE_REWRITING,
-    Plan,
-    generator_of,
-)
+from dataflow.runtime.output_allocator import OutputAllocator
+from dataflow.runtime.plan import RUNS_BEFORE_REWRITING, Plan, generator_of
 from dataflow.runtime.run_errors import annotate_error
-
-_MOST_INLINE_NODES = 40
 
 
 class CompiledSegment(NamedTuple):
@@ -73,7 +73,7 @@ class CompiledPartition:
         self._options = options
         #: By segment: the memories in which its inputs come, and in which its outputs are left.
         self._places: list[tuple[list[str], list[str]]] = []
-        self._preallocated = _preallocated(plan)
+        self._preallocated = preallocated_outputs(plan)
         self._segments = [self._compile(n, placed) for n, placed in enumerate(self._place())]
         #: The function that each segment runs now.
         self.functions = [segment.function for segment in self._segments]
@@ -86,14 +86,14 @@ class CompiledPartition:
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
         self.num_blocking = sum(s.blocking for s in plan.segments)
         #: Blocking segments that need no thread of their own to wait on.
-        self.can_retry = [s.blocking and _can_retry(s.ops) for s in plan.segments]
+        self.can_retry = [s.blocking and can_retry(s.ops) for s in plan.segments]
         #: Segments whose time depends only on the number of bytes they are given.
-        self.inline_safe = [_is_inline_safe(s.ops) for s in plan.segments]
+        self.inline_safe = [is_inline_safe(s.ops) for s in plan.segments]
         #: There are branches, so that values may be dead.
         self.structured = any(
             op.op_def.control_flow for segment in plan.segments for op in segment.ops
         )
-        self.releases = _releases(plan)
+        self.releases = slots_to_release(plan)
         #: Several tasks share a machine: BLAS's threads, which wait for each other in busy loops, would
         #: take each other's processors (a step of 0.5 ms took 40 ms with them).
         self.scopes: list[Callable[[], Any] | None] = [
@@ -103,8 +103,8 @@ class CompiledPartition:
         self._calls = [_on_slots(self, number) for number in range(len(plan.segments))]
         #: Segments that change variables with received values, after other segments have read them.
         self.updates = (
-            [bool(s.num_pending) and _changes_variables(s.ops) for s in plan.segments]
-            if any(not s.num_pending and _reads_variables(s.ops) for s in plan.segments)
+            [bool(s.num_pending) and changes_variables(s.ops) for s in plan.segments]
+            if any(not s.num_pending and reads_variables(s.ops) for s in plan.segments)
             else [False] * len(plan.segments)
         )
         #: Nothing in it blocks: a segment can run on the thread that makes it ready.
@@ -147,7 +147,7 @@ class CompiledPartition:
             return given
         from dataflow.rewrites import engine
 
-        effects = _effects(segment.ops)
+        effects = effects_of(segment.ops)
         changed = engine.as_always(segment.ops, segment.outputs, effects, segment.inputs)
         if changed is None:
             return given
@@ -206,7 +206,7 @@ class CompiledPartition:
             rewritten = yield from engine.apply_gradually(
                 segment.ops,
                 segment.outputs,
-                _effects(segment.ops),
+                effects_of(segment.ops),
                 segment.inputs,
                 self._options.where(self.session.has_gpu),
             )
@@ -275,13 +275,6 @@ class CompiledPartition:
         return f"{into and f'{into}= '}{function}({values})"
 
 
-def _effects(ops: Sequence[Operation]) -> list[Operation]:
-    """The nodes that run for their effects, even if their results are not used."""
-    return [
-        op for op in ops if not (can_merge(op) or op.op_def.is_variable or op.op_def.control_flow)
-    ]
-
-
 def _on_slots(
     partition: CompiledPartition, number: int
 ) -> Callable[[Callable[..., Any], list[Any]], None]:
@@ -289,75 +282,6 @@ def _on_slots(
     scope: dict[str, Any] = {}
     exec(f"def call(function, slots):\n    {partition.call_on_slots(number, 'function')}", scope)
     return scope["call"]  # type: ignore[no-any-return]
-
-
-def _preallocated(plan: GraphPartition) -> list[list[bool]]:
-    """By segment, which outputs are computed in the connection's shared memory; empty if none are.
-
-    These are sent once and not used otherwise in this task.
-    """
-    others = {*plan.fetch_slots, *(slot for s in plan.segments for slot in s.input_slots)}
-    times = Counter(n for s in plan.segments for t in s.transfers for n in t[2])
-    found = []
-    for s in plan.segments:
-        preallocated = [
-            times[slot] == 1 and slot not in others and num_bytes(tensor) >= SHARE_FROM_BYTES
-            for slot, tensor in zip(s.output_slots, s.outputs, strict=True)
-        ]
-        found.append(preallocated if any(preallocated) else [])
-    return found
-
-
-def _can_retry(ops: Sequence[Operation]) -> bool:
-    """Whether one of the nodes can be retried, and the others only look up its inputs."""
-    tried = [op for op in ops if op.op_def.can_retry]
-    return len(tried) == 1 and all(op in tried or _looks_up(op) for op in ops)
-
-
-def _looks_up(op: Operation) -> bool:
-    op_def = op.op_def
-    return op_def.is_handle or op_def.is_variable or op_def.is_alias or op.type == "Const"
-
-
-def _is_inline_safe(ops: Sequence[Operation]) -> bool:
-    return len(ops) <= _MOST_INLINE_NODES and all(
-        op.op_def.inline_safe or op.op_def.can_retry or op.op_def.is_handle for op in ops
-    )
-
-
-def _refers_elsewhere(ops: Sequence[Operation], inputs: Sequence[Tensor]) -> bool:
-    """Whether a reference comes from a node that another segment runs."""
-    members = set(ops)
-    return any(
-        tensor.dtype.is_ref and tensor.op not in members and tensor not in inputs
-        for op in ops
-        for tensor in op.inputs
-    )
-
-
-def _changes_variables(ops: Sequence[Operation]) -> bool:
-    return any(changes_a_variable(op) for op in ops)
-
-
-def _reads_variables(ops: Sequence[Operation]) -> bool:
-    return any(op.op_def.is_variable for op in ops)
-
-
-def _releases(plan: GraphPartition) -> list[list[int]]:
-    """Return the slots that are dead once a segment has run and sent.
-
-    A reference costs more than memory: a variable whose array is still referenced must be copied before
-    it is changed.
-    """
-    readers: dict[int, int] = dict.fromkeys(plan.fetch_slots, 2)
-    for segment in plan.segments:
-        for slot in segment.input_slots:
-            readers[slot] = readers.get(slot, 0) + 1
-    return [
-        [slot for slot in segment.input_slots if readers[slot] == 1]
-        + [slot for slot in segment.output_slots if slot not in readers]
-        for segment in plan.segments
-    ]
 
 
 class _Binder:
@@ -395,7 +319,7 @@ class _Binder:
         if session.has_gpu or not self._soft:
             devices = place(ops, session.local_devices, self.config, pin_within_task)
         if devices is None or not session.has_gpu:
-            if not _refers_elsewhere(ops, inputs):
+            if not refers_elsewhere(ops, inputs):
                 return Placed(ops, outputs, inputs, origin, {})
             work = WorkingGraph(ops, outputs, ops, inputs)
             return Placed(work.needed(), work.fetch_tensors(), work.feed_tensors, work.origin, {})

@@ -6,7 +6,7 @@ from typing import Any
 
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.task_session import TaskSession
-from dataflow.cluster.partition.partitioner import GraphPartition, PartitionedGraph
+from dataflow.cluster.partition.graph_partition import GraphPartition, PartitionedGraph
 from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.resources import ResourceManager
 

@@ -27,7 +27,7 @@ from dataflow.cluster.execution.schedule import (
     take_in,
 )
 from dataflow.cluster.execution.traffic import ALL_CHANNELS, RESULT, names_of_slots
-from dataflow.cluster.partition.partitioner import GraphPartition
+from dataflow.cluster.partition.graph_partition import GraphPartition
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.cluster.transport.remote_errors import error_of
@@ -36,7 +36,8 @@ from dataflow.errors import DeadlineExceededError, UnavailableError
 from dataflow.kernels.subnormals import Computing
 
 if TYPE_CHECKING:
-    from dataflow.cluster.execution.master import MasterSession, PreparedStep
+    from dataflow.cluster.execution.master import MasterSession
+    from dataflow.cluster.execution.prepared_step import PreparedStep
 
 
 class Fallback(NamedTuple):

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
-from dataflow.cluster.execution.partition_run import run_in_thread, then_wake, try_woken, wake
 from dataflow.cluster.execution.schedule import SegmentChain, runner
 from dataflow.cluster.execution.task_session import current_step
+from dataflow.cluster.execution.wake_queue import then_wake, try_woken, wake
+from dataflow.cluster.execution.worker_threads import run_in_thread
 from dataflow.runtime.resources import Cancellation, Postponed, postponing
 
 if TYPE_CHECKING:

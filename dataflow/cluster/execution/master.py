@@ -7,35 +7,32 @@ error or a death means.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow import errors
 from dataflow.capabilities import THREADS
 from dataflow.cluster.execution import prefetch
+from dataflow.cluster.execution.calls import call, held
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.explain import code_of, describe
-from dataflow.cluster.execution.fast_path import Fallback, FastStep, fast_step
+from dataflow.cluster.execution.fast_path import Fallback, fast_step
 from dataflow.cluster.execution.master_step import MasterStep
+from dataflow.cluster.execution.prepared_step import PreparedStep, RemotePartition
 from dataflow.cluster.execution.state_machine import Decision, Fail, StepMachine
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
 from dataflow.cluster.execution.task_session import TaskSession
+from dataflow.cluster.partition.graph_partition import PartitionedGraph
 from dataflow.cluster.partition.partition_codec import encode_partition
-from dataflow.cluster.partition.partitioner import GraphPartition, PartitionedGraph, partition_graph
+from dataflow.cluster.partition.partitioner import partition_graph
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_pool import ConnectionPool
-from dataflow.cluster.transport.messages import Kind, Message
-from dataflow.cluster.transport.remote_errors import restore_error
-from dataflow.cluster.transport.step_flags import (
-    CHANNEL_SHIFT,
-    MAX_HANDLE,
-)
+from dataflow.cluster.transport.step_flags import CHANNEL_SHIFT, MAX_HANDLE
 from dataflow.errors import OpError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -45,65 +42,6 @@ from dataflow.runtime.cooperative import Suspended
 
 #: How long a closing session waits for a task to drop what the session registered there.
 _CLOSE_SECONDS = 1.0
-
-
-class RemotePartition:
-    """A partition that was registered with another task."""
-
-    def __init__(
-        self,
-        task: str,
-        address: str,
-        partition: GraphPartition,
-        feeds: Sequence[Tensor],
-        traced: bool = False,
-    ) -> None:
-        self.task = task
-        self.traced = traced
-        self.address = address
-        #: For registering it again after the task was restarted.
-        self.partition = partition
-        self.handle = 0
-        #: The task's GPU of each node that is placed on one.
-        self.on_gpus: dict[str, str] = {}
-        self.incarnation = ""
-        self.feed_positions = [feeds.index(t) for t in partition.feeds]
-        self.fetches = partition.fetches
-        #: Nothing in it begins before our first message, so that RUN can be sent with that.
-        self.prefetch_channels: list[tuple[int, int]] | None = None
-        #: Channels whose message is sent together with the next one.
-        self.coalesced: frozenset[int] = frozenset()
-        self.waits = not partition.feeds and all(s.num_pending for s in partition.segments)
-
-
-class PreparedStep:
-    """The part of a step that is known before it runs: its partitions, and where each fetch comes from."""
-
-    def __init__(
-        self,
-        cut: PartitionedGraph,
-        local: CompiledPartition | None,
-        local_feeds: list[int],
-        remotes: list[RemotePartition],
-        sources: list[tuple[str, int]],
-    ) -> None:
-        self.needed = cut.needed
-        self.task_of = {op.name: task for op, task in cut.task_of.items()}
-        self.on_gpus = local.on_gpus if local is not None else {}
-        for remote in remotes:
-            self.on_gpus |= remote.on_gpus
-        self.local = local
-        self.local_feeds = local_feeds
-        self.remotes = remotes
-        self.fetches_of = {remote.task: remote.fetches for remote in remotes}
-        self.coalesced = {remote.task: remote.coalesced for remote in remotes}
-        self.sources = sources  # per fetch: ("", feed position) or (task, position in its fetches)
-        self.num_blocking = local.num_blocking if local is not None else 0
-        #: The one task that runs all of it can repeat it without being asked each time.
-        self.can_repeat = local is None and len(remotes) == 1 and not sources
-        self.can_repeat = self.can_repeat and not remotes[0].feed_positions
-        #: It is one message there and one back, if its reads were done ahead.
-        self.fast: FastStep | None = None
 
 
 class MasterSession:
@@ -381,37 +319,3 @@ class MasterSession:
             except OpError:
                 pass  # a task that is gone has nothing left to drop
         self._contacted.clear()
-
-
-@contextlib.contextmanager
-def held(lock: threading.Lock | threading.RLock, deadline: float | None) -> Iterator[None]:
-    """Hold a lock; another thread may be waiting for a task while holding it.
-
-    Raises DeadlineExceededError if the lock is not free by the deadline.
-    """
-    seconds = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
-    if not lock.acquire(timeout=seconds):
-        raise errors.DeadlineExceededError(
-            None, None, "Time was up while another thread was waiting for a task of the cluster."
-        )
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def call(
-    connection: Connection,
-    method: str,
-    head: dict[str, Any] | None = None,
-    tensors: Sequence[Any] = (),
-) -> Message:
-    """Call a method of a task and return its reply; raises the error that the task raised.
-
-    The reply must arrive before `Connection.deadline`.
-    """
-    connection.send(Kind.CALL, 0, 0, tensors, {"method": method, **(head or {})})
-    reply = connection.receive()
-    if reply.kind == Kind.ERROR:
-        raise restore_error(reply.head)
-    return reply

@@ -6,7 +6,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from dataflow.cluster.execution.master import MasterSession, PreparedStep
+from dataflow.cluster.execution.master import MasterSession
+from dataflow.cluster.execution.prepared_step import PreparedStep
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.partition import graph_codec
 from dataflow.cluster.transport.connection import Connection

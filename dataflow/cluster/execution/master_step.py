@@ -23,10 +23,11 @@ from dataflow.cluster.execution.state_machine import Complete, Decision, Fail
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
 from dataflow.cluster.execution.traffic import FEEDS, RESULT, names_of_transfer
-from dataflow.cluster.transport.connection import Connection, wait_readable
+from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.in_process import leave_or_wait, wait_until
 from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.cluster.transport.remote_errors import error_of, restore_error, with_restart
+from dataflow.cluster.transport.sockets import wait_readable
 from dataflow.cluster.transport.step_flags import (
     ADOPT,
     CHANNEL_SHIFT,
@@ -42,7 +43,8 @@ from dataflow.errors import DeadlineExceededError, OpError, UnavailableError
 from dataflow.runtime.cooperative import Suspended, Wait
 
 if TYPE_CHECKING:
-    from dataflow.cluster.execution.master import MasterSession, PreparedStep, RemotePartition
+    from dataflow.cluster.execution.master import MasterSession
+    from dataflow.cluster.execution.prepared_step import PreparedStep, RemotePartition
 
 
 def _is_running(load: TaskLoad) -> Callable[[], bool]:

@@ -12,18 +12,17 @@ import functools
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from dataflow.capabilities import THREADS
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.schedule import SegmentChain, take_in
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_session import current_step
-from dataflow.cluster.partition.partitioner import Segment
-from dataflow.cluster.transport.in_process import mail
+from dataflow.cluster.execution.wake_queue import then_wake, wake_segment
+from dataflow.cluster.execution.worker_threads import run_in_thread
+from dataflow.cluster.partition.graph_partition import Segment
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.subnormals import compute_in_this_thread
 from dataflow.runtime.codegen import DEAD
 from dataflow.runtime.output_allocator import OutputAllocator
 from dataflow.runtime.resources import Cancellation, Postponed, postponing
@@ -32,19 +31,6 @@ from dataflow.runtime.resources import Cancellation, Postponed, postponing
 _SMALL_BYTES = 1 << 14
 #: Even inline-safe segments may take long after results larger than this.
 _INLINE_BYTES = 1 << 18
-
-
-_Result = TypeVar("_Result")
-
-
-class _Local(threading.local):
-    #: Segments to retry because of work on this thread, and functions to call.
-    woken: list[tuple[PartitionRun, int] | Callable[[], None]] | None = None
-    #: Functions to be called after all of these.
-    later: list[Callable[[], None]]
-
-
-_local = _Local()
 
 
 class Transport(Protocol):
@@ -199,7 +185,7 @@ class PartitionRun:
         watcher = self._watchers.get(number)
         fresh = watcher is None
         if watcher is None:
-            watcher = self._watchers[number] = functools.partial(_wake, self, number)
+            watcher = self._watchers[number] = functools.partial(wake_segment, self, number)
         outer = postponing.callback
         postponing.callback = watcher
         try:
@@ -218,6 +204,12 @@ class PartitionRun:
         if on_notifier:
             return self._finish_elsewhere(number, segment)
         return self._finish(number, segment)
+
+    def retry(self, number: int, on_notifier: bool) -> None:
+        """Try a segment again whose condition has changed, and run what can follow."""
+        followers = self._try(number, on_notifier)
+        if followers:
+            self._run(followers, on_notifier)
 
     def _finish_elsewhere(self, number: int, segment: Segment) -> Sequence[int]:
         """As `_finish`, on a thread that serves another step: work that may take long gets another thread.
@@ -329,80 +321,6 @@ def _dequeues(segment: Segment) -> bool:
     return any("Dequeue" in op.type for op in segment.ops)
 
 
-def _wake(run: PartitionRun, number: int) -> None:
-    """The condition of a waiting segment has changed; the caller may hold locks."""
-    woken = _local.woken
-    if woken is not None:
-        woken.append((run, number))
-    else:
-        run_in_thread(lambda: run._run(run._try(number)))
-
-
-def wake(function: Callable[[], None]) -> None:
-    """Queue ``function`` on this thread if it has a wake queue; the caller may hold locks."""
-    woken = _local.woken
-    if woken is not None:
-        woken.append(function)
-    else:
-        run_in_thread(function)
-
-
-def then_wake(function: Callable[..., _Result], *arguments: object) -> _Result:
-    """Call a function; then, on this thread, retry what waited for its effects."""
-    if _local.woken is not None:
-        return function(*arguments)
-    woken = _local.woken = []
-    _local.later = []
-    try:
-        return function(*arguments)
-    finally:
-        if woken or _local.later:
-            _try_again(woken, _local.later)
-        else:
-            _local.woken = None
-
-
-def try_woken() -> None:
-    """Try at once what this thread has woken, inside of `then_wake`."""
-    woken = _local.woken
-    while woken:
-        _try(woken.pop(0))
-
-
-def _try(entry: tuple[PartitionRun, int] | Callable[[], None]) -> None:
-    if not isinstance(entry, tuple):
-        entry()
-        return
-    run, number = entry
-    followers = run._try(number, on_notifier=True)
-    if followers:
-        run._run(followers, on_notifier=True)
-
-
-def run_later(function: Callable[[], None]) -> None:
-    """Run ``function`` once this thread's wake queue is empty."""
-    if _local.woken is None:
-        function()
-    else:
-        _local.later.append(function)
-
-
-def _try_again(
-    woken: list[tuple[PartitionRun, int] | Callable[[], None]], later: list[Callable[[], None]]
-) -> None:
-    """Retry the segments that this thread has woken, and the ones that they wake in turn."""
-    try:
-        while woken or later:
-            _try(woken.pop(0) if woken else later.pop(0))
-    finally:
-        _local.woken = None
-        for entry in (*woken, *later):  # after an interrupt
-            if isinstance(entry, tuple):
-                _wake(*entry)
-            else:
-                run_in_thread(entry)
-
-
 def check_alive(value: Any) -> Any:
     """Return the value; raise InvalidArgumentError if it is dead, of a branch that was not taken."""
     if value is DEAD:
@@ -410,39 +328,3 @@ def check_alive(value: Any) -> Any:
             None, None, "Retval does not have value: the tensor is in a branch not taken."
         )
     return value
-
-
-class _Worker(threading.Thread):
-    """A pooled thread that runs one function after the other."""
-
-    def __init__(self) -> None:
-        super().__init__(name="dataflow segment", daemon=True)
-        self.work: SimpleQueue[Callable[[], None]] = SimpleQueue()
-
-    def run(self) -> None:
-        # Once for this thread: entering a context for each segment costs a microsecond.
-        compute_in_this_thread()
-        while True:
-            function = self.work.get()
-            function()
-            del function
-            _idle.append(self)
-
-
-_idle: list[_Worker] = []
-
-
-def run_in_thread(function: Callable[[], None]) -> None:
-    """Run ``function`` on an idle thread, a new one when all are busy (they may all be blocked).
-
-    Where there are no threads it runs when a task waits.
-    """
-    if not THREADS:
-        mail.later(function)
-        return
-    try:
-        worker = _idle.pop()
-    except IndexError:
-        worker = _Worker()
-        worker.start()
-    worker.work.put(function)

@@ -18,12 +18,12 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from dataflow.cluster.partition.partitioner import GraphPartition, Segment
+from dataflow.cluster.partition.graph_partition import GraphPartition, Segment
 from dataflow.cluster.transport.connection import Connection
 from dataflow.graph.operation import Operation
 
 if TYPE_CHECKING:
-    from dataflow.cluster.execution.master import PreparedStep
+    from dataflow.cluster.execution.prepared_step import PreparedStep
 
 
 PREFETCH_SECONDS = 0.0005

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dataflow.cluster.execution.calls import call, held
 from dataflow.cluster.execution.combination import (
     Combination,
     deadline_in,
     rewrite_options_of,
     timeout_of,
 )
-from dataflow.cluster.execution.master import call, held
 from dataflow.cluster.execution.prefetch import note_run
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.partition import graph_codec

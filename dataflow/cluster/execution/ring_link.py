@@ -20,7 +20,8 @@ import numpy as np
 from dataflow.capabilities import SOCKETS
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.traffic import Traffic
-from dataflow.cluster.transport.connection import Connection, TooLong
+from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.connection_errors import TooLong
 from dataflow.cluster.transport.doorbell import Doorbell
 from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
 from dataflow.cluster.transport.shm_common import CommonMemory

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.linear_run import LinearRun, linear_schedule
-from dataflow.cluster.execution.partition_run import PartitionRun, run_in_thread, run_later
+from dataflow.cluster.execution.partition_run import PartitionRun
 from dataflow.cluster.execution.schedule import first_chain
+from dataflow.cluster.execution.wake_queue import run_later
+from dataflow.cluster.execution.worker_threads import run_in_thread
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.messages import Kind
 from dataflow.cluster.transport.remote_errors import describe_error

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dataflow.cluster.partition.partitioner import GraphPartition
+from dataflow.cluster.partition.graph_partition import GraphPartition
 from dataflow.graph.operation import Operation
 from dataflow.kernels.cuda.clock import DeviceClocks
 from dataflow.ops.transfer import COPIES

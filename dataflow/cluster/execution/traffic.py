@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dataflow.cluster.partition.partitioner import GraphPartition
+    from dataflow.cluster.partition.graph_partition import GraphPartition
 
 
 #: Notes end when they have not been asked for so long.

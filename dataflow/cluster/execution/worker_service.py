@@ -19,13 +19,14 @@ from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.explain import code_of
 from dataflow.cluster.execution.home_transport import HomeTransport, Registered
 from dataflow.cluster.execution.linear_run import LinearRun
-from dataflow.cluster.execution.partition_run import PartitionRun, run_in_thread
+from dataflow.cluster.execution.partition_run import PartitionRun
 from dataflow.cluster.execution.schedule import take_in
 from dataflow.cluster.execution.server_loop import ServerSideLoop
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
 from dataflow.cluster.execution.task_session import TaskSession
 from dataflow.cluster.execution.traffic import ALL_CHANNELS, FEEDS
+from dataflow.cluster.execution.worker_threads import run_in_thread
 from dataflow.cluster.partition.partition_codec import decode_partition
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_pool import ConnectionPool

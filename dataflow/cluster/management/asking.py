@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dataflow.cluster.management.backend import TaskHandle
-from dataflow.cluster.transport.connection import Connection, wait_readable
+from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.messages import Kind
 from dataflow.cluster.transport.remote_errors import restore_error
+from dataflow.cluster.transport.sockets import wait_readable
 from dataflow.errors import OpError
 
 #: How long a task may take to answer, as it may be stopped.

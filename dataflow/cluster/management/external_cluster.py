@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.cluster.execution.master import call
+from dataflow.cluster.execution.calls import call
 from dataflow.cluster.management.backend import TaskHandle
 from dataflow.cluster.management.processes import is_running
 from dataflow.cluster.management.spec import ClusterSpec

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dataflow.capabilities import ELSEWHERE, PROCESSES, THREADS, refused, why_not
-from dataflow.cluster.execution.master import call
+from dataflow.cluster.execution.calls import call
 from dataflow.cluster.management import kept_ray
 from dataflow.cluster.management.running_cluster import Cluster
 from dataflow.cluster.management.spec import ClusterSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from dataflow.cluster.execution.master import call
+from dataflow.cluster.execution.calls import call
 from dataflow.cluster.management.backend import TaskHandle
 from dataflow.cluster.transport.connection_pool import connect
 from dataflow.cluster.transport.messages import Kind

@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Container, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dataflow.capabilities import THREADS
-from dataflow.cluster.execution.master import call
+from dataflow.cluster.execution.calls import call
 from dataflow.cluster.management.asking import ANSWER_SECONDS, ask_all
 from dataflow.cluster.management.backend import Backend, Call, TaskHandle
+from dataflow.cluster.management.cluster_events import Event, called_at
 from dataflow.cluster.management.faulty_links import FaultyLinks
 from dataflow.cluster.management.log_follower import LogFollower
 from dataflow.cluster.management.spec import ClusterSpec
@@ -23,13 +24,7 @@ from dataflow.cluster.management.status import FIELDS, Status, memory_bytes
 from dataflow.cluster.transport import registry
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.link_faults import WHOLE, Fault
-from dataflow.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    UnavailableError,
-)
-from dataflow.graph import tracebacks
+from dataflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnavailableError
 from dataflow.graph.display import mimebundle
 from dataflow.runtime.cooperative import Task, Wait, scheduler
 
@@ -41,19 +36,6 @@ if TYPE_CHECKING:
 _MEMORY_SECONDS = 3.0
 #: A task of a busy machine may take more than a second to do as it is told; figures need not wait for it.
 _CALL_SECONDS = 10.0
-
-
-class Event(NamedTuple):
-    """Something that happened to a task, ``seconds`` after the cluster was there.
-
-    ``kind`` is "died", "restarted", "lost" (it dies again and again), "paused", "resumed",
-    "slowed", "cut", "delayed", "mended", "added" or "removed".
-    """
-
-    seconds: float
-    task: str
-    kind: str
-    why: str = ""
 
 
 class Cluster:
@@ -418,7 +400,7 @@ class Cluster:
         added = self.backend.add(more, self._key, timeout_seconds) if more else []
         for task in fewer:
             registry.forget_keys([task.address])
-            how = f"cluster.resize() stopped it at {_called_at()}"
+            how = f"cluster.resize() stopped it at {called_at()}"
             registry.note_stopped([task.address], how, for_good=True)
             self.backend.remove(task)
             self._links.forget(task.name)
@@ -453,7 +435,7 @@ class Cluster:
 
         A session that still uses them is told which call stopped them, and in which line.
         """
-        self.stop_because(f"cluster.stop() stopped it at {_called_at()}")
+        self.stop_because(f"cluster.stop() stopped it at {called_at()}")
 
     def stop_because(self, how: str) -> None:
         with self._lock:
@@ -474,7 +456,7 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop_because(f"its with block ended at {_called_at()}")
+        self.stop_because(f"its with block ended at {called_at()}")
 
     def __repr__(self) -> str:
         spec = self.spec
@@ -493,14 +475,6 @@ class Cluster:
             return plain | {"text/html": status._repr_html_()}
         data, metadata = shown
         return data | plain, metadata
-
-
-def _called_at() -> str:
-    """The line of the user's code that called into the engine."""
-    raw = tracebacks.capture()
-    if any(f"{os.sep}dataflow_widgets{os.sep}" in f.filename for f in tracebacks.frames_of(raw)):
-        return "the cluster panel"
-    return tracebacks.where(raw)
 
 
 def _moment(seconds: float) -> Wait:

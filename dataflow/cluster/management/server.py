@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import os
 import secrets
 import threading
@@ -12,20 +11,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.capabilities import ELSEWHERE, SOCKETS, THREADS, refused
+from dataflow.cluster.execution.calls import call
 from dataflow.cluster.execution.collectives import Collectives
-from dataflow.cluster.execution.master import MasterSession, call
+from dataflow.cluster.execution.master import MasterSession
 from dataflow.cluster.execution.master_service import MasterService
 from dataflow.cluster.execution.worker_service import WorkerService
+from dataflow.cluster.management.own_task import group_leader, visible_tasks, which_task
 from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.transport import registry
-from dataflow.cluster.transport.connection import split_address
+from dataflow.cluster.transport.addresses import split_address
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.handshake import KEY_VARIABLE, default_key
 from dataflow.cluster.transport.in_process import InProcessListener, mail, wait_until
 from dataflow.cluster.transport.link_faults import Fault
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.method_table import answers
-from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError, OpError
 from dataflow.kernels.parallel import share_processors
 from dataflow.rewrites.options import RewriteOptions
@@ -102,7 +102,7 @@ class Server:
             config = config or given.default_session_config
             server_or_cluster_def = given.cluster
         spec = ClusterSpec(server_or_cluster_def)
-        self._job_name, self._task_index = _which_task(spec, job_name, task_index)
+        self._job_name, self._task_index = which_task(spec, job_name, task_index)
         self._spec = spec
         self._config = config
         self._key = key
@@ -337,7 +337,7 @@ class Server:
             bool(getattr(config, "allow_soft_placement", False)),
             timeout / 1000 or None,
             options,
-            _group_leader(config),
+            group_leader(config),
         )
         with self._lock:
             self._sessions.add(session)
@@ -390,62 +390,5 @@ class Server:
         return f"<tf.train.Server {self.task}: {state}>"
 
 
-def _group_leader(config: ConfigProto | None) -> str:
-    """``experimental.collective_group_leader`` as a task's name here, "" if there is none."""
-    named = str(getattr(getattr(config, "experimental", None), "collective_group_leader", "") or "")
-    spec = DeviceSpec.from_string(named)
-    return f"/job:{spec.job}/task:{spec.task or 0}" if spec.job else ""
-
-
 def _num_bytes(variable: Any) -> int:
     return getattr(variable.array, "nbytes", 0) or 0
-
-
-def visible_tasks(addresses: dict[str, str], own: str, filters: list[str]) -> dict[str, str]:
-    """Return the tasks that ``device_filters`` leave visible; its own is always visible.
-
-    A filter is a device name in part, such as ``/job:ps`` or ``/job:worker/task:3``.
-    """
-    if not filters:
-        return dict(addresses)
-    result = {}
-    for task, address in addresses.items():
-        spec = DeviceSpec.from_string(task)
-        for text in filters:
-            wanted = DeviceSpec.from_string(text)
-            if fnmatch.fnmatch(spec.job or "", wanted.job or "*") and wanted.task in (
-                None,
-                spec.task,
-            ):
-                result[task] = address
-                break
-    result[own] = addresses[own]
-    return result
-
-
-def _which_task(spec: ClusterSpec, job_name: str | None, task_index: int | None) -> tuple[str, int]:
-    if not job_name:
-        if len(spec.jobs) != 1:
-            raise ValueError(
-                f"Server: job_name must be given: the cluster has the jobs {spec.jobs}."
-            )
-        job_name = spec.jobs[0]
-    if job_name not in spec.jobs:
-        raise InvalidArgumentError(
-            None, None, f'Server: job "{job_name}" is not in the cluster: its jobs are {spec.jobs}.'
-        )
-    if task_index is None:
-        if spec.num_tasks(job_name) != 1:
-            raise ValueError(
-                f"Server: task_index must be given: the job {job_name!r} has the tasks "
-                f"{spec.task_indices(job_name)}."
-            )
-        task_index = spec.task_indices(job_name)[0]
-    if task_index not in spec.task_indices(job_name):
-        raise InvalidArgumentError(
-            None,
-            None,
-            f'Server: task {task_index} is not in the job "{job_name}": its tasks are '
-            f"{spec.task_indices(job_name)}.",
-        )
-    return job_name, int(task_index)

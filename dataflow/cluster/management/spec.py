@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-from dataflow.cluster.transport.connection import split_address
+from dataflow.cluster.transport.addresses import split_address
 from dataflow.graph.display import mimebundle
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.cluster.partition import graph_codec
-from dataflow.cluster.partition.partitioner import GraphPartition, RecvSlots, Segment, Transfer
+from dataflow.cluster.partition.graph_partition import GraphPartition, RecvSlots, Segment, Transfer
 from dataflow.graph.graph import Graph
 
 

@@ -17,11 +17,16 @@ for the same messages follow each other in one direction only.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from dataflow.capabilities import THREADS
 from dataflow.cluster.partition.control_flow_groups import control_flow_groups
+from dataflow.cluster.partition.graph_partition import (
+    GraphPartition,
+    PartitionedGraph,
+    RecvSlots,
+    Segment,
+    Transfer,
+)
 from dataflow.cluster.partition.pipeline import stages_of
 from dataflow.cluster.partition.task_placement import assign_tasks
 from dataflow.errors import UnimplementedError
@@ -31,64 +36,6 @@ from dataflow.placement.groups import reference_inputs
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.read_order import reads_before_changes
-
-
-class Transfer(NamedTuple):
-    """One message: a segment's values for another task. ``channel`` is its number there."""
-
-    task: str
-    channel: int
-    slots: list[int]
-
-
-@dataclass
-class Segment:
-    """Nodes that run in one call once ``num_pending`` messages and earlier segments are there."""
-
-    number: int
-    ops: list[Operation] = field(default_factory=list)
-    inputs: list[Tensor] = field(default_factory=list)
-    outputs: list[Tensor] = field(default_factory=list)
-    input_slots: list[int] = field(default_factory=list)
-    output_slots: list[int] = field(default_factory=list)
-    num_pending: int = 0
-    followers: list[int] = field(default_factory=list)
-    transfers: list[Transfer] = field(default_factory=list)
-    blocking: bool = False
-
-
-class RecvSlots(NamedTuple):
-    """An incoming message: the slots of its tensors, and the segments that wait for it."""
-
-    slots: list[int]
-    wakes: list[int]
-
-
-@dataclass
-class GraphPartition:
-    """The work of one task in a step. Tensors that cross segments live in numbered slots."""
-
-    task: str
-    segments: list[Segment] = field(default_factory=list)
-    channels: list[RecvSlots] = field(default_factory=list)
-    feeds: list[Tensor] = field(default_factory=list)
-    feed_slots: list[int] = field(default_factory=list)
-    fetches: list[Tensor] = field(default_factory=list)
-    fetch_slots: list[int] = field(default_factory=list)
-    slots: dict[Tensor, int] = field(default_factory=dict)
-
-    def slot(self, tensor: Tensor) -> int:
-        """Return the slot of a tensor, a new one at first use."""
-        return self.slots.setdefault(tensor, len(self.slots))
-
-
-@dataclass
-class PartitionedGraph:
-    """The partitions of one step by task, and the task of every node that is needed."""
-
-    partitions: dict[str, GraphPartition]
-    task_of: dict[Operation, str]
-    needed: frozenset[str]
 
 
 def partition_graph(

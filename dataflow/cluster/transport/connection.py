@@ -13,18 +13,23 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import os
 import select
 import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from dataflow.cluster.transport import messages, registry
+from dataflow.cluster.transport import messages
+from dataflow.cluster.transport.connection_errors import (
+    TimeIsUp,
+    TooLong,
+    lost_error,
+    too_large_error,
+)
 from dataflow.cluster.transport.frame_templates import (
     BEGINNING,
     ReceivedTemplate,
@@ -48,73 +53,18 @@ from dataflow.cluster.transport.messages import (
 from dataflow.cluster.transport.shm_receive import IncomingSegments
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES, OutgoingSegments, Place
 from dataflow.cluster.transport.shm_vector import vector_of
-from dataflow.errors import (
-    DeadlineExceededError,
-    InvalidArgumentError,
-    OpError,
-    ResourceExhaustedError,
-    UnavailableError,
-)
+from dataflow.cluster.transport.sockets import notice_silence, wait_readable
 
 log = logging.getLogger("dataflow.cluster")
 
 _BUFFER_BYTES = 1 << 16
 #: Up to this size the parts of a frame are joined: one copy costs less than a second buffer.
 _JOIN_BYTES = 1 << 12
-#: How long another machine may be silent before it counts as dead. Shorter silences are stalls: a cable that
-#: was unplugged, a switch that restarts. The other machine's system answers (TCP's acknowledgments and
-#: probes), so a process that is stopped or busy is never taken for dead; and a process that died on a
-#: running machine is noticed at once, by the end of its connections.
-SILENCE_SECONDS = float(os.environ.get("DATAFLOW_SILENCE_SECONDS", "30"))
 #: Each smaller frame lowers the maximum by this fraction: a table that was fetched once is forgotten
 #: some hundred steps later.
 _FORGOTTEN_PART = 64
 #: Limit for all segments of one connection and direction together.
 SHARE_LIMIT_BYTES = 1 << 30
-
-
-def max_message_bytes() -> int:
-    """Return the limit of one message in bytes (DATAFLOW_MAX_MESSAGE_BYTES, 4 GB unless set)."""
-    return int(os.environ.get("DATAFLOW_MAX_MESSAGE_BYTES", messages.DEFAULT_MAX_MESSAGE_BYTES))
-
-
-class AddressError(InvalidArgumentError, ValueError):
-    """No address of a task: TensorFlow's class, and Python's."""
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """Return (host, port) of ``host:port`` or ``grpc://host:port``.
-
-    Raises ValueError that names the actual and the required value.
-    """
-    text = address.removeprefix("grpc://")
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or int(port) > 65535:
-        raise AddressError(
-            None, None, f"{address!r} is no address of a task; needed is 'host:port', with a port."
-        )
-    return host.strip("[]"), int(port)
-
-
-class _TimeIsUp(OSError):
-    """A connection's deadline has passed; the system raises TimeoutError for a silent peer too."""
-
-
-class TooLong(Exception):
-    """A frame is too large for a connection's buffer, so it cannot be received without waiting."""
-
-
-def stopped_error(peer: str, address: str, stopped: registry.Stopped) -> UnavailableError:
-    """The error for a task that this process itself has stopped: it says which call did it."""
-    where = "" if address in peer else f" at {address}"
-    error = UnavailableError(
-        None,
-        None,
-        f"{peer}{where} is gone: {stopped.how}. Make a new session, on a cluster that runs "
-        "(tf.cluster.launch starts one).",
-    )
-    error.for_good = stopped.for_good  # type: ignore[attr-defined]
-    return error
 
 
 class Connection:
@@ -169,7 +119,7 @@ class Connection:
         self._poll: Any = None
         if sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            _notice_silence(sock)
+            notice_silence(sock)
 
     def fileno(self) -> int:
         """Return the socket's number, for `select.poll`."""
@@ -272,7 +222,7 @@ class Connection:
             self._send_buffers(buffers, size, while_full)
         except OSError as error:
             self.close()
-            raise self._lost(error) from None
+            raise lost_error(self.peer, self.address, error) from None
         except BaseException:
             self.close()  # interrupted inside a frame: the rest of it will never be sent
             raise
@@ -309,7 +259,7 @@ class Connection:
             )
             size = _size_of(buffers)
             if size > self.peer_limit_bytes:
-                raise self._too_large(size, tensors)
+                raise too_large_error(self.peer, size, self.peer_limit_bytes, tensors)
         except BaseException:
             for place in taken:
                 place.give_back()
@@ -406,7 +356,7 @@ class Connection:
             return math.inf
         left = self.deadline - time.monotonic()
         if left <= 0:
-            raise _TimeIsUp
+            raise TimeIsUp
         return left
 
     # Receiving
@@ -438,7 +388,7 @@ class Connection:
             return False
         except OSError as error:
             self.close()
-            raise self._lost(error) from None
+            raise lost_error(self.peer, self.address, error) from None
         return True
 
     def has_frame(self) -> bool:
@@ -496,7 +446,7 @@ class Connection:
             raise
         except OSError as error:
             self.close()
-            raise self._lost(error) from None
+            raise lost_error(self.peer, self.address, error) from None
         except BaseException:
             self.close()
             raise
@@ -661,37 +611,6 @@ class Connection:
                 raise ConnectionResetError("end of file")
             ready += got
 
-    def _too_large(self, size: int, tensors: Sequence[Any]) -> ResourceExhaustedError:
-        largest = max((np.asarray(t) for t in tensors), key=lambda a: a.nbytes, default=None)
-        what = "" if largest is None else f"; its largest tensor is {largest.dtype}{largest.shape}"
-        return ResourceExhaustedError(
-            None,
-            None,
-            f"A message of {size} bytes to {self.peer} is above its limit of "
-            f"{self.peer_limit_bytes} and was not sent{what.replace('object', 'string')}. Send it "
-            "in parts, or set DATAFLOW_MAX_MESSAGE_BYTES higher for every task and client.",
-        )
-
-    def _lost(self, error: OSError) -> OpError:
-        stopped = registry.stopped_at(self.address)
-        if stopped is not None:
-            return stopped_error(self.peer, self.address, stopped)
-        where = f" at {self.address}" if self.address else ""
-        # The system raises the second if patience (`set_patience`) ends inside a frame.
-        if isinstance(error, _TimeIsUp | BlockingIOError):
-            return DeadlineExceededError(
-                None,
-                None,
-                f"{self.peer}{where} did not answer in time. It may be busy or stopped, or its "
-                "machine cannot be reached.",
-            )
-        return UnavailableError(
-            None,
-            None,
-            f"The connection to {self.peer}{where} was lost ({error}). The task died, was stopped, "
-            "or cannot be reached.",
-        )
-
     def wake(self) -> None:
         """End the connection from another thread: the thread that waits on it gets an error, and closes it.
 
@@ -720,21 +639,6 @@ class Connection:
         self._incoming.close()
 
 
-def _notice_silence(sock: socket.socket) -> None:
-    """Let the system end a TCP connection whose other machine is silent for `SILENCE_SECONDS`."""
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    probe = max(1, round(SILENCE_SECONDS / 6))
-    for name, value in (
-        ("TCP_KEEPIDLE", probe),
-        ("TCP_KEEPINTVL", probe),
-        ("TCP_KEEPCNT", 5),
-        ("TCP_USER_TIMEOUT", round(SILENCE_SECONDS * 1000)),  # milliseconds, unacknowledged
-    ):
-        option = getattr(socket, name, None)  # not every system has all of them
-        if option is not None:
-            sock.setsockopt(socket.IPPROTO_TCP, option, value)
-
-
 def _size_of(buffers: list[Any]) -> int:
     size = len(buffers[0])
     for part in buffers[1:]:
@@ -749,12 +653,3 @@ _BOOL = np.dtype(np.bool_)
 def _normal(array: np.ndarray) -> np.ndarray:
     # A byte other than 0 and 1 in a bool array would make NumPy's results undefined.
     return array if array.dtype != np.bool_ else array.view(np.uint8) != 0
-
-
-def wait_readable(fds: Iterable[int], timeout_seconds: float | None = None) -> list[int]:
-    """Return the file descriptors that can be read or have ended; none when the time is up."""
-    poll = select.poll()
-    for fd in fds:
-        poll.register(fd, select.POLLIN)
-    timeout = None if timeout_seconds is None else max(0.0, timeout_seconds * 1000)
-    return [fd for fd, _ in poll.poll(timeout)]

@@ -12,15 +12,12 @@ import weakref
 
 from dataflow.capabilities import SOCKETS
 from dataflow.cluster.transport import handshake, in_process, registry
-from dataflow.cluster.transport.connection import (
-    SILENCE_SECONDS,
-    Connection,
-    max_message_bytes,
-    split_address,
-    stopped_error,
-)
+from dataflow.cluster.transport.addresses import split_address
+from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.connection_errors import stopped_error
 from dataflow.cluster.transport.link_faults import LinkFaults
-from dataflow.cluster.transport.messages import ProtocolError
+from dataflow.cluster.transport.messages import ProtocolError, max_message_bytes
+from dataflow.cluster.transport.sockets import SILENCE_SECONDS
 from dataflow.errors import (
     DeadlineExceededError,
     InvalidArgumentError,

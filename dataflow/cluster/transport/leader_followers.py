@@ -18,7 +18,8 @@ import threading
 import weakref
 from typing import Protocol
 
-from dataflow.cluster.transport.connection import Connection, TooLong
+from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.connection_errors import TooLong
 from dataflow.cluster.transport.messages import Message
 
 

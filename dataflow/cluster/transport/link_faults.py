@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from dataflow.cluster.transport import sockets
 from dataflow.errors import DeadlineExceededError, UnavailableError
 
 if TYPE_CHECKING:
@@ -133,8 +134,6 @@ class DelayLine:
 
     def _next(self) -> bytes | None:
         """Wait for a frame that is due; ``None`` when the line has ended."""
-        from dataflow.cluster.transport.connection import SILENCE_SECONDS
-
         connection, faults = self._connection, self._faults
         while True:
             with faults.changed:
@@ -144,7 +143,11 @@ class DelayLine:
                 now = time.monotonic()
                 if self._frames:
                     sent, frame = self._frames[0]
-                    wait = sent + (SILENCE_SECONDS if fault.is_cut else fault.delay_seconds) - now
+                    wait = (
+                        sent
+                        + (sockets.SILENCE_SECONDS if fault.is_cut else fault.delay_seconds)
+                        - now
+                    )
                     if wait <= 0 and not fault.is_cut:
                         self._frames.popleft()
                         return frame

@@ -12,10 +12,11 @@ import time
 from typing import Protocol
 
 from dataflow.cluster.transport import handshake
-from dataflow.cluster.transport.connection import Connection, max_message_bytes, split_address
+from dataflow.cluster.transport.addresses import split_address
+from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.leader_followers import LeaderFollowers, ShortWork, can_share_thread
 from dataflow.cluster.transport.link_faults import LinkFaults
-from dataflow.cluster.transport.messages import ProtocolError
+from dataflow.cluster.transport.messages import ProtocolError, max_message_bytes
 from dataflow.cluster.transport.refusals import Refusals
 from dataflow.errors import OpError, UnavailableError
 from dataflow.kernels.subnormals import compute_in_this_thread

@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 import json
 import math
+import os
 import struct
 import sys
 from collections.abc import Sequence
@@ -90,6 +91,11 @@ _DTYPE_OF_CODE = tuple(np.dtype(name) for name in DTYPES)
 #: The code of bfloat16, whose dtype is looked up only when such a tensor arrives.
 _BFLOAT16_CODE = 254
 STRING_CODE = 255
+
+
+def max_message_bytes() -> int:
+    """Return the limit of one message in bytes (DATAFLOW_MAX_MESSAGE_BYTES, 4 GB unless set)."""
+    return int(os.environ.get("DATAFLOW_MAX_MESSAGE_BYTES", DEFAULT_MAX_MESSAGE_BYTES))
 
 
 class ProtocolError(Exception):

@@ -14,12 +14,14 @@ from dataflow import errors
 from dataflow.cluster.execution import master_step, prefetch
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
 from dataflow.cluster.execution.fast_path import Fallback, fast_step
-from dataflow.cluster.execution.master import MasterSession, PreparedStep, RemotePartition
+from dataflow.cluster.execution.master import MasterSession
 from dataflow.cluster.execution.master_step import MasterStep
+from dataflow.cluster.execution.prepared_step import PreparedStep, RemotePartition
 from dataflow.cluster.execution.schedule import first_chain
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_session import TaskSession
-from dataflow.cluster.partition.partitioner import GraphPartition, PartitionedGraph, partition_graph
+from dataflow.cluster.partition.graph_partition import GraphPartition, PartitionedGraph
+from dataflow.cluster.partition.partitioner import partition_graph
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.messages import Kind
 from dataflow.cluster.transport.remote_errors import describe_error

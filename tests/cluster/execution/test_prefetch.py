@@ -6,7 +6,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.cluster.execution import prefetch
-from dataflow.cluster.partition.partitioner import GraphPartition, RecvSlots, Segment, Transfer
+from dataflow.cluster.partition.graph_partition import GraphPartition, RecvSlots, Segment, Transfer
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 import dataflow as tf
 from dataflow.cluster.execution.linear_run import LinearRun, LinearSchedule
-from dataflow.cluster.execution.partition_run import then_wake
 from dataflow.cluster.execution.schedule import first_chain
+from dataflow.cluster.execution.wake_queue import then_wake
 from dataflow.kernels.observable_condition import WatchedCondition
 from dataflow.runtime.resources import Postponed
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster.execution import partition_run
+from dataflow.cluster.execution import worker_threads
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_a_closed_session_leaves_nobody_waiting_for_a_lock(cluster, eventually):
     with tf.Session(target) as session:
         assert session.run(inside) == 2.0  # its threads are there now
         (_, mutex), *_ = cluster["ps:0"].resources.items("mutex")
-        idle = len(partition_run._idle)
+        idle = len(worker_threads.idle)
         session.run(lock)  # never given back
         waiting = tf.Session(target)
         (thread,), outcomes = run_in_threads(waiting, inside, 1)
@@ -151,7 +151,7 @@ def test_a_closed_session_leaves_nobody_waiting_for_a_lock(cluster, eventually):
         thread.join(60)
         assert isinstance(outcomes[0], tf.errors.OpError)
         eventually(lambda: not mutex.condition._waiters)
-        eventually(lambda: len(partition_run._idle) >= idle)
+        eventually(lambda: len(worker_threads.idle) >= idle)
 
 
 def test_a_step_that_fails_in_a_critical_section_gives_the_lock_back(cluster):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster.execution.master import call
+from dataflow.cluster.execution.calls import call
 from dataflow.cluster.management import launcher
 from dataflow.cluster.management.server import Server
 from tests.cluster.conftest import KEY

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster.management.server import Server, visible_tasks
+from dataflow.cluster.management.own_task import visible_tasks
+from dataflow.cluster.management.server import Server
 from dataflow.cluster.management.spec import ClusterSpec
 from tests.cluster.conftest import KEY, LocalCluster
 from tests.cluster.execution.token_steps import token_step

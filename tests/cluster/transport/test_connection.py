@@ -19,6 +19,7 @@ from dataflow.cluster.transport import (
     handshake,
     messages,
 )
+from dataflow.cluster.transport.addresses import split_address
 from dataflow.cluster.transport.connection_pool import ConnectionPool, connect
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.messages import Kind
@@ -274,7 +275,7 @@ def test_a_wrong_key_is_refused_on_both_sides(echo, eventually):
 
 
 def raw_connection(echo):
-    host, port = connection_module.split_address(echo.address)
+    host, port = split_address(echo.address)
     return socket.create_connection((host, port), timeout=10)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster.transport import connection as connections
+from dataflow.cluster.transport import sockets
 
 pytestmark = [pytest.mark.usefixtures("no_gpus"), pytest.mark.threads]
 PATIENCE_SECONDS = 60
@@ -106,7 +106,7 @@ def test_a_link_that_stays_cut_is_given_up(launched, large, monkeypatch):
     with tf.Session(launched.target) as session:
         session.run(table.initializer)
         session.run(total)
-        monkeypatch.setattr(connections, "SILENCE_SECONDS", 0.2)
+        monkeypatch.setattr(sockets, "SILENCE_SECONDS", 0.2)
         launched.cut("ps:0")
         found, done = begin(session, total)
         assert done.wait(PATIENCE_SECONDS)
