@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.device_spec import DeviceSpec, canonical_name, merge_names
-from dataflow.errors import InvalidArgumentError, ShapeError
+from dataflow.errors import ShapeError
 from dataflow.graph import tracebacks
 from dataflow.graph.control_dependencies import ControlDependencies
 from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.flat_inputs import infer_type_attrs
+from dataflow.graph.graph_elements import element_of
 from dataflow.graph.name_scopes import NameScope
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -20,15 +22,12 @@ from dataflow.graph.tensor import Tensor
 if TYPE_CHECKING:
     from dataflow.dtypes import DType
     from dataflow.graph.op_def import OpDef
+    from dataflow.shapes import Dims
 
 _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 #: Names that were found valid: the same few are asked for again and again.
 _valid_names: set[str] = set()
 _MAX_REMEMBERED_NAMES = 10_000
-_ANOTHER_GRAPH = (
-    " It belongs to another graph: build both in one `with graph.as_default():` block, and make the "
-    "session for it, tf.Session(graph=graph)."
-)
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
@@ -119,18 +118,7 @@ class Graph:
         """
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
-        for i, tensor in enumerate(inputs):
-            if tensor.op.graph is not self:
-                if self.captures is not None:
-                    inputs[i] = self.capture(tensor)
-                    continue
-                raise ValueError(
-                    f"{op_def.type} {name!r}: the input {tensor.name!r} is from another graph. "
-                    "All inputs of a node must belong to the graph that the node is added to."
-                )
-            there = tensor.op.control_flow_context
-            if there is not None and self.control_flow_context is None:
-                there.check_use(op_def, name, tensor)
+        self._check_inputs(op_def, name, inputs)
         control_inputs: Any = ()
         if self.control_stack:
             control_inputs = self.controls_for(inputs)
@@ -139,26 +127,8 @@ class Graph:
             inputs, control_inputs = context.prepare(op_def, name, inputs, control_inputs)
         if frames is None:
             frames = tracebacks.capture()
-        try:
-            dims = op_def.infer_dims(inputs, attrs)
-        except ValueError as e:
-            from dataflow.graph.printing import build_error
-
-            raise build_error(ShapeError, op_def, name, inputs, frames, e) from e
-        if dtypes is None:
-            dtypes = op_def.output_dtypes(attrs, inputs)
-        if len(dims) != len(dtypes):  # a GraphDef whose attributes contradict each other
-            from dataflow.graph.printing import build_error
-
-            wrong = ValueError(f"its attributes give {len(dtypes)} dtypes for {len(dims)} outputs")
-            raise build_error(ShapeError, op_def, name, inputs, frames, wrong)
-        if self.current_container and attrs.get("container") == "":
-            attrs = {**attrs, "container": self.current_container}
-        if self._attr_scope:
-            attrs = {**self._attr_scope, **attrs}
-        if self._colocation_stack:
-            groups = {group for op in self._colocation_stack for group in op.colocation_groups()}
-            attrs = {**attrs, "_class": sorted(groups)}
+        dims, dtypes = _outputs_of(op_def, name, inputs, attrs, dtypes, frames)
+        attrs = self._with_attrs_in_force(attrs)
         device = self.current_device
         op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
         if len(dims) == 1:
@@ -171,17 +141,46 @@ class Graph:
             op.device = leader.device or op.device
         if self._gradient_override_map:
             op.gradient_override = self._gradient_override_map.get(op_def.type)
-        with self._lock:
-            op.index = len(self.operations)
-            self.operations.append(op)
-            self.op_by_name[name] = op
-        if self.control_stack:
-            for controls in self.control_stack:
-                controls.seen.add(op)
+        self._register(op)
         if context is not None:
             op.control_flow_context = context
             context.add_op(op)
         return op
+
+    def _check_inputs(self, op_def: OpDef, name: str, inputs: list[Tensor]) -> None:
+        """Refuse tensors of other graphs, or, in the graph of a function, replace them by captures."""
+        for i, tensor in enumerate(inputs):
+            if tensor.op.graph is not self:
+                if self.captures is not None:
+                    inputs[i] = self.capture(tensor)
+                    continue
+                raise ValueError(
+                    f"{op_def.type} {name!r}: the input {tensor.name!r} is from another graph. "
+                    "All inputs of a node must belong to the graph that the node is added to."
+                )
+            there = tensor.op.control_flow_context
+            if there is not None and self.control_flow_context is None:
+                there.check_use(op_def, name, tensor)
+
+    def _with_attrs_in_force(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A node's attributes with those of the blocks around it: container, own ones, colocation."""
+        if self.current_container and attrs.get("container") == "":
+            attrs = {**attrs, "container": self.current_container}
+        if self._attr_scope:
+            attrs = {**self._attr_scope, **attrs}
+        if self._colocation_stack:
+            groups = {group for op in self._colocation_stack for group in op.colocation_groups()}
+            attrs = {**attrs, "_class": sorted(groups)}
+        return attrs
+
+    def _register(self, op: Operation) -> None:
+        """Give a new node its number, and let lookups and the blocks around it know it."""
+        with self._lock:
+            op.index = len(self.operations)
+            self.operations.append(op)
+            self.op_by_name[op.name] = op
+        for controls in self.control_stack:
+            controls.seen.add(op)
 
     def capture(self, tensor: Tensor) -> Tensor:
         """What stands for a tensor of an outer graph in the graph of a function."""
@@ -290,70 +289,7 @@ class Graph:
         Raises `KeyError` for a name that is not in the graph, `ValueError` for a node of another
         graph or a name of the wrong kind, `TypeError` for something that is neither.
         """
-        convert = getattr(obj, "_as_graph_element", None)
-        if convert is not None:
-            obj = convert()
-        if isinstance(obj, bytes):
-            obj = obj.decode()
-        if isinstance(obj, str):
-            return self._element_by_name(obj, allow_tensor, allow_operation)
-        if isinstance(obj, Tensor) and allow_tensor:
-            if obj.graph is not self:
-                raise ValueError(f"{obj} is not an element of this graph.{_ANOTHER_GRAPH}")
-            return obj
-        if isinstance(obj, Operation) and allow_operation:
-            if obj.graph is not self:
-                raise ValueError(
-                    f"Operation {obj.name!r} is not an element of this graph.{_ANOTHER_GRAPH}"
-                )
-            return obj
-        kinds = " or ".join(
-            k for k, a in (("Tensor", allow_tensor), ("Operation", allow_operation)) if a
-        )
-        raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}.")
-
-    def _element_by_name(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
-        if ":" in name and allow_tensor:
-            op_name, _, index_text = name.rpartition(":")
-            try:
-                if ":" in op_name:
-                    raise ValueError
-                index = int(index_text)
-            except ValueError:
-                raise ValueError(
-                    f'The name {name!r} looks like a tensor name, but is not one: write "<op>:<output>".'
-                ) from None
-            op = self.op_by_name.get(op_name)
-            if op is None:
-                raise KeyError(
-                    f"The name {name!r} refers to a Tensor which does not exist. The operation, "
-                    f"{op_name!r}, does not exist in the graph.{self._similar(op_name)}"
-                )
-            if not 0 <= index < len(op.outputs):
-                raise KeyError(
-                    f"The name {name!r} refers to a Tensor which does not exist. The operation, "
-                    f"{op_name!r}, exists but only has {len(op.outputs)} outputs."
-                )
-            return op.outputs[index]
-        if ":" in name:
-            raise ValueError(f"The name {name!r} is a tensor's name; an operation was wanted.")
-        op = self.op_by_name.get(name)
-        if op is None:
-            raise KeyError(
-                f"The name {name!r} refers to an Operation not in the graph.{self._similar(name)}"
-            )
-        if not allow_operation:
-            raise ValueError(
-                f"The name {name!r} refers to an Operation, not a Tensor. "
-                f'Tensor names must be of the form "<op_name>:<output_index>", as in "{name}:0".'
-            )
-        return op
-
-    def _similar(self, name: str) -> str:
-        import difflib
-
-        close = difflib.get_close_matches(name, self.op_by_name, n=3)
-        return f" Did you mean {', '.join(map(repr, close))}?" if close else ""
+        return element_of(self, obj, allow_tensor, allow_operation)
 
     def is_feedable(self, tensor: Any) -> bool:
         """True when ``tensor`` may be given in a ``feed_dict``."""
@@ -677,32 +613,26 @@ class Graph:
         switch(self)
 
 
-def infer_type_attrs(op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
-    """Fills in the attributes that the inputs imply, for nodes made from a flat input list.
+def _outputs_of(
+    op_def: OpDef,
+    name: str,
+    inputs: list[Tensor],
+    attrs: dict[str, Any],
+    dtypes: list[DType] | None,
+    frames: tracebacks.RawFrames,
+) -> tuple[list[Dims], list[DType]]:
+    """The dimensions and dtypes of a node's outputs; raises `ShapeError` with the node's place."""
+    try:
+        dims = op_def.infer_dims(inputs, attrs)
+    except ValueError as e:
+        from dataflow.graph.printing import build_error
 
-    Raises `InvalidArgumentError` when the number of inputs does not fit the op.
-    """
-    position = 0
-    for arg in op_def.inputs:
-        if arg.type_list_attr is not None:
-            if arg.type_list_attr in attrs:
-                count = len(attrs[arg.type_list_attr])
-            else:
-                count = len(inputs) - position - (len(op_def.inputs) - 1)
-                attrs[arg.type_list_attr] = [
-                    t.dtype.base_dtype for t in inputs[position : position + count]
-                ]
-            position += count
-            continue
-        count = 1
-        if arg.number_attr is not None:
-            if arg.number_attr not in attrs:
-                attrs[arg.number_attr] = len(inputs) - position - (len(op_def.inputs) - 1)
-            count = attrs[arg.number_attr]
-        if arg.type_attr is not None and arg.type_attr not in attrs and position < len(inputs):
-            attrs[arg.type_attr] = inputs[position].dtype.base_dtype
-        position += count
-    if position != len(inputs):
-        raise InvalidArgumentError(
-            None, None, f"{op_def.type} takes {position} inputs, got {len(inputs)}"
-        )
+        raise build_error(ShapeError, op_def, name, inputs, frames, e) from e
+    if dtypes is None:
+        dtypes = op_def.output_dtypes(attrs, inputs)
+    if len(dims) != len(dtypes):  # a GraphDef whose attributes contradict each other
+        from dataflow.graph.printing import build_error
+
+        wrong = ValueError(f"its attributes give {len(dtypes)} dtypes for {len(dims)} outputs")
+        raise build_error(ShapeError, op_def, name, inputs, frames, wrong)
+    return dims, dtypes

@@ -14,8 +14,8 @@ from dataflow.errors import DTypeError, InvalidArgumentError, OpError
 from dataflow.graph import tracebacks
 from dataflow.graph.attr_kinds import check_kind, check_numbers, kind_of
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.flat_inputs import infer_type_attrs
 from dataflow.graph.function_def import FUNCTION_CALLS
-from dataflow.graph.graph import infer_type_attrs
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.op_signature import normalize_attr
 from dataflow.graph.operation import Operation
@@ -88,6 +88,26 @@ def import_graph_def(
     Raises `TypeError` for something that is no GraphDef, `ValueError` for a graph that cannot be
     taken over (unknown op, missing input, cycle, damaged attribute); the graph is then unchanged.
     """
+    _check_arguments(graph_def, input_map, return_elements)
+    _check_versions(graph_def.versions)
+    mapped = {_split(k): v for k, v in (input_map or {}).items() if not k.startswith("^")}
+    order = _read(graph_def, mapped)
+    graph = default_graph()
+    if mapped:
+        used = {key for node in order for key in node.inputs}
+        unused = [f"{n}:{i}" for n, i in mapped if (n, i) not in used]
+        if unused:
+            raise ValueError(f"Attempted to map inputs that were not found in graph_def: {unused}")
+    before = graph.version
+    try:
+        made = _Importer(graph, mapped).add_all(order, name)
+    except Exception:
+        graph.remove_from(before)
+        raise
+    return _returned(return_elements, made, mapped)
+
+
+def _check_arguments(graph_def: Any, input_map: Any, return_elements: Any) -> None:
     if not hasattr(graph_def, "node") or not hasattr(graph_def, "SerializeToString"):
         raise TypeError(
             f"Argument `graph_def` must be a GraphDef proto. Got {type(graph_def).__name__}."
@@ -103,36 +123,6 @@ def import_graph_def(
         raise TypeError(
             f"Argument `return_elements` must be a list of strings. Got {return_elements!r}."
         )
-    _check_versions(graph_def.versions)
-    mapped = {_split(k): v for k, v in (input_map or {}).items() if not k.startswith("^")}
-    nodes: dict[str, _Node] = {}
-    for proto in graph_def.node:
-        node = _Node(proto)
-        if node.name in nodes:
-            raise ValueError(f"import_graph_def: two nodes are called {node.name!r}.")
-        nodes[node.name] = node
-    order = _order(nodes, mapped)
-    library = {f.signature.name: f for f in graph_def.library.function}
-    alike: dict[Any, dict[str, Any]] = {}
-    for node in order:
-        if node.type in FUNCTION_CALLS or node.type in library:
-            node.library = library
-            continue
-        node.definition = _definition(node)
-        node.attrs = _attributes(node, library, alike)
-    graph = default_graph()
-    if mapped:
-        used = {key for node in order for key in node.inputs}
-        unused = [f"{n}:{i}" for n, i in mapped if (n, i) not in used]
-        if unused:
-            raise ValueError(f"Attempted to map inputs that were not found in graph_def: {unused}")
-    before = graph.version
-    try:
-        made = _add_all(graph, order, mapped, name)
-    except Exception:
-        graph.remove_from(before)
-        raise
-    return _returned(return_elements, made, mapped)
 
 
 def _check_versions(versions: Any) -> None:
@@ -148,22 +138,24 @@ def _check_versions(versions: Any) -> None:
         )
 
 
-def _add_all(
-    graph: Graph, order: list[_Node], mapped: dict[tuple[str, int], Any], name: str | None
-) -> dict[str, Operation]:
-    """Adds the nodes, and closes the back edges of loops; the new nodes by their names in the file."""
-    made: dict[str, Operation] = {}
-    later: list[tuple[Operation, int, tuple[str, int]]] = []
-    frames = tracebacks.capture()
-    with graph.name_scope("import" if name is None else name) as scope:
-        for node in order:
-            made[node.name] = _add(graph, node, made, mapped, scope, later, frames)
-        for op, index, (source, output) in later:
-            tensor = made[source].outputs[output]
-            op._update_input(index, tensor)
-            for head in op.outputs[:1]:
-                head.dims = shapes.common(head.dims, tensor.dims)
-    return made
+def _read(graph_def: Any, mapped: dict[tuple[str, int], Any]) -> list[_Node]:
+    """The nodes of the file, each after its inputs, with their definitions and attributes."""
+    nodes: dict[str, _Node] = {}
+    for proto in graph_def.node:
+        node = _Node(proto)
+        if node.name in nodes:
+            raise ValueError(f"import_graph_def: two nodes are called {node.name!r}.")
+        nodes[node.name] = node
+    order = _order(nodes, mapped)
+    library = {f.signature.name: f for f in graph_def.library.function}
+    alike: dict[Any, dict[str, Any]] = {}
+    for node in order:
+        if node.type in FUNCTION_CALLS or node.type in library:
+            node.library = library
+            continue
+        node.definition = _definition(node)
+        node.attrs = _attributes(node, library, alike)
+    return order
 
 
 def _returned(
@@ -292,71 +284,100 @@ def _attributes(
     return alike.setdefault((definition, *result.items()), result)
 
 
-def _add(
-    graph: Any,
-    node: _Node,
-    made: dict[str, Operation],
-    mapped: dict[tuple[str, int], Any],
-    scope: str,
-    later: list[tuple[Operation, int, tuple[str, int]]],
-    frames: tracebacks.RawFrames,
-) -> Operation:
-    inputs: list[Tensor] = []
-    postponed: list[tuple[int, tuple[str, int]]] = []
-    for key in node.inputs:
-        if mapped and key in mapped:
-            tensor = graph.as_graph_element(mapped[key], allow_operation=False)
-            inputs.append(tensor)
-            continue
-        source = made.get(key[0])
-        if source is None:  # the back edge of a loop: closed when its node is there
-            if not inputs:
+class _Importer:
+    """Adds nodes of a file to a graph: what was made so far, by the names in the file."""
+
+    def __init__(self, graph: Graph, mapped: dict[tuple[str, int], Any]) -> None:
+        self.graph = graph
+        self.mapped = mapped
+        self.made: dict[str, Operation] = {}
+        self.scope = ""
+        #: Back edges of loops, to be closed at the end: the node, which of its inputs, and its source.
+        self.back_edges: list[tuple[Operation, int, tuple[str, int]]] = []
+        self.frames = tracebacks.capture()
+
+    def add_all(self, order: list[_Node], name: str | None) -> dict[str, Operation]:
+        """Add the nodes, and close the back edges of loops; the new nodes by their names in the file."""
+        made = self.made
+        with self.graph.name_scope("import" if name is None else name) as self.scope:
+            for node in order:
+                made[node.name] = self._add(node)
+            for op, index, (source, output) in self.back_edges:
+                tensor = made[source].outputs[output]
+                op._update_input(index, tensor)
+                for head in op.outputs[:1]:
+                    head.dims = shapes.common(head.dims, tensor.dims)
+        return made
+
+    def _add(self, node: _Node) -> Operation:
+        inputs, postponed = self._inputs(node)
+        if node.library is not None:
+            if postponed:
                 raise ValueError(
-                    f"import_graph_def: node {node.name!r} ({node.type}): its first input {key[0]!r} "
-                    "is the way back of a loop; needed first is what enters the loop."
+                    f"import_graph_def: node {node.name!r} ({node.type}) reads the way back of a loop."
                 )
-            postponed.append((len(inputs), key))
-            inputs.append(inputs[0])
-            continue
-        if key[1] >= len(source.outputs):
-            raise ValueError(
-                f"import_graph_def: node {node.name!r} reads output {key[1]} of {key[0]!r}, "
-                f"which has {len(source.outputs)}."
-            )
-        inputs.append(source.outputs[key[1]])
-    if node.library is not None:
-        if postponed:
-            raise ValueError(
-                f"import_graph_def: node {node.name!r} ({node.type}) reads the way back of a loop."
-            )
-        return provided("function_calls").add_call(node, inputs, made, frames)  # type: ignore[no-any-return]
-    definition, attrs = node.definition, node.attrs
-    try:
-        infer_type_attrs(definition, inputs, attrs)
-    except InvalidArgumentError as e:
-        raise ValueError(f"import_graph_def: node {node.name!r}: {e.message}.") from e
-    _check_dtypes(node, inputs)
-    groups = attrs.get("_class")
-    if groups and scope:
-        attrs["_class"] = [
-            b"loc:@" + scope.encode() + g[5:] if g.startswith(b"loc:@") else g for g in groups
-        ]
-    override = attrs.pop("_gradient_op_type", None)
-    name = graph.unique_name(node.name)
-    device = node.proto.device
-    if node.controls or device or graph.device_stack:
-        controls = [made[c] for c in node.controls]
+            return provided("function_calls").add_call(node, inputs, self.made, self.frames)  # type: ignore[no-any-return]
+        attrs = node.attrs
+        try:
+            infer_type_attrs(node.definition, inputs, attrs)
+        except InvalidArgumentError as e:
+            raise ValueError(f"import_graph_def: node {node.name!r}: {e.message}.") from e
+        _check_dtypes(node, inputs)
+        groups = attrs.get("_class")
+        if groups and self.scope:
+            scope = self.scope.encode()
+            attrs["_class"] = [
+                b"loc:@" + scope + g[5:] if g.startswith(b"loc:@") else g for g in groups
+            ]
+        override = attrs.pop("_gradient_op_type", None)
+        op = self._make(node, inputs)
+        if override:
+            op.gradient_override = override.decode() if isinstance(override, bytes) else override
+        for index, key in postponed:
+            self.back_edges.append((op, index, key))
+        return op
+
+    def _inputs(self, node: _Node) -> tuple[list[Tensor], list[tuple[int, tuple[str, int]]]]:
+        """The inputs of a node, and which of them only stand in for a back edge (number, source)."""
+        inputs: list[Tensor] = []
+        postponed: list[tuple[int, tuple[str, int]]] = []
+        mapped = self.mapped
+        for key in node.inputs:
+            if mapped and key in mapped:
+                tensor = self.graph.as_graph_element(mapped[key], allow_operation=False)
+                inputs.append(tensor)
+                continue
+            source = self.made.get(key[0])
+            if source is None:  # the back edge of a loop: closed when its node is there
+                if not inputs:
+                    raise ValueError(
+                        f"import_graph_def: node {node.name!r} ({node.type}): its first input {key[0]!r} "
+                        "is the way back of a loop; needed first is what enters the loop."
+                    )
+                postponed.append((len(inputs), key))
+                inputs.append(inputs[0])
+                continue
+            if key[1] >= len(source.outputs):
+                raise ValueError(
+                    f"import_graph_def: node {node.name!r} reads output {key[1]} of {key[0]!r}, "
+                    f"which has {len(source.outputs)}."
+                )
+            inputs.append(source.outputs[key[1]])
+        return inputs, postponed
+
+    def _make(self, node: _Node, inputs: list[Tensor]) -> Operation:
+        """The node itself, with its control inputs, on its device."""
+        graph, definition, attrs = self.graph, node.definition, node.attrs
+        name = graph.unique_name(node.name)
+        device = node.proto.device
+        if not (node.controls or device or graph.device_stack):
+            return graph.make_op(definition, name, inputs, attrs, frames=self.frames)
+        controls = [self.made[c] for c in node.controls]
         with graph.control_dependencies(controls), graph.device(device or None):
-            op = graph.make_op(definition, name, inputs, attrs, frames=frames)
+            op = graph.make_op(definition, name, inputs, attrs, frames=self.frames)
         if not device:  # the enclosing tf.device blocks decide
             op._set_device(graph.current_device)
-    else:
-        op = graph.make_op(definition, name, inputs, attrs, frames=frames)
-    if override:
-        op.gradient_override = override.decode() if isinstance(override, bytes) else override
-    for index, key in postponed:
-        later.append((op, index, key))
-    return op  # type: ignore[no-any-return]
+        return op
 
 
 def _check_dtypes(node: _Node, inputs: list[Tensor]) -> None:
