@@ -20,7 +20,7 @@ from dataflow.train.scaffold import ChiefSessionCreator
 from dataflow.train.session_run_hook import SessionRunArgs, SessionRunHook
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 __all__ = [
     "StopAfterNEvalsHook",

@@ -17,7 +17,7 @@ from dataflow.ops.state import assign
 from dataflow.train.saver import Saver
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 __all__ = [
     "assign_from_checkpoint",

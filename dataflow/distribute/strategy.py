@@ -30,7 +30,7 @@ from dataflow.ops.replicas import state
 from dataflow.ops.variables import Variable, variable_creator_scope
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 def canonical(device: str) -> str:

@@ -17,7 +17,7 @@ from dataflow.ops.variable_replication import VariableAggregation, VariableSynch
 from dataflow.ops.variables import Variable
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 class PerReplica:

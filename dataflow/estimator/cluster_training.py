@@ -15,7 +15,7 @@ from dataflow.train.device_setter import STANDARD_PS_OPS, replica_device_setter
 from dataflow.train.saving_hooks import CheckpointSaverListener
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 #: Workers begin one after the other, so that they do not all compute from the same parameters.
 _SECONDS_BETWEEN_WORKERS = 5

@@ -23,7 +23,7 @@ from dataflow.train.global_step import get_global_step
 from dataflow.train.session_run_hook import SessionRunArgs, SessionRunHook
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 __all__ = ["KMeans"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 class _Stacks(threading.local):

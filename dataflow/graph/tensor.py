@@ -11,7 +11,7 @@ from dataflow.shapes import Dims, TensorShape
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
     from dataflow.graph.operation import Operation
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 class Tensor:

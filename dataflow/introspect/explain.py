@@ -30,7 +30,7 @@ from dataflow.shapes import Dims, num_elements
 if TYPE_CHECKING:
     from dataflow.graph.operation import Operation
     from dataflow.graph.tensor import Tensor
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 class Lifetime(NamedTuple):

@@ -19,7 +19,7 @@ from dataflow.runtime.plan import Plan
 if TYPE_CHECKING:
     from dataflow.graph.operation import Operation
     from dataflow.graph.tensor import Tensor
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 #: Making and running the two plans of one rewrite takes so long at most, one run apart.
 BUDGET_SECONDS = 0.5

@@ -9,7 +9,7 @@ import numpy as np
 from dataflow.kernels.xp import beside
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 def snapshot(session: BaseSession) -> dict[str, Any] | None:

@@ -21,15 +21,7 @@ from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras.backend_convolutions import *
 from dataflow.keras.backend_functions import *
 from dataflow.keras.backend_layers import *
-from dataflow.ops import (
-    activation,
-    array,
-    elementary,
-    math,
-    random,
-    reduce,
-    tensor_products,
-)
+from dataflow.ops import activation, array, elementary, math, random, reduce, tensor_products
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from dataflow.ops.conditionals import cond
@@ -49,7 +41,7 @@ from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.session import Session
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 _settings: dict[str, Any] = {
     "epsilon": 1e-7,

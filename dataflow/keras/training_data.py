@@ -10,7 +10,7 @@ import numpy as np
 from dataflow.graph.type_aliases import ShapeLike
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 Array = np.ndarray[Any, Any]
 

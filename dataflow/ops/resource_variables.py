@@ -16,7 +16,7 @@ from dataflow.shapes import Dims, TensorShape
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 _settings = {"default": False}
 

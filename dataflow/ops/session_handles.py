@@ -15,7 +15,7 @@ from dataflow.ops.sources import placeholder
 from dataflow.shapes import Dims
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 @define_op("GetSessionHandle", "value: T -> handle: string", stateful=True)

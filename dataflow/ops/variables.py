@@ -25,7 +25,7 @@ from dataflow.ops.variable_replication import (
 from dataflow.shapes import Dims, TensorShape
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 _CREATORS = "variable_creators"
 

@@ -11,8 +11,8 @@ from dataflow.placement.placer import local_devices
 from dataflow.runtime.config import Options
 
 if TYPE_CHECKING:
+    from dataflow.runtime.base_session import BaseSession
     from dataflow.runtime.config import ConfigProto
-    from dataflow.runtime.session import BaseSession
 
 
 class DeviceLocality(Options):

@@ -11,7 +11,7 @@ from dataflow.graph.tensor import Tensor
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 #: type -> (function(fetch) -> (list of tensors, rebuild(list of values) -> value))

@@ -14,7 +14,7 @@ from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 class PartialRun:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dataflow.errors import (
-    UnimplementedError,
-)
+from dataflow.errors import UnimplementedError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.bfloat16 import bind_node
@@ -44,7 +42,7 @@ from dataflow.runtime.waiting import HandedOver, Overlap
 
 if TYPE_CHECKING:
     from dataflow.rewrites.engine import Watch
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 #: Smaller plans are not checked for NaN: they run in microseconds, and its origin is obvious.

@@ -17,16 +17,11 @@ from dataflow.errors import CancelledError, DeadlineExceededError, FailedPrecond
 from dataflow.kernels.large_arrays import owns_memory
 from dataflow.kernels.mutex import holder
 from dataflow.kernels.would_block import WouldBlock
-from dataflow.runtime.cooperative import (
-    Suspended,
-    Wait,
-    belongs_to_thread,
-    scheduler,
-)
+from dataflow.runtime.cooperative import Suspended, Wait, belongs_to_thread, scheduler
 
 if TYPE_CHECKING:
     from dataflow.kernels.observable_condition import WatchedCondition
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 #: How long an op waits before another thread continues its step (see `runtime.waiting`).

@@ -11,7 +11,7 @@ from dataflow.runtime.config import RunOptions
 from dataflow.runtime.waiting import within
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
     from dataflow.runtime.stepper import Trace
 
 

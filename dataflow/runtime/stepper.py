@@ -25,7 +25,7 @@ from dataflow.runtime.run_errors import annotate_error
 from dataflow.runtime.value_sample import ValueSample, not_finite, sample_of, size_of
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 #: How much a recording keeps of each value: all of it, a sample, its size, or nothing.

@@ -14,7 +14,7 @@ from dataflow.graph.tensor import Tensor
 
 if TYPE_CHECKING:
     from dataflow.ops.variables import Variable
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 class FileWriter:

@@ -11,7 +11,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.runtime.cooperative import Wait, finish
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 #: One step that is under way: it returns the step's values.
 StepOfJob = Generator[Wait | None, None, Any]

@@ -14,7 +14,7 @@ from dataflow.ops.variable_scope import get_variable
 from dataflow.ops.variables import Variable
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 def global_step(sess: BaseSession, global_step_tensor: Any) -> int:

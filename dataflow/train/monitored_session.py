@@ -15,8 +15,8 @@ from dataflow.errors import AbortedError, OutOfRangeError, UnavailableError
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.missing import unknown_argument
+from dataflow.runtime.base_session import RUN_ARGUMENTS
 from dataflow.runtime.config import RunOptions
-from dataflow.runtime.session import RUN_ARGUMENTS
 from dataflow.train.coordinator import Coordinator
 from dataflow.train.queue_runner import start_queue_runners
 from dataflow.train.saving_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook

@@ -24,7 +24,7 @@ from dataflow.train.object_restore import (
 from dataflow.train.saveables import OBJECT_GRAPH_KEY
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 class Checkpoint(AutoTrackable):

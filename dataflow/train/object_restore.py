@@ -9,16 +9,12 @@ from dataflow.graph.default_stacks import default_graph, default_session
 from dataflow.ops.sources import constant
 from dataflow.ops.trackable import parts_of
 from dataflow.ops.variables import Variable
-from dataflow.train.object_graph import (
-    VARIABLE_VALUE,
-    all_slots,
-    objects_of,
-)
+from dataflow.train.object_graph import VARIABLE_VALUE, all_slots, objects_of
 from dataflow.train.save_graph import restore_saveables
 from dataflow.train.saveables import OBJECT_GRAPH_KEY, SaveableObject, variable_saveable
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 def session_or_default(session: BaseSession | None) -> Any:

@@ -14,7 +14,7 @@ from dataflow.runtime.cooperative import Task, Wait, finish
 from dataflow.train.coordinator import Coordinator
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 class QueueRunner:

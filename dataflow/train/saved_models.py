@@ -30,7 +30,7 @@ from dataflow.train.meta_graph import import_scoped_meta_graph, naming
 from dataflow.train.saver import Saver
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 MODEL_FILENAME = "saved_model.pb"
 MODEL_FILENAME_TEXT = "saved_model.pbtxt"

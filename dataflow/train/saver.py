@@ -29,7 +29,7 @@ from dataflow.train.saveables import (
 )
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 _NO_V1 = (

@@ -21,7 +21,7 @@ from dataflow.train.session_run_hook import (
 )
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 log = logging.getLogger("tensorflow")
 

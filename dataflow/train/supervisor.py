@@ -32,7 +32,7 @@ from dataflow.train.saver import Saver
 from dataflow.train.session_manager import SessionManager
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 log = logging.getLogger("tensorflow")
 

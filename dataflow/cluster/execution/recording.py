@@ -20,7 +20,7 @@ from dataflow.placement.groups import changes_a_variable
 from dataflow.runtime.stepper import Hop, Trace, record
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 class Span(NamedTuple):

@@ -17,7 +17,7 @@ from dataflow.ops.sources import placeholder
 from dataflow.ops.variable_lists import trainable_variables
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 LossAndGradient = Callable[[Any], tuple[Any, Any]]
 

@@ -32,7 +32,7 @@ from dataflow.train.sync_replicas import SyncReplicasOptimizer
 
 if TYPE_CHECKING:
     from dataflow.ops.variables import Variable
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 USE_DEFAULT = Supervisor.USE_DEFAULT
 

@@ -11,7 +11,7 @@ from dataflow.train.coordinator import Coordinator
 from dataflow.train.queue_runner import start_queue_runners
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 __all__ = ["NestedQueueRunnerError", "QueueRunners"]
 

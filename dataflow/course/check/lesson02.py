@@ -9,7 +9,7 @@ from dataflow.course.exercise import exercise, expect, expect_type
 from dataflow.course.variants import drawn
 
 if TYPE_CHECKING:
-    from dataflow.runtime.session import BaseSession
+    from dataflow.runtime.base_session import BaseSession
 
 
 @exercise(
