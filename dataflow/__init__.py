@@ -18,6 +18,8 @@ from dataflow.ops import array as _array, operators as _operators
 from dataflow.runtime import composites as _composites, session as _session
 
 _provide(
+    # The default graph is made when a node first asks for it.
+    graph="dataflow.graph.graph:Graph",
     ragged_math="dataflow.ops.ragged_math",
     # An op type that is not registered yet is looked for in all the files of ops.
     all_ops="dataflow.ops.all",

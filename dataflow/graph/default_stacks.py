@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from dataflow.providers import provided
+
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
     from dataflow.runtime.base_session import BaseSession
@@ -38,9 +40,7 @@ def make_global_graph() -> Graph:
     global _global_graph
     with _global_lock:
         if _global_graph is None:
-            from dataflow.graph.graph import Graph
-
-            _global_graph = Graph()
+            _global_graph = provided("graph")()
         return _global_graph
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.graph.tensor import Tensor
 
 if TYPE_CHECKING:
     from dataflow.graph.op_def import OpDef
+    from dataflow.graph.tensor import Tensor
 
 
 def infer_type_attrs(op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any]) -> None:

@@ -21,7 +21,8 @@ from dataflow.ops.cumulative import cumsum
 from dataflow.ops.elementary import ceil
 from dataflow.ops.embedding import embedding_lookup
 from dataflow.ops.graph_functions import control_dependencies
-from dataflow.ops.ragged_tensor import RaggedTensor, convert_to_ragged, flat_operands, num_rows
+from dataflow.ops.ragged_operands import flat_operands
+from dataflow.ops.ragged_tensor import RaggedTensor, convert_to_ragged, num_rows
 from dataflow.ops.ragged_value import is_value
 from dataflow.ops.reduce import (
     reduce_all,

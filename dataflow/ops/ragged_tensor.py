@@ -18,25 +18,15 @@ from dataflow.graph.op_def import OpDef
 from dataflow.graph.tensor import Tensor, session_for
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array
-from dataflow.ops.arithmetic import maximum_op
 from dataflow.ops.casts import cast
 from dataflow.ops.cumulative import cumsum
+from dataflow.ops.ragged_padding import check_default, fitted, lengths_without_padding, minimum_of
 from dataflow.ops.ragged_value import RaggedTensorValue, is_value
 from dataflow.ops.reduce import reduce_max
 from dataflow.ops.segment import unsorted_segment_sum
 from dataflow.ops.sequences import searchsorted
 from dataflow.ops.sparse_tensor import SparseTensor, to_sparse
 from dataflow.shapes import TensorShape
-
-
-def _check_default(default: Tensor, flat_values: Tensor) -> None:
-    """Raises `ValueError` where ``default`` cannot stand for one of the values."""
-    if default.dims is None or flat_values.dims is None:
-        return
-    default.shape.with_rank_at_most(len(flat_values.dims) - 1)
-    for own, wanted in zip(default.dims[::-1], flat_values.dims[:0:-1], strict=False):
-        if None not in (own, wanted) and own not in (1, wanted):
-            raise ValueError(f"Shapes {default.shape} and {flat_values.shape[1:]} are incompatible")
 
 
 def _index(value: Any, name: str) -> Any:
@@ -227,7 +217,7 @@ class RaggedTensor:
                 inner = cls.from_tensor(joined, lengths, padding, ragged_rank - 1, None, kind)
                 return cls(inner, array.range_(shape[0] + 1) * shape[1])
             if padding is not None:
-                lengths = _lengths_without(tensor, padding, kind)
+                lengths = lengths_without_padding(tensor, padding, kind)
             if lengths is None:
                 return cls(joined, array.range_(shape[0] + 1) * shape[1])
             lengths = cast(lengths, kind)
@@ -426,7 +416,7 @@ class RaggedTensor:
             if default_value is None:
                 default_value = b"" if self.dtype.base_dtype is dtypes.string else 0
             default = convert_to_tensor(default_value, self.dtype.base_dtype)
-            _check_default(default, self.flat_values)
+            check_default(default, self.flat_values)
             if isinstance(inner, RaggedTensor):
                 inner = inner.to_tensor(default)
             lengths = self.row_lengths()
@@ -447,7 +437,7 @@ class RaggedTensor:
             )
             result = array.gather(array.concat([inner, padding], 0), places)
             if shape is not None:
-                result = _fitted(result, default, shape)
+                result = fitted(result, default, shape)
             return result
 
     def to_sparse(self, name: str | None = None) -> SparseTensor:
@@ -501,62 +491,10 @@ class RaggedTensor:
 
     def elementwise(self, op: OpDef, values: Any, attrs: dict[str, Any], name: str | None) -> Any:
         """``op`` of the operands' innermost values, with these rows."""
+        from dataflow.ops.ragged_operands import flat_operands, self_like
+
         flat = flat_operands(list(values))
         return self_like(values).with_flat_values(op.build(flat, attrs, name))
-
-
-def self_like(values: Any) -> RaggedTensor:
-    """The first ragged operand."""
-    first: RaggedTensor = next(v for v in values if isinstance(v, RaggedTensor))
-    return first
-
-
-def flat_operands(values: list[Any]) -> list[Any]:
-    """The innermost values of operands whose rows agree.
-
-    Numbers and tensors without axes stay, [rows, 1] is repeated along the rows. Raises `ValueError` for operands
-    of other shapes, and for ragged ranks that differ; where row splits differ, the run fails.
-    """
-    from dataflow.ops.assertions import assert_equal
-    from dataflow.ops.graph_functions import control_dependencies
-
-    values = [convert_to_ragged(v) if is_value(v) else v for v in values]
-    first = self_like(values)
-    checks: list[Any] = []
-    flat: list[Any] = []
-    for value in values:
-        if isinstance(value, RaggedTensor):
-            if value.ragged_rank != first.ragged_rank:
-                raise ValueError(
-                    f"operands have ragged ranks {first.ragged_rank} and {value.ragged_rank}: they must be "
-                    "one and the same"
-                )
-            for a, b in zip(first.nested_row_splits, value.nested_row_splits, strict=True):
-                if a is not b:
-                    message = "Inputs must have identical ragged splits"
-                    checks.append(
-                        assert_equal(cast(a, dtypes.int64), cast(b, dtypes.int64), message=message)
-                    )
-            flat.append(value.flat_values)
-            continue
-        if isinstance(value, (int, float, complex, str, bytes)):
-            flat.append(value)
-            continue
-        tensor = convert_to_tensor(value)
-        rank = tensor.get_shape().ndims
-        if rank == 0:
-            flat.append(tensor)
-        elif rank == 2 and tensor.get_shape()[1].value == 1 and first.ragged_rank == 1:
-            flat.append(array.gather(tensor[:, 0], first.value_rowids()))
-        else:
-            raise ValueError(
-                f"an operand of shape {tensor.get_shape()} cannot be spread over a RaggedTensor of shape "
-                f"{first.shape}: use a scalar, [rows, 1], or a RaggedTensor with the same rows."
-            )
-    if checks:
-        with control_dependencies(checks):
-            flat = [array.identity(f) if isinstance(f, Tensor) else f for f in flat]
-    return flat
 
 
 def _values(values: Any) -> Any:
@@ -576,51 +514,6 @@ def num_rows(values: Any, kind: Any = dtypes.int64) -> Any:
     if isinstance(values, RaggedTensor):
         return values.nrows(kind)
     return array.shape(values, out_type=kind)[0]
-
-
-def minimum_of(a: TensorLike, b: TensorLike) -> Any:
-    """The smaller of two."""
-    from dataflow.ops.arithmetic import minimum_op
-
-    return minimum_op(a, b)
-
-
-def _lengths_without(tensor: Any, padding: Any, kind: DType) -> Any:
-    """The number of columns up to the last that is not padding, [rows]."""
-    from dataflow.ops.comparison import not_equal_op
-    from dataflow.ops.reduce import reduce_any
-
-    padding = convert_to_tensor(padding, tensor.dtype.base_dtype)
-    differs = not_equal_op(tensor, padding)
-    rank = differs.get_shape().ndims
-    if rank is None:
-        raise ValueError("padding needs a tensor of known rank")
-    if rank > 2:
-        differs = reduce_any(differs, list(range(2, rank)))
-    places = array.range_(1, array.shape(tensor, out_type=kind)[1] + 1)
-    return reduce_max(
-        array.concat(
-            [cast(differs, kind) * places, array.zeros([array.shape(tensor)[0], 1], kind)], 1
-        ),
-        1,
-    )
-
-
-def _fitted(tensor: TensorLike, default: Any, shape: DynamicShapeLike) -> Any:
-    """Cut and widened to ``shape``; None stands for sizes that stay."""
-    wanted = TensorShape(shape).as_list()
-    have = array.shape(tensor)
-    sizes = [have[i] if size is None else size for i, size in enumerate(wanted)]
-    tensor = array.slice_(
-        tensor,
-        [0] * len(wanted),
-        array.stack([minimum_of(have[i], s) for i, s in enumerate(sizes)]),
-    )
-    have = array.shape(tensor)
-    missing = array.stack([[0, maximum_op(s - have[i], 0)] for i, s in enumerate(sizes)])
-    result = array.pad(tensor, missing, constant_values=default)
-    result.set_shape(wanted)
-    return result
 
 
 def is_ragged(value: Any) -> bool:
@@ -670,6 +563,8 @@ def _operator(name: str, unary: bool) -> Any:
         return lambda x: x.with_flat_values(getattr(x.flat_values, name)())
 
     def function(x: RaggedTensor, y: TensorLike) -> Any:
+        from dataflow.ops.ragged_operands import flat_operands
+
         mine, other = flat_operands([x, y])
         return x.with_flat_values(getattr(mine, name)(other))
 
