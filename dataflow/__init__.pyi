@@ -245,15 +245,17 @@ from dataflow.ops.assertions import (
     assert_none_equal as assert_none_equal,
     assert_positive as assert_positive,
     assert_proper_iterable as assert_proper_iterable,
-    assert_rank as assert_rank,
-    assert_rank_at_least as assert_rank_at_least,
-    assert_rank_in as assert_rank_in,
     assert_same_float_dtype as assert_same_float_dtype,
-    assert_scalar as assert_scalar,
     assert_type as assert_type,
     is_non_decreasing as is_non_decreasing,
     is_numeric_tensor as is_numeric_tensor,
     is_strictly_increasing as is_strictly_increasing,
+)
+from dataflow.ops.shape_assertions import (
+    assert_rank as assert_rank,
+    assert_rank_at_least as assert_rank_at_least,
+    assert_rank_in as assert_rank_in,
+    assert_scalar as assert_scalar,
 )
 from dataflow.ops.casts import (
     cast as cast,
@@ -389,7 +391,7 @@ from dataflow.ops.logging_ops import (
     print_ as print,
     timestamp as timestamp,
 )
-from dataflow.ops.lookup import (
+from dataflow.ops.lookup_tables import (
     initialize_all_tables as initialize_all_tables,
     tables_initializer as tables_initializer,
 )
@@ -451,7 +453,7 @@ from dataflow.ops.quantize import (
     fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
     fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
 )
-from dataflow.ops.queue import (
+from dataflow.ops.queues import (
     FIFOQueue as FIFOQueue,
     PaddingFIFOQueue as PaddingFIFOQueue,
     PriorityQueue as PriorityQueue,
@@ -653,13 +655,8 @@ from dataflow.ops.sums import accumulate_n as accumulate_n, add_n as add_n
 from dataflow.ops.critical_section import CriticalSection as CriticalSection
 from dataflow.ops.template import make_template as make_template
 from dataflow.ops.tensor_array import TensorArray as TensorArray
-from dataflow.ops.tensor_products import (
-    cross as cross,
-    einsum as einsum,
-    global_norm as global_norm,
-    norm as norm,
-    tensordot as tensordot,
-)
+from dataflow.ops.tensor_products import cross as cross, einsum as einsum, tensordot as tensordot
+from dataflow.ops.norms import global_norm as global_norm, norm as norm
 from dataflow.ops.type_specs import (
     IndexedSlicesSpec as IndexedSlicesSpec,
     SparseTensorSpec as SparseTensorSpec,

@@ -12,16 +12,18 @@ from dataflow.ops.assertions import (
     assert_none_equal as assert_none_equal,
     assert_positive as assert_positive,
     assert_proper_iterable as assert_proper_iterable,
-    assert_rank as assert_rank,
-    assert_rank_at_least as assert_rank_at_least,
-    assert_rank_in as assert_rank_in,
     assert_same_float_dtype as assert_same_float_dtype,
-    assert_scalar as assert_scalar,
-    assert_shapes as assert_shapes,
     assert_type as assert_type,
     is_non_decreasing as is_non_decreasing,
     is_numeric_tensor as is_numeric_tensor,
     is_strictly_increasing as is_strictly_increasing,
+)
+from dataflow.ops.shape_assertions import (
+    assert_rank as assert_rank,
+    assert_rank_at_least as assert_rank_at_least,
+    assert_rank_in as assert_rank_in,
+    assert_scalar as assert_scalar,
+    assert_shapes as assert_shapes,
 )
 from dataflow.ops.comparison import is_finite as is_finite, is_inf as is_inf, is_nan as is_nan
 from dataflow.ops.logging_ops import Assert as Assert

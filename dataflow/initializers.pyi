@@ -23,6 +23,4 @@ from dataflow.ops.variable_lists import (
     local_variables_initializer as local_variables,
     variables_initializer as variables,
 )
-from dataflow.ops.lookup import (
-    tables_initializer as tables_initializer,
-)
+from dataflow.ops.lookup_tables import tables_initializer as tables_initializer

@@ -30,7 +30,7 @@ from dataflow.ops.parsing import (
     VarLenFeature as VarLenFeature,
     decode_json_example as decode_json_example,
 )
-from dataflow.ops.queue import (
+from dataflow.ops.queues import (
     PaddingFIFOQueue as PaddingFIFOQueue,
     PriorityQueue as PriorityQueue,
     QueueBase as QueueBase,

@@ -74,14 +74,8 @@ from dataflow.ops.solvers import (
     matrix_solve as solve,
     matrix_triangular_solve as triangular_solve,
 )
-from dataflow.ops.tensor_products import (
-    cross as cross,
-    einsum as einsum,
-    global_norm as global_norm,
-    norm as norm,
-    normalize as normalize,
-    tensordot as tensordot,
-)
+from dataflow.ops.tensor_products import cross as cross, einsum as einsum, tensordot as tensordot
+from dataflow.ops.norms import global_norm as global_norm, norm as norm, normalize as normalize
 from dataflow.ops.tridiagonal import (
     tridiagonal_matmul as tridiagonal_matmul,
     tridiagonal_solve as tridiagonal_solve,

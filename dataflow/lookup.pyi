@@ -1,5 +1,5 @@
 from dataflow import lookup_experimental as experimental
-from dataflow.ops.lookup import StaticHashTable as StaticHashTable
+from dataflow.ops.lookup_tables import StaticHashTable as StaticHashTable
 from dataflow.ops.table_initializers import (
     KeyValueTensorInitializer as KeyValueTensorInitializer,
     TextFileIndex as TextFileIndex,

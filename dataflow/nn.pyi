@@ -33,8 +33,6 @@ from dataflow.ops.sampled_losses import (
     sampled_softmax_loss as sampled_softmax_loss,
 )
 from dataflow.ops.conv_functions import (
-    atrous_conv2d as atrous_conv2d,
-    atrous_conv2d_transpose as atrous_conv2d_transpose,
     conv1d as conv1d,
     conv1d_transpose as conv1d_transpose,
     conv2d as conv2d,
@@ -46,6 +44,10 @@ from dataflow.ops.conv_functions import (
     conv3d_backprop_filter_v2 as conv3d_backprop_filter_v2,
     conv3d_transpose as conv3d_transpose,
     conv_transpose as conv_transpose,
+)
+from dataflow.ops.dilated_convolutions import (
+    atrous_conv2d as atrous_conv2d,
+    atrous_conv2d_transpose as atrous_conv2d_transpose,
     convolution as convolution,
     with_space_to_batch as with_space_to_batch,
 )
@@ -126,6 +128,8 @@ from dataflow.rnn.loops import (
     bidirectional_dynamic_rnn as bidirectional_dynamic_rnn,
     dynamic_rnn as dynamic_rnn,
     raw_rnn as raw_rnn,
+)
+from dataflow.rnn.static_loops import (
     static_rnn as rnn,
     static_bidirectional_rnn as static_bidirectional_rnn,
     static_rnn as static_rnn,

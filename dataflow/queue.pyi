@@ -1,4 +1,4 @@
-from dataflow.ops.queue import (
+from dataflow.ops.queues import (
     FIFOQueue as FIFOQueue,
     PaddingFIFOQueue as PaddingFIFOQueue,
     PriorityQueue as PriorityQueue,

@@ -14,7 +14,7 @@ from dataflow.ops.conditionals import cond
 from dataflow.ops.control_flow import group, no_op
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import argmax, cast, equal, logical_and
-from dataflow.ops.queue import FIFOQueue, PaddingFIFOQueue
+from dataflow.ops.queues import FIFOQueue, PaddingFIFOQueue
 from dataflow.shapes import TensorShape
 from dataflow.train.queue_runner import QueueRunner, add_queue_runner
 

@@ -24,7 +24,7 @@ from dataflow.ops.math import (
     reduce_sum,
 )
 from dataflow.ops.variable_scope import get_variable
-from dataflow.rnn.cells import RNNCell
+from dataflow.rnn.base_cell import RNNCell
 from dataflow.rnn.loops import dynamic_rnn
 
 __all__ = [

@@ -20,7 +20,8 @@ from dataflow.ops.dropout import dropout as drop
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import tanh
 from dataflow.ops.variable_scope import variable_scope
-from dataflow.rnn.cells import BasicLSTMCell, BasicRNNCell, LSTMStateTuple
+from dataflow.rnn.base_cell import LSTMStateTuple
+from dataflow.rnn.cells import BasicLSTMCell, BasicRNNCell
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.rnn.published_cells import CudnnCompatibleGRUCell
 

@@ -2,10 +2,12 @@ from dataflow.distributions import (
     bijectors as bijectors,
 )
 from dataflow.distributions.combinations import (
-    Deterministic as Deterministic,
     Independent as Independent,
     Mixture as Mixture,
     MixtureSameFamily as MixtureSameFamily,
+)
+from dataflow.distributions.deterministic import (
+    Deterministic as Deterministic,
     VectorDeterministic as VectorDeterministic,
 )
 from dataflow.distributions.bounded import (
@@ -23,6 +25,8 @@ from dataflow.distributions.location_scale import (
     Logistic as Logistic,
     Normal as Normal,
     NormalWithSoftplusScale as NormalWithSoftplusScale,
+)
+from dataflow.distributions.student_t import (
     StudentT as StudentT,
     StudentTWithAbsDfSoftplusScale as StudentTWithAbsDfSoftplusScale,
 )

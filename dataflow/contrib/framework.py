@@ -50,7 +50,6 @@ from dataflow.namespaces import explain_absent
 from dataflow.ops.array import broadcast_to
 from dataflow.ops.assertions import (
     assert_same_float_dtype,
-    assert_scalar,
     is_non_decreasing,
     is_numeric_tensor,
     is_strictly_increasing,
@@ -59,6 +58,7 @@ from dataflow.ops.critical_section import CriticalSection
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.script_ops import py_func
 from dataflow.ops.sequences import argsort, sort
+from dataflow.ops.shape_assertions import assert_scalar
 from dataflow.ops.sparse_tensor import convert_to_tensor_or_sparse_tensor
 from dataflow.ops.state import assign
 from dataflow.ops.type_specs import TensorSpec

@@ -25,12 +25,12 @@ from dataflow.ops.conv_functions import conv2d
 from dataflow.ops.embedding import embedding_lookup
 from dataflow.ops.math import argmax, cast, reduce_sum, tanh
 from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope
-from dataflow.rnn.loops import static_rnn
 from dataflow.rnn.projections import EmbeddingWrapper, OutputProjectionWrapper, linear
+from dataflow.rnn.static_loops import static_rnn
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
-    from dataflow.rnn.cells import RNNCell
+    from dataflow.rnn.base_cell import RNNCell
 
 __all__ = [
     "attention_decoder",

@@ -6,7 +6,7 @@ from typing import Any
 
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.namespaces import explain_absent
-from dataflow.ops.lookup import HashTable, MutableDenseHashTable, MutableHashTable
+from dataflow.ops.lookup_tables import HashTable, MutableDenseHashTable, MutableHashTable
 from dataflow.ops.table_initializers import (
     KeyValueTensorInitializer,
     TextFileIdTableInitializer,

@@ -17,9 +17,9 @@ from dataflow.ops.casts import cast
 from dataflow.ops.clip import clip_by_global_norm
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.math import exp, log, maximum, minimum, sqrt, square
+from dataflow.ops.norms import global_norm
 from dataflow.ops.random import truncated_normal
 from dataflow.ops.selection import where
-from dataflow.ops.tensor_products import global_norm
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.ops.variables import Variable
 from dataflow.train.adagrad import AdagradOptimizer

@@ -1,18 +1,9 @@
 """``tf.contrib.rnn``: the cells and loops of `tf.nn` under their older names."""
 
 from dataflow.namespaces import explain_absent
-from dataflow.rnn.cells import (
-    BasicLSTMCell,
-    BasicRNNCell,
-    DeviceWrapper,
-    DropoutWrapper,
-    GRUCell,
-    LSTMCell,
-    LSTMStateTuple,
-    MultiRNNCell,
-    ResidualWrapper,
-    RNNCell,
-)
+from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
+from dataflow.rnn.cell_wrappers import DeviceWrapper, DropoutWrapper, MultiRNNCell, ResidualWrapper
+from dataflow.rnn.cells import BasicLSTMCell, BasicRNNCell, GRUCell, LSTMCell
 from dataflow.rnn.diagonal_cells import GLSTMCell, IndRNNCell, IndyGRUCell, IndyLSTMCell
 from dataflow.rnn.fused_cells import (
     CompiledWrapper,
@@ -38,13 +29,7 @@ from dataflow.rnn.gated_cells import (
     stack_bidirectional_rnn,
 )
 from dataflow.rnn.grid_cells import BidirectionalGridLSTMCell, GridLSTMCell, TimeFreqLSTMCell
-from dataflow.rnn.loops import (
-    best_effort_input_batch_size,
-    static_bidirectional_rnn,
-    static_rnn,
-    static_state_saving_rnn,
-    transpose_batch_time,
-)
+from dataflow.rnn.loops import best_effort_input_batch_size, transpose_batch_time
 from dataflow.rnn.projections import (
     EmbeddingWrapper,
     InputProjectionWrapper,
@@ -57,6 +42,7 @@ from dataflow.rnn.published_cells import (
     NASCell,
     PhasedLSTMCell,
 )
+from dataflow.rnn.static_loops import static_bidirectional_rnn, static_rnn, static_state_saving_rnn
 
 #: Every cell is a layer here.
 LayerRNNCell = RNNCell

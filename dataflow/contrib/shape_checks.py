@@ -14,10 +14,10 @@ from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
-from dataflow.ops.assertions import assert_scalar
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.math import equal, reduce_all, reduce_sum
+from dataflow.ops.shape_assertions import assert_scalar
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
 from dataflow.ops.sums import add_n
 from dataflow.ops.tensor_values import constant_value

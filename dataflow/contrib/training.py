@@ -70,7 +70,7 @@ USE_GLOBAL_STEP = 0
 def add_gradients_summaries(grads_and_vars: Sequence[Any]) -> list[Any]:
     """A histogram and a norm of each gradient, as summaries."""
     from dataflow import summary
-    from dataflow.ops.tensor_products import global_norm
+    from dataflow.ops.norms import global_norm
 
     made = []
     for grad, var in grads_and_vars:

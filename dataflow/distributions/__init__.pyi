@@ -1,10 +1,7 @@
 from dataflow.distributions.bounded import Beta as Beta, Uniform as Uniform
 from dataflow.distributions.gamma import Exponential as Exponential, Gamma as Gamma
-from dataflow.distributions.location_scale import (
-    Laplace as Laplace,
-    Normal as Normal,
-    StudentT as StudentT,
-)
+from dataflow.distributions.location_scale import Laplace as Laplace, Normal as Normal
+from dataflow.distributions.student_t import StudentT as StudentT
 from dataflow.distributions.categorical import Bernoulli as Bernoulli, Categorical as Categorical
 from dataflow.distributions.dirichlet import (
     Dirichlet as Dirichlet,

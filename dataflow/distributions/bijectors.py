@@ -1,5 +1,6 @@
 """Invertible, differentiable functions with their log-determinants, for `TransformedDistribution`."""
 
+from dataflow.distributions.affine_bijectors import Affine as Affine, AffineScalar as AffineScalar
 from dataflow.distributions.bijector import Bijector as Bijector
 from dataflow.distributions.composed_bijectors import (
     Chain as Chain,
@@ -9,8 +10,6 @@ from dataflow.distributions.composed_bijectors import (
     real_nvp_default_template as real_nvp_default_template,
 )
 from dataflow.distributions.elementary_bijectors import (
-    Affine as Affine,
-    AffineScalar as AffineScalar,
     Exp as Exp,
     Gumbel as Gumbel,
     Identity as Identity,

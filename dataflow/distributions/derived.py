@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes
+from dataflow.distributions.affine_bijectors import AffineScalar
 from dataflow.distributions.composed_bijectors import Chain
 from dataflow.distributions.distribution import NOT_REPARAMETERIZED, Distribution, static_broadcast
-from dataflow.distributions.elementary_bijectors import (
-    AffineScalar,
-    SinhArcsinh as _SinhArcsinh,
-)
+from dataflow.distributions.elementary_bijectors import SinhArcsinh as _SinhArcsinh
 from dataflow.distributions.location_scale import Normal
 from dataflow.distributions.transformed import TransformedDistribution
 from dataflow.graph.conversion import convert_to_tensor

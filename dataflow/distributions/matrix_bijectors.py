@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.distributions.affine_bijectors import AffineScalar, MatrixAndShift
 from dataflow.distributions.bijector import Bijector
 from dataflow.distributions.composed_bijectors import Chain
-from dataflow.distributions.elementary_bijectors import AffineScalar, MatrixAndShift, Softplus
+from dataflow.distributions.elementary_bijectors import Softplus
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array

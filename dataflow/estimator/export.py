@@ -196,7 +196,7 @@ def _add_mode(
     is_first: bool,
 ) -> None:
     from dataflow.ops.control_flow import group
-    from dataflow.ops.lookup import tables_initializer
+    from dataflow.ops.lookup_tables import tables_initializer
     from dataflow.ops.variable_lists import local_variables_initializer
     from dataflow.runtime.session import Session
     from dataflow.train.global_step import create_global_step

@@ -16,14 +16,12 @@ from dataflow.graph.tensor import Tensor
 from dataflow.keras.backend_layers import repeat_elements
 from dataflow.ops import array, math
 from dataflow.ops.bias import bias_add as _bias_add
-from dataflow.ops.conv_functions import (
-    conv2d_transpose as _conv2d_transpose,
-    convolution,
-)
+from dataflow.ops.conv_functions import conv2d_transpose as _conv2d_transpose
 from dataflow.ops.depthwise_functions import (
     depthwise_conv2d as _depthwise_conv2d,
     separable_conv2d as _separable_conv2d,
 )
+from dataflow.ops.dilated_convolutions import convolution
 from dataflow.ops.image_resize import resize_bilinear, resize_nearest_neighbor
 from dataflow.ops.pooling_functions import pool
 

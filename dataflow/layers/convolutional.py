@@ -13,7 +13,13 @@ from dataflow.layers.layer_arguments import (
     transposed_size,
     window_count,
 )
-from dataflow.ops import array, bias as bias_ops, conv_functions, depthwise_functions
+from dataflow.ops import (
+    array,
+    bias as bias_ops,
+    conv_functions,
+    depthwise_functions,
+    dilated_convolutions,
+)
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.shapes import TensorShape
 
@@ -150,7 +156,7 @@ class _Conv(Layer):
                 name="Conv2D",
             )
         else:
-            outputs = conv_functions.convolution(
+            outputs = dilated_convolutions.convolution(
                 inputs,
                 self.kernel,
                 padding=self.padding.upper(),

@@ -12,9 +12,9 @@ from dataflow.ops import array
 from dataflow.ops.comparison import greater, less, logical_and
 from dataflow.ops.complex_numbers import conj
 from dataflow.ops.graph_functions import name_scope
+from dataflow.ops.norms import norm
 from dataflow.ops.reduce import reduce_any, reduce_sum
 from dataflow.ops.sources import constant
-from dataflow.ops.tensor_products import norm
 from dataflow.ops.while_loop import while_loop
 
 __all__ = ["conjugate_gradient"]

@@ -19,10 +19,10 @@ from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_op, less_op
 from dataflow.ops.elementary import rsqrt, sqrt
 from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.norms import global_norm
 from dataflow.ops.ragged_dispatch import maps_ragged
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.sources import constant
-from dataflow.ops.tensor_products import global_norm
 from dataflow.shapes import Dims, compatible, list_dims
 
 

@@ -10,7 +10,8 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import depthwise
-from dataflow.ops.conv_functions import conv2d, explicit, per_axis, with_space_to_batch
+from dataflow.ops.conv_functions import conv2d, explicit
+from dataflow.ops.dilated_convolutions import per_axis, with_space_to_batch
 from dataflow.ops.renamed_arguments import renamed
 
 

@@ -14,13 +14,14 @@ from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
-from dataflow.ops.assertions import assert_equal, assert_less, assert_rank_at_least
+from dataflow.ops.assertions import assert_equal, assert_less
 from dataflow.ops.costs import cubic
 from dataflow.ops.decompositions import INEXACT, square_dims, stack_shape
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.matmul import matmul
 from dataflow.ops.matrix_diag import eye, matrix_band_part, matrix_set_diag
 from dataflow.ops.sequences import invert_permutation
+from dataflow.ops.shape_assertions import assert_rank_at_least
 from dataflow.ops.solvers import matrix_triangular_solve
 from dataflow.shapes import Dims
 

@@ -11,7 +11,8 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
-from dataflow.ops.conv_functions import explicit, spread, with_space_to_batch
+from dataflow.ops.conv_functions import explicit, spread
+from dataflow.ops.dilated_convolutions import with_space_to_batch
 from dataflow.ops.pooling import (
     avg_pool_3d_op,
     avg_pool_op,

@@ -472,7 +472,7 @@ class RaggedTensor:
         return session_for(session, self.graph, "eval()").run(self, feed_dict)
 
     def __getitem__(self, key: Any) -> Any:
-        from dataflow.ops.ragged_math import getitem
+        from dataflow.ops.ragged_indexing import getitem
 
         return getitem(self, key)
 

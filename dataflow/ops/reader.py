@@ -8,7 +8,7 @@ from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.queue import QueueBase
+from dataflow.ops.queues import QueueBase
 from dataflow.ops.shape import need_rank
 from dataflow.shapes import Dims
 

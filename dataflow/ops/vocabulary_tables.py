@@ -12,7 +12,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
-from dataflow.ops.lookup import HashTable, StaticHashTable, Table
+from dataflow.ops.lookup_tables import HashTable, StaticHashTable, Table
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.table_initializers import (

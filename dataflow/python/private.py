@@ -12,9 +12,9 @@ from dataflow.device_spec import DeviceSpec as DeviceSpecV1
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array import concat, range_, rank, reshape, transpose
-from dataflow.ops.conv_functions import convolution
 from dataflow.ops.counting import bucketize_op
-from dataflow.ops.lookup import StaticHashTable as StaticHashTableV1
+from dataflow.ops.dilated_convolutions import convolution
+from dataflow.ops.lookup_tables import StaticHashTable as StaticHashTableV1
 from dataflow.ops.matmul import matmul as matmul_with_broadcast
 from dataflow.ops.replicas import state
 from dataflow.ops.shape import shape_of

@@ -14,7 +14,7 @@ from dataflow.ops.initializers import (
     zeros_initializer,
 )
 from dataflow.ops.math import matmul, sigmoid, tanh
-from dataflow.rnn.cells import LSTMStateTuple, RNNCell
+from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
 from dataflow.rnn.gated_cells import SameSizes, depth_of
 
 

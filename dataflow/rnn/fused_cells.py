@@ -15,9 +15,12 @@ from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.variable_scope import get_variable_scope
-from dataflow.rnn.cells import CellAround, GRUCell, LSTMCell, LSTMStateTuple, RNNCell
+from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
+from dataflow.rnn.cell_wrappers import CellAround
+from dataflow.rnn.cells import GRUCell, LSTMCell
 from dataflow.rnn.gated_cells import depth_of
-from dataflow.rnn.loops import dynamic_rnn, static_rnn
+from dataflow.rnn.loops import dynamic_rnn
+from dataflow.rnn.static_loops import static_rnn
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope

@@ -9,13 +9,15 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import DTypeLike, InitializerLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
-from dataflow.ops.conv_functions import convolution
+from dataflow.ops.dilated_convolutions import convolution
 from dataflow.ops.dropout import dropout
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import matmul, reduce_mean, rsqrt, sigmoid, square, tanh
 from dataflow.ops.variable_scope import get_variable, variable_scope
-from dataflow.rnn.cells import CellAround, LSTMStateTuple, RNNCell
-from dataflow.rnn.loops import bidirectional_dynamic_rnn, static_bidirectional_rnn
+from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
+from dataflow.rnn.cell_wrappers import CellAround
+from dataflow.rnn.loops import bidirectional_dynamic_rnn
+from dataflow.rnn.static_loops import static_bidirectional_rnn
 from dataflow.shapes import TensorShape
 
 if TYPE_CHECKING:

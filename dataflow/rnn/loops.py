@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dataflow import dtypes
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
-from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
-from dataflow.layers.base import Layer
 from dataflow.ops import array
-from dataflow.ops.math import cast, less, logical_not, logical_or, reduce_all
+from dataflow.ops.math import less, logical_not, logical_or, reduce_all
 from dataflow.ops.sequences import range_
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.ops.while_loop import while_loop
-from dataflow.rnn.cells import zeros_of_size
+from dataflow.rnn.loop_steps import (
+    build_keras_cell,
+    check_cell,
+    copy_through,
+    initial_state_of,
+    lengths_of,
+    one_step,
+)
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
-    from dataflow.rnn.cells import RNNCell
+    from dataflow.rnn.base_cell import RNNCell
 
 
 def _swap(x: TensorLike) -> Any:
@@ -31,63 +35,6 @@ def _swap(x: TensorLike) -> Any:
     if rank is None:
         raise ValueError("dynamic_rnn needs inputs of known rank.")
     return array.transpose(x, [1, 0, *range(2, rank)])
-
-
-def _initial_state(
-    cell: Any, initial_state: Any, dtype: DTypeLike | None, batch_size: int | Tensor
-) -> Any:
-    if initial_state is not None:
-        return nest.map_structure(
-            lambda s: s if isinstance(s, TensorArray) else convert_to_tensor(s), initial_state
-        )
-    if dtype is None:
-        raise ValueError("If there is no initial_state, you must give a dtype.")
-    if not _is_keras_cell(cell):
-        return cell.zero_state(batch_size, dtype)
-    if hasattr(cell, "get_initial_state"):
-        return cell.get_initial_state(inputs=None, batch_size=batch_size, dtype=dtype)
-    return zeros_of_size(cell.state_size, batch_size, dtype)
-
-
-def _is_keras_cell(cell: Any) -> bool:
-    """Whether ``cell`` is one of `tf.keras`: a layer whose states are a list."""
-    return isinstance(cell, Layer) and not hasattr(cell, "zero_state")
-
-
-def _build_keras_cell(cell: RNNCell, input_shape: Any) -> None:
-    """Makes the variables of a cell of `tf.keras` before a loop: their initializers are outside of it."""
-    if _is_keras_cell(cell) and not cell.built:
-        with default_graph().name_scope(cell.name):
-            cell.build(input_shape)
-        cell.built = True
-
-
-def _step(cell: RNNCell, inputs: Any, state: Any) -> tuple[Any, Any]:
-    """The output and the new state, in the structure of ``state``, of a cell of either kind."""
-    if not _is_keras_cell(cell):
-        return cell(inputs, state)  # type: ignore[no-any-return]
-    output, new_state = cell(inputs, state if nest.is_nested(state) else [state])
-    flat = nest.flatten(new_state)
-    return output, nest.pack_like(state, flat) if nest.is_nested(state) else flat[0]
-
-
-def _lengths(sequence_length: TensorLike) -> Tensor:
-    """The lengths as an int32 vector; raises `ValueError` for another rank."""
-    lengths = cast(convert_to_tensor(sequence_length), dtypes.int32)
-    if lengths.shape.ndims not in (None, 1):
-        raise ValueError(
-            f"sequence_length must be a vector of length batch_size, but saw shape: {lengths.shape}"
-        )
-    return lengths  # type: ignore[no-any-return]
-
-
-def _copy_through(active: Any, new: Any, old: Any) -> Any:
-    """Rows of sequences that have ended keep the old value; scalars and arrays have no rows."""
-    if isinstance(old, TensorArray) or old.shape.ndims == 0:
-        return new
-    result = array.where(active, new, old)
-    result.set_shape(new.shape)
-    return result
 
 
 def dynamic_rnn(
@@ -107,7 +54,7 @@ def dynamic_rnn(
     (outputs [batch, time, output size], last state). Past a sequence's length, outputs are 0 and
     the state stays. A cell may be one of `tf.keras`.
     """
-    _check_cell(cell)
+    check_cell(cell)
     with variable_scope(scope or "rnn"):
         flat = [convert_to_tensor(t) for t in nest.flatten(inputs)]
         if not time_major:
@@ -116,23 +63,15 @@ def dynamic_rnn(
         static_batch = first.shape[1].value
         batch = static_batch if static_batch is not None else array.shape(first)[1]
         if sequence_length is not None:
-            sequence_length = array.identity(_lengths(sequence_length), name="sequence_length")
-        state = _initial_state(cell, initial_state, dtype, batch)
-        _build_keras_cell(cell, first.shape[1:])
+            sequence_length = array.identity(lengths_of(sequence_length), name="sequence_length")
+        state = initial_state_of(cell, initial_state, dtype, batch)
+        build_keras_cell(cell, first.shape[1:])
         outputs, last = _loop(
             cell, inputs, flat, state, sequence_length, parallel_iterations, swap_memory, dtype
         )
         if not time_major:
             outputs = nest.map_structure(_swap, outputs)
         return outputs, last
-
-
-def _check_cell(cell: RNNCell) -> None:
-    if not (hasattr(cell, "output_size") and hasattr(cell, "state_size") and callable(cell)):
-        raise TypeError(
-            f"The argument 'cell' ({cell}) is not an RNNCell: it needs output_size, state_size and "
-            "to be callable."
-        )
 
 
 def _loop(
@@ -168,14 +107,14 @@ def _loop(
             piece = source.read(time)
             piece.set_shape(shape[1:])
             pieces.append(piece)
-        output, new_state = _step(cell, nest.pack_like(structure, pieces), state)
+        output, new_state = one_step(cell, nest.pack_like(structure, pieces), state)
         nest.assert_same_structure(state, new_state, check_types=False)
         flat_output = nest.flatten(output)
         if sequence_length is not None:
             active = less(time, sequence_length)
-            flat_output = [_copy_through(active, o, array.zeros_like(o)) for o in flat_output]
+            flat_output = [copy_through(active, o, array.zeros_like(o)) for o in flat_output]
             flat_new = [
-                _copy_through(active, n, o)
+                copy_through(active, n, o)
                 for n, o in zip(nest.flatten(new_state), nest.flatten(state), strict=True)
             ]
             new_state = nest.pack_like(state, flat_new)
@@ -219,8 +158,8 @@ def bidirectional_dynamic_rnn(
     scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any]:
     """One cell forwards and one backwards; returns ((outputs, outputs), (state, state))."""
-    _check_cell(cell_fw)
-    _check_cell(cell_bw)
+    check_cell(cell_fw)
+    check_cell(cell_bw)
     batch_axis, time_axis = (1, 0) if time_major else (0, 1)
 
     def reverse(x: TensorLike) -> Any:
@@ -260,86 +199,6 @@ def bidirectional_dynamic_rnn(
     return (output_fw, output_bw), (state_fw, state_bw)
 
 
-def static_rnn(
-    cell: Any,
-    inputs: Any,
-    initial_state: Any = None,
-    dtype: Any = None,
-    sequence_length: TensorLike | None = None,
-    scope: str | VariableScope | None = None,
-) -> tuple[list[Any], Any]:
-    """Runs a cell over a list of inputs, one copy of its nodes for each step.
-
-    Returns (list of outputs, last state).
-    """
-    _check_cell(cell)
-    if not isinstance(inputs, (list, tuple)):
-        raise TypeError("inputs must be a sequence")
-    if not inputs:
-        raise ValueError("inputs must not be empty")
-    outputs = []
-    with variable_scope(scope or "rnn") as var_scope:
-        first = convert_to_tensor(nest.flatten(inputs[0])[0])
-        static_batch = first.shape[0].value
-        batch = static_batch if static_batch is not None else array.shape(first)[0]
-        state = _initial_state(cell, initial_state, dtype, batch)
-        if sequence_length is not None:
-            sequence_length = _lengths(sequence_length)
-        for time, step in enumerate(inputs):
-            if time > 0:
-                var_scope.reuse_variables()
-            output, new_state = _step(cell, step, state)
-            if sequence_length is not None:
-                active = less(time, sequence_length)
-                output = nest.map_structure(
-                    lambda o: _copy_through(active, o, array.zeros_like(o)),  # noqa: B023
-                    output,
-                )
-                flat = [
-                    _copy_through(active, n, o)
-                    for n, o in zip(nest.flatten(new_state), nest.flatten(state), strict=True)
-                ]
-                new_state = nest.pack_like(state, flat)
-            state = new_state
-            outputs.append(output)
-    return outputs, state
-
-
-def static_state_saving_rnn(
-    cell: RNNCell,
-    inputs: Any,
-    state_saver: Any,
-    state_name: Any,
-    sequence_length: TensorLike | None = None,
-    scope: str | VariableScope | None = None,
-) -> tuple[list[Any], Any]:
-    """`static_rnn` that begins with the states that ``state_saver`` keeps, and gives it the last ones.
-
-    ``state_saver``: an object with ``state(name)``, a tensor, and ``save_state(name, value)``, an op.
-    ``state_name``: a name, or as many names as the cell's state has parts. The last output and the state wait
-    until the states are saved.
-    Raises `ValueError` where the names do not fit the cell's state.
-    """
-    names, sizes = nest.flatten(state_name), nest.flatten(cell.state_size)
-    if nest.is_nested(state_name) != nest.is_nested(cell.state_size) or len(names) != len(sizes):
-        raise ValueError(
-            "state_name should be the same type as cell.state_size, with a name for each part of the state. "
-            f"state_name: {state_name}, cell.state_size: {cell.state_size}"
-        )
-    initial_state = nest.pack_like(cell.state_size, [state_saver.state(name) for name in names])
-    outputs, state = static_rnn(
-        cell, inputs, initial_state=initial_state, sequence_length=sequence_length, scope=scope
-    )
-    saves = [
-        state_saver.save_state(name, part)
-        for name, part in zip(names, nest.flatten(state), strict=True)
-    ]
-    with default_graph().control_dependencies(saves):
-        outputs[-1] = nest.map_structure(array.identity, outputs[-1])
-        state = nest.map_structure(array.identity, state)
-    return outputs, state
-
-
 def transpose_batch_time(x: TensorLike) -> Tensor:
     """[batch, time, ...] as [time, batch, ...], or the other way round, for whatever rank.
 
@@ -364,44 +223,6 @@ def best_effort_input_batch_size(flat_input: Any) -> Any:
     return array.shape(flat_input[0])[1]
 
 
-def static_bidirectional_rnn(
-    cell_fw: Any,
-    cell_bw: Any,
-    inputs: Any,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
-    dtype: DTypeLike | None = None,
-    sequence_length: Any = None,
-    scope: str | VariableScope | None = None,
-) -> tuple[list[Any], Any, Any]:
-    """Two cells over a list of inputs; returns (outputs side by side, state, state)."""
-    with variable_scope(scope or "bidirectional_rnn"):
-        with variable_scope("fw") as fw_scope:
-            output_fw, state_fw = static_rnn(
-                cell_fw, inputs, initial_state_fw, dtype, sequence_length, fw_scope
-            )
-        with variable_scope("bw") as bw_scope:
-            backwards, state_bw = static_rnn(
-                cell_bw,
-                _reverse_list(inputs, sequence_length),
-                initial_state_bw,
-                dtype,
-                sequence_length,
-                bw_scope,
-            )
-    output_bw = _reverse_list(backwards, sequence_length)
-    outputs = [array.concat([f, b], 1) for f, b in zip(output_fw, output_bw, strict=True)]
-    return outputs, state_fw, state_bw
-
-
-def _reverse_list(steps: Any, lengths: TensorLike | None) -> list[Any]:
-    if lengths is None:
-        return list(reversed(steps))
-    stacked = array.stack(list(steps))
-    result = array.reverse_sequence(stacked, cast(lengths, dtypes.int64), seq_axis=0, batch_axis=1)
-    return array.unstack(result)
-
-
 def raw_rnn(
     cell: RNNCell,
     loop_fn: Any,
@@ -414,7 +235,7 @@ def raw_rnn(
     It returns (finished, next input, next state, output to emit, loop state); called first with
     ``output`` and ``state`` None. Returns (TensorArray of outputs, last state, loop state).
     """
-    _check_cell(cell)
+    check_cell(cell)
     with variable_scope(scope or "rnn"):
         zero = convert_to_tensor(0, name="time")
         finished, following, state, emit_structure, loop_state = loop_fn(zero, None, None, None)
@@ -441,10 +262,10 @@ def raw_rnn(
             )
             emit = output if emit is None else emit
             flat_emit = [
-                _copy_through(logical_not(done), o, array.zeros_like(o)) for o in nest.flatten(emit)
+                copy_through(logical_not(done), o, array.zeros_like(o)) for o in nest.flatten(emit)
             ]
             flat_state = [
-                _copy_through(logical_not(done), n, o)
+                copy_through(logical_not(done), n, o)
                 for n, o in zip(nest.flatten(next_state), nest.flatten(state), strict=True)
             ]
             arrays = tuple(a.write(time, o) for a, o in zip(arrays, flat_emit, strict=True))

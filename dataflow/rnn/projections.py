@@ -14,7 +14,8 @@ from dataflow.ops.embedding import embedding_lookup
 from dataflow.ops.initializers import random_uniform_initializer, zeros_initializer
 from dataflow.ops.math import matmul
 from dataflow.ops.variable_scope import get_variable, get_variable_scope
-from dataflow.rnn.cells import CellAround, RNNCell
+from dataflow.rnn.base_cell import RNNCell
+from dataflow.rnn.cell_wrappers import CellAround
 
 
 def linear(inputs: Any, output_size: int) -> Any:

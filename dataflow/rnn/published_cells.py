@@ -17,7 +17,9 @@ from dataflow.ops.conv_functions import conv2d
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import exp, floormod, log, matmul, reduce_sum, sigmoid, tanh
 from dataflow.ops.random import random_uniform
-from dataflow.rnn.cells import CellAround, GRUCell, LSTMStateTuple, RNNCell
+from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
+from dataflow.rnn.cell_wrappers import CellAround
+from dataflow.rnn.cells import GRUCell
 from dataflow.rnn.gated_cells import SameSizes, depth_of, gain_and_shift, normalized_units
 from dataflow.rnn.linear import sharded_kernel
 

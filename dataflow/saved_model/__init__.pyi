@@ -9,17 +9,19 @@ from dataflow.saved_model import (
     tensor_infos as utils,
 )
 from dataflow.train.saved_models import (
-    build_signature_def as build_signature_def,
-    build_tensor_info as build_tensor_info,
     SavedModelBuilder as Builder,
-    classification_signature_def as classification_signature_def,
     maybe_saved_model_directory as contains_saved_model,
-    get_tensor_from_tensor_info as get_tensor_from_tensor_info,
     load as load,
     maybe_saved_model_directory as maybe_saved_model_directory,
+    simple_save as simple_save,
+)
+from dataflow.train.signatures import (
+    build_signature_def as build_signature_def,
+    build_tensor_info as build_tensor_info,
+    classification_signature_def as classification_signature_def,
+    get_tensor_from_tensor_info as get_tensor_from_tensor_info,
     predict_signature_def as predict_signature_def,
     regression_signature_def as regression_signature_def,
-    simple_save as simple_save,
 )
 from dataflow.saved_model.constants import (
     ASSETS_DIRECTORY as ASSETS_DIRECTORY,
@@ -53,6 +55,4 @@ from dataflow.saved_model.tag_constants import (
     TPU as TPU,
     TRAINING as TRAINING,
 )
-from dataflow.train.saved_models import (
-    is_valid_signature as is_valid_signature,
-)
+from dataflow.train.signatures import is_valid_signature as is_valid_signature

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.ops.control_flow import group
-from dataflow.ops.lookup import tables_initializer
+from dataflow.ops.lookup_tables import tables_initializer
 from dataflow.ops.variable_lists import global_variables_initializer, local_variables_initializer
 
 

@@ -1,6 +1,6 @@
 """``tf.saved_model.signature_def_utils``."""
 
-from dataflow.train.saved_models import (
+from dataflow.train.signatures import (
     build_signature_def,
     classification_signature_def,
     is_valid_signature,

@@ -10,7 +10,7 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.queue import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
+from dataflow.ops.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
 from dataflow.ops.static_value import static_value
 from dataflow.train.input import fullness_summary
 from dataflow.train.queue_runner import QueueRunner, add_queue_runner

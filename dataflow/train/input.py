@@ -11,7 +11,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import identity, shape, size
-from dataflow.ops.queue import FIFOQueue
+from dataflow.ops.queues import FIFOQueue
 from dataflow.train.queue_runner import QueueRunner, add_queue_runner
 
 

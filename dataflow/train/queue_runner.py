@@ -67,7 +67,7 @@ class QueueRunner:
             full = f"{import_scope}/{name}" if import_scope else name
             return graph.as_graph_element(full)
 
-        from dataflow.ops.queue import QueueBase
+        from dataflow.ops.queues import QueueBase
 
         name = proto.queue_name if ":" in proto.queue_name else proto.queue_name + ":0"
         ref = find(name)

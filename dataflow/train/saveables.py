@@ -9,7 +9,8 @@ from dataflow.graph.conversion import internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
-from dataflow.ops.lookup import MutableHashTable, lookup_table_import_op
+from dataflow.ops.lookup import lookup_table_import_op
+from dataflow.ops.lookup_tables import MutableHashTable
 from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.state import assign, read_variable_op, variable_of
 from dataflow.ops.variables import Variable

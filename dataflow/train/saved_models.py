@@ -8,11 +8,9 @@ its server read them; older ones in ``variables/variables.safetensors`` are read
 from __future__ import annotations
 
 import filecmp
-import functools
 import itertools
 import os
 import shutil
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dataflow.formats.atomic_files import write_atomically
@@ -21,13 +19,18 @@ from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
-from dataflow.graph.operation import Operation
-from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.static_value import static_value
-from dataflow.shapes import TensorShape
 from dataflow.train.meta_graph import import_scoped_meta_graph, naming
+from dataflow.train.saved_model_messages import (
+    ASSETS_KEY,
+    TYPES_IN_FILES,
+    TYPES_IN_MEMORY,
+    readable_class,
+    saved_model_class,
+    with_types,
+)
 from dataflow.train.saver import Saver
+from dataflow.train.signatures import predict_signature_def
 
 if TYPE_CHECKING:
     from dataflow.runtime.base_session import BaseSession
@@ -36,188 +39,12 @@ MODEL_FILENAME = "saved_model.pb"
 MODEL_FILENAME_TEXT = "saved_model.pbtxt"
 VARIABLES_FOLDER, VARIABLES_NAME = "variables", "variables"
 ASSETS_FOLDER = "assets"
-ASSETS_KEY = "saved_model_assets"
 MAIN_OP_KEY = "saved_model_main_op"
 LEGACY_INIT_OP_KEY = "legacy_init_op"
 _INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"
 
 
-@functools.cache
-def readable_class() -> Any:
-    """The message ``SavedModel`` for text and for programs: with graphs that are messages too."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-    from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
-
-    field_type = descriptor_pb2.FieldDescriptorProto
-    graph = MetaGraphDef.DESCRIPTOR
-    file = descriptor_pb2.FileDescriptorProto(
-        name="dataflow/train/saved_model_text.proto",
-        package=graph.file.package,
-        syntax="proto3",
-        dependency=[graph.file.name],
-    )
-    message = file.message_type.add(name="SavedModel")
-    message.field.add(
-        name="saved_model_schema_version",
-        number=1,
-        type=field_type.TYPE_INT64,
-        label=field_type.LABEL_OPTIONAL,
-    )
-    message.field.add(
-        name="meta_graphs",
-        number=2,
-        type=field_type.TYPE_MESSAGE,
-        type_name=f".{graph.full_name}",
-        label=field_type.LABEL_REPEATED,
-    )
-    made = descriptor_pool.Default().AddSerializedFile(file.SerializeToString())
-    return message_factory.GetMessageClass(made.message_types_by_name["SavedModel"])
-
-
-@functools.cache
-def _saved_model_class() -> Any:
-    """The message ``SavedModel``; graphs in it are kept serialized, which is the same on the wire."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    field_type = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(
-        name="dataflow/train/saved_model.proto", package="tensorflow", syntax="proto3"
-    )
-    message = file.message_type.add(name="SavedModel")
-    message.field.add(
-        name="saved_model_schema_version",
-        number=1,
-        type=field_type.TYPE_INT64,
-        label=field_type.LABEL_OPTIONAL,
-    )
-    message.field.add(
-        name="meta_graphs",
-        number=2,
-        type=field_type.TYPE_BYTES,
-        label=field_type.LABEL_REPEATED,
-    )
-    pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(file.SerializeToString())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.SavedModel"))
-
-
 # ---- signatures ----------------------------------------------------------------------------------
-
-
-def build_tensor_info(tensor: Any) -> Any:
-    """The ``TensorInfo`` of a tensor: its name, dtype and shape; of a `SparseTensor` its parts' names."""
-    from tensorboard.compat.proto.meta_graph_pb2 import TensorInfo
-
-    if isinstance(tensor, SparseTensor):
-        return TensorInfo(
-            coo_sparse=TensorInfo.CooSparse(
-                values_tensor_name=tensor.values.name,
-                indices_tensor_name=tensor.indices.name,
-                dense_shape_tensor_name=tensor.dense_shape.name,
-            ),
-            dtype=tensor.dtype.base_dtype.as_datatype_enum,
-            tensor_shape=tensor.get_shape().as_proto(),
-        )
-    return TensorInfo(
-        name=tensor.name,
-        dtype=tensor.dtype.base_dtype.as_datatype_enum,
-        tensor_shape=tensor.get_shape().as_proto(),
-    )
-
-
-def get_tensor_from_tensor_info(
-    tensor_info: Any, graph: Graph | None = None, import_scope: str | None = None
-) -> Any:
-    """The tensor that a ``TensorInfo`` names; a `SparseTensor` where it names its parts.
-
-    Raises `KeyError` for a name that the graph has not, `ValueError` for a ``TensorInfo`` of another kind.
-    """
-    graph = graph or default_graph()
-    prefix = f"{import_scope}/" if import_scope else ""
-    kind = tensor_info.WhichOneof("encoding")
-    if kind == "name":
-        return graph.get_tensor_by_name(prefix + tensor_info.name)
-    if kind == "coo_sparse":
-        parts = tensor_info.coo_sparse
-        names = (parts.indices_tensor_name, parts.values_tensor_name, parts.dense_shape_tensor_name)
-        return SparseTensor(*(graph.get_tensor_by_name(prefix + name) for name in names))
-    raise ValueError(f"Invalid TensorInfo.encoding: {kind}")
-
-
-def build_tensor_info_from_op(op: Operation) -> Any:
-    """The ``TensorInfo`` that names an operation, as `tf.saved_model`'s main op."""
-    from tensorboard.compat.proto.meta_graph_pb2 import TensorInfo
-
-    return TensorInfo(name=op.name, tensor_shape=TensorShape([]).as_proto())
-
-
-def build_signature_def(
-    inputs: Mapping[str, Any] | None = None,
-    outputs: Mapping[str, Any] | None = None,
-    method_name: str | None = None,
-) -> Any:
-    """A ``SignatureDef`` from dicts of ``TensorInfo``."""
-    from tensorboard.compat.proto.meta_graph_pb2 import SignatureDef
-
-    signature = SignatureDef(method_name=method_name or "")
-    for key, info in (inputs or {}).items():
-        signature.inputs[key].CopyFrom(info)
-    for key, info in (outputs or {}).items():
-        signature.outputs[key].CopyFrom(info)
-    return signature
-
-
-def _infos(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: build_tensor_info(tensor) for key, tensor in tensors.items() if tensor is not None}
-
-
-def is_valid_signature(signature_def: Any) -> bool:
-    """Whether a `SignatureDef` is one that servers know: to classify, to regress, or to predict."""
-    from dataflow import dtypes
-
-    if signature_def is None:
-        return False
-    kinds = [
-        {key: info.dtype for key, info in part.items()}
-        for part in (signature_def.inputs, signature_def.outputs)
-    ]
-    inputs, outputs = kinds
-    text, number = dtypes.string.as_datatype_enum, dtypes.float32.as_datatype_enum
-    method = signature_def.method_name
-    if method == "tensorflow/serving/predict":
-        return bool(inputs and outputs)
-    if method == "tensorflow/serving/regress":
-        return inputs == {"inputs": text} and outputs == {"outputs": number}
-    allowed = {"classes": text, "scores": number}
-    return (
-        method == "tensorflow/serving/classify"
-        and inputs == {"inputs": text}
-        and bool(outputs)
-        and all(allowed.get(key) == dtype for key, dtype in outputs.items())
-    )
-
-
-def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-    """The signature of a prediction. Raises `ValueError` without inputs or outputs."""
-    if not inputs or not outputs:
-        raise ValueError("Prediction inputs and outputs cannot be None or empty.")
-    return build_signature_def(_infos(inputs), _infos(outputs), "tensorflow/serving/predict")
-
-
-def regression_signature_def(examples: Any, predictions: TensorLike | None) -> Any:
-    """The signature of a regression."""
-    if examples is None or predictions is None:
-        raise ValueError("Regression examples and predictions cannot be None.")
-    inputs, outputs = _infos({"inputs": examples}), _infos({"outputs": predictions})
-    return build_signature_def(inputs, outputs, "tensorflow/serving/regress")
-
-
-def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
-    """The signature of a classification; one of ``classes`` and ``scores`` may be ``None``."""
-    if examples is None or (classes is None and scores is None):
-        raise ValueError("Classification examples, and classes or scores, cannot be None.")
-    outputs = _infos({"classes": classes, "scores": scores})
-    return build_signature_def(_infos({"inputs": examples}), outputs, "tensorflow/serving/classify")
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -357,36 +184,18 @@ class SavedModelBuilder:
                 readable_class()(saved_model_schema_version=1, meta_graphs=self._meta_graphs)
             )
             path = os.path.join(self._export_dir, MODEL_FILENAME_TEXT)
-            write_atomically(path, text.replace(_TYPES_IN_MEMORY, _TYPES_IN_FILES).encode())
+            write_atomically(path, text.replace(TYPES_IN_MEMORY, TYPES_IN_FILES).encode())
             return os.fsencode(path)
-        message = _saved_model_class()(
+        message = saved_model_class()(
             saved_model_schema_version=1,
             meta_graphs=[
-                _with_types(m, _TYPES_IN_MEMORY, _TYPES_IN_FILES).SerializeToString()
+                with_types(m, TYPES_IN_MEMORY, TYPES_IN_FILES).SerializeToString()
                 for m in self._meta_graphs
             ],
         )
         path = os.path.join(self._export_dir, MODEL_FILENAME)
         write_atomically(path, message.SerializeToString())
         return os.fsencode(path)
-
-
-#: Packages of message types in files, and in memory, where TensorBoard's classes stand for TensorFlow's.
-_TYPES_IN_FILES, _TYPES_IN_MEMORY = (
-    "type.googleapis.com/tensorflow.",
-    "type.googleapis.com/tensorboard.",
-)
-
-
-def _with_types(meta: Any, found: str, wanted: str) -> Any:
-    """The graph, or a copy, with other names for the types of the assets in its collection."""
-    if ASSETS_KEY not in meta.collection_def:
-        return meta
-    result = type(meta)()
-    result.CopyFrom(meta)
-    for packed in result.collection_def[ASSETS_KEY].any_list.value:
-        packed.type_url = packed.type_url.replace(found, wanted)
-    return result
 
 
 def _variables_saver() -> Saver:
@@ -438,10 +247,9 @@ def read_saved_model(export_dir: Any) -> list[Any]:
     with open(path, "rb") as opened:
         data = opened.read()
     try:
-        graphs = _saved_model_class().FromString(data).meta_graphs
+        graphs = saved_model_class().FromString(data).meta_graphs
         return [
-            _with_types(MetaGraphDef.FromString(m), _TYPES_IN_FILES, _TYPES_IN_MEMORY)
-            for m in graphs
+            with_types(MetaGraphDef.FromString(m), TYPES_IN_FILES, TYPES_IN_MEMORY) for m in graphs
         ]
     except DecodeError as error:
         raise OSError(f"Cannot parse file {path}: {error}.") from error
@@ -451,7 +259,7 @@ def _read_text(path: str) -> list[Any]:
     from google.protobuf import text_format
 
     with open(path, encoding="utf-8") as opened:
-        text = opened.read().replace(_TYPES_IN_FILES, _TYPES_IN_MEMORY)
+        text = opened.read().replace(TYPES_IN_FILES, TYPES_IN_MEMORY)
     try:
         return list(text_format.Parse(text, readable_class()()).meta_graphs)
     except text_format.ParseError as error:

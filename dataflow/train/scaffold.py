@@ -8,7 +8,7 @@ from typing import Any
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.control_flow import group
-from dataflow.ops.lookup import tables_initializer
+from dataflow.ops.lookup_tables import tables_initializer
 from dataflow.ops.resources import initialize_resources, local_resources, shared_resources
 from dataflow.ops.summary import merge_all
 from dataflow.ops.variable_lists import (

@@ -21,7 +21,7 @@ from dataflow.ops.array import fill
 from dataflow.ops.control_flow import group, no_op
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.indexed_slices import IndexedSlices
-from dataflow.ops.queue import FIFOQueue
+from dataflow.ops.queues import FIFOQueue
 from dataflow.ops.state import assign
 from dataflow.ops.variable_lists import global_variables, report_uninitialized_variables
 from dataflow.ops.variables import Variable

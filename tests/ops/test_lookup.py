@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.ops import lookup, table_initializers, vocabulary_tables
+from dataflow.ops import lookup_tables, table_initializers, vocabulary_tables
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_files_that_do_not_fit(vocabulary: str, tmp_path: Path) -> None:
 
 def test_a_mutable_table_changes_as_the_graph_runs() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        table = lookup.MutableHashTable(tf.string, tf.int64, -1)
+        table = lookup_tables.MutableHashTable(tf.string, tf.int64, -1)
         key, value = tf.placeholder(tf.string, [None]), tf.placeholder(tf.int64, [None])
         insert, remove = table.insert(key, value), table.remove(key)
         found = table.lookup(key)
@@ -89,7 +89,7 @@ def test_mistakes_are_found_when_the_table_is_made() -> None:
             vocabulary_tables.index_table_from_tensor(None)
         with pytest.raises(ValueError, match="oov_buckets"):
             vocabulary_tables.StaticVocabularyTable(None, 0)
-        doubled = lookup.HashTable(
+        doubled = lookup_tables.HashTable(
             table_initializers.KeyValueTensorInitializer(["a", "a"], np.array([1, 2])), -1
         )
         with pytest.raises(tf.errors.FailedPreconditionError, match="different value for same key"):

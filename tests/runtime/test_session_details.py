@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.runtime import events, session as module
+from dataflow.runtime import base_session as module, events
 
 
 @pytest.fixture(autouse=True)

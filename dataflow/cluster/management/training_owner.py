@@ -11,7 +11,7 @@ from dataflow.cluster.management.training_options import container_of
 from dataflow.cluster.management.training_worker import NUMBER, build_variables
 from dataflow.errors import FailedPreconditionError, OpError
 from dataflow.graph.graph import Graph
-from dataflow.ops.queue import FIFOQueue
+from dataflow.ops.queues import FIFOQueue
 from dataflow.ops.sources import placeholder
 from dataflow.ops.state import assign
 from dataflow.ops.variable_lists import global_variables

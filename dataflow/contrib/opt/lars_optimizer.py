@@ -8,8 +8,8 @@ from typing import Any
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import where
 from dataflow.ops.math import greater, logical_and
+from dataflow.ops.norms import norm
 from dataflow.ops.optimizer_updates import apply_momentum, update
-from dataflow.ops.tensor_products import norm
 from dataflow.train.momentum import MomentumOptimizer
 
 

@@ -16,7 +16,7 @@ from dataflow.ops.assertions import assert_equal
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.math import matmul
 from dataflow.ops.tensor_array import TensorArray
-from dataflow.rnn.cells import RNNCell
+from dataflow.rnn.base_cell import RNNCell
 
 
 class AttentionWrapperState(NamedTuple):

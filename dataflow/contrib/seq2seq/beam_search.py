@@ -29,7 +29,7 @@ from dataflow.ops.tensor_array import TensorArray
 from dataflow.shapes import TensorShape
 
 if TYPE_CHECKING:
-    from dataflow.rnn.cells import RNNCell
+    from dataflow.rnn.base_cell import RNNCell
 
 
 class BeamSearchDecoderState(NamedTuple):

@@ -21,7 +21,7 @@ from dataflow.shapes import TensorShape
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
-    from dataflow.rnn.cells import RNNCell
+    from dataflow.rnn.base_cell import RNNCell
 
 
 class Decoder:

@@ -21,7 +21,7 @@ from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.control_flow import group
 from dataflow.ops.graph_functions import control_dependencies, name_scope
-from dataflow.ops.lookup import tables_initializer
+from dataflow.ops.lookup_tables import tables_initializer
 from dataflow.ops.math import equal, greater_equal
 from dataflow.ops.variable_lists import local_variables_initializer
 from dataflow.runtime.config import RunOptions

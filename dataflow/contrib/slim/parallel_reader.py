@@ -9,7 +9,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.namespaces import explain_absent
 from dataflow.ops.casts import cast
 from dataflow.ops.math import add_n
-from dataflow.ops.queue import FIFOQueue, RandomShuffleQueue
+from dataflow.ops.queues import FIFOQueue, RandomShuffleQueue
 from dataflow.ops.reader import ReaderBase
 from dataflow.train.input import string_input_producer
 from dataflow.train.queue_runner import QueueRunner, add_queue_runner

@@ -9,7 +9,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.namespaces import explain_absent
 from dataflow.ops.casts import cast
-from dataflow.ops.queue import FIFOQueue, PaddingFIFOQueue
+from dataflow.ops.queues import FIFOQueue, PaddingFIFOQueue
 from dataflow.train.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = ["prefetch_queue"]

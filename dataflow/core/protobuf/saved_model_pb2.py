@@ -1,6 +1,6 @@
 """The message of a ``saved_model.pb``, which the ``tensorboard`` package does not ship."""
 
-from dataflow.train.saved_models import readable_class
+from dataflow.train.saved_model_messages import readable_class
 
 __all__ = ["SavedModel"]
 

@@ -10,16 +10,11 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.containers import LayerOfLayers
-from dataflow.keras.layers.recurrent_steps import (
-    GRUStep,
-    LSTMStep,
-    RecurrentWeights,
-    SimpleStep,
-)
+from dataflow.keras.layers.recurrent_steps import GRUStep, LSTMStep, RecurrentWeights, SimpleStep
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.math import matmul
-from dataflow.rnn.cells import RNNCell, zeros_of_size
+from dataflow.rnn.base_cell import RNNCell, zeros_of_size
 from dataflow.shapes import TensorShape
 
 

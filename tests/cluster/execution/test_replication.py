@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.train import monitored_session
+from dataflow.train import wrapped_sessions
 from tests.cluster.conftest import LocalCluster
 
 RNG = np.random.RandomState(0)
@@ -156,7 +156,7 @@ def test_rows_of_a_divided_embedding_travel_and_not_the_table(two_ps, partitione
 def test_who_trains_in_step_with_a_chief_that_ends_is_let_go(cluster, monkeypatch):
     """The chief waits for no gradient at its end, and its last worker for no token."""
     # Longer than the test waits: a chief that sits it out fails.
-    monkeypatch.setattr(monitored_session, "_SECONDS_BEFORE_CANCELLING", 60.0)
+    monkeypatch.setattr(wrapped_sessions, "_SECONDS_BEFORE_CANCELLING", 60.0)
     ended = []
 
     def work(index, num_steps):
