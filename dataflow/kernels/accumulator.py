@@ -12,7 +12,7 @@ from dataflow.kernels.observable_condition import WatchedCondition
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 
 class Accumulator:

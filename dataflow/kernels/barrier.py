@@ -14,7 +14,7 @@ from dataflow.kernels.queue import owned, stack_elements
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 _REASON = "elements are held in the host's memory"
 

@@ -20,7 +20,7 @@ from dataflow.kernels.philox import Stream, stream_of, uniform
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 _HOST = "draws a few numbers, one after the other, from a distribution that is kept on the host"
 _FLOAT64 = np.dtype(np.float64)

@@ -21,7 +21,7 @@ from dataflow.kernels.collective_ring import MERGES, finish
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 #: How long an exchange may take that has no time-out of its own.
 DEFAULT_SECONDS = float(os.environ.get("DATAFLOW_COLLECTIVE_SECONDS", "600"))

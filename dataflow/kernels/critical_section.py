@@ -10,7 +10,7 @@ from dataflow.kernels.mutex import Mutex, held_mutexes
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 
 @kernel("MutexV2", stateful=True)

@@ -13,7 +13,7 @@ from dataflow.kernels.philox import Stream, stream_of
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 _REASON = "regions of uneven sizes are slices of the host; TensorFlow has no GPU kernel either"
 

@@ -18,7 +18,7 @@ from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, parse_number, strings, text_array
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 _REASON = "tables are dictionaries of the host"
 #: Fewer keys are looked up in the dictionary.

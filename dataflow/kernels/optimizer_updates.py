@@ -27,17 +27,10 @@ from dataflow.kernels.jit.rule_tracer import trace_call
 from dataflow.kernels.jit.thread_pool import run_calls
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.row_updates import (
-    RowUpdate,
-    Rule,
-    locked,
-    release,
-    shape_of_all,
-    update_rows,
-)
+from dataflow.kernels.row_updates import RowUpdate, Rule, locked, release, shape_of_all, update_rows
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 #: Elements of each array that are worked on at a time: six float32 arrays of 128 kB fit in L2.
 BLOCK = 32_768

@@ -19,7 +19,7 @@ from dataflow.kernels.cuda.capture import current_capture
 from dataflow.kernels.cuda.compiler import can_compile
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 #: Words in a block: each value of the counter gives so many.
 BLOCK_WORDS = 4

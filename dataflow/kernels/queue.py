@@ -18,7 +18,7 @@ from dataflow.kernels.registry import kernel
 from dataflow.kernels.would_block import WouldBlock
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 #: What knows its shape.
 _NUMPYS = (np.ndarray, np.generic)

@@ -20,7 +20,7 @@ from dataflow.kernels.philox import PIECE, Stream, standard_normal, stream_of, u
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 _HOST = "drawn by rejection, one number at a time: there is nothing for a GPU to do at once"
 #: So many classes are drawn from one after the other, which takes a third of the time of a search.

@@ -34,7 +34,7 @@ from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 _REASON = "files are read by the host"
 

@@ -18,7 +18,7 @@ from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.state import rounds
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 #: From so many elements on, several variables are shared by the threads of the pool.
 _SHARED_ELEMENTS = 1 << 18

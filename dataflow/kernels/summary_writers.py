@@ -15,7 +15,8 @@ from dataflow.kernels.text_decoding import text
 
 if TYPE_CHECKING:
     from dataflow.formats.event_files import EventFileWriter
-    from dataflow.runtime.resources import Cancellation, KernelContext
+    from dataflow.runtime.cancellation import Cancellation
+    from dataflow.runtime.kernel_context import KernelContext
 
 _REASON = "the host writes files"
 

@@ -12,7 +12,7 @@ from dataflow.kernels.cuda.concat import concatenate, stack
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 _FLOW = np.float32(0)
 _CLEARED = object()

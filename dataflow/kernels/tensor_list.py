@@ -15,7 +15,7 @@ from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 
 @kernel("EmptyTensorList")

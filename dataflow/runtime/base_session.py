@@ -19,13 +19,14 @@ from dataflow.providers import provided
 from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime import events
+from dataflow.runtime.cancellation import Cancellation
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.cooperative import gives_turns
 from dataflow.runtime.devices import num_visible_gpus
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrapper
 from dataflow.runtime.plan import Plan
-from dataflow.runtime.resources import Cancellation, ResourceManager
+from dataflow.runtime.resources import ResourceManager
 from dataflow.runtime.waiting import LoopEnd, within
 
 if TYPE_CHECKING:

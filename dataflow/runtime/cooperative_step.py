@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from dataflow.capabilities import THREADS
 from dataflow.errors import DeadlineExceededError, FailedPreconditionError
 from dataflow.kernels.would_block import WouldBlock
+from dataflow.runtime.cancellation import here
 from dataflow.runtime.cooperative import Suspended, Wait, scheduler
-from dataflow.runtime.resources import here
 from dataflow.runtime.waiting import HandedOver, Overlap, Rest
 
 Result = TypeVar("Result")

@@ -33,7 +33,7 @@ from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import DEAD, Generator, Line
-from dataflow.runtime.resources import KernelContext
+from dataflow.runtime.kernel_context import KernelContext
 from dataflow.runtime.value_sample import not_finite
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.cooperative_step import CooperativeRest, counted
 from dataflow.runtime.feeds import as_fed, make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.kernel_context import KernelContext
 from dataflow.runtime.ownership import detach
-from dataflow.runtime.resources import KernelContext
 from dataflow.runtime.run_errors import annotate_error
 from dataflow.runtime.shape_order import shapes_first
 from dataflow.runtime.waiting import HandedOver, Overlap

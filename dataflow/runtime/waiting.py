@@ -33,8 +33,8 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.subnormals import Computing
 from dataflow.kernels.would_block import WouldBlock
 from dataflow.runtime import blocks
+from dataflow.runtime.cancellation import Cancellation, Waiter, here, wait_for
 from dataflow.runtime.codegen import is_computed
-from dataflow.runtime.resources import Cancellation, Waiter, here, wait_for
 
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import GeneratedPlan, Generator, Line

@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.runtime.resources import (
-    Cancellation,
-    KernelContext,
-    ResourceManager,
-    VariableResource,
-)
+from dataflow.runtime.cancellation import Cancellation
+from dataflow.runtime.kernel_context import KernelContext
+from dataflow.runtime.resources import ResourceManager, VariableResource
 
 
 def context_of(resources, **attrs):

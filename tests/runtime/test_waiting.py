@@ -12,7 +12,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.capabilities import THREADS
-from dataflow.runtime import concurrency, resources, waiting
+from dataflow.runtime import cancellation, concurrency, waiting
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
 
@@ -154,7 +154,7 @@ def test_python_functions_that_wait_for_each_other(after_another: bool) -> None:
 
 def test_large_values_are_not_written_over_too_early(monkeypatch: Any) -> None:
     """The plan writes in place, in the order of its lines; while one waits, others run before."""
-    monkeypatch.setattr(resources, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(cancellation, "GRACE_SECONDS", 0.0)
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
     x = tf.placeholder(tf.float32, [300, 300])
     h = tf.matmul(x, x)
@@ -306,11 +306,13 @@ def test_one_thread_at_a_time_runs_lines_of_a_step() -> None:
     assert events == ["first", "second"]
 
 
-class _Elsewhere(resources.Waiter):
+class _Elsewhere(cancellation.Waiter):
     """Another thread goes on with the step, where another op fails or the session is closed."""
 
-    def __init__(self, closed: resources.Cancellation | None = None, fails: bool = False) -> None:
-        self.cancellation = resources.Cancellation()
+    def __init__(
+        self, closed: cancellation.Cancellation | None = None, fails: bool = False
+    ) -> None:
+        self.cancellation = cancellation.Cancellation()
         self.went_on = 0
         self._ended = self.cancellation if fails else closed
 
@@ -325,30 +327,30 @@ class _Elsewhere(resources.Waiter):
 def test_who_waits_is_told_whether_its_step_or_its_session_ended(
     closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    condition, session = threading.Condition(), resources.Cancellation()
+    condition, session = threading.Condition(), cancellation.Cancellation()
     waiter = _Elsewhere(session if closed else None, fails=not closed)
-    monkeypatch.setattr(resources.here, "waiter", waiter)
+    monkeypatch.setattr(cancellation.here, "waiter", waiter)
     why = (
         "cancelled: its session was closed"
         if closed
         else "waiting when another op of its step failed"
     )
     with condition, pytest.raises(tf.errors.CancelledError, match=f"'op' was {why}"):
-        resources.wait_for(condition, lambda: False, session, "op")
+        cancellation.wait_for(condition, lambda: False, session, "op")
     assert waiter.went_on == 1
     assert not session._callbacks and not waiter.cancellation._callbacks
 
 
 @pytest.mark.threads
 def test_who_need_not_wait_or_waits_for_so_long_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    condition, session = threading.Condition(), resources.Cancellation()
+    condition, session = threading.Condition(), cancellation.Cancellation()
     waiter = _Elsewhere()
-    monkeypatch.setattr(resources.here, "waiter", waiter)
+    monkeypatch.setattr(cancellation.here, "waiter", waiter)
     with condition:
-        assert resources.wait_for(condition, lambda: True, session, "op") and not waiter.went_on
-        assert not resources.wait_for(condition, lambda: False, session, "op", 0.05)
+        assert cancellation.wait_for(condition, lambda: True, session, "op") and not waiter.went_on
+        assert not cancellation.wait_for(condition, lambda: False, session, "op", 0.05)
     with waiting.within(0.05), condition, pytest.raises(tf.errors.DeadlineExceededError):
-        resources.wait_for(condition, lambda: False, session, "op", 30.0)
+        cancellation.wait_for(condition, lambda: False, session, "op", 30.0)
 
 
 @pytest.mark.parametrize(
@@ -359,10 +361,10 @@ def test_without_threads_the_earlier_of_two_time_limits_ends_a_wait(
     seconds_of_run: float | None, seconds: float, ends_the_run: bool
 ) -> None:
     limit = contextlib.nullcontext() if seconds_of_run is None else waiting.within(seconds_of_run)
-    condition, session = threading.Condition(), resources.Cancellation()
+    condition, session = threading.Condition(), cancellation.Cancellation()
 
     def wait() -> bool:
-        return resources.wait_without_threads(condition, lambda: False, session, "op", seconds)
+        return cancellation.wait_without_threads(condition, lambda: False, session, "op", seconds)
 
     with limit, condition:
         if ends_the_run:
@@ -422,7 +424,7 @@ def test_an_error_of_a_python_function_beside_an_op_that_waits() -> None:
 @pytest.mark.threads
 def test_regions_of_other_threads_are_taken_along(monkeypatch: pytest.MonkeyPatch) -> None:
     """A part that a helper computes when the step is handed over: its result is there for the rest."""
-    monkeypatch.setattr(resources, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(cancellation, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr("dataflow.runtime.plan.num_threads", lambda: 2)
     monkeypatch.setattr(concurrency, "LEAST_MICROSECONDS", 1e-9)
     monkeypatch.setattr(concurrency, "microseconds", lambda op, single: 2.0)

@@ -41,7 +41,7 @@ from dataflow.kernels.collective_groups import Complete, Member, Rendezvous, Req
 from dataflow.kernels.malloc_tuning import keep_freed_memory
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import Cancellation
+    from dataflow.runtime.cancellation import Cancellation
 
 
 #: How long telling another task of a failure may take.

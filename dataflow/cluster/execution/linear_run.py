@@ -16,7 +16,7 @@ from dataflow.cluster.execution.schedule import SegmentChain, runner
 from dataflow.cluster.execution.task_session import current_step
 from dataflow.cluster.execution.wake_queue import then_wake, try_woken, wake
 from dataflow.cluster.execution.worker_threads import run_in_thread
-from dataflow.runtime.resources import Cancellation, Postponed, postponing
+from dataflow.runtime.cancellation import Cancellation, Postponed, postponing
 
 if TYPE_CHECKING:
     from dataflow.kernels.observable_condition import WatchedCondition

@@ -23,9 +23,9 @@ from dataflow.cluster.execution.wake_queue import then_wake, wake_segment
 from dataflow.cluster.execution.worker_threads import run_in_thread
 from dataflow.cluster.partition.graph_partition import Segment
 from dataflow.errors import InvalidArgumentError
+from dataflow.runtime.cancellation import Cancellation, Postponed, postponing
 from dataflow.runtime.codegen import DEAD
 from dataflow.runtime.output_allocator import OutputAllocator
-from dataflow.runtime.resources import Cancellation, Postponed, postponing
 
 #: Results up to this size are sent on the thread that produced them: the socket has room.
 _SMALL_BYTES = 1 << 14

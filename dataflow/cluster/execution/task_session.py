@@ -12,9 +12,10 @@ from dataflow.cluster.execution.task_load import TaskLoad
 from dataflow.errors import CancelledError
 from dataflow.placement.placer import local_devices
 from dataflow.rewrites.options import RewriteOptions
+from dataflow.runtime.cancellation import Cancellation
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.devices import num_visible_gpus
-from dataflow.runtime.resources import Cancellation, ResourceManager
+from dataflow.runtime.resources import ResourceManager
 from dataflow.runtime.waiting import LoopEnd
 
 

@@ -29,7 +29,7 @@ from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 _MASK = (1 << 63) - 1
 

@@ -25,7 +25,7 @@ from dataflow.kernels.dataset.transformations import batch_dataset_kernel
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 
 @kernel("MapDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves")

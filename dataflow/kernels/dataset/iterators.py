@@ -18,7 +18,7 @@ from dataflow.kernels.text_decoding import text
 from dataflow.shapes import compatible
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 
 class IteratorResource:

@@ -18,7 +18,7 @@ from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text, texts
 
 if TYPE_CHECKING:
-    from dataflow.runtime.resources import KernelContext
+    from dataflow.runtime.kernel_context import KernelContext
 
 
 @kernel("TensorDataset", stateful=True, cpu_only="datasets live on the host")

@@ -20,7 +20,7 @@ from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.cluster.transport.method_table import LATER
 from dataflow.cluster.transport.remote_errors import restore_error
 from dataflow.kernels.collective_groups import Member, Request
-from dataflow.runtime.resources import Cancellation
+from dataflow.runtime.cancellation import Cancellation
 
 PATIENCE = 60
 HERE, OTHER, THIRD = (f"/job:worker/task:{i}" for i in range(3))

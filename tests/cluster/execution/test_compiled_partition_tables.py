@@ -19,8 +19,9 @@ from dataflow.cluster.partition.partitioner import partition_graph
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
 from dataflow.errors import CancelledError
 from dataflow.rewrites.options import RewriteOptions
+from dataflow.runtime.cancellation import Cancellation
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
-from dataflow.runtime.resources import Cancellation, ResourceManager
+from dataflow.runtime.resources import ResourceManager
 
 PS, WORKER = "/job:ps/task:0", "/job:worker/task:0"
 

@@ -10,7 +10,7 @@ from dataflow.cluster.execution.linear_run import LinearRun, LinearSchedule
 from dataflow.cluster.execution.schedule import first_chain
 from dataflow.cluster.execution.wake_queue import then_wake
 from dataflow.kernels.observable_condition import WatchedCondition
-from dataflow.runtime.resources import Postponed
+from dataflow.runtime.cancellation import Postponed
 
 
 def segment(blocking):
