@@ -18,10 +18,8 @@ from dataflow.estimator.class_heads import (
     BinaryClassHead as BinaryClassHead,
     MultiClassHead as MultiClassHead,
 )
-from dataflow.estimator.estimator import (
-    Estimator as Estimator,
-    WarmStartSettings as WarmStartSettings,
-)
+from dataflow.estimator.estimator import Estimator as Estimator
+from dataflow.estimator.arguments import WarmStartSettings as WarmStartSettings
 from dataflow.estimator.exporters import (
     BestExporter as BestExporter,
     Exporter as Exporter,

@@ -6,17 +6,25 @@ Each call builds a graph of its own; what lasts between calls are the checkpoint
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from dataflow import errors, logging
 from dataflow.data.dataset import Dataset
+from dataflow.estimator.arguments import (
+    WarmStartSettings,
+    argument_names,
+    check_model_fn,
+    checked_hooks,
+    checked_listeners,
+    picked,
+    rows_of,
+)
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
 from dataflow.estimator.replicated import replicated_spec, scope_of, settings_for
 from dataflow.estimator.run_config import RunConfig, config_text
@@ -28,27 +36,14 @@ from dataflow.ops.control_flow import group
 from dataflow.ops.seeds import set_random_seed
 from dataflow.ops.summary import scalar
 from dataflow.train.checkpoint_initializers import warm_start
-from dataflow.train.checkpoint_management import (
-    latest_checkpoint,
-    list_variables,
-    load_variable,
-)
+from dataflow.train.checkpoint_management import latest_checkpoint, list_variables, load_variable
 from dataflow.train.global_step import create_global_step
 from dataflow.train.hooks import FinalOpsHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
 from dataflow.train.monitored_session import MonitoredSession, MonitoredTrainingSession
 from dataflow.train.saver import Saver
-from dataflow.train.saving_hooks import CheckpointSaverHook, CheckpointSaverListener
+from dataflow.train.saving_hooks import CheckpointSaverHook
 from dataflow.train.scaffold import ChiefSessionCreator, Scaffold
 from dataflow.train.session_run_hook import SessionRunContext, SessionRunHook
-
-
-class WarmStartSettings(NamedTuple):
-    """Which variables start with the values of which checkpoint; see `tf.train.warm_start`."""
-
-    ckpt_to_initialize_from: Any
-    vars_to_warm_start: Any = ".*"
-    var_name_to_vocab_info: Any = None
-    var_name_to_prev_var_name: Any = None
 
 
 class Estimator:
@@ -70,7 +65,7 @@ class Estimator:
     ) -> None:
         if model_fn is None:
             raise ValueError("model_fn must be provided to Estimator.")
-        self._names = _check_model_fn(model_fn, params)
+        self._names = check_model_fn(model_fn, params)
         if config is not None and not isinstance(config, RunConfig):
             raise ValueError(f"config must be an instance of RunConfig, but provided {config}.")
         if config is None:
@@ -149,7 +144,7 @@ class Estimator:
 
     def _call_input_fn(self, input_fn: Callable[..., Any], mode: str) -> Any:
         given: dict[str, Any] = {}
-        names = _argument_names(input_fn)
+        names = argument_names(input_fn)
         for name, value in (("params", self.params), ("config", self._config), ("mode", mode)):
             if name in names:
                 given[name] = value
@@ -219,7 +214,7 @@ class Estimator:
         for name, value in (("steps", steps), ("max_steps", max_steps)):
             if value is not None and value <= 0:
                 raise ValueError(f"Must specify {name} > 0, given: {value}")
-        hooks = _checked_hooks(hooks)
+        hooks = checked_hooks(hooks)
         if max_steps is not None:
             found = self.latest_checkpoint()
             start = 0 if found is None else int(load_variable(found, GraphKeys.GLOBAL_STEP))
@@ -228,7 +223,7 @@ class Estimator:
                 return self
         if steps is not None or max_steps is not None:
             hooks.append(StopAtStepHook(steps, max_steps))
-        loss = self._train(input_fn, hooks, _checked_listeners(saving_listeners))
+        loss = self._train(input_fn, hooks, checked_listeners(saving_listeners))
         logging.info("Loss for final step: %s.", loss)
         return self
 
@@ -350,7 +345,7 @@ class Estimator:
             wanted = {key: metrics[key][0] for key in sorted(metrics)}
             wanted[GraphKeys.GLOBAL_STEP] = step
             final = FinalOpsHook(wanted)
-            all_hooks = [*_checked_hooks(hooks), *spec.evaluation_hooks, final]
+            all_hooks = [*checked_hooks(hooks), *spec.evaluation_hooks, final]
             if steps is not None:
                 all_hooks.insert(0, _StopAfterRuns(steps))
             logging.info("Starting evaluation at %s", time.strftime("%Y-%m-%dT%H:%M:%SZ"))
@@ -408,7 +403,7 @@ class Estimator:
         With ``yield_single_examples=False`` whole batches. ``predict_keys`` picks keys of the dict.
         Raises `ValueError` where predictions differ in their number of rows.
         """
-        hooks = _checked_hooks(hooks)
+        hooks = checked_hooks(hooks)
         checkpoint = checkpoint_path or self.latest_checkpoint()
         if checkpoint is None:
             logging.info(
@@ -420,7 +415,7 @@ class Estimator:
             create_global_step(graph)
             features, _ = self._features_and_labels(input_fn, ModeKeys.PREDICT)
             spec = self._call_model_fn(features, None, ModeKeys.PREDICT)
-            predictions = _picked(spec.predictions, predict_keys)
+            predictions = picked(spec.predictions, predict_keys)
             creator = ChiefSessionCreator(
                 spec.scaffold,
                 config=self._config.session_config,
@@ -434,7 +429,7 @@ class Estimator:
                 except (errors.OutOfRangeError, StopIteration):
                     break
                 if yield_single_examples:
-                    yield from _rows(values)
+                    yield from rows_of(values)
                 else:
                     yield values
         finally:
@@ -528,78 +523,3 @@ def _graph() -> Graph:
     from dataflow.graph.default_stacks import default_graph
 
     return default_graph()
-
-
-def _argument_names(function: Callable[..., Any]) -> tuple[str, ...]:
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return ()
-    names = []
-    for name, parameter in parameters.items():
-        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-            continue
-        names.append(name)
-    return tuple(names)
-
-
-def _check_model_fn(model_fn: Any, params: Any) -> tuple[str, ...]:
-    """The names of its arguments; raises `ValueError` for ones that are unknown or missing."""
-    names = _argument_names(model_fn)
-    if "features" not in names:
-        raise ValueError(f"model_fn ({model_fn}) must include features argument.")
-    if params is not None and "params" not in names:
-        raise ValueError(
-            f"model_fn ({model_fn}) does not include params argument, but params ({params}) is "
-            "passed to Estimator."
-        )
-    unknown = sorted(set(names) - {"features", "labels", "mode", "params", "config", "self"})
-    if unknown:
-        raise ValueError(f"model_fn ({model_fn}) has following not expected args: {unknown}")
-    return names
-
-
-def _checked_hooks(hooks: Sequence[Any]) -> list[Any]:
-    result = list(hooks or [])
-    for hook in result:
-        if not isinstance(hook, SessionRunHook):
-            raise TypeError(f"Hooks must be a SessionRunHook, given: {hook}")
-    return result
-
-
-def _checked_listeners(listeners: Any) -> list[Any]:
-    result = list(listeners or [])
-    for listener in result:
-        if not isinstance(listener, CheckpointSaverListener):
-            raise TypeError(
-                f"saving_listeners must be a list of CheckpointSaverListener, given: {listener}"
-            )
-    return result
-
-
-def _picked(predictions: Any, keys: Any) -> Any:
-    if not keys:
-        return predictions
-    if not isinstance(predictions, dict):
-        raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
-    wanted = [keys] if isinstance(keys, str) else list(keys)
-    result = {key: value for key, value in predictions.items() if key in wanted}
-    if not result:
-        raise ValueError(
-            f"Expected to run at least one output from {sorted(predictions)}, provided {wanted}."
-        )
-    return result
-
-
-def _rows(values: Any) -> Iterator[Any]:
-    if not isinstance(values, dict):
-        yield from values
-        return
-    lengths = {key: len(value) for key, value in values.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(
-            f"Batch length of predictions should be same: {lengths}. Use "
-            "yield_single_examples=False for predictions that are not one for each example."
-        )
-    for i in range(next(iter(lengths.values()), 0)):
-        yield {key: value[i] for key, value in values.items()}

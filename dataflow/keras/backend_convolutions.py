@@ -34,7 +34,7 @@ __all__ = [
 
 def _format(data_format: str | None, rank: int) -> str:
     """TensorFlow's name of the data format, for ``rank`` spatial axes."""
-    from dataflow.keras.backend import image_data_format
+    from dataflow.keras.backend_settings import image_data_format
 
     name = data_format or image_data_format()
     if name not in ("channels_first", "channels_last"):

@@ -1,0 +1,283 @@
+"""Functions of `tf.keras.backend` that are mathematics: element by element, along axes, products, random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import as_dtype
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
+from dataflow.keras.backend_settings import floatx
+from dataflow.ops import activation, array, elementary, math, random, reduce, tensor_products
+from dataflow.ops.clip import clip_by_value
+from dataflow.ops.comparison import greater
+
+__all__ = [
+    "abs",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "batch_flatten",
+    "binary_crossentropy",
+    "cast",
+    "cast_to_floatx",
+    "categorical_crossentropy",
+    "clip",
+    "concatenate",
+    "cos",
+    "count_params",
+    "dot",
+    "dropout",
+    "exp",
+    "flatten",
+    "gradients",
+    "hard_sigmoid",
+    "int_shape",
+    "l2_normalize",
+    "log",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "ndim",
+    "one_hot",
+    "permute_dimensions",
+    "prod",
+    "random_normal",
+    "random_uniform",
+    "relu",
+    "round",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sqrt",
+    "square",
+    "std",
+    "sum",
+    "tanh",
+    "var",
+]
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """``x`` as another dtype."""
+    return math.cast(x, dtype)
+
+
+def cast_to_floatx(x: Any) -> Any:
+    """An array as `floatx`."""
+    return np.asarray(x, floatx())
+
+
+def _reduction(function: Callable[..., Any]) -> Any:
+    def reduced(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+        if as_dtype(x.dtype).base_dtype.name == "bool" and function is reduce.reduce_mean:
+            x = math.cast(x, floatx())
+        return function(x, axis=axis, keepdims=keepdims)
+
+    reduced.__doc__ = f"As `tf.{function.__name__}`."
+    return reduced
+
+
+mean = _reduction(reduce.reduce_mean)
+
+
+sum = _reduction(reduce.reduce_sum)
+
+
+prod = _reduction(reduce.reduce_prod)
+
+
+max = _reduction(reduce.reduce_max)
+
+
+min = _reduction(reduce.reduce_min)
+
+
+any = _reduction(reduce.reduce_any)
+
+
+all = _reduction(reduce.reduce_all)
+
+
+def var(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    """The variance."""
+    centered = x - reduce.reduce_mean(x, axis=axis, keepdims=True)
+    return reduce.reduce_mean(elementary.square(centered), axis=axis, keepdims=keepdims)
+
+
+def std(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
+    """The standard deviation."""
+    return elementary.sqrt(var(x, axis, keepdims))
+
+
+def argmax(x: Any, axis: int = -1) -> Any:
+    """The position of the largest."""
+    return reduce.argmax(x, axis)
+
+
+def argmin(x: Any, axis: int = -1) -> Any:
+    """The position of the smallest."""
+    return reduce.argmin(x, axis)
+
+
+def clip(x: Any, min_value: Any, max_value: Any) -> Any:
+    """``x`` cut to [min_value, max_value]."""
+    return clip_by_value(x, min_value, max_value)
+
+
+def dot(x: Any, y: Any) -> Any:
+    """Product over the last axis of ``x`` and the last but one of ``y``."""
+    if (ndim(x) or 0) > 2 or (ndim(y) or 0) > 2:
+        x, y = convert_to_tensor(x), convert_to_tensor(y)
+        rank = ndim(y) or 2
+        return tensor_products.tensordot(
+            x, y, [[(ndim(x) or 2) - 1], [rank - 2 if rank > 1 else 0]]
+        )
+    return math.matmul(x, y)
+
+
+def concatenate(tensors: Any, axis: int = -1) -> Any:
+    """Tensors joined along ``axis``."""
+    return array.concat(tensors, axis)
+
+
+def flatten(x: Any) -> Any:
+    """``x`` as a vector."""
+    return array.reshape(x, [-1])
+
+
+def batch_flatten(x: Any) -> Any:
+    """``x`` as a matrix with a row for each example."""
+    return array.reshape(x, [array.shape(x)[0], -1])
+
+
+def permute_dimensions(x: Any, pattern: Any) -> Any:
+    """The axes in another order."""
+    return array.transpose(x, pattern)
+
+
+def l2_normalize(x: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """``x`` divided by its Euclidean norm."""
+    from dataflow.ops.moments import l2_normalize as normalized
+
+    return normalized(x, axis)
+
+
+def gradients(loss: Any, variables: Any) -> Any:
+    """As `tf.gradients`."""
+    from dataflow.gradients import gradients as make
+
+    return make(loss, variables)
+
+
+def random_normal(shape: ShapeLike, mean: Any = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Any:  # fmt: skip
+    """Normal random numbers."""
+    return random.random_normal(shape, mean, stddev, dtype or floatx(), seed)
+
+
+def random_uniform(shape: ShapeLike, minval: TensorLike = 0.0, maxval: TensorLike = 1.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Any:  # fmt: skip
+    """Even random numbers."""
+    return random.random_uniform(shape, minval, maxval, dtype or floatx(), seed)
+
+
+def dropout(x: Any, level: Any, noise_shape: Any = None, seed: int | None = None) -> Any:
+    """A part ``level`` of ``x`` set to 0, the rest scaled up."""
+    from dataflow.ops.dropout import dropout as drop
+
+    return drop(x, rate=level, noise_shape=noise_shape, seed=seed)
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """0.2 x + 0.5, cut to [0, 1]."""
+    return clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
+
+
+def relu(x: Any, alpha: float = 0.0, max_value: Any = None, threshold: float = 0) -> Any:
+    """x above ``threshold``, ``alpha (x - threshold)`` below, at most ``max_value``."""
+    if threshold == 0:
+        result = activation.leaky_relu(x, alpha) if alpha else activation.relu(x)
+    else:
+        above = math.cast(greater(x, threshold), x.dtype.base_dtype)
+        result = above * x + (1 - above) * alpha * (x - threshold)
+    return result if max_value is None else math.minimum(result, float(max_value))
+
+
+def categorical_crossentropy(
+    target: Any, output: Any, from_logits: bool = False, axis: int = -1
+) -> Any:
+    """Cross-entropy of each row; the last axis of both holds probabilities (or logits)."""
+    from dataflow.keras.losses import cross_entropy
+
+    return cross_entropy(target, output, from_logits, axis)
+
+
+def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:
+    """Cross-entropy of each element."""
+    from dataflow.keras.losses import binary_cross_entropy
+
+    return binary_cross_entropy(target, output, from_logits)
+
+
+def one_hot(indices: TensorLike, num_classes: int) -> Any:
+    """Indices as rows with one 1."""
+    return array.one_hot(indices, num_classes)
+
+
+abs = elementary.abs_
+
+
+exp = elementary.exp
+
+
+log = elementary.log
+
+
+round = elementary.round_
+
+
+sign = elementary.sign
+
+
+sin = elementary.sin
+
+
+cos = elementary.cos
+
+
+sqrt = elementary.sqrt
+
+
+square = elementary.square
+
+
+maximum = math.maximum
+
+
+minimum = math.minimum
+
+
+sigmoid = elementary.sigmoid
+
+
+tanh = elementary.tanh
+
+
+def count_params(x: Any) -> int:
+    """The number of elements."""
+    return int(np.prod(x.shape.as_list()))
+
+
+def int_shape(x: Any) -> tuple[int | None, ...] | None:
+    """The static shape as a tuple."""
+    return None if x.shape.dims is None else tuple(x.shape.as_list())
+
+
+def ndim(x: Any) -> int | None:
+    """The number of axes."""
+    return x.shape.ndims  # type: ignore[no-any-return]

@@ -1,0 +1,46 @@
+"""Settings of Keras: the fuzz of logarithms, the dtype of layers, where channels stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+settings: dict[str, Any] = {
+    "epsilon": 1e-7,
+    "floatx": "float32",
+    "image_data_format": "channels_last",
+    "manual_initialization": False,
+}
+
+
+def epsilon() -> float:
+    """The small number that keeps divisions and logarithms finite."""
+    return settings["epsilon"]  # type: ignore[no-any-return]
+
+
+def set_epsilon(value: float) -> None:
+    """Changes `epsilon`."""
+    settings["epsilon"] = float(value)
+
+
+def floatx() -> str:
+    """The dtype of variables and inputs, by name."""
+    return settings["floatx"]  # type: ignore[no-any-return]
+
+
+def set_floatx(value: str) -> None:
+    """Changes `floatx`: "float16", "float32" or "float64"."""
+    if value not in ("float16", "float32", "float64"):
+        raise ValueError(f"Unknown floatx type: {value!r}; there are float16, float32, float64.")
+    settings["floatx"] = value
+
+
+def image_data_format() -> str:
+    """Where channels are: "channels_last" or "channels_first"."""
+    return settings["image_data_format"]  # type: ignore[no-any-return]
+
+
+def set_image_data_format(data_format: str) -> None:
+    """Changes `image_data_format`."""
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(f"Unknown data_format: {data_format!r}")
+    settings["image_data_format"] = data_format
