@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes
-from dataflow.feature_column import categorical, embedding, numeric
+from dataflow.feature_column import categorical, embedding, numeric, shared_embeddings
 from dataflow.feature_column.base import CategoricalColumn, IdsAndWeights, as_int64
 from dataflow.feature_column.transformation import FeatureTransformationCache
 from dataflow.ops.math import floormod
@@ -256,7 +256,7 @@ class EmbeddingColumn(_Column, embedding.EmbeddingColumn):
 
 
 @dataclass(frozen=True)
-class SharedEmbeddingColumn(_Column, embedding.CollectedEmbeddingColumn):
+class SharedEmbeddingColumn(_Column, shared_embeddings.CollectedEmbeddingColumn):
     """See `shared_embedding_columns`; the table has the name that the columns share."""
 
     @property

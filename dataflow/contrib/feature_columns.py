@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.contrib import column_classes as classes
-from dataflow.feature_column import categorical, embedding, layers, numeric
+from dataflow.feature_column import categorical, embedding, layers, numeric, shared_embeddings
 from dataflow.feature_column.base import DenseColumn
 from dataflow.feature_column.transformation import LazyBuilder
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
@@ -29,7 +29,7 @@ _ORDER: tuple[type, ...] = (
     numeric.BucketizedColumn,
     classes.CrossedColumn,
     embedding.EmbeddingColumn,
-    embedding.CollectedEmbeddingColumn,
+    shared_embeddings.CollectedEmbeddingColumn,
     embedding.IndicatorColumn,
     numeric.NumericColumn,
     categorical.HashedCategoricalColumn,
@@ -190,7 +190,7 @@ def shared_embedding_columns(
     if not shared_embedding_name and len(names) > 3:
         others = f"_plus_{len(names) - 3}_others_shared_embedding"
         shared_embedding_name = "_".join(names[:3]) + others
-    made = embedding.shared_embedding_columns(
+    made = shared_embeddings.shared_embedding_columns(
         columns,
         dimension,
         combiner,

@@ -9,6 +9,8 @@ from dataflow.feature_column.crossed import crossed_column as crossed_column
 from dataflow.feature_column.embedding import (
     embedding_column as embedding_column,
     indicator_column as indicator_column,
+)
+from dataflow.feature_column.shared_embeddings import (
     shared_embedding_columns as shared_embedding_columns,
 )
 from dataflow.feature_column.layers import (

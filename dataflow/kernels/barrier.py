@@ -10,7 +10,8 @@ import numpy as np
 
 from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.array_types import Array, Module
-from dataflow.kernels.queue import owned, stack_elements
+from dataflow.kernels.queue import owned
+from dataflow.kernels.queues import stack_elements
 from dataflow.kernels.registry import kernel
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ LACKING = frozenset(
         *("vecmat", "void"),
     }
 )
-_LACKING_IN_LINALG = frozenset(
+LACKING_IN_LINALG = frozenset(
     {
         *("cross", "diagonal", "matmul", "matrix_norm", "matrix_transpose", "multi_dot", "outer"),
         *("svdvals", "tensordot", "trace", "vecdot", "vector_norm"),
@@ -110,7 +110,7 @@ def _write_into(old: Any, new: Any) -> None:
             _write_into(one, other)
 
 
-def _compute(
+def compute(
     index: int, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Calls a function of NumPy on arrays of one device."""
@@ -128,7 +128,7 @@ def _run(index: int, function: Callable[..., Any], args: Any, kwargs: Any) -> An
     if tf32_enabled() and _is_product(function):
         function = _in_tf32(function)
     if getattr(function, "__name__", "") in _SIZE_KNOWN_LATE:
-        _synchronize()
+        synchronize()
     result = _arrays(function(*args, **kwargs))
     if Recording.current is not None:
         Recording.current.steps.append((lambda: function(*args, **kwargs), result))
@@ -235,13 +235,22 @@ def _refuse_what_cupy_has_not(
 _SIZE_KNOWN_LATE = frozenset({"nonzero", "flatnonzero", "argwhere", "unique", "compress"})
 
 
-def _synchronize() -> None:
+def synchronize() -> None:
     """The host waits for the device."""
     PretendArray.num_synchronizations += 1
     if Recording.current is not None:
         raise RuntimeError(
             "cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing"
         )
+
+
+#: Functions that look at a shape or a dtype only; NumPy's own serve host and device.
+ABOUT_DTYPES = frozenset(
+    {
+        *("dtype", "finfo", "iinfo", "result_type", "promote_types", "can_cast", "issubdtype"),
+        *("common_type", "min_scalar_type", "broadcast_shapes", "ndim", "shape", "size"),
+    }
+)
 
 
 class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
@@ -266,7 +275,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def get(self) -> Any:
         """A copy on the host."""
-        _synchronize()
+        synchronize()
         return self.host_array.copy()
 
     def set(self, array: Array, stream: Any = None) -> None:
@@ -296,7 +305,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @real.setter
     def real(self, value: Any) -> None:
-        _compute(self._index, np.copyto, (self.real, value), {})
+        compute(self._index, np.copyto, (self.real, value), {})
 
     @property
     def imag(self) -> Any:
@@ -305,7 +314,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        _compute(self._index, np.copyto, (self.imag, value), {})
+        compute(self._index, np.copyto, (self.imag, value), {})
 
     @property
     def base(self) -> Any:
@@ -313,7 +322,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self.host_array.base
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return _compute(self._index, getattr(ufunc, method), inputs, kwargs)
+        return compute(self._index, getattr(ufunc, method), inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function.__name__ in LACKING or "." in function.__module__.removeprefix("numpy"):
@@ -322,7 +331,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
             return function(
                 *(a.host_array if type(a) is PretendArray else a for a in args), **kwargs
             )
-        return _compute(self._index, function, args, kwargs)
+        return compute(self._index, function, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError(
@@ -340,17 +349,17 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         if name not in _METHODS:
             raise AttributeError(f"'cupy.ndarray' object has no attribute {name!r}")
         if name in ("item", "tolist"):
-            _synchronize()
+            synchronize()
             return value
-        return lambda *args, **kwargs: _compute(self._index, value, args, kwargs)
+        return lambda *args, **kwargs: compute(self._index, value, args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
         array, key = self.host_array, self._key(key)  # a recording must not hold this object
-        return _compute(self._index, lambda: array[key], (), {})
+        return compute(self._index, lambda: array[key], (), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
         array, key = self.host_array, self._key(key)
-        _compute(self._index, lambda new: array.__setitem__(key, new), (value,), {})
+        compute(self._index, lambda new: array.__setitem__(key, new), (value,), {})
 
     def __len__(self) -> int:
         return len(self.host_array)
@@ -361,7 +370,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     def _scalar(self) -> Any:
         if self.host_array.size != 1:
             raise TypeError("only single-element arrays can be converted to Python scalars")
-        _synchronize()
+        synchronize()
         return self.host_array.reshape(())[()]
 
     def __bool__(self) -> bool:
@@ -395,7 +404,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         if isinstance(key, (list, range)) or type(key) is np.ndarray:
             return np.asarray(key)  # CuPy takes lists and host arrays as indices
         if type(key) is PretendArray and key.dtype == bool:
-            _synchronize()  # how many are chosen is known on the device only
+            synchronize()  # how many are chosen is known on the device only
         return unwrap(key, self._index)
 
 
@@ -438,93 +447,3 @@ def unwrap(value: Any, index: int) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value)(unwrap(v, index) for v in value)
     return value
-
-
-#: Functions of ``xp`` that take arrays of the host, to bring them to the device.
-_FROM_HOST = frozenset({"array", "asarray", "ascontiguousarray", "asfortranarray"})
-#: Functions that look at a shape or a dtype only; NumPy's own serve host and device.
-ABOUT_DTYPES = frozenset(
-    {
-        *("dtype", "finfo", "iinfo", "result_type", "promote_types", "can_cast", "issubdtype"),
-        *("common_type", "min_scalar_type", "broadcast_shapes", "ndim", "shape", "size"),
-    }
-)
-
-
-class _Ufunc:
-    """A universal function, called on arrays of one device."""
-
-    def __init__(self, ufunc: Any, index: int) -> None:
-        self._ufunc = ufunc
-        self._index = index
-        self.__name__ = ufunc.__name__
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _compute(self._index, self._ufunc, args, kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._ufunc, name)
-        if not callable(value):
-            return value
-        return _function(value, self._index)
-
-
-def _function(function: Any, index: int) -> Any:
-    return lambda *args, **kwargs: _compute(index, function, args, kwargs)
-
-
-class PretendModule:
-    """``xp`` of a pretend GPU: those functions of NumPy that CuPy has too."""
-
-    def __init__(self, index: int, module: Any = np, lacking: frozenset[str] = LACKING) -> None:
-        self._index = index
-        self._module = module
-        self._lacking = lacking
-        self.__name__ = f"pretend {module.__name__}"
-
-    def __getattr__(self, name: str) -> Any:
-        value = self._make(name)
-        self.__dict__[name] = value
-        return value
-
-    def _make(self, name: str) -> Any:
-        if name in self._lacking or name.startswith("_"):
-            raise AttributeError(f"CuPy has no {self._module.__name__}.{name}")
-        value = getattr(self._module, name)
-        if name == "ndarray":
-            return PretendArray
-        if name == "linalg":
-            return PretendModule(self._index, np.linalg, _LACKING_IN_LINALG)
-        if name in ("fft", "random", "lib", "stride_tricks"):
-            return PretendModule(self._index, value, frozenset())
-        if name == "broadcast" or (name in ABOUT_DTYPES and not isinstance(value, type)):
-            return self._about(value)
-        if name in _FROM_HOST:
-            return self._from_host(value)
-        if isinstance(value, np.ufunc):
-            return _Ufunc(value, self._index)
-        if isinstance(value, type) or not callable(value):
-            return value
-        return _function(value, self._index)
-
-    def _about(self, function: Any) -> Any:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            plain = [a.host_array if type(a) is PretendArray else a for a in args]
-            return function(*plain, **kwargs)
-
-        return call
-
-    def _from_host(self, function: Any) -> Any:
-        def call(value: Any, *args: Any, **kwargs: Any) -> Any:
-            if isinstance(value, np.ndarray) and Recording.current is not None:
-                _synchronize()  # memory of the host that is gone when the capture is replayed
-            if type(value) is not PretendArray and not isinstance(value, (list, tuple)):
-                return wrap(np.asarray(function(value, *args, **kwargs)), self._index)
-            return _compute(
-                self._index, lambda v: np.asarray(function(v, *args, **kwargs)), (value,), {}
-            )
-
-        return call
-
-    def __repr__(self) -> str:
-        return f"<{self.__name__} on gpu:{self._index}>"

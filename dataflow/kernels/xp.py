@@ -18,7 +18,8 @@ import numpy as np
 
 from dataflow.extras import install
 from dataflow.kernels.cuda.precision import keep_precise
-from dataflow.kernels.fake_gpu import PretendArray, PretendMemory, PretendModule, memories
+from dataflow.kernels.fake_cupy import PretendModule
+from dataflow.kernels.fake_gpu import PretendArray, PretendMemory, memories
 
 #: How many pretend GPUs a process has from its start; `pretend_gpus` changes it.
 PRETEND_VARIABLE = "DATAFLOW_PRETEND_GPUS"

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.feature_column import categorical, crossed, embedding, layers, numeric, old_columns
+from dataflow.feature_column import (
+    categorical,
+    crossed,
+    embedding,
+    layers,
+    numeric,
+    old_columns,
+    shared_embeddings,
+)
 from dataflow.feature_column.base import (
     CategoricalColumn,
     DenseColumn,
@@ -14,16 +22,16 @@ from dataflow.feature_column.base import (
     SequenceDenseColumn,
 )
 from dataflow.feature_column.categorical import SequenceCategoricalColumn
-from dataflow.feature_column.embedding import (
-    SharedEmbeddingColumn,
-    SharedEmbeddingColumnCreator,
-    shared_embeddings as shared_embedding_columns_v2,
-)
 from dataflow.feature_column.layers import (
     make_parse_example_spec as make_parse_example_spec_v2,
     transform_features as _transform_features_v2,
 )
 from dataflow.feature_column.sequence import SequenceNumericColumn, concatenate_context_input
+from dataflow.feature_column.shared_embeddings import (
+    SharedEmbeddingColumn,
+    SharedEmbeddingColumnCreator,
+    shared_embeddings as shared_embedding_columns_v2,
+)
 from dataflow.feature_column.state import StateManager
 from dataflow.feature_column.transformation import (
     FeatureTransformationCache,
@@ -85,7 +93,7 @@ WeightedCategoricalColumn = _WeightedCategoricalColumn = categorical.WeightedCat
 _VocabularyFileCategoricalColumn = VocabularyFileCategoricalColumn
 _VocabularyListCategoricalColumn = VocabularyListCategoricalColumn
 _SequenceCategoricalColumn = SequenceCategoricalColumn
-_SharedEmbeddingColumn = embedding.CollectedEmbeddingColumn
+_SharedEmbeddingColumn = shared_embeddings.CollectedEmbeddingColumn
 _FeatureColumn = old_columns.OldFeatureColumn
 _DenseColumn = old_columns.OldDenseColumn
 _CategoricalColumn = old_columns.OldCategoricalColumn

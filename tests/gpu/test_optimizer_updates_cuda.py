@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels import fake_gpu
+from dataflow.kernels import fake_cupy, fake_gpu
 
 
 def dual_averaging() -> Any:
@@ -72,14 +72,15 @@ def test_adams_step_size_is_part_of_the_update(
             session.run(tf.global_variables_initializer())
             session.run(step)
             seen: list[str] = []
-            compute = fake_gpu._compute
+            compute = fake_gpu.compute
 
             def counted(index: int, function: Any, args: Any, kwargs: Any) -> Any:
                 owner = getattr(function, "__self__", None)
                 seen.append(owner.__name__ if isinstance(owner, np.ufunc) else function.__name__)
                 return compute(index, function, args, kwargs)
 
-            monkeypatch.setattr(fake_gpu, "_compute", counted)
+            for module in (fake_gpu, fake_cupy):
+                monkeypatch.setattr(module, "compute", counted)
             cuda_on_host.launches.clear()
             session.run(step)
     assert cuda_on_host.launches == ["update"]

@@ -14,7 +14,7 @@ from dataflow.cluster.execution.linear_run import LinearRun
 from dataflow.cluster.execution.traffic import ALL_CHANNELS, NOBODY
 from dataflow.cluster.management.server import Server
 from dataflow.cluster.transport.connection import Connection
-from dataflow.kernels.queue import Queue
+from dataflow.kernels.queues import Queue
 from tests.cluster.conftest import KEY
 from tests.cluster.execution.token_steps import token_step
 from tests.cluster.management.test_deaths import result_of

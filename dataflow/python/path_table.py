@@ -1,0 +1,322 @@
+"""The table of TensorFlow's private modules, and which of ours have their names."""
+
+from __future__ import annotations
+
+#: ``path : homes``. "tf" is dataflow itself; "{a b}" stands for one line with each of its words.
+TABLE = """
+core.example.{example_pb2 feature_pb2} : formats.example_protos
+core.protobuf.queue_runner_pb2 : train.queue_runner_def
+core.protobuf.tensorflow_server_pb2 : cluster
+python : tf
+python.framework.{constant_op sparse_tensor importer versions} : tf graph_util python.private ops.sparse_tensor
+python.framework.device : tf
+python.framework.device_spec : tf python.private
+python.framework.random_seed : tf
+python.framework.{errors errors_impl} : errors
+python.framework.{graph_util graph_util_impl} : graph_util
+python.framework.{graph_io meta_graph} : train io tf python.meta_graphs
+python.framework.test_util : python.test_decorators test
+python.framework.common_shapes : shapes python.private
+python.framework.{tensor_spec indexed_slices tensor_like} : tf
+python.framework.type_spec : tf ops.type_specs
+python.ops.gen_{array math nn data_flow control_flow linalg spectral}_ops : python.op_functions math nn tf linalg signal
+python.ops.gen_{state logging random script string image sparse}_ops : python.op_functions random tf strings image sparse
+python.ops.gen_{io parsing lookup functional stateless_random user}_ops : python.op_functions io tf lookup random
+python.ops.gen_{dataset experimental_dataset resource_variable}_ops : python.op_functions
+python.ops.gen_{ragged_array ragged_math collective nccl summary bitwise batch}_ops : python.op_functions
+python.ops.gen_{candidate_sampling ctc list manip set clustering boosted_trees}_ops : python.op_functions
+python.ops.array_ops : tf python.private quantization python.op_functions
+python.ops.{math_ops special_math_ops bitwise_ops} : math tf sparse bitwise python.private python.op_functions
+python.ops.control_flow_ops : tf debugging python.control_flow_parts ops.control_flow python.op_functions
+python.ops.{check_ops standard_ops functional_ops} : tf debugging
+python.ops.{nn nn_ops nn_impl} : nn tf python.private python.op_functions
+python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
+python.ops.{data_flow_grad image_grad manip_grad random_grad state_grad rnn_grad tensor_array_grad} : tf
+python.ops.{cudnn_rnn_grad optional_grad} : tf
+python.ops.{batch_ops session_ops unconnected_gradients quantized_ops list_ops} : tf quantization
+python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf python.op_functions
+python.ops.variables : python.variable_classes tf ops.variables ops.partitioned_variable python.private python.op_functions
+python.ops.{variable_scope state_ops} : tf ops.variables ops.partitioned_variable python.private python.op_functions
+python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
+python.ops.resources : ops.resources
+python.ops.clustering_ops : estimator.clustering
+python.ops.resource_variable_ops : ops.resource_variables tf python.private
+python.ops.{partitioned_variables template logging_ops} : tf summary python.op_functions
+python.ops.init_ops : initializers tf keras.initializers
+python.ops.init_ops_v2 : initializers
+python.ops.random_ops : random tf ops.random python.op_functions
+python.ops.{clip_ops numerics script_ops} : tf strings python.op_functions
+python.ops.string_ops : tf strings python.string_names python.private python.op_functions
+python.ops.{sparse_ops sparse_grad} : sparse tf python.sparse_names python.op_functions raw_ops
+python.ops.{linalg_ops linalg_ops_impl linalg_grad spectral_ops} : linalg tf signal python.op_functions
+python.ops.linalg.{linalg linalg_impl linear_operator linear_operator_adjoint} : linalg
+python.ops.linalg.{linear_operator_block_diag linear_operator_circulant} : linalg
+python.ops.linalg.{linear_operator_composition linear_operator_diag} : linalg
+python.ops.linalg.{linear_operator_full_matrix linear_operator_householder} : linalg
+python.ops.linalg.{linear_operator_identity linear_operator_inversion} : linalg
+python.ops.linalg.{linear_operator_kronecker linear_operator_low_rank_update} : linalg
+python.ops.linalg.{linear_operator_lower_triangular linear_operator_toeplitz} : linalg
+python.ops.linalg.{linear_operator_zeros} : linalg
+python.ops.linalg.linear_operator_addition : linear_operators.addition linalg
+python.ops.linalg.linear_operator_util : python.private linalg tf
+python.ops.ragged.{ragged_tensor ragged_tensor_value ragged_factory_ops ragged_ops} : ragged ops.ragged_tensor ops.ragged_map tf
+python.ops.ragged.{ragged_array_ops ragged_math_ops ragged_functional_ops} : ragged math tf
+python.ops.ragged.{ragged_concat_ops ragged_gather_ops ragged_batch_gather_ops} : ragged tf
+python.ops.ragged.{ragged_where_op ragged_tile_op ragged_squeeze_op ragged_map_ops} : ragged tf
+python.ops.ragged.ragged_test_util : python.ragged_test_util
+python.ops.ragged.{ragged_conversion_ops} : ragged ops.ragged_tensor tf
+python.ops.ragged.{ragged_getitem ragged_operators ragged_dispatch ragged_util} : ragged tf
+python.ops.ragged.{segment_id_ops ragged_placeholder ragged_string_ops} : ragged tf strings
+python.ops.{image_ops image_ops_impl} : image python.op_functions
+python.ops.{io_ops parsing_ops} : io tf python.op_functions
+python.ops.{data_flow_ops lookup_ops} : tf queue lookup ops.barrier ops.staging_area ops.vocabulary_tables contrib.lookup python.private python.op_functions
+python.ops.collective_ops : ops.collective
+python.ops.nccl_ops : ops.nccl
+python.ops.gradient_checker_v2 : python.gradient_checker_v2
+python.ops.{gradients gradients_impl gradients_util custom_gradient} : tf
+python.ops.{tensor_array_ops histogram_ops manip_ops sets sets_impl} : tf manip sets
+python.ops.confusion_matrix : tf math python.metric_parts
+python.ops.summary_ops : tf math summary python.op_functions
+python.ops.summary_ops_v2 : contrib.summary summary.writers
+contrib.summary.summary : contrib.summary
+python.ops.{metrics metrics_impl} : metrics python.metric_parts
+python.ops.losses : losses
+python.ops.losses.{losses losses_impl loss_reduction util} : losses
+python.ops.{rnn rnn_cell rnn_cell_impl rnn_cell_wrapper_impl} : rnn.cells nn rnn.linear python.private
+python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq gradient_checker
+python.ops.distributions.kullback_leibler : distributions distributions.kullback_leibler
+python.ops.distributions.{distribution distributions util} : distributions
+python.ops.distributions.{normal bernoulli beta categorical dirichlet exponential} : contrib.distributions
+python.ops.distributions.{gamma laplace multinomial student_t uniform} : contrib.distributions
+python.ops.distributions.{dirichlet_multinomial transformed_distribution} : contrib.distributions
+python.ops.distributions.{bijector bijector_impl} : contrib.distributions distributions.bijectors
+python.training.training_util : train python.global_steps
+python.training.{training optimizer adam adagrad adadelta ftrl momentum} : train
+python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_descent} : train
+python.training.{adagrad_da sync_replicas_optimizer server_lib} : train
+python.training.device_setter : train train.device_setter
+python.training.{saver checkpoint_management checkpoint_utils checkpoint_state_pb2} : train train.checkpoint_management
+python.training.monitored_session : train train.monitored_session
+python.training.{session_manager supervisor session_run_hook} : train
+python.training.{basic_session_run_hooks coordinator queue_runner queue_runner_impl} : train
+python.training.{input learning_rate_decay warm_starting_util basic_loops} : train
+python.training.evaluation : train contrib.evaluation
+python.training.moving_averages : train.moving_averages
+python.training.slot_creator : train.slot_creator
+python.training.checkpoint_ops : contrib.framework
+python.training.tracking.{util tracking} : train
+python.training.tracking.data_structures : python.tracked_structures
+python.training.saving.saveable_object : train.saveables train
+python.training.{training_ops gen_training_ops} : python.op_functions
+python.training.{summary_io saving} : summary train
+python.platform.{app} : app
+python.platform.{flags} : flags
+python.platform.{tf_logging logging} : logging
+python.platform.{test googletest} : test
+python.platform.benchmark : benchmark
+python.platform.sysconfig : tf
+python.lib.io.file_io : python.file_io gfile
+python.lib.io.{tf_record python_io} : python_io
+python.client.session : tf python.private
+python.client.client_lib : tf
+python.util.nest : nest graph.nest python.nested
+python.autograph : autograph
+python.autograph.impl.api : autograph.experimental autograph.api
+python.autograph.{converters core pyct pyct.common_transformers} : autograph
+python.autograph.converters.{break_statements continue_statements return_statements} : autograph
+python.autograph.core.{converter naming} : autograph
+python.autograph.pyct.{anno compiler inspect_utils parser qual_names templates} : autograph
+python.autograph.pyct.common_transformers.anf : autograph
+python.autograph.pyct.transformer : python.autograph_parts
+python.util.compat : compat
+python.compat.compat : compat
+python.layers : layers
+python.layers.convolutional : layers layers.convolutional
+python.layers.{core base normalization pooling layers} : layers layers.base python.layer_names
+python.layers.utils : python.layer_sizes layers.base
+python.saved_model : saved_model
+python.saved_model.{builder builder_impl} : saved_model.builder saved_model
+python.saved_model.{loader loader_impl simple_save} : saved_model
+python.saved_model.main_op : saved_model.main_op
+python.saved_model.{constants} : saved_model.constants
+python.saved_model.signature_constants : saved_model.signature_constants
+python.saved_model.tag_constants : saved_model.tag_constants
+python.saved_model.{signature_def_utils signature_def_utils_impl} : saved_model.signature_def_utils
+python.saved_model.{utils utils_impl} : saved_model.tensor_infos saved_model
+python.summary : summary
+python.summary.{summary summary_iterator} : summary train
+python.summary.writer.{writer writer_cache event_file_writer} : summary
+python.estimator : estimator
+python.estimator.{estimator estimator_lib run_config model_fn training export.export} : estimator estimator.cluster_task
+python.estimator.{exporter export.export_output export.export_lib canned.parsing_utils} : estimator
+python.estimator.{canned.baseline canned.dnn_linear_combined canned.boosted_trees} : estimator
+python.estimator.canned.{metric_keys prediction_keys optimizers} : estimator.canned estimator
+python.estimator.{canned.dnn canned.linear} : estimator
+python.estimator.canned.head : python.heads estimator
+python.estimator.inputs.{numpy_io pandas_io} : estimator.inputs
+python.estimator.head.{base_head binary_class_head multi_class_head multi_head} : estimator
+python.estimator.head.{multi_label_head regression_head} : estimator
+python.estimator.{mode_keys early_stopping} : estimator estimator.experimental
+python.estimator.hooks.{hooks basic_session_run_hooks session_run_hook} : estimator.experimental estimator train
+python.data : data
+python.data.ops.{dataset_ops iterator_ops readers} : data python.dataset_names data.experimental data.iterators
+python.data.ops.optional_ops : data.experimental
+python.data.experimental.ops.{batching cardinality counter distribute enumerate_ops error_ops} : data.experimental
+python.data.experimental.ops.{get_single_element grouping interleave_ops iterator_ops} : data.experimental
+python.data.experimental.ops.{optimization optimization_options parsing_ops prefetching_ops} : data.experimental
+python.data.experimental.ops.{random_ops readers resampling scan_ops shuffle_ops take_while_ops} : data.experimental
+python.data.experimental.ops.{threading_options distribute_options unique writers} : data.experimental
+python.data.util.structure : data.experimental
+python.data.util.nest : python.data_nest
+python.data.util.sparse : python.sparse_structures
+python.data.kernel_tests.test_base : python.dataset_tests
+python.feature_column.{feature_column feature_column_v2 feature_column_lib} : feature_column python.feature_columns
+python.feature_column.{sequence_feature_column dense_features utils} : feature_column python.feature_columns
+python.feature_column.serialization : feature_column.serialization
+python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
+python.eager.backprop : traced_functions
+python.eager.{function def_function} : contrib.eager traced_functions
+python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random
+python.ops.inplace_ops : python.inplace ops.array tf
+python.ops.weights_broadcast_ops : metrics.streaming ops.weights tf
+python.ops.summary_op_util : python.private ops.summary
+python.distribute.summary_op_util : python.private ops.summary
+python.estimator.util : python.util.function_utils
+python.ops.signal.{dct_ops fft_ops mel_ops mfcc_ops} : signal
+python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
+keras.utils.data_utils : keras.utils keras.utils.data_files keras.utils.enqueuers
+keras.{testing_utils keras_parameterized} : python.keras_tests
+keras.utils.tf_utils : python.keras_tensors
+keras.utils.metrics_utils : keras.confusion_metrics
+keras.utils.losses_utils : losses keras.losses
+keras.utils.layer_utils : keras.utils.kernel_conversion keras.utils
+keras.utils.generic_utils : keras.utils python.keras_helpers
+contrib.layers.python.layers.{layers regularizers optimizers encoders rev_block_lib} : contrib.layers
+contrib.layers.python.layers.utils : contrib.layers.building
+contrib.layers.python.{layers.sparse_ops ops.sparse_ops} : contrib.layers.sparse_conversions contrib.layers
+contrib.layers.python.ops.bucketization_op : contrib.layers
+contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn
+contrib.layers.python.layers.{initializers} : contrib.layers initializers
+contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layers
+contrib.rnn.python.ops.{core_rnn core_rnn_cell core_rnn_cell_impl} : contrib.rnn rnn.cells rnn.linear
+contrib.rnn.python.ops.{rnn rnn_cell lstm_ops gru_ops fused_rnn_cell} : contrib.rnn rnn.cells rnn.linear
+contrib.framework.python.framework.{checkpoint_utils tensor_util} : contrib.framework
+contrib.framework.python.ops.{variables arg_scope checkpoint_ops ops} : contrib.framework
+contrib.framework.python.ops.audio_ops : audio
+contrib.framework.python.ops : contrib.framework
+contrib.seq2seq.python.ops.{attention_wrapper basic_decoder beam_search_decoder} : contrib.seq2seq
+contrib.seq2seq.python.ops.{beam_search_ops decoder helper loss} : contrib.seq2seq python.private
+contrib.legacy_seq2seq.python.ops.seq2seq : contrib.legacy_seq2seq
+contrib.learn.{python python.learn} : contrib.learn
+contrib.layers.python.layers : contrib.layers
+contrib.losses.python.losses : contrib.losses
+contrib.cudnn_rnn.python.layers : contrib.cudnn_rnn
+contrib.framework.python.framework : contrib.framework
+contrib.slim.python.slim : contrib.slim
+contrib.learn.python.learn.{estimators metric_spec experiment} : contrib.learn
+contrib.learn.python.learn.{learn_runner monitors preprocessing} : contrib.learn
+contrib.learn.python.learn.learn_runner : contrib.learn.learn_runner
+contrib.learn.python.learn.preprocessing.{text categorical categorical_vocabulary} : contrib.learn.preprocessing
+contrib.learn.python.learn.{monitors models} : contrib.learn.monitors contrib.learn.models
+contrib.learn.python.learn.estimators.{estimator dnn linear run_config model_fn prediction_key} : contrib.learn
+contrib.learn.python.learn.estimators._sklearn : contrib.learn.scores
+contrib.learn.python.learn.datasets : contrib.learn.datasets
+contrib.learn.python.learn.datasets.base : contrib.learn.datasets.base
+contrib.learn.python.learn.datasets.mnist : examples.tutorials.mnist.input_data
+contrib.slim.python.slim.learning : contrib.slim.learning
+contrib.slim.python.slim.evaluation : contrib.slim.evaluation
+contrib.slim.python.slim.model_analyzer : contrib.slim.model_analyzer
+contrib.slim.python.slim.queues : contrib.slim.queues
+contrib.slim.python.slim.summaries : contrib.slim.summaries
+contrib.slim.python.slim.data.tfexample_decoder : contrib.slim.tfexample_decoder
+contrib.slim.python.slim.data.{dataset data_decoder} : contrib.slim.dataset contrib.slim.data_decoder
+contrib.slim.python.slim.data.data_provider : contrib.slim.data_provider
+contrib.slim.python.slim.data.dataset_data_provider : contrib.slim.dataset_data_provider
+contrib.slim.python.slim.data.parallel_reader : contrib.slim.parallel_reader
+contrib.slim.python.slim.data.prefetch_queue : contrib.slim.prefetch_queue
+contrib.factorization.python.ops.{clustering_ops kmeans factorization_ops} : contrib.factorization
+contrib.training.python.training.{training hparam evaluation bucket_ops} : contrib.training
+contrib.training.python.training.{resample sampling_ops sgdr_learning_rate_decay} : contrib.sampling contrib.training
+contrib.training.python.training.device_setter : contrib.training
+contrib.training.python.training.sequence_queueing_state_saver : contrib.training
+contrib.metrics.python.ops.metric_ops : contrib.metrics contrib.metric_statistics python.metric_parts
+contrib.metrics.python.ops.{histogram_ops confusion_matrix_ops set_ops} : contrib.metrics
+contrib.metrics.python.metrics.classification : contrib.metrics
+contrib.integrate.python.ops.odes : contrib.integrate
+contrib.losses.python.losses.loss_ops : contrib.losses losses
+contrib.losses.python.metric_learning.metric_loss_ops : contrib.losses.metric_learning
+contrib.lookup.lookup_ops : contrib.lookup
+contrib.data.python.ops.{batching grouping interleave_ops shuffle_ops} : contrib.data data
+contrib.data.python.ops.{counter enumerate_ops error_ops get_single_element prefetching_ops} : contrib.data data
+contrib.data.python.ops.{resampling scan_ops sliding unique writers} : contrib.data data
+contrib.data.python.ops.{dataset_ops iterator_ops readers} : contrib.data data
+contrib.crf.python.ops.crf : contrib.crf
+contrib.image.python.ops.{image_ops dense_image_warp interpolate_spline sparse_image_warp} : contrib.image
+contrib.image.python.ops.distort_image_ops : contrib.image
+contrib.opt.python.training.{external_optimizer lazy_adam_optimizer variable_clipping_optimizer} : contrib.opt
+contrib.opt.python.training.{moving_average_optimizer nadam_optimizer} : contrib.opt
+contrib.opt.python.training.{adamax addsign lars_optimizer powersign} : contrib.opt
+contrib.opt.python.training.sign_decay : contrib.opt.sign_decay
+contrib.opt.python.training.weight_decay_optimizers : contrib.opt
+contrib.graph_editor.util : contrib.graph_editor.elements
+contrib.cudnn_rnn.python.ops.cudnn_rnn_ops : contrib.cudnn_rnn
+contrib.cudnn_rnn.python.layers.cudnn_rnn : contrib.cudnn_rnn
+contrib.distributions.python.ops.{distribution normal categorical bernoulli} : contrib.distributions
+contrib.distributions.python.ops.{autoregressive batch_reshape binomial cauchy chi2} : contrib.distributions
+contrib.distributions.python.ops.{deterministic geometric half_normal independent} : contrib.distributions
+contrib.distributions.python.ops.{inverse_gamma logistic mixture mixture_same_family} : contrib.distributions
+contrib.distributions.python.ops.{mvn_diag mvn_tril mvn_full_covariance negative_binomial} : contrib.distributions
+contrib.distributions.python.ops.{onehot_categorical poisson quantized_distribution} : contrib.distributions
+contrib.distributions.python.ops.{relaxed_bernoulli relaxed_onehot_categorical wishart} : contrib.distributions
+contrib.distributions.python.ops.bijectors : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{affine chain exp identity invert} : distributions.bijectors
+contrib.distributions.python.ops.bijectors.{sigmoid softplus} : distributions.bijectors
+contrib.estimator.python.estimator.{extenders head early_stopping} : contrib.estimator
+contrib.staging.python.ops.data_flow_ops : contrib.staging
+contrib.eager.python.tfe : contrib.eager
+contrib.signal : signal
+python.tpu.{tpu_config tpu_estimator tpu_context} : contrib.tpu
+python.tpu.{tpu_optimizer bfloat16 tpu} : tpu
+python.tpu.ops.tpu_ops : tpu
+python.tpu.tpu_function : python.tpu_function
+contrib.tpu.python.tpu.{tpu_config tpu_estimator tpu_context} : contrib.tpu
+contrib.tpu.python.tpu.{tpu_optimizer bfloat16 tpu} : tpu
+contrib.tpu.python.tpu.tpu_function : python.tpu_function
+contrib.tpu.python.ops.tpu_ops : tpu
+"""
+
+
+#: Whole trees that stand elsewhere: ``python.keras.layers.x`` is ``keras.layers.x``.
+TREES = {
+    "python.keras": "keras",
+    "python.keras.api.keras": "keras",
+    "contrib.keras.python.keras": "keras",
+    "contrib.keras.api.keras": "keras",
+    "contrib.slim.python.slim.nets": "contrib.slim.nets",
+}
+
+
+#: Modules of the standalone Keras that are one here: ``keras.layers.convolutional``.
+KERAS = {
+    **{
+        f"keras.layers.{name}": "keras.layers"
+        for name in ("advanced_activations", "cudnn_recurrent", "local", "convolutional_recurrent")
+    },
+    "keras.engine": "keras.models",
+    **{f"keras.engine.{name}": "keras.models" for name in ("training", "sequential", "network")},
+    **{
+        f"keras.engine.{name}": "keras.layers"
+        for name in ("topology", "base_layer", "input_spec", "base_layer_utils")
+    },
+    **{f"keras.utils.{n}": "keras.utils" for n in ("np_utils", "vis_utils")},
+    "keras.utils.io_utils": "keras.utils",
+    **{f"keras.utils.{n}": "keras.utils" for n in ("visualize_util", "training_utils")},
+    "keras.utils.multi_gpu_utils": "keras.utils.multi_gpu",
+    "keras.utils.conv_utils": "python.layer_sizes",
+    "keras.backend.tensorflow_backend": "keras.backend",
+    "keras.callbacks.callbacks": "keras.callbacks",
+    "keras.engine.input_layer": "keras.layers",
+    "keras.engine.saving": "keras.saving",
+    "keras.objectives": "keras.losses",
+    "keras.initializations": "keras.initializers",
+}
