@@ -260,7 +260,7 @@ BY_TYPE = {
     # `for i in tf.range(n)` counts, and makes no vector of the numbers.
     "autograph/loops.py": "Range",
     # `tf.get_session_handle` keeps what this op is given.
-    "runtime/session.py": "GetSessionHandle",
+    "runtime/base_session.py": "GetSessionHandle",
     # A debugging node's output is its input: what made the NaN is behind it.
     "runtime/nan_origin.py": "CheckNumerics Print",
     # Reads of a variable's rows, the one computation that a task does before it is asked to.
