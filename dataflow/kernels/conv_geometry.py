@@ -6,6 +6,7 @@ What the kernels of every device need before they compute.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from dataflow.errors import InvalidArgumentError
@@ -125,6 +126,20 @@ def phases(w: Window) -> list[Phase] | None:
 def leave_out(w: Window) -> bool:
     """Whether `phases` may lack elements of the axis, those that no tap meets."""
     return w.taps < w.stride
+
+
+def places_by_taps(w: Window) -> Iterator[tuple[int, int, int, int]]:
+    """(first place, places, first tap, taps): places that have the same taps on the axis."""
+    inside = []
+    for place in range(w.count):
+        start = place * w.stride - w.before
+        taps = [t for t in range(w.taps) if 0 <= start + t * w.dilation < w.size]
+        inside.append((taps[0], len(taps)) if taps else (0, 0))
+    first = 0
+    for place in range(1, w.count + 1):
+        if place == w.count or inside[place] != inside[first]:
+            yield first, place - first, *inside[first]
+            first = place
 
 
 class Layout(NamedTuple):

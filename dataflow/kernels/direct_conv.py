@@ -19,7 +19,7 @@ from typing import Any
 from dataflow.kernels import direct_few_outputs
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import num_threads
-from dataflow.kernels.conv_geometry import leave_out, phases
+from dataflow.kernels.conv_geometry import leave_out, phases, places_by_taps
 from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
@@ -29,7 +29,6 @@ from dataflow.kernels.direct_conv_common import (
     is_worthwhile,
     kept,
     packing,
-    places_by_taps,
 )
 from dataflow.kernels.jit import implicit_gemm
 from dataflow.kernels.jit.implicit_gemm import IMAGE, RIGHT, Axis, Code, Steps, panels_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,20 +98,6 @@ def aligned(size_bytes: int) -> Any:
     """An array that begins at a multiple of any vector's bytes."""
     found = np.empty(size_bytes + ALIGNMENT, np.uint8)
     return found[-address_of(found) % ALIGNMENT :]
-
-
-def places_by_taps(w: Window) -> Iterator[tuple[int, int, int, int]]:
-    """(first place, places, first tap, taps): places that have the same taps on the axis."""
-    inside = []
-    for place in range(w.count):
-        start = place * w.stride - w.before
-        taps = [t for t in range(w.taps) if 0 <= start + t * w.dilation < w.size]
-        inside.append((taps[0], len(taps)) if taps else (0, 0))
-    first = 0
-    for place in range(1, w.count + 1):
-        if place == w.count or inside[place] != inside[first]:
-            yield first, place - first, *inside[first]
-            first = place
 
 
 def packing(code: Code, panels: list[Panel], filters: Array) -> tuple[Steps, list[int], int]:

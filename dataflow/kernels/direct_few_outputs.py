@@ -17,6 +17,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.blas import num_threads
+from dataflow.kernels.conv_geometry import places_by_taps
 from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
@@ -24,7 +25,6 @@ from dataflow.kernels.direct_conv_common import (
     aligned,
     kept,
     packing,
-    places_by_taps,
 )
 from dataflow.kernels.jit import implicit_gemm
 from dataflow.kernels.jit.implicit_gemm import IMAGE, PADDED, RIGHT, Axis, Code, Steps, panels_of

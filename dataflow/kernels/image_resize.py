@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.large_arrays import empty
 from dataflow.kernels.registry import kernel
-
-if TYPE_CHECKING:
-    pass
+from dataflow.kernels.window_sums import has_loops, spread, window_sums
+from dataflow.windows import Window, window
 
 _REASON = "written for the host"
 
@@ -229,6 +229,17 @@ def _nearest(size: int, out: int, align_corners: bool, half_pixel: bool) -> Any:
     return np.clip(at, 0, size - 1).astype(int)
 
 
+def _whole_scale(rows: Array, columns: Array, shape: tuple[int, ...]) -> dict[int, Window]:
+    """The windows of new pixels that take the same old one, where all of these have as many; else none."""
+    windows = {}
+    for axis, places in enumerate((rows, columns), 1):
+        size, out = shape[axis], len(places)
+        if not out or out % size or not (places == np.arange(out) // (out // size)).all():
+            return {}
+        windows[axis] = window(out, out // size, out // size)
+    return windows
+
+
 @kernel("ResizeNearestNeighbor")
 def resize_nearest_neighbor_kernel(
     xp: Module, images: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
@@ -237,6 +248,11 @@ def resize_nearest_neighbor_kernel(
     flags = align_corners, half_pixel_centers
     rows = _nearest(images.shape[1], height, *flags)
     columns = _nearest(images.shape[2], width, *flags)
+    windows = _whole_scale(rows, columns, images.shape)
+    if windows and has_loops(xp, images, images.size * len(rows), windows):
+        out = empty((images.shape[0], height, width, images.shape[3]), images.dtype)
+        if spread(images, windows, out):
+            return out
     return images[:, rows][:, :, columns]
 
 
@@ -245,5 +261,13 @@ def resize_nearest_neighbor_grad_kernel(
     xp: Module, grads: Array, size: Array, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     sizes, flags = (size.tolist(), grads.shape[1:3]), (align_corners, half_pixel_centers)
+    shape = (grads.shape[0], *sizes[0], grads.shape[3])
+    if min(sizes[0]) > 0:
+        rows, columns = (_nearest(a, b, *flags) for a, b in zip(*sizes, strict=True))
+        windows = _whole_scale(rows, columns, shape)
+        if windows and has_loops(xp, grads, grads.size, windows):
+            out = empty(shape, grads.dtype)
+            window_sums(grads, windows, out)
+            return out
     maps = _maps(nearest_matrix, *sizes, *flags, is_back=True)
     return _apply(maps, grads).astype(grads.dtype, copy=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.window_sums import has_loops, spread, window_sums
 from dataflow.windows import Window, window
 
 Windows = dict[int, Window]
@@ -336,6 +338,10 @@ def _avg_pool(xp: Module, x: Array, windows: Windows) -> Any:
         axes = cuda_pooling.axes_of(x.shape, windows)
         return cuda_pooling.avg_pool(xp, x, axes, _output_shape(x.shape, windows))
     work = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    if has_loops(xp, work, work.size, windows):
+        out = large_arrays.empty(_output_shape(x.shape, windows), work.dtype)
+        window_sums(work, windows, out, divides=True)
+        return out.astype(x.dtype, copy=False)
     total = _accumulate(xp, work, windows, xp.add, 0)
     return (total / _counts(xp, windows, x.ndim, work.dtype)).astype(x.dtype, copy=False)
 
@@ -349,7 +355,12 @@ def _avg_pool_gradient(xp: Module, sizes: Any, grad: Array, windows: Windows) ->
         axes = cuda_pooling.axes_of(shape, windows)
         return cuda_pooling.avg_pool_gradient(xp, grad, axes, shape)
     work = grad.astype(np.float32) if grad.dtype.itemsize == 2 else grad
-    out = _spread(xp, work / _counts(xp, windows, grad.ndim, work.dtype), windows)
+    work = work / _counts(xp, windows, grad.ndim, work.dtype)
+    if has_loops(xp, work, math.prod(shape), windows):
+        out = large_arrays.empty(shape, work.dtype)
+        if spread(work, windows, out):
+            return out.astype(grad.dtype, copy=False)
+    out = _spread(xp, work, windows)
     return xp.ascontiguousarray(out).astype(grad.dtype, copy=False)
 
 
