@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import pathlib
+import subprocess
+import sys
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -74,3 +77,46 @@ def test_what_compiling_a_large_plan_took_goes_back(given_back: list[int]) -> No
             y = tf.tanh(y)
         session.run(y, {x: 1.0})
         assert given_back == [1]
+
+
+_HEAP = """
+import pathlib, re
+from dataflow.kernels import malloc_tuning
+
+def heap():
+    text = pathlib.Path("/proc/self/smaps").read_text()
+    parts = re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", text)
+    mine = [p for p in parts if "[heap]" in p.partition("\\n")[0] and "VmFlags" in p]
+    asked = [p for p in mine if " hg" in p.rpartition("VmFlags")[2]]
+    number = lambda name, found: sum(int(re.search(rf"{name}: +([0-9]+)", p)[1]) for p in found)
+    return number("Size", asked), number("Rss", mine)
+
+before = heap()
+malloc_tuning.keep_freed_memory()
+after = heap()
+malloc_tuning.keep_freed_memory()
+again = heap()
+malloc_tuning.give_back_freed_memory()
+print(*before, *after, *again, *heap())
+"""
+
+
+@pytest.mark.skipif(malloc_tuning._glibc("mallopt") is None, reason="another C library")
+@pytest.mark.skipif(
+    not pathlib.Path("/sys/kernel/mm/transparent_hugepage").is_dir(), reason="no huge pages"
+)
+def test_the_heap_grows_by_huge_pages_and_takes_no_memory_for_it() -> None:
+    """The sizes in KB that ask for huge pages, and of memory: before, after, once more, and given back."""
+    ran = subprocess.run(
+        [sys.executable, "-c", _HEAP], capture_output=True, text=True, check=True, timeout=120
+    )
+    numbers = [int(x) for x in ran.stdout.split()]
+    (none, memory), (reached, taken), again, (left, kept) = zip(
+        numbers[::2], numbers[1::2], strict=True
+    )
+    assert none == 0
+    assert reached > 100_000
+    assert again[0] == reached
+    assert abs(taken - memory) < 4096
+    assert left < 4096
+    assert kept <= taken
