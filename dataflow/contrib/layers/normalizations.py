@@ -41,19 +41,20 @@ def _check_data_format(data_format: str) -> None:
 class _Normalization(normalization_layers.BatchNormalization):
     """Batch normalization of examples that may have weights.
 
-    With ``zero_debias`` the moving mean is corrected for having started at 0. ``of_rows``: for inputs of
-    rank 2 contrib's own code makes beta first, and moves the averages of a frozen layer, too.
+    With ``zero_debias`` the moving mean is corrected for having started at 0. ``by_contrib``: what
+    TensorFlow's core layer does not do (inputs of rank 2, updates elsewhere) is done there by contrib's
+    own code, which makes beta first, and moves the averages of a frozen layer, too.
     """
 
-    zero_debias = of_rows = False
+    zero_debias = by_contrib = False
     batch_weights: Any = None
 
     def build(self, input_shape: Any) -> None:
-        self._beta_first = self.of_rows
+        self._beta_first = self.by_contrib
         super().build(input_shape)
 
     def _is_frozen(self) -> bool:
-        return not self.of_rows and super()._is_frozen()
+        return not self.by_contrib and super()._is_frozen()
 
     def _moments(self, inputs: Any, axes: list[int], keep: bool) -> tuple[Any, Any]:
         if self.batch_weights is None:
@@ -148,7 +149,12 @@ def batch_norm(
             _reuse=reuse,
         )
         layer.zero_debias, layer.batch_weights = zero_debias_moving_mean, batch_weights
-        layer.of_rows = inputs is not given
+        layer.by_contrib = (
+            inputs is not given
+            or batch_weights is not None
+            or zero_debias_moving_mean
+            or updates_collections != GraphKeys.UPDATE_OPS
+        )
         outputs = layer(inputs, training=is_training)
         if inputs is not given:
             outputs = array.reshape(outputs, array.shape(given))

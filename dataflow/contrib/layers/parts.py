@@ -65,8 +65,9 @@ def collect_variables(layer: Any, collections: Any) -> None:
         if isinstance(collections, dict):
             last = variable.op.name.rpartition("/")[2] if own is None else _KEYS[own]
             keys = collections.get(last, [])
-        if keys:
-            graph.add_to_collections(keys, variable)
+        for key in [keys] if isinstance(keys, str) else keys or ():
+            if variable not in graph.get_collection_ref(key):
+                graph.add_to_collection(key, variable)
 
 
 def finish(outputs: Any, normalizer_fn: Any, normalizer_params: Any, activation_fn: Any) -> Any:

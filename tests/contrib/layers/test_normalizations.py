@@ -87,6 +87,37 @@ def test_batch_weights_count_examples_so_often() -> None:
         layers.batch_norm(tf.constant(rows), batch_weights=tf.constant([1.0] * 3), fused=True)
 
 
+def test_batch_norm_puts_a_variable_once_into_a_collection() -> None:
+    with tf.Graph().as_default():
+        key = tf.GraphKeys.TRAINABLE_VARIABLES
+        layers.batch_norm(tf.constant(IMAGES), scale=True, variables_collections=[key])
+        names = ["gamma", "beta", "moving_mean", "moving_variance"]
+        assert [v.op.name for v in tf.get_collection(key)] == [f"BatchNorm/{n}" for n in names]
+        tf.train.Saver(tf.trainable_variables())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"updates_collections": None},
+        {"updates_collections": "mine"},
+        {"zero_debias_moving_mean": True},
+        {"batch_weights": [1.0] * len(IMAGES)},
+    ],
+)
+def test_batch_norm_by_contrib_makes_beta_first_and_moves_when_frozen(given: dict) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        out = layers.batch_norm(
+            tf.constant(IMAGES), decay=0.5, scale=True, trainable=False, **given
+        )
+        names = [v.op.name.rpartition("/")[2] for v in tf.model_variables()]
+        assert names[:2] == ["beta", "gamma"]
+        session.run(tf.global_variables_initializer())
+        session.run([out, tf.get_collection("mine"), tf.get_collection("update_ops")])
+        (mean,) = [v for v in tf.model_variables() if v.op.name.endswith("moving_mean")]
+        assert np.abs(session.run(mean)).max() > 0.01
+
+
 def test_batch_norm_regularizes_its_parameters() -> None:
     layers.batch_norm(tf.constant(IMAGES), param_regularizers={"beta": layers.l2_regularizer(0.1)})
     assert len(tf.losses.get_regularization_losses()) == 1
