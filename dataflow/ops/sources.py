@@ -214,7 +214,7 @@ def _fit(value: TensorLike, array: Any, dtype: DType, from_numpy: bool) -> Any:
             raise TypeError(
                 f"Expected {dtype.name}, got {short_repr(value)} of type 'complex' instead."
             )
-    if dtype.kind in "iu" and kind in "iu":
+    if dtype.kind in "iu" and kind in "iu" and not from_numpy:  # TensorFlow wraps those of arrays
         info = np.iinfo(target)
         if int(array.min()) < info.min or int(array.max()) > info.max:
             raise TypeError(

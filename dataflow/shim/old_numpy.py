@@ -7,6 +7,7 @@ code from the file.
 from __future__ import annotations
 
 import functools
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -110,6 +111,18 @@ def _as_list(function: Callable[..., Any]) -> Callable[..., Any]:
     return listed
 
 
+def _with_interpolation(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` with ``interpolation=``, the old name of ``method=``."""
+
+    @functools.wraps(function)
+    def quantiles(*args: Any, **kwargs: Any) -> Any:
+        if "interpolation" in kwargs:
+            kwargs["method"] = kwargs.pop("interpolation")
+        return function(*args, **kwargs)
+
+    return quantiles
+
+
 def _issubdtype(function: Any) -> Any:
     """NumPy's ``issubdtype``, in which ``float`` means every floating-point type again (int, complex alike).
 
@@ -152,6 +165,7 @@ def mend_numpy() -> None:
         "asscalar": lambda a: np.asarray(a).item(),
         "rank": np.ndim,
         "trapz": getattr(np, "trapezoid", None),
+        "math": math,
         "msort": lambda a: np.sort(a, axis=0),
     }
     with warnings.catch_warnings():
@@ -170,6 +184,8 @@ def mend_numpy() -> None:
     np.asarray = _ragged(np.asarray)
     np.asanyarray = _ragged(np.asanyarray)
     np.fromstring = _fromstring(np.fromstring)
+    for name in ("percentile", "quantile", "nanpercentile", "nanquantile"):
+        setattr(np, name, _with_interpolation(getattr(np, name)))
     np.meshgrid = _as_list(np.meshgrid)
     np.broadcast_arrays = _as_list(np.broadcast_arrays)
     put_missing(np.random, random_integers=_random_integers)

@@ -656,3 +656,16 @@ def test_all_of_a_transposed_tensor_in_order() -> None:
         found, index = session.run([ordered, places])
     np.testing.assert_array_equal(found, np.sort(values.T, axis=-1)[:, ::-1])
     np.testing.assert_array_equal(found, np.take_along_axis(values.T, index, -1))
+
+
+def test_numbers_of_an_array_wrap_into_a_smaller_dtype() -> None:
+    """As in TensorFlow, where number theory counts on it; numbers of Python's own are refused here."""
+    with tf.Session() as session:
+        large = np.array([2152988135])
+        assert session.run(tf.constant(large, tf.int32)).tolist() == [-2141979161]
+        assert session.run(tf.constant([3]) * large).tolist() == [-2130970187]
+        unsigned = np.array([15297779988576995937], np.uint64)
+        assert session.run(tf.constant(unsigned, tf.int64)).tolist() == [-3148964085132555679]
+        assert session.run(tf.constant(np.int64(2**40 + 5), tf.int32)) == 5
+    with pytest.raises(TypeError, match="does not fit into int32"):
+        tf.constant([2**40], tf.int32)

@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -259,35 +257,6 @@ result.append([TSNE(n_iter=300).max_iter, TSNE(perplexity=5).get_params()["max_i
     assert found[:6] == [True, "float32", [2, 6, 3], [2, 2, 3], [8, 8, 3], "agg"]
     assert abs(found[6] - 0.6931) < 1e-3
     assert found[7:] == [[[1]], 2, True, True, [300, True]]
-
-
-def test_files_of_h5py_are_written_by_default_and_have_values() -> None:
-    pytest.importorskip("h5py", reason="h5py is not installed")
-    found = result_of(
-        """
-import dataflow
-dataflow.as_tensorflow()
-import os, tempfile
-import h5py
-folder = tempfile.mkdtemp()
-path = os.path.join(folder, "a.h5")
-with h5py.File(path) as f:
-    f["a"] = [1, 2]
-with h5py.File(path) as f:
-    f["b"] = f["a"].value + 1
-    result = [f.mode]
-with h5py.File(path, "r") as f:
-    result += [f.mode, f["b"].value.tolist()]
-with h5py.File(path, mode="r") as read, h5py.File(path) as again:  # which cannot be written now
-    result.append(again.mode)
-for name, mode in ((os.path.join(folder, "no", "a.h5"), {}), (os.path.join(folder, "b.h5"), {"mode": "r"})):
-    try:
-        h5py.File(name, **mode)
-    except OSError as e:
-        result.append(os.path.exists(name))
-"""
-    )
-    assert found == ["r+", "r", [2, 3], "r", False, False]
 
 
 def test_optimizers_of_the_package_keras_have_its_defaults() -> None:
@@ -552,6 +521,21 @@ result = [int(x), float(x), "%.1f %d" % (x, np.array([7])), math.floor(x[0, 0]),
     assert [w.partition(":")[0] for w in found[5]] == ["TypeError"] * 2
     assert all("only" in w for w in found[5])
     assert found[6:] == ["a%20b", False, [[1, 2, 3, 3]], 2]
+
+
+def test_quantiles_know_interpolation_and_numpy_has_math() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+x = [1.0, 2.0, np.nan]
+result = [np.percentile(x[:2], 60, interpolation="nearest"), np.quantile(x[:2], 0.6, None, method="lower"),
+          np.nanpercentile(x, q=[10, 90], interpolation="lower").tolist(), np.percentile(x[:2], 50),
+          np.math.factorial(4)]
+"""
+    )
+    assert found == [2.0, 1.0, [1.0, 1.0], 1.5, 24]
 
 
 def test_options_of_sessions_by_their_protocol_buffer() -> None:
