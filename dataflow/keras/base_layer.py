@@ -78,7 +78,8 @@ class Layer(LayerTree, base.Layer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         common = {key: kwargs.pop(key) for key in _COMMON if key in kwargs}
-        kwargs.pop("dynamic", None)
+        for name in ("dynamic", "autocast"):
+            kwargs.pop(name, None)
         shape = common.get("batch_input_shape")
         if shape is None and common.get("input_shape") is not None:
             given = common["input_shape"]

@@ -24,6 +24,7 @@ from dataflow.ops.variables import Variable
 from dataflow.train.optimizer import Optimizer as TrainOptimizer, deduplicate_indexed_slices
 
 _SETTINGS = {"clipnorm", "clipvalue", "lr", "decay"}
+_OLD_NAMES = {"lr": "learning_rate", "initial_decay": "_initial_decay"}
 
 
 class Optimizer:
@@ -31,21 +32,23 @@ class Optimizer:
 
     A subclass names its settings in ``__init__`` (`_set_hyper`), makes its slots (`_create_slots`,
     `add_slot`) and changes a variable (`_resource_apply_dense`, `_resource_apply_sparse`). Settings
-    become variables when a model first trains, in the scope where that happens.
+    become variables when a model first trains, in the scope where that happens. Or it is one as for Keras
+    2.2: without a ``name``, with its own variables, and with a `get_updates` that sets `weights`.
 
     ``clipnorm`` and ``clipvalue`` cut each gradient; ``decay`` divides the learning rate by
     ``1 + decay * iterations``; ``lr`` is the older name of ``learning_rate``, which may also be one
     of `tf.keras.optimizers.schedules`. Raises `TypeError` for other names, `ValueError` below 0.
     """
 
-    def __init__(self, name: str, **kwargs: Any) -> None:
+    def __init__(self, name: str | None = None, **kwargs: Any) -> None:
         for key, value in kwargs.items():
             if key not in _SETTINGS:
                 raise TypeError(f"Unexpected keyword argument passed to optimizer: {key}")
             if isinstance(value, (int, float)) and value < 0:
                 raise ValueError(f"Expected {key} >= 0, received: {value}")
         self._hyper: dict[str, Any] = {}
-        self._name = name
+        self._name = name or type(self).__name__
+        self._is_named = name is not None
         self._use_locking = True
         self._initial_decay = float(kwargs.get("decay", 0.0))
         self.clipnorm = kwargs.get("clipnorm")
@@ -73,19 +76,21 @@ class Optimizer:
     # ---- settings -------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        name = "learning_rate" if name == "lr" else name
+        name = _OLD_NAMES.get(name, name)
+        if name == "_initial_decay" and name in self.__dict__:
+            return self.__dict__[name]
         if name in self.__dict__.get("_hyper", ()):
             return self._get_hyper(name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        name = "learning_rate" if name == "lr" else name
+        given, name = name, _OLD_NAMES.get(name, name)
         if name in self.__dict__.get("_hyper", ()):
             if isinstance(self._hyper[name], schedules.LearningRateSchedule):
                 raise ValueError("The learning rate follows a schedule, so it cannot be set.")
             self._set_hyper(name, value)
         else:
-            super().__setattr__(name, value)
+            super().__setattr__(given, value)
 
     def _set_hyper(self, name: str, value: Any) -> None:
         """Names a setting (a number, a tensor, a function of nothing, a schedule), or changes it."""
@@ -206,6 +211,10 @@ class Optimizer:
         """Iterations and slots: what is saved with a model to go on training."""
         return list(self._weights)
 
+    @weights.setter
+    def weights(self, variables: list[Any]) -> None:
+        self._weights = list(variables)
+
     def variables(self) -> list[Any]:
         """As `weights`."""
         return self.weights
@@ -273,13 +282,16 @@ class Optimizer:
 
     def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: Any = None) -> Any:
         """An op that makes one step down ``loss``, a tensor (or a function that returns one)."""
+        pairs = self._compute_gradients(loss, var_list=var_list, grad_loss=grad_loss)
+        return self.apply_gradients(pairs, name=name)
+
+    def _compute_gradients(self, loss: Any, var_list: Any, grad_loss: Any = None) -> Any:
+        """Pairs (gradient, variable); subclasses that `minimize` something else override it."""
         if grad_loss is not None:
             raise NotImplementedError("minimize(grad_loss=...) is not supported.")
         loss = loss() if callable(loss) else loss
         params = list(var_list() if callable(var_list) else var_list)
-        return self.apply_gradients(
-            zip(self.get_gradients(loss, params), params, strict=True), name=name
-        )
+        return zip(self.get_gradients(loss, params), params, strict=True)
 
     # ---- for subclasses -------------------------------------------------------------------
 
@@ -338,7 +350,7 @@ class Optimizer:
 
     def get_config(self) -> dict[str, Any]:
         """The settings, with the learning rate as it is now."""
-        config: dict[str, Any] = {"name": self._name}
+        config: dict[str, Any] = {"name": self._name} if self._is_named else {}
         for key in ("clipnorm", "clipvalue"):
             if getattr(self, key) is not None:
                 config[key] = getattr(self, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.keras import backend as K
 from dataflow.layers.base import smart_cond
 from dataflow.layers.layer_arguments import pair as normalize_tuple
 from dataflow.ops.tensor_values import constant_value
@@ -28,9 +29,14 @@ def _one_of(value: str, words: tuple[str, ...], what: str) -> str:
     return lower
 
 
-def normalize_data_format(value: str) -> str:
-    """ "channels_last" or "channels_first", in lower case; raises `ValueError` for anything else."""
-    return _one_of(value, ("channels_first", "channels_last"), "data_format")
+def normalize_data_format(value: str | None) -> str:
+    """ "channels_last" or "channels_first", in lower case; the backend's own for None.
+
+    Raises `ValueError` for anything else.
+    """
+    return _one_of(
+        value or K.image_data_format(), ("channels_first", "channels_last"), "data_format"
+    )
 
 
 def normalize_padding(value: str) -> str:

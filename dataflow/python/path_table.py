@@ -189,7 +189,7 @@ keras.{testing_utils keras_parameterized} : python.keras_tests
 keras.utils.tf_utils : python.keras_tensors
 keras.utils.metrics_utils : keras.confusion_metrics
 keras.utils.losses_utils : losses keras.losses
-keras.utils.layer_utils : keras.utils.kernel_conversion keras.utils
+keras.utils.layer_utils : keras.utils.kernel_conversion keras.utils python.keras_package
 keras.utils.generic_utils : keras.utils python.keras_helpers
 contrib.layers.python.layers.{layers regularizers optimizers encoders rev_block_lib} : contrib.layers
 contrib.layers.python.layers.utils : contrib.layers.building
@@ -296,24 +296,23 @@ TREES = {
 }
 
 
-#: Modules of the standalone Keras that are one here: ``keras.layers.convolutional``.
+_OF_ENGINE = "keras.layers keras.models keras.utils python.keras_package"
+#: Modules of the standalone Keras that are others here: ``keras.layers.convolutional``.
 KERAS = {
     **{
         f"keras.layers.{name}": "keras.layers"
         for name in ("advanced_activations", "cudnn_recurrent", "local", "convolutional_recurrent")
     },
-    "keras.engine": "keras.models",
-    **{f"keras.engine.{name}": "keras.models" for name in ("training", "sequential", "network")},
-    **{
-        f"keras.engine.{name}": "keras.layers"
-        for name in ("topology", "base_layer", "input_spec", "base_layer_utils")
-    },
-    **{f"keras.utils.{n}": "keras.utils" for n in ("np_utils", "vis_utils")},
-    "keras.utils.io_utils": "keras.utils",
+    "keras.engine": _OF_ENGINE,
+    **{f"keras.engine.{n}": _OF_ENGINE for n in ("training", "sequential", "network", "topology")},
+    **{f"keras.engine.{n}": _OF_ENGINE for n in ("base_layer", "input_spec", "base_layer_utils")},
+    **{f"keras.utils.{n}": "keras.utils" for n in ("np_utils", "vis_utils", "io_utils")},
+    **{f"keras.{n}": "python.keras_interfaces" for n in ("legacy", "legacy.interfaces")},
+    "keras.backend.common": "python.keras_package keras.backend",
     **{f"keras.utils.{n}": "keras.utils" for n in ("visualize_util", "training_utils")},
     "keras.utils.multi_gpu_utils": "keras.utils.multi_gpu",
-    "keras.utils.conv_utils": "python.layer_sizes",
-    "keras.backend.tensorflow_backend": "keras.backend",
+    "keras.utils.conv_utils": "python.layer_sizes python.keras_package",
+    "keras.backend.tensorflow_backend": "keras.backend python.keras_package",
     "keras.callbacks.callbacks": "keras.callbacks",
     "keras.engine.input_layer": "keras.layers",
     "keras.engine.saving": "keras.saving",

@@ -27,7 +27,7 @@ _OF_TENSORFLOW = {"python", "core"}
 @cache
 def homes() -> dict[str, tuple[str, ...]]:
     """The table: path below ``tensorflow`` -> the modules that its names come from."""
-    table: dict[str, tuple[str, ...]] = {path: (home,) for path, home in KERAS.items()}
+    table: dict[str, tuple[str, ...]] = {path: tuple(home.split()) for path, home in KERAS.items()}
     for line in TABLE.strip().splitlines():
         path, _, modules = line.partition(" : ")
         stem, brace, rest = path.partition("{")

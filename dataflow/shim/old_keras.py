@@ -7,6 +7,7 @@ the package translated them up to its last version (2.3.1), and so does `mend`.
 from __future__ import annotations
 
 import functools
+import importlib
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -85,6 +86,7 @@ _ORDERINGS = {"tf": "channels_last", "th": "channels_first"}
 def mend(keras: Any) -> None:
     """Makes ``keras``, the `tf.keras` of this engine, what a program that imports the package expects."""
     from dataflow.keras.training import Training
+    from dataflow.python import keras_package as package
 
     keras.optimizers.default_as_package_keras()
     for name, names in _ARGUMENTS.items():
@@ -98,6 +100,20 @@ def mend(keras: Any) -> None:
     backend.image_dim_ordering = lambda: orders[backend.image_data_format()]
     backend.set_image_dim_ordering = lambda order: backend.set_image_data_format(_ORDERINGS[order])
     keras.layers.merge.__class__ = _Merging
+    for name in ("is_tensor", "is_placeholder", "logsumexp", "slice", "get_variable_shape"):
+        setattr(backend, name, getattr(package, name))
+    backend.normalize_data_format = package.normalize_data_format
+    backend.tensorflow_backend = importlib.import_module(
+        "dataflow.keras.backend.tensorflow_backend"
+    )
+    for name in ("SGD", "RMSprop", "Adagrad", "Adadelta", "Adam", "Adamax", "Nadam"):
+        setattr(keras.optimizers, name.lower(), getattr(keras.optimizers, name))
+    keras.optimizers.clip_norm = package.clip_norm
+    keras.callbacks.CallbackList = package.CallbackList
+    keras.utils.print_summary = package.print_summary
+    keras.metrics.logcosh = keras.losses.logcosh
+    for name in ("AtrousConvolution1D", "AtrousConvolution2D"):
+        setattr(keras.layers, name, getattr(package, name))
 
 
 def _taking(

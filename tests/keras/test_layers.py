@@ -223,3 +223,9 @@ def test_losses_that_are_said_to_need_inputs() -> None:
     layer.add_loss(free)
     assert layer.get_losses_for(None) == [free]
     assert layer.get_losses_for(x) == [bound]
+
+
+def test_layers_take_autocast() -> None:
+    """It is off in TensorFlow 1: libraries name it to keep inputs as they are."""
+    layer = tf.keras.layers.Activation("linear", autocast=False, dtype="float32")
+    assert layer(tf.constant([1.0], tf.float64)).dtype == tf.float64

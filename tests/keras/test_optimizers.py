@@ -116,6 +116,28 @@ def test_an_optimizer_of_ones_own():
     assert Halved.from_config(own.get_config()).get_config() == own.get_config()
 
 
+def test_minimize_asks_for_gradients_where_a_subclass_has_them():
+    class Problem:
+        """No tensor: what is minimized is the subclass's affair."""
+
+    class Sgd(keras.optimizers.SGD):
+        def _compute_gradients(self, loss, var_list, grad_loss=None):
+            assert isinstance(loss, Problem) and grad_loss is None
+            return [(tf.constant([2.0]), v) for v in var_list]
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.Variable([1.0])
+        step = Sgd(0.25).minimize(Problem(), [x])
+        plain = keras.optimizers.SGD(0.25).minimize(lambda: 3.0 * x, lambda: [x])
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        assert session.run(x).tolist() == [0.5]
+        session.run(plain)
+        assert session.run(x).tolist() == [-0.25]
+        with pytest.raises(NotImplementedError, match="grad_loss"):
+            keras.optimizers.SGD().minimize(3.0 * x, [x], grad_loss=x)
+
+
 def test_what_is_refused():
     with pytest.raises(TypeError, match="Unexpected keyword argument passed to optimizer: rate"):
         keras.optimizers.SGD(rate=0.1)

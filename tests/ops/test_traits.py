@@ -302,6 +302,8 @@ OTHER_WORDS = {
     "graph/serialize.py": "Shape",
     # Layers of Keras.
     "shim/old_keras.py": "Add Conv2D Conv3D Maximum",
+    # ... and the question whether a tensor is a placeholder.
+    "python/keras_package.py": "Conv2D PlaceholderWithDefault",
     # The name of a variable that was given none.
     "distribute/strategy.py": "Variable",
     "python/metric_parts.py": "Variable",

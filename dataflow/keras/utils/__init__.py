@@ -19,13 +19,15 @@ from dataflow.keras.serialization import (
 )
 
 from dataflow.keras.utils.data_files import get_file
+from dataflow.keras.utils.hdf5_matrix import HDF5Matrix
 from dataflow.keras.utils.enqueuers import GeneratorEnqueuer, OrderedEnqueuer, SequenceEnqueuer
 from dataflow.keras.utils.kernel_conversion import convert_all_kernels_in_model
 from dataflow.keras.utils.model_plot import model_to_dot, plot_model
 from dataflow.keras.utils.multi_gpu import multi_gpu_model
 from dataflow.keras.utils.progress import Progbar
 
-__all__ = ["CustomObjectScope", "GeneratorEnqueuer", "OrderedEnqueuer", "Progbar", "Sequence"]
+__all__ = ["CustomObjectScope", "GeneratorEnqueuer", "HDF5Matrix", "OrderedEnqueuer", "Progbar"]
+__all__ += ["Sequence"]
 __all__ += ["SequenceEnqueuer", "custom_object_scope", "deserialize_keras_object"]
 __all__ += ["get_custom_objects", "get_source_inputs"]
 __all__ += [

@@ -1,0 +1,21 @@
+"""``keras.legacy.interfaces``: its decorators translated the arguments of Keras 1.
+
+Here the classes and functions of the package take those by themselves (`dataflow.shim.old_keras`), so
+what a program decorates with them, an optimizer's ``get_updates`` mostly, stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def generate_legacy_interface(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """A decorator that changes nothing."""
+    return lambda function: function
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("legacy_") or name.endswith("_support"):
+        return generate_legacy_interface()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,162 @@
+"""Names of the package ``keras`` (2.2) that `tf.keras` does not have, as its modules have them.
+
+`dataflow.shim.old_keras` puts those of public modules where programs look for them;
+`dataflow.python.paths` finds the rest below ``keras.engine``, ``keras.backend.tensorflow_backend``, ...
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.type_aliases import TensorLike
+from dataflow.keras import backend as K, layers
+from dataflow.keras.callback_list import Callback
+from dataflow.keras.models import Model
+from dataflow.ops import array
+from dataflow.ops.conditionals import cond
+from dataflow.ops.reduce import reduce_logsumexp
+from dataflow.ops.slicing import slice_
+from dataflow.ops.variables import Variable
+from dataflow.python import layer_sizes
+from dataflow.python.layer_sizes import normalize_data_format as normalize_data_format
+
+#: What the graph of layers was called before Keras 2.2, and since.
+Container = Network = Model
+
+_EVENTS = (
+    "on_epoch_begin",
+    "on_epoch_end",
+    "on_batch_begin",
+    "on_batch_end",
+    "on_train_begin",
+    "on_train_end",
+)
+
+
+class CallbackList:
+    """Callbacks that are told together: ``keras.callbacks.CallbackList``, for loops of a program's own."""
+
+    def __init__(self, callbacks: Any = None, queue_length: int = 10) -> None:
+        self.callbacks: list[Callback] = list(callbacks or [])
+        self.queue_length = queue_length
+
+    def append(self, callback: Callback) -> None:
+        """One more."""
+        self.callbacks.append(callback)
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Hands ``params`` to each."""
+        for callback in self.callbacks:
+            callback.set_params(params)
+
+    def set_model(self, model: Any) -> None:
+        """Hands the model to each."""
+        for callback in self.callbacks:
+            callback.set_model(model)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _EVENTS:
+            raise AttributeError(f"'CallbackList' object has no attribute {name!r}")
+
+        def tell(*arguments: Any, logs: dict[str, Any] | None = None) -> None:
+            of_event = 0 if "_train_" in name else 1  # an epoch's or a batch's number
+            given = logs if len(arguments) <= of_event else arguments[of_event]
+            for callback in self.callbacks:
+                getattr(callback, name)(*arguments[:of_event], {} if given is None else given)
+
+        return tell
+
+    def __iter__(self) -> Iterator[Callback]:
+        return iter(self.callbacks)
+
+
+# ---- keras.backend ------------------------------------------------------------------------------
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether ``x`` is a tensor or a variable."""
+    return isinstance(x, (Tensor, Variable))
+
+
+def is_placeholder(x: Any) -> bool:
+    """Whether ``x`` is the output of a placeholder."""
+    return isinstance(x, Tensor) and x.op.type in ("Placeholder", "PlaceholderWithDefault")
+
+
+def logsumexp(x: TensorLike, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """log(sum(exp(x))) along ``axis``, or of all; without overflow."""
+    return reduce_logsumexp(x, axis, keepdims)
+
+
+def slice(x: TensorLike, start: Any, size: Any) -> Tensor:
+    """``size`` elements of each dimension from ``start``; a size of -1 is the rest."""
+    return slice_(x, start, size)
+
+
+def get_variable_shape(x: Any) -> Any:
+    """The shape of a variable, as a tuple."""
+    return K.int_shape(x)
+
+
+def _to_tensor(x: Any, dtype: Any) -> Tensor:
+    return convert_to_tensor(x, dtype=dtype)
+
+
+def _get_available_gpus() -> list[str]:
+    """The names of the GPUs."""
+    return [d.name for d in K.get_session().list_devices() if d.device_type == "GPU"]
+
+
+# ---- keras.optimizers, keras.utils --------------------------------------------------------------
+
+
+def clip_norm(g: Any, c: float, n: Any) -> Any:
+    """The gradient ``g`` of norm ``n``, scaled to the norm ``c`` where it is larger; as it is for ``c`` of 0."""
+    return g if c <= 0 else cond(n >= c, lambda: g * (c / n), lambda: array.identity(g))
+
+
+def deconv_length(
+    dim_size: int | None,
+    stride_size: int,
+    kernel_size: int,
+    padding: str,
+    output_padding: int | None = None,
+    dilation: int = 1,
+) -> int | None:
+    """How long the result of a transposed convolution is; ``output_padding`` sets its end."""
+    size = kernel_size + (kernel_size - 1) * (dilation - 1)
+    if output_padding is None or dim_size is None:
+        return layer_sizes.deconv_output_length(dim_size, size, padding, stride_size)
+    pad = {"same": size // 2, "valid": 0, "full": size - 1}[padding]
+    return (dim_size - 1) * stride_size + size - 2 * pad + output_padding
+
+
+def count_params(weights: Any) -> int:
+    """How many numbers different ``weights`` hold."""
+    return sum(math.prod(w.shape.as_list()) for w in dict.fromkeys(weights))
+
+
+def print_summary(
+    model: Model, line_length: int | None = None, positions: Any = None, print_fn: Any = None
+) -> None:
+    """``model.summary`` as a function."""
+    model.summary(line_length, positions, print_fn)
+
+
+# ---- keras.layers -------------------------------------------------------------------------------
+
+
+def _dilated(name: str) -> Any:
+    def make(*args: Any, atrous_rate: Any = 1, **kwargs: Any) -> Any:
+        return getattr(layers, name)(*args, dilation_rate=atrous_rate, **kwargs)
+
+    make.__doc__ = f"{name} with gaps: ``atrous_rate`` is its ``dilation_rate``."
+    return make
+
+
+AtrousConvolution1D = AtrousConv1D = _dilated("Conv1D")
+AtrousConvolution2D = AtrousConv2D = _dilated("Conv2D")

@@ -1,0 +1,185 @@
+"""Names of the package ``keras`` that `tf.keras` does not have: programs of its time import them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.python import keras_package as package
+from tests.shim.test_as_tensorflow import result_of
+
+
+def test_layers_and_their_helpers_stand_in_the_engine() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+from keras import backend as K
+from keras.backend.common import normalize_data_format
+from keras.backend.tensorflow_backend import _get_available_gpus, _to_tensor
+from keras.engine import InputSpec, Layer, Model
+from keras.engine.topology import Container, get_source_inputs
+from keras.layers import AtrousConvolution2D, Dense, Input
+from keras.utils.layer_utils import count_params, print_summary
+
+class Log(Layer):
+    def build(self, shape):
+        self.input_spec = InputSpec(ndim=len(shape))
+        self.w = self.add_weight(name="w", shape=(shape[-1], 2), initializer="ones")
+        super().build(shape)
+    def call(self, x):
+        return K.logsumexp(K.dot(x, self.w), axis=-1, keepdims=True)
+    def compute_output_shape(self, shape):
+        return (shape[0], 1)
+
+x = Input((3,))
+model = Model(x, Log()(x))
+images = Input((8, 8, 1))
+image_model = Model(images, AtrousConvolution2D(4, (3, 3), atrous_rate=(2, 2))(images))
+table = K.constant(np.arange(6).reshape(2, 3))
+result = [model.predict(np.zeros([1, 3])).tolist(), [t is x for t in get_source_inputs(model.output)],
+          image_model.output_shape, count_params(model.weights), Container is Model,
+          K.eval(K.slice(table, [0, 1], [2, 1])).tolist(), K.get_variable_shape(model.weights[0]),
+          [K.is_tensor(x), K.is_tensor(3), K.is_placeholder(x), K.is_placeholder(model.output)],
+          K.tensorflow_backend._get_available_gpus is _get_available_gpus, K.tensorflow_backend.int_shape(x),
+          [normalize_data_format(None), _get_available_gpus(), _to_tensor(2, "float32").dtype.name]]
+print_summary(image_model)
+"""
+    )
+    assert np.allclose(found[0], np.log(2.0))
+    assert found[1:5] == [[True], [None, 4, 4, 4], 6, True]
+    assert found[5:7] == [[[1.0], [4.0]], [3, 2]]
+    assert found[7] == [True, False, True, False]
+    assert found[8:10] == [True, [None, 3]]
+    assert found[10] == ["channels_last", [], "float32"]
+
+
+def test_optimizers_as_the_package_had_them() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import os, tempfile
+import numpy as np
+import keras
+from keras import backend as K
+from keras.legacy import interfaces
+from keras.optimizers import SGD, Optimizer, adam
+
+class Momentum(Optimizer):
+    def __init__(self, lr=0.01, **kwargs):
+        super().__init__(**kwargs)
+        self.iterations = K.variable(0, dtype="int64", name="iterations")
+        self.lr = K.variable(lr, name="lr")
+        self.initial_decay = 0.0
+
+    @interfaces.legacy_get_updates_support
+    def get_updates(self, loss, params):
+        self.updates = [K.update_add(self.iterations, 1)]
+        velocities = [K.zeros(K.int_shape(p)) for p in params]
+        self.weights = [self.iterations] + velocities
+        for p, g, v in zip(params, self.get_gradients(loss, params), velocities):
+            step = 0.9 * v - self.lr * g
+            self.updates += [K.update(v, step), K.update(p, p + step)]
+        return self.updates
+
+    def get_config(self):
+        return dict(list(super().get_config().items()), lr=float(K.get_value(self.lr)))
+
+x = np.random.RandomState(0).rand(16, 3)
+y = x.sum(1, keepdims=True)
+
+def losses(optimizer, epochs=4):
+    model = keras.models.Sequential([keras.layers.Dense(1, input_shape=(3,), kernel_initializer="ones", bias_initializer="ones")])
+    model.compile(optimizer, "mse")
+    return model, model.fit(x, y, 16, epochs, verbose=0).history["loss"]
+
+model, found = losses(Momentum(0.05))
+_, expected = losses(SGD(0.05, momentum=0.9))
+file = os.path.join(tempfile.mkdtemp(), "m.h5")
+K.set_value(model.optimizer.lr, 0.25)
+model.save(file)
+again = keras.models.load_model(file, {"Momentum": Momentum})
+after = again.fit(x, y, 16, 1, verbose=0) and again.optimizer
+named = [getattr(keras.optimizers, n)().__class__.__name__ for n in ("sgd", "rmsprop", "adagrad", "adadelta", "adam", "adamax", "nadam")]
+result = [np.abs(np.subtract(found, expected)).max(), [int(w) for w in model.optimizer.get_weights()[:1]],
+          [float(K.get_value(again.optimizer.lr)), int(K.get_value(after.iterations)), "name" in after.get_config()],
+          isinstance(adam(), Optimizer), named, K.eval(keras.optimizers.clip_norm(K.constant([3.0, 4.0]), 1.0, K.constant(5.0))).tolist()]
+"""
+    )
+    assert found[0] < 1e-6
+    assert found[1] == [4]
+    assert found[2] == [0.25, 5, False]
+    assert found[3:5] == [
+        True,
+        ["SGD", "RMSprop", "Adagrad", "Adadelta", "Adam", "Adamax", "Nadam"],
+    ]
+    assert np.allclose(found[5], [0.6, 0.8])
+
+
+class _Diary(tf.keras.callbacks.Callback):
+    def __init__(self, lines: list) -> None:
+        super().__init__()
+        self.lines = lines
+
+    def on_train_begin(self, logs: dict | None = None) -> None:
+        self.lines.append(("begin", logs, self.params, self.model))
+
+    def on_batch_end(self, batch: int, logs: dict | None = None) -> None:
+        self.lines.append((batch, logs))
+
+
+def test_a_list_of_callbacks_tells_each() -> None:
+    lines: list = []
+    told = package.CallbackList([_Diary(lines)])
+    told.append(_Diary(lines))
+    told.set_params({"epochs": 2})
+    told.set_model("model")
+    told.on_train_begin()
+    told.on_epoch_begin(0)
+    told.on_batch_end(3, {"loss": 0.5})
+    told.on_batch_end(4, logs={"loss": 0.25})
+    told.on_train_end({"loss": 1.0})
+    assert lines[:2] == [("begin", {}, {"epochs": 2}, "model")] * 2
+    assert lines[2:] == [(3, {"loss": 0.5})] * 2 + [(4, {"loss": 0.25})] * 2
+    assert len(list(told)) == 2
+    with pytest.raises(AttributeError, match="on_tuesday"):
+        told.on_tuesday
+
+
+@pytest.mark.parametrize(
+    ("padding", "output_padding", "expected"),
+    [("valid", None, 15), ("same", None, 14), ("same", 0, 13), ("full", 1, 12), ("valid", 1, 16)],
+)
+def test_lengths_of_transposed_convolutions(
+    padding: str, output_padding: int | None, expected: int
+) -> None:
+    """The numbers are those of Keras 2.2.5."""
+    assert package.deconv_length(7, 2, 3, padding, output_padding) == expected
+    assert package.deconv_length(None, 2, 3, padding, output_padding) is None
+
+
+def test_rows_of_an_hdf5_file(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    path = str(tmp_path / "rows.h5")
+    rows = np.arange(40, dtype=np.float32).reshape(10, 4)
+    with h5py.File(path, "w") as file:
+        file["x"], file["y"] = rows, rows.sum(1, keepdims=True)
+    matrix = tf.keras.utils.HDF5Matrix
+    x, y = matrix(path, "x", 2, 8), matrix(path, "y", start=2, end=8, normalizer=lambda v: v / 2)
+    assert (len(x), x.shape, x.dtype, x.ndim, x.size) == (6, (6, 4), np.float32, 2, 24)
+    np.testing.assert_array_equal(x[1], rows[3])
+    np.testing.assert_array_equal(x[1:3], rows[3:5])
+    np.testing.assert_array_equal(x[:], rows[2:8])
+    np.testing.assert_array_equal(x[[4, 0, 4]], rows[[6, 2, 6]])
+    np.testing.assert_array_equal(y[np.array([1])], rows[[3]].sum(1, keepdims=True) / 2)
+    with pytest.raises(IndexError, match="row 6 of 6"):
+        x[[0, 6]]
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(4,))])
+    model.compile("sgd", "mse")
+    model.fit(x, y, batch_size=2, shuffle="batch", verbose=0)
+    assert model.predict(x).shape == (6, 1)
