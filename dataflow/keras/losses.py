@@ -197,8 +197,21 @@ def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Any:
     return 0.5 * square(near) + delta * (distance - near)
 
 
-#: How the losses of the examples become one number; "auto" is "sum_over_batch_size".
-REDUCTIONS = ("auto", "none", "sum", "sum_over_batch_size")
+class Reduction:
+    """How the losses of the examples become one number; "auto" is "sum_over_batch_size"."""
+
+    AUTO = "auto"
+    NONE = "none"
+    SUM = "sum"
+    SUM_OVER_BATCH_SIZE = "sum_over_batch_size"
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """Every one."""
+        return REDUCTIONS
+
+
+REDUCTIONS = (Reduction.AUTO, Reduction.NONE, Reduction.SUM, Reduction.SUM_OVER_BATCH_SIZE)
 
 
 def weighted(values: Any, weights: Any, reduction: str) -> Any:

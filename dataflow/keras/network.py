@@ -144,7 +144,9 @@ class Model(Training, Layer):
 
     @property
     def output_names(self) -> list[str]:
-        """Names of the layers that give the outputs."""
+        """Names of the layers that give the outputs; a model without any has no such attribute."""
+        if not self.outputs:
+            raise AttributeError(f"{self.name} has no outputs yet, and no `output_names`")
         names = []
         for i, tensor in enumerate(self.outputs):
             history = tag_of(tensor, "history")

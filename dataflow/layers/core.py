@@ -12,7 +12,7 @@ from dataflow.layers.base import InputSpec, Layer, layer_function, smart_cond
 from dataflow.layers.layer_arguments import activation_function
 from dataflow.ops import array, bias as bias_ops, dropout as dropout_ops
 from dataflow.ops.initializers import zeros_initializer
-from dataflow.ops.math import matmul
+from dataflow.ops.math import cast, matmul
 from dataflow.ops.tensor_products import tensordot
 from dataflow.shapes import TensorShape
 
@@ -85,7 +85,7 @@ class Dense(Layer):
             outputs = tensordot(inputs, self.kernel, [[rank - 1], [0]])
             outputs.set_shape(inputs.shape[:-1].concatenate([self.units]))
         else:
-            outputs = matmul(inputs, self.kernel)
+            outputs = matmul(cast(inputs, self.kernel.dtype.base_dtype), self.kernel)
         if self.use_bias:
             outputs = bias_ops.bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)

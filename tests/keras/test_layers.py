@@ -229,3 +229,30 @@ def test_layers_take_autocast() -> None:
     """It is off in TensorFlow 1: libraries name it to keep inputs as they are."""
     layer = tf.keras.layers.Activation("linear", autocast=False, dtype="float32")
     assert layer(tf.constant([1.0], tf.float64)).dtype == tf.float64
+
+
+def test_a_dense_layer_computes_in_the_dtype_of_its_kernel() -> None:
+    layer = tf.keras.layers.Dense(1, kernel_initializer="ones")
+    assert layer(tf.constant([[1.0, 2.0]])).dtype == tf.float32
+    wide = layer(tf.constant([[1.0, 2.0]], tf.float64))
+    assert wide.dtype == tf.float32
+    assert tf.keras.layers.Dense(1)(tf.constant([[1.0]], tf.float64)).dtype == tf.float64
+    tf.keras.backend.get_session().run(layer.kernel.initializer)
+    assert tf.keras.backend.eval(wide).tolist() == [[3.0]]
+
+
+def test_a_model_has_names_of_outputs_when_it_has_outputs() -> None:
+    """Libraries ask `hasattr(model, "output_names")`."""
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, name="last")])
+    model.compile("sgd", "mse")
+    assert not hasattr(model, "output_names")
+    model.build((None, 2))
+    assert model.output_names == ["last"]
+
+
+def test_names_of_reductions_of_version_2() -> None:
+    names = tf.compat.v2.losses.Reduction
+    assert (names.AUTO, names.NONE, names.SUM) == ("auto", "none", "sum")
+    assert names.SUM_OVER_BATCH_SIZE in names.all()
+    loss = tf.keras.losses.MeanSquaredError(reduction=names.NONE)
+    assert loss([[1.0]], [[3.0]]).shape.as_list() == [1]
