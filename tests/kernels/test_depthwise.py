@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dataflow.kernels import depthwise
+from dataflow.kernels import depthwise, direct_depthwise
+from dataflow.kernels.jit import depthwise_codegen, isa
+from dataflow.windows import window
+from tests.kernels.jit.test_microkernel import COMPILED, assembly
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 pytestmark = pytest.mark.simd
@@ -23,7 +27,14 @@ PROBLEMS = [
     ((4, 40, 9, 8), (1, 3), 2, 1, "SAME"),
     ((1, 30, 30, 20), (1, 1), 3, 1, "SAME"),
     ((2, 31, 30, 20), (2, 3), 4, 1, "VALID"),
+    ((2, 13, 18, 21), (5, 5), 1, 1, "SAME"),
+    ((2, 21, 22, 50), (5, 4), 2, 1, "SAME"),
+    ((1, 6, 70, 48), (3, 1), 1, 1, "SAME"),
+    ((9, 3, 3, 80), (3, 3), 1, 1, "SAME"),
+    ((1, 90, 80, 3), (3, 3), 1, 1, "VALID"),
 ]
+#: What `direct_depthwise` leaves to others: dilated columns, large strides.
+OTHERS = [p for p in PROBLEMS if p[2] > 2 or p[3] > 1]
 
 
 def _results(
@@ -54,11 +65,87 @@ def _results(
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_machine_code_and_numpy_agree(problem: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     native = _results(*problem)
+    monkeypatch.setattr(direct_depthwise, "_function", lambda *_, **__: None)
+    loops = _results(*problem)
     monkeypatch.setattr(depthwise, "_MAX_NATIVE_TAPS", 0)
     monkeypatch.setattr(depthwise, "_native_input_gradient", lambda *_: False)
-    for found, expected in zip(native, _results(*problem), strict=True):
-        assert found.shape == expected.shape
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    by_numpy = _results(*problem)
+    for results in (native, loops):
+        for found, expected in zip(results, by_numpy, strict=True):
+            assert found.shape == expected.shape
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("problem", [p for p in PROBLEMS if p not in OTHERS])
+def test_blocks_of_places_serve_the_usual_strides(
+    problem: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    functions: list[int | None] = []
+    original = direct_depthwise._function
+
+    def watched(*arguments: Any, **options: Any) -> int | None:
+        functions.append(original(*arguments, **options))
+        return functions[-1]
+
+    monkeypatch.setattr(direct_depthwise, "_function", watched)
+    _results(*problem)
+    assert functions
+    assert None not in functions
+
+
+def test_pieces_of_images_and_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_depthwise, "SHARED_PRODUCT", 1)
+    for problem in PROBLEMS:
+        with monkeypatch.context() as patch:
+            test_machine_code_and_numpy_agree(problem, patch)
+
+
+def test_all_processors_sum_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for one in {isa.NEON, isa.host(), isa.AVX2 if isa.host() == isa.AVX512 else isa.host()}:
+        assert one is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(isa, "host", lambda one=one: one)
+            direct_depthwise._code.cache_clear()
+            found.append([x.tobytes() for p in PROBLEMS if p not in OTHERS for x in _results(*p)])
+    direct_depthwise._code.cache_clear()
+    assert len(found) >= 2
+    assert all(results == found[0] for results in found)
+
+
+@pytest.mark.parametrize("of_filters", [False, True])
+@pytest.mark.parametrize("one", COMPILED, ids=lambda x: x.name)
+def test_blocks_stay_in_registers(one: isa.Isa, of_filters: bool) -> None:
+    for columns, stride in ((3, 1), (3, 2), (5, 1)):
+        text = assembly(one, depthwise_codegen.source(one, columns, stride, of_filters))
+        assert "fmaf" not in text
+        if one is isa.NEON:  # results, a row of the filter, a vector of the image
+            assert not re.search(r"(str|stp)\tq[^\n]*\[sp", text)
+
+
+def test_what_lies_around_a_result_stays() -> None:
+    rng = np.random.default_rng(4)
+    image = rng.standard_normal((2, 9, 10, 21), np.float32)
+    weights = rng.standard_normal((3, 3, 21), np.float32)
+    around = np.full((2, 11, 22, 40), 7, np.float32)
+    height, width = window(9, 3, 1, 1, "SAME"), window(10, 3, 1, 1, "SAME")
+    inside = around[:, 1:-1, 1:-1:2, 5:26]
+    assert direct_depthwise.forward(image, weights, [height, width], inside)
+    assert (inside != 7).all()
+    inside[...] = 7
+    assert (around == 7).all()
+
+
+def test_infinity_outside_of_a_window_stays_there() -> None:
+    image = np.ones((1, 40, 40, 16), np.float32)
+    image[0, 39, 39] = np.inf
+    filters = np.ones((3, 3, 16, 1), np.float32)
+    got = depthwise.depthwise_kernel(
+        np, image, filters, strides=[1, 1, 1, 1], dilations=[1, 1, 1, 1], padding="SAME",
+        explicit_paddings=[], data_format="NHWC",
+    )  # fmt: skip
+    assert np.isinf(got).sum() == 4 * 16
+    assert not np.isnan(got).any()
 
 
 def test_the_strided_gradient_of_the_input_is_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,4 +156,4 @@ def test_the_strided_gradient_of_the_input_is_machine_code(monkeypatch: pytest.M
     for problem in PROBLEMS[:3]:
         _results(*problem)
     with pytest.raises(AssertionError, match="tap by tap"):  # more taps than a loop has
-        _results((2, 20, 20, 16), (4, 4), 1, 1, "SAME")
+        _results((2, 20, 20, 16), (2, 6), 1, 1, "SAME")
