@@ -15,8 +15,8 @@ class WarmStartSettings(NamedTuple):
 
     ckpt_to_initialize_from: Any
     vars_to_warm_start: Any = ".*"
-    var_name_to_vocab_info: Any = None
-    var_name_to_prev_var_name: Any = None
+    var_name_to_vocab_info: Any = {}  # nobody changes them
+    var_name_to_prev_var_name: Any = {}
 
 
 def argument_names(function: Callable[..., Any]) -> tuple[str, ...]:

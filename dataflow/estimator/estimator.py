@@ -245,6 +245,7 @@ class Estimator:
                     lambda x, y: self._call_model_fn(x, y, ModeKeys.TRAIN),
                 )
             if self._warm_start is not None and self.latest_checkpoint() is None:
+                logging.info("Warm-starting with WarmStartSettings: %s", self._warm_start)
                 warm_start(*self._warm_start)
             if not any(x.op.name == "loss" for x in graph.get_collection(GraphKeys.SUMMARIES)):
                 scalar("loss", spec.loss)

@@ -14,6 +14,9 @@ from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array as array_ops, random as random_ops
 from dataflow.ops.sources import constant
 
+#: The standard deviation of a standard normal distribution cut at 2.
+CUT_STDDEV = 0.87962566103423978
+
 
 class Initializer:
     """Called with (shape, dtype, partition_info), an initializer returns a tensor.
@@ -279,8 +282,7 @@ class VarianceScaling(Initializer):
             return random_ops.random_uniform(sizes, -limit, limit, wanted, seed=self.seed)
         if self.distribution == "untruncated_normal":
             return random_ops.random_normal(sizes, 0.0, math.sqrt(variance), wanted, self.seed)
-        # The standard deviation of a normal distribution cut at 2 is 0.8796...
-        stddev = math.sqrt(variance) / 0.87962566103423978
+        stddev = math.sqrt(variance) / CUT_STDDEV
         return random_ops.truncated_normal(sizes, 0.0, stddev, wanted, seed=self.seed)
 
     def get_config(self) -> dict[str, Any]:

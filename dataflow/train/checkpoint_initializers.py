@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow import logging
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.array import gather, transpose, where
@@ -188,11 +189,40 @@ def warm_start(
 
     ``vars_to_warm_start``: a regular expression, or a list of them, of names or of variables.
     ``var_name_to_vocab_info``: a `VocabInfo` for each variable whose rows stand for words, and whose words are others now.
-    Raises `ValueError` for names, shapes or words that are not there.
+    Without ``vars_to_warm_start`` only those start. Raises `ValueError` for names, shapes or words that
+    are not there.
     """
-    if vars_to_warm_start is None:
-        return
-    wanted = vars_to_warm_start if isinstance(vars_to_warm_start, list) else [vars_to_warm_start]
+    logging.info("Warm-starting from: %s", ckpt_to_initialize_from)
+    infos, renamed = var_name_to_vocab_info or {}, var_name_to_prev_var_name or {}
+    variables = {}
+    for variable in _to_warm_start(vars_to_warm_start):
+        info = variable._get_save_slice_info()
+        variables[variable] = info.full_name if info is not None else variable.op.name
+    started = [name for name in variables.values() if vars_to_warm_start or name in infos]
+    for variable, name in variables.items():
+        source = renamed.get(name, name)
+        if words := infos.get(name):
+            _assign_by_words(prefix_of(ckpt_to_initialize_from), source, variable, words)
+        elif vars_to_warm_start:
+            init_from_checkpoint(ckpt_to_initialize_from, {source: variable})
+    logging.info("Warm-started %d variables.", len(set(started)))
+    for argument, names in (
+        ("var_name_to_prev_var_name", renamed),
+        ("var_name_to_vocab_info", infos),
+    ):
+        if unused := sorted(set(names) - set(variables.values())):
+            raise ValueError(
+                f"{argument} names variables that are not warm-started: {', '.join(unused)}. "
+                f"There are: {', '.join(sorted(set(variables.values())))}."
+            )
+
+
+def _to_warm_start(vars_to_warm_start: Any) -> list[Any]:
+    """The variables that ``vars_to_warm_start`` means; all that are trainable for None."""
+    if not isinstance(vars_to_warm_start, list):
+        logging.info("Warm-starting variables only in TRAINABLE_VARIABLES.")
+    pattern = ".*" if vars_to_warm_start is None else vars_to_warm_start
+    wanted = pattern if isinstance(pattern, list) else [pattern]
     variables: list[Any] = []
     for item in wanted:
         if isinstance(item, Variable):
@@ -204,12 +234,4 @@ def warm_start(
             else global_variables()
         )
         variables += [v for v in pool if re.match(item, v.op.name)]
-    renamed = var_name_to_prev_var_name or {}
-    for variable in dict.fromkeys(variables):
-        info = variable._get_save_slice_info()
-        name = info.full_name if info is not None else variable.op.name
-        source = renamed.get(name, name)
-        if words := (var_name_to_vocab_info or {}).get(name):
-            _assign_by_words(prefix_of(ckpt_to_initialize_from), source, variable, words)
-        else:
-            init_from_checkpoint(ckpt_to_initialize_from, {source: variable})
+    return list(dict.fromkeys(variables))

@@ -136,6 +136,9 @@ def test_initializers_have_their_spread() -> None:
     assert np.abs(xavier).max() <= np.sqrt(6 / 700)
     assert xavier.std() == pytest.approx(np.sqrt(2 / 700), rel=0.02)
     assert he.std() == pytest.approx(np.sqrt(2 / 400), rel=0.02)
+    # Not as precisely cut as tf.variance_scaling_initializer, so that seeds give TensorFlow's numbers.
+    stddev = tf.get_default_graph().get_tensor_by_name("truncated_normal/stddev:0")
+    assert tf.contrib.util.constant_value(stddev) == pytest.approx(np.sqrt(2.6 / 400), rel=1e-6)
 
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam", tf.train.AdagradOptimizer])

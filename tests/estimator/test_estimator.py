@@ -132,6 +132,29 @@ def test_hooks_and_warm_start(tmp_path):
     )
 
 
+def test_warm_starts_are_logged_and_use_all_names(tmp_path, caplog):
+    model = estimator(tmp_path / "a")
+    model.train(input_fn(), steps=1)
+
+    def warm(**arguments):
+        settings = E.WarmStartSettings(str(tmp_path / "a"), **arguments)
+        other = E.Estimator(model_fn, params={"rate": 1e-9}, warm_start_from=settings)
+        other.train(input_fn(), steps=1)
+        return other
+
+    with caplog.at_level("INFO", logger="tensorflow"):
+        warm(vars_to_warm_start="w")
+    texts = [record.getMessage() for record in caplog.records]
+    assert f"Warm-starting from: {tmp_path / 'a'}" in texts
+    assert "Warm-starting variables only in TRAINABLE_VARIABLES." in texts
+    assert "Warm-started 1 variables." in texts
+    assert any(t.startswith("Warm-starting with WarmStartSettings: Warm") for t in texts)
+    with pytest.raises(ValueError, match="var_name_to_prev_var_name names .*: other"):
+        warm(var_name_to_prev_var_name={"other": "w"})
+    none = warm(vars_to_warm_start=None)
+    assert not np.allclose(none.get_variable_value("w"), model.get_variable_value("w"))
+
+
 def test_train_and_evaluate_returns_the_last_metrics(tmp_path):
     model = estimator(tmp_path, save_checkpoints_steps=10)
     metrics, exports = E.train_and_evaluate(
