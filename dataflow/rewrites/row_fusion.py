@@ -121,13 +121,10 @@ def _row_dims(key: RegionKey) -> tuple[Any, ...]:
     return (*key.dims[:-1], 1)
 
 
-def _fuse(
-    work: WorkingGraph,
-    journal: list[Hit],
-    members: list[Operation],
-    results: list[Tensor],
-    key: RegionKey,
-) -> None:
+def _region_of(
+    members: list[Operation], results: list[Tensor], key: RegionKey
+) -> tuple[list[Tensor], list[Operation], Region]:
+    """What the nodes read from outside, those of them that compute, and what these do as a region."""
     inside = {op.outputs[0] for op in members}
     inputs = list(
         dict.fromkeys(
@@ -151,6 +148,17 @@ def _fuse(
         computing.append(op)
         numbers[op.outputs[0]] = len(inputs) + len(steps) - 1
     region = Region(len(inputs), tuple(steps), tuple(numbers[t] for t in results), key.dtype)
+    return inputs, computing, region
+
+
+def _fuse(
+    work: WorkingGraph,
+    journal: list[Hit],
+    members: list[Operation],
+    results: list[Tensor],
+    key: RegionKey,
+) -> None:
+    inputs, computing, region = _region_of(members, results, key)
     row_dims = _row_dims(key)
     without_axis = [t.op.type in _SUMS and not t.op.attrs["keep_dims"] for t in results]
     with use_graph(work.graph):
@@ -176,7 +184,7 @@ def _fuse(
     journal.append(
         Hit(
             "fusion",
-            f"{' . '.join(s[0] for s in reversed(steps))} -> one kernel over rows with "
+            f"{' . '.join(s[0] for s in reversed(region.steps))} -> one kernel over rows with "
             f"{len(results)} result{plural}",
             results[-1].name,
             replacements[-1].name,

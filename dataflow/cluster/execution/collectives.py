@@ -212,12 +212,6 @@ class Collectives:
             "held": None,
         }
 
-        def leave(why: str, connection: Connection) -> None:
-            try:
-                self._tell(leader, "collective_leave", {"member": head["member"], "why": why})
-            except OpError:
-                connection.wake()
-
         try:
             connection = self.connect(leader)
             if connection.may_share:
@@ -232,24 +226,25 @@ class Collectives:
                     "same values again.",
                 )
             token = cancellation.register(
-                lambda: run_in_thread(lambda: leave("was canceled", connection))
+                lambda: run_in_thread(
+                    lambda: self._leave(leader, head["member"], "was canceled", connection)
+                )
             )
             try:
                 with self._until_close(connection.wake):
                     connection.send(Kind.CALL, head=head)
                     came = wait_readable([connection.fileno()], seconds)
+                error = None
                 if not came:
                     told = self._tell(leader, "collective_waiting", {"request": [*request]})
                     error = late(request, told["came"], told["missing"], seconds)
-                    leave(f"gave up: {error.message}", connection)
-                    reply = connection.receive()
-                    if reply.kind == Kind.ERROR:
-                        self.pool.give(connection)
-                        return error
-                else:
-                    reply = connection.receive()
+                    self._leave(leader, head["member"], f"gave up: {error.message}", connection)
+                reply = connection.receive()
             finally:
                 cancellation.unregister(token)
+            if error is not None and reply.kind == Kind.ERROR:
+                self.pool.give(connection)
+                return error
             self.pool.give(connection)
             if reply.kind == Kind.ERROR:
                 return restore_error(reply.head)
@@ -265,6 +260,13 @@ class Collectives:
                 f"It cannot take part in {request.what}: the group meets at {leader}, "
                 f"and that is lost: {error.message}",
             )
+
+    def _leave(self, leader: str, member: list[Any], why: str, connection: Connection) -> None:
+        """Tell the leader that a member does not wait any more."""
+        try:
+            self._tell(leader, "collective_leave", {"member": member, "why": why})
+        except OpError:
+            connection.wake()
 
     def _held(self, leader: str) -> list[int] | None:
         """Which memory of a leader's holds arrays here; ``None``: this task can share none now."""

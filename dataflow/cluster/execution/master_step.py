@@ -398,8 +398,8 @@ class MasterStep:
         if not THREADS:
             self._receive_in_process(waiting)
             return
-        if len(waiting) == 1 and self.wake_fd < 0 and deadline is None and self.watch is None:
-            self._receive_from(waiting[0])
+        if len(waiting) == 1 and self.wake_fd < 0 and self.watch is None:
+            self._receive_from(waiting[0])  # for no longer than its connection's deadline
             return
         ready = self._wait(waiting, deadline)
         if not ready:

@@ -71,29 +71,17 @@ def launch(
     that make no cluster, UnavailableError when a task does not start (nothing is left running).
     """
     counts = {"ps": ps, "worker": workers, **(jobs or {})}
-    for job, count in counts.items():
-        if not isinstance(count, int) or count < 0:
-            raise ValueError(f"launch: the number of tasks of {job!r} must be >= 0, got {count!r}.")
-    if not any(counts.values()):
-        raise ValueError("launch: no task was asked for; give ps= and workers=.")
-    for job in resources or {}:
-        if job not in counts:
-            raise ValueError(f"launch: resources= names {job!r}; the jobs are {sorted(counts)}.")
-
+    _check_counts(counts, resources or {})
     if backend not in ("ray", "threads"):
         raise ValueError(f"launch: backend must be 'ray' or 'threads', got {backend!r}.")
     if backend == "threads" or not PROCESSES:
-        of_ray = {
-            "resources": resources,
-            "address": address,
-            "placement": placement,
-            "object_store_bytes": object_store_bytes,
-        }
-        for name, value in of_ray.items():
-            if value is not None:
-                if backend != "threads":
-                    raise refused(f"tf.cluster.launch({name}=...)", "processes (Ray's)", ELSEWHERE)
-                raise ValueError(f'launch: {name}= is of Ray; leave it out with backend="threads".')
+        _refuse_options_of_ray(
+            backend,
+            resources=resources,
+            address=address,
+            placement=placement,
+            object_store_bytes=object_store_bytes,
+        )
         return _launch_here(counts, restart, logs)
     started = time.monotonic()
     say = _say if logs else _say_nothing
@@ -123,6 +111,27 @@ def launch(
     except BaseException:
         started_by.stop(keep_ray=False)
         raise
+
+
+def _check_counts(counts: dict[str, int], resources: dict[str, Any]) -> None:
+    """Raises ValueError for counts of tasks that make no cluster, and for resources of other jobs."""
+    for job, count in counts.items():
+        if not isinstance(count, int) or count < 0:
+            raise ValueError(f"launch: the number of tasks of {job!r} must be >= 0, got {count!r}.")
+    if not any(counts.values()):
+        raise ValueError("launch: no task was asked for; give ps= and workers=.")
+    for job in resources:
+        if job not in counts:
+            raise ValueError(f"launch: resources= names {job!r}; the jobs are {sorted(counts)}.")
+
+
+def _refuse_options_of_ray(backend: str, **options: Any) -> None:
+    """Raises for options that only Ray's processes have, where tasks are servers of this process."""
+    for name, value in options.items():
+        if value is not None:
+            if backend != "threads":
+                raise refused(f"tf.cluster.launch({name}=...)", "processes (Ray's)", ELSEWHERE)
+            raise ValueError(f'launch: {name}= is of Ray; leave it out with backend="threads".')
 
 
 def _launch_here(counts: dict[str, int], restart: bool, logs: bool) -> Cluster:

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+
+
+class _Units:
+    """Disjoint sets of nodes, which joins make larger."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Operation, Operation] = {}
+
+    def _find(self, op: Operation) -> Operation:
+        parent = self._parent
+        while parent.get(op, op) is not op:
+            parent[op] = parent.get(parent[op], parent[op])
+            op = parent[op]
+        return op
+
+    def join(self, a: Operation, b: Operation) -> None:
+        """Make one set of the sets of both."""
+        a, b = self._find(a), self._find(b)
+        if a is not b:
+            self._parent[b] = a
+
+    def of(self, ops: Iterable[Operation]) -> Iterable[list[Operation]]:
+        """The nodes by their sets, in order."""
+        found: dict[Operation, list[Operation]] = {}
+        for op in ops:
+            found.setdefault(self._find(op), []).append(op)
+        return found.values()
 
 
 def control_flow_groups(ops: Sequence[Operation], feeds: set[Tensor]) -> list[list[Operation]]:
@@ -19,19 +46,7 @@ def control_flow_groups(ops: Sequence[Operation], feeds: set[Tensor]) -> list[li
         return []
     members = set(ops)
     inside = _inside_loops(ops, members, feeds)
-    parent: dict[Operation, Operation] = {}
-
-    def find(op: Operation) -> Operation:
-        while parent.get(op, op) is not op:
-            parent[op] = parent.get(parent[op], parent[op])
-            op = parent[op]
-        return op
-
-    def join(a: Operation, b: Operation) -> None:
-        a, b = find(a), find(b)
-        if a is not b:
-            parent[b] = a
-
+    units = _Units()
     depth: dict[Operation, int] = {}  # how many branches a node is in
     touched: dict[Operation, None] = {}
     for op in ops:
@@ -54,21 +69,18 @@ def control_flow_groups(ops: Sequence[Operation], feeds: set[Tensor]) -> list[li
                 source in inside and op not in inside and source.op_def.control_flow == "exit"
             )
             if source_depth > 0 and not leaves_loop:
-                join(source, op)  # both lie in the same branch
+                units.join(source, op)  # both lie in the same branch
             elif op in inside and source in inside and not enters_here:
-                join(source, op)
+                units.join(source, op)
     for op in ops:  # back edges, and members of a loop that only a later node connects
         if op in inside:
             for tensor in op.inputs:
                 if tensor.op in inside:
-                    join(tensor.op, op)
+                    units.join(tensor.op, op)
             for source in op.control_inputs:
                 if source in inside:
-                    join(source, op)
-    units: dict[Operation, list[Operation]] = {}
-    for op in touched:
-        units.setdefault(find(op), []).append(op)
-    return [unit for unit in units.values() if len(unit) > 1]
+                    units.join(source, op)
+    return [unit for unit in units.of(touched) if len(unit) > 1]
 
 
 def _inside_loops(
