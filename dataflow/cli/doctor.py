@@ -98,22 +98,8 @@ def check_cupy() -> Finding:
             f"({PRETEND_VARIABLE}={num_pretend}); real ones are hidden",
             f"unset {PRETEND_VARIABLE} to use real ones",
         )
-    has_driver = shutil.which("nvidia-smi") is not None
     if importlib.util.find_spec("cupy") is None:
-        if not has_driver:
-            return Finding(
-                "CuPy and GPUs",
-                "optional",
-                "no NVIDIA driver; everything runs on the CPU",
-                "nothing to do, unless there is an NVIDIA GPU: then install its driver; "
-                "tf.test.pretend_gpus(1) shows placement and copies without one",
-            )
-        return Finding(
-            "CuPy and GPUs",
-            "optional",
-            "an NVIDIA driver, but no CuPy",
-            INSTALL_CUPY,
-        )
+        return _without_cupy()
     try:
         import cupy
 
@@ -146,6 +132,20 @@ def check_cupy() -> Finding:
             "the CPU",
         )
     return Finding("CuPy and GPUs", "ok", f"CuPy {cupy.__version__}; {', '.join(names)}")
+
+
+def _without_cupy() -> Finding:
+    from dataflow.kernels.xp import INSTALL_CUPY
+
+    if shutil.which("nvidia-smi") is not None:
+        return Finding("CuPy and GPUs", "optional", "an NVIDIA driver, but no CuPy", INSTALL_CUPY)
+    return Finding(
+        "CuPy and GPUs",
+        "optional",
+        "no NVIDIA driver; everything runs on the CPU",
+        "nothing to do, unless there is an NVIDIA GPU: then install its driver; "
+        "tf.test.pretend_gpus(1) shows placement and copies without one",
+    )
 
 
 def _version_of_cupy() -> str:

@@ -21,6 +21,52 @@ from dataflow.train.queue_runner import QueueRunner, add_queue_runner
 _CLOSED = (errors.OutOfRangeError, errors.CancelledError)
 
 
+def _sizes_and_capacities(
+    batch_size: Any, num_buckets: int, bucket_capacities: Any, capacity: int
+) -> tuple[list[Any], list[Any]]:
+    """The batch size and the capacity of each bucket; raises `ValueError` where they do not fit."""
+    sizes = [batch_size] * num_buckets if np.ndim(batch_size) == 0 else list(batch_size)
+    if len(sizes) != num_buckets:
+        raise ValueError(
+            f"If batch_size is a list it must have num_buckets ({num_buckets}) elements"
+        )
+    capacities = bucket_capacities or [capacity] * num_buckets
+    if len(capacities) != num_buckets:
+        raise ValueError(
+            f"The list bucket_capacities must have exactly num_buckets ({num_buckets}) elements"
+        )
+    if any(size > limit for size, limit in zip(sizes, capacities, strict=True)):
+        raise ValueError("a bucket's capacity must not be below its batch_size")
+    return sizes, capacities
+
+
+def _batches_taken(
+    queues: list[Any], sizes: list[Any], top: Any, allow_smaller_final_batch: bool
+) -> list[Any]:
+    """For each bucket, the op that puts a batch of it into the queue ``top``."""
+    taken = []
+    for i, (queue, size) in enumerate(zip(queues, sizes, strict=True)):
+        take = queue.dequeue_up_to if allow_smaller_final_batch else queue.dequeue_many
+        parts = take(size, name=f"read_bucket_{i}")
+        parts = list(parts) if isinstance(parts, (list, tuple)) else [parts]
+        taken.append(top.enqueue([convert_to_tensor(i, dtypes.int32), *parts]))
+    return taken
+
+
+def _run_queues(queues: list[Any], enqueues: list[Any], top: Any, taken: list[Any]) -> None:
+    """Let `tf.train.start_queue_runners` fill the buckets, and ``top`` from them."""
+    add_queue_runner(
+        QueueRunner(
+            queues[0],
+            enqueues,
+            close_op=group(*[queue.close() for queue in queues]),
+            cancel_op=group(*[queue.close(cancel_pending_enqueues=True) for queue in queues]),
+            queue_closed_exception_types=_CLOSED,
+        )
+    )
+    add_queue_runner(QueueRunner(top, taken, queue_closed_exception_types=_CLOSED))
+
+
 def bucket(
     tensors: Any,
     which_bucket: Any,
@@ -43,18 +89,7 @@ def bucket(
     examples of a batch to their largest. Start the queues with `tf.train.start_queue_runners`; at the end of
     the input, `OutOfRangeError`.
     """
-    sizes = [batch_size] * num_buckets if np.ndim(batch_size) == 0 else list(batch_size)
-    if len(sizes) != num_buckets:
-        raise ValueError(
-            f"If batch_size is a list it must have num_buckets ({num_buckets}) elements"
-        )
-    capacities = bucket_capacities or [capacity] * num_buckets
-    if len(capacities) != num_buckets:
-        raise ValueError(
-            f"The list bucket_capacities must have exactly num_buckets ({num_buckets}) elements"
-        )
-    if any(size > limit for size, limit in zip(sizes, capacities, strict=True)):
-        raise ValueError("a bucket's capacity must not be below its batch_size")
+    sizes, capacities = _sizes_and_capacities(batch_size, num_buckets, bucket_capacities, capacity)
     with name_scope(name, "bucket"):
         flat = [convert_to_tensor(t) for t in nest.flatten(tensors)]
         kinds = [t.dtype.base_dtype for t in flat]
@@ -85,22 +120,8 @@ def bucket(
             shared_name=shared_name,
             name="top_queue",
         )
-        taken = []
-        for i, (queue, size) in enumerate(zip(queues, sizes, strict=True)):
-            take = queue.dequeue_up_to if allow_smaller_final_batch else queue.dequeue_many
-            parts = take(size, name=f"read_bucket_{i}")
-            parts = list(parts) if isinstance(parts, (list, tuple)) else [parts]
-            taken.append(top.enqueue([convert_to_tensor(i, dtypes.int32), *parts]))
-        add_queue_runner(
-            QueueRunner(
-                queues[0],
-                [enqueue] * num_threads,
-                close_op=group(*[queue.close() for queue in queues]),
-                cancel_op=group(*[queue.close(cancel_pending_enqueues=True) for queue in queues]),
-                queue_closed_exception_types=_CLOSED,
-            )
-        )
-        add_queue_runner(QueueRunner(top, taken, queue_closed_exception_types=_CLOSED))
+        taken = _batches_taken(queues, sizes, top, allow_smaller_final_batch)
+        _run_queues(queues, [enqueue] * num_threads, top, taken)
         number, *found = top.dequeue(name="dequeue_top")
         same = sizes[0] if len(set(sizes)) == 1 and not allow_smaller_final_batch else None
         number.set_shape([])

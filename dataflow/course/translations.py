@@ -81,77 +81,88 @@ def translator(table: Mapping[str, str]) -> Callable[[str], str]:
     little was filled in. What was filled in is translated, too, as it may be words of the table. The page has
     the same rules (``shared/translate.js``).
     """
-    patterns = sorted(
-        (
-            (_pattern(english), said, _weight(english))
-            for english, said in table.items()
-            if _HOLE.search(english)
-        ),
-        key=lambda each: each[2],
-        reverse=True,
-    )
-    known: dict[str, str] = {}
+    return _Translator(table).say
 
-    def said(text: str, depth: int = 0) -> str:
-        if text in table:
-            return table[text]
+
+class _Translator:
+    """A table of translations, with its templates as patterns, and the texts that were said last."""
+
+    def __init__(self, table: Mapping[str, str]) -> None:
+        self._table = table
+        self._patterns = sorted(
+            (
+                (_pattern(english), said, _weight(english))
+                for english, said in table.items()
+                if _HOLE.search(english)
+            ),
+            key=lambda each: each[2],
+            reverse=True,
+        )
+        self._known: dict[str, str] = {}
+
+    def say(self, text: str) -> str:
+        """The text in the table's language."""
+        return self._said(text, 0)
+
+    def _said(self, text: str, depth: int) -> str:
+        if text in self._table:
+            return self._table[text]
         if depth > _MAX_DEPTH or not any(c.isalpha() for c in text):
             return text
         counted = _COUNTED.fullmatch(text)
-        if counted and counted[2] in table:
-            return f"{counted[1]} {table[counted[2]]}"
-        if depth == 0 and text in known:
-            return known[text]
-        result = filled(text, depth, strictly=True)
+        if counted and counted[2] in self._table:
+            return f"{counted[1]} {self._table[counted[2]]}"
+        if depth == 0 and text in self._known:
+            return self._known[text]
+        result = self._filled(text, depth, strictly=True)
         if result is None:
-            result = in_parts(text, depth)
+            result = self._in_parts(text, depth)
             if result == text:
-                result = filled(text, depth, strictly=False) or text
+                result = self._filled(text, depth, strictly=False) or text
         if depth == 0:
-            if len(known) > _MAX_KNOWN:
-                known.clear()
-            known[text] = result
+            if len(self._known) > _MAX_KNOWN:
+                self._known.clear()
+            self._known[text] = result
         return result
 
-    def filled(text: str, depth: int, strictly: bool) -> str | None:
-        for pattern, to, weight in patterns:
+    def _filled(self, text: str, depth: int, strictly: bool) -> str | None:
+        for pattern, to, weight in self._patterns:
             match = pattern.fullmatch(text)
             if match and _fits(match.groups(), weight, strictly):
-                return _fill(to, [said(part, depth + 1) for part in match.groups()])
+                return _fill(to, [self._said(part, depth + 1) for part in match.groups()])
         return None
 
-    def in_parts(text: str, depth: int) -> str:
+    def _in_parts(self, text: str, depth: int) -> str:
         if "\n" in text:
-            return "\n".join(said(line, depth + 1) for line in text.split("\n"))
+            return "\n".join(self._said(line, depth + 1) for line in text.split("\n"))
         inner = text.strip(" ")
         if inner != text:
             before, _, after = text.partition(inner)
-            return before + said(inner, depth + 1) + after
+            return before + self._said(inner, depth + 1) + after
         sentences = _SENTENCE_END.split(text)
         for num in range(
             len(sentences) - 1, 0, -1
         ):  # several sentences may be one string of a source
             first, rest = " ".join(sentences[:num]), " ".join(sentences[num:])
-            one = table.get(first) or filled(first, depth + 1, strictly=num == 1)
+            one = self._table.get(first) or self._filled(first, depth + 1, strictly=num == 1)
             if one is not None and one != first:
-                return f"{one} {said(rest, depth + 1)}"
+                return f"{one} {self._said(rest, depth + 1)}"
         if len(sentences) > 1:
-            return f"{sentences[0]} {said(' '.join(sentences[1:]), depth + 1)}"
+            return f"{sentences[0]} {self._said(' '.join(sentences[1:]), depth + 1)}"
         head, colon, tail = text.partition(": ")
-        if head in table:
-            return f"{table[head]}{colon}{said(tail, depth + 1)}"
+        if head in self._table:
+            return f"{self._table[head]}{colon}{self._said(tail, depth + 1)}"
         first, *others = text.split(", ")  # a list, or what was added to a line
         return (
-            said(first, depth + 1)
+            self._said(first, depth + 1)
             + "".join(
-                filled(f", {each}", depth + 1, strictly=True) or f", {said(each, depth + 1)}"
+                self._filled(f", {each}", depth + 1, strictly=True)
+                or f", {self._said(each, depth + 1)}"
                 for each in others
             )
             if others
             else text
         )
-
-    return said
 
 
 def _fits(parts: tuple[str, ...], weight: tuple[int, int, bool], strictly: bool) -> bool:

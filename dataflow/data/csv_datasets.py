@@ -230,19 +230,14 @@ def make_csv_dataset(
     column_names = list(column_names)
     if len(set(column_names)) != len(column_names):
         raise ValueError("Cannot have duplicate column names.")
-    width = len(column_names)
-    columns = list(range(width))
+    columns = list(range(len(column_names)))
     if select_columns is not None:
         columns = _selected(select_columns, column_names)
     if column_defaults is None:
         rows = _rows(names, field_delim, use_quote_delim, header, compression_type)
-        defaults = _inferred(rows, width, columns, na_value, num_rows_for_inference)
+        defaults = _inferred(rows, len(column_names), columns, na_value, num_rows_for_inference)
     else:
-        defaults = [as_dtype(d) if _is_dtype(d) else d for d in column_defaults]
-    if len(defaults) != len(columns):
-        raise ValueError(
-            f"column_defaults must have a value for each of {len(columns)} columns, got {len(defaults)}"
-        )
+        defaults = _given_defaults(column_defaults, len(columns))
     chosen = [column_names[c] for c in columns]
     if label_name is not None and label_name not in chosen:
         raise ValueError(f"`label_name` provided must be one of the columns: {label_name!r}")
@@ -271,13 +266,28 @@ def make_csv_dataset(
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None)
 
     def by_name(*values: Any) -> Any:
-        features = collections.OrderedDict(zip(chosen, values, strict=True))
-        if label_name is None:
-            return features
-        label = features.pop(label_name)
-        return features, label
+        return _by_name(chosen, label_name, values)
 
     return dataset.map(by_name).prefetch(prefetch_buffer_size)
+
+
+def _given_defaults(column_defaults: Sequence[Any], num_columns: int) -> list[Any]:
+    """The defaults, or dtypes, as they are given; raises `ValueError` for another number of them."""
+    defaults = [as_dtype(d) if _is_dtype(d) else d for d in column_defaults]
+    if len(defaults) != num_columns:
+        raise ValueError(
+            f"column_defaults must have a value for each of {num_columns} columns, got {len(defaults)}"
+        )
+    return defaults
+
+
+def _by_name(names: list[str], label_name: str | None, values: Any) -> Any:
+    """The values of a batch by their columns' names, beside the label's where there is one."""
+    features = collections.OrderedDict(zip(names, values, strict=True))
+    if label_name is None:
+        return features
+    label = features.pop(label_name)
+    return features, label
 
 
 def _is_dtype(value: Any) -> bool:

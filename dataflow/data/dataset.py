@@ -6,22 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes, shapes
-from dataflow.autograph.conversion import converted_if_needed
-from dataflow.data.arguments import (
-    can_be_padded,
-    filler,
-    int64_scalar,
-    int64_tensor,
-    op_seeds,
-    padded_dims,
-    padding_vector,
-    static_int,
-    static_padding,
-)
-from dataflow.data.functions import FunctionGraph, refuse_state, trace
+from dataflow.data.arguments import int64_scalar, int64_tensor, op_seeds, static_int
+from dataflow.data.element_functions import trace_on_elements, trace_with_state
+from dataflow.data.functions import refuse_state, trace
 from dataflow.data.generator_elements import element_of_generator
 from dataflow.data.iterators import Iterator
 from dataflow.data.options import Options
+from dataflow.data.padding import filler, fillers_of, padded_shapes_of, padding_vector
 from dataflow.data.structure import (
     DatasetSpec,
     Structure,
@@ -41,7 +32,7 @@ from dataflow.namespaces import absent
 from dataflow.ops import dataset as ops
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import to_sparse
-from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
+from dataflow.ops.type_specs import SparseTensorSpec
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
@@ -358,36 +349,8 @@ class Dataset(Structured):
     ) -> Dataset:
         """As `batch`, with elements padded to ``padded_shapes`` (-1 or None: to the longest)."""
         ours = self._structure
-        if any(not isinstance(spec, TensorSpec) for spec in ours.specs):
-            raise TypeError(
-                "Batching of padded sparse tensors is not currently supported: padded_batch takes "
-                "components that are dense tensors. Use batch, which pads sparse tensors by itself."
-            )
-        padded = (
-            dims_like(ours.nesting, padded_shapes, padded_dims) if padded_shapes is not None else []
-        )
-        wanted = [static_padding(p) for p in padded] if padded else ours.dims
-        if any(d is None for d in wanted):
-            raise ValueError("padded_batch needs padded_shapes of known rank for every component")
-        for dims, given in zip(ours.dims, wanted, strict=True):
-            if dims is not None and not can_be_padded(dims, given or ()):
-                raise ValueError(
-                    f"The padded shape {shapes.format_dims(given)} is not compatible with the "
-                    f"corresponding input component shape {shapes.format_dims(dims)}."
-                )
-        if padding_values is None:
-            fillers: list[Any] = [b"" if t.kind == "S" else 0 for t in ours.dtypes]
-        else:
-            fillers = flatten(padding_values)
-            if len(fillers) == 1:
-                fillers *= len(ours.dtypes)
-            for value, dtype in zip(fillers, ours.dtypes, strict=False):
-                is_text = convert_to_tensor(value).dtype.kind == "S"
-                if is_text != (dtype.kind == "S"):
-                    raise TypeError(
-                        f"Invalid `padding_values`: {value!r} does not match type {dtype.name} of "
-                        "the corresponding input component."
-                    )
+        padded, wanted = padded_shapes_of(ours, padded_shapes)
+        fillers = fillers_of(ours, padding_values)
         size = static_int(batch_size) if drop_remainder is True else None
         structure = ours.with_dims([(size, *(d or ())) for d in wanted])
         return Dataset(
@@ -459,24 +422,6 @@ class Dataset(Structured):
 
     # ---- functions ------------------------------------------------------------------------
 
-    def _trace(self, function: Callable[..., Any], name: str) -> tuple[FunctionGraph, Any]:
-        """The function's graph, and the nesting of what it returned."""
-        ours = self._structure
-        nested: Any = None
-        run = converted_if_needed(function)
-
-        def call(inputs: list[Tensor]) -> list[Tensor]:
-            nonlocal nested
-            element = ours.decode(inputs)
-            result = run(*element) if type(element) is tuple else run(element)
-            if isinstance(result, list):  # what an op with several outputs returned
-                result = tuple(result)
-            nested = to_tensors(result)
-            return Structure.of(nested).encode(nested)
-
-        graph = trace(function, name, ours.dtypes, ours.dims, call)
-        return graph, nested
-
     def map(
         self,
         map_func: Callable[..., Any],
@@ -489,7 +434,7 @@ class Dataset(Structured):
         A tuple is given as several arguments. With ``num_parallel_calls`` elements are computed in
         threads, in order.
         """
-        graph, nested = self._trace(map_func, "map_func")
+        graph, nested = trace_on_elements(self._structure, map_func, "map_func")
         structure = Structure.of(nested)
         if num_parallel_calls is None:
             return self._derive(ops.map_dataset_op, structure, lambda: graph.captured, f=graph)
@@ -520,7 +465,7 @@ class Dataset(Structured):
         return self._change(ops.unique_dataset_op)
 
     def _chosen(self, predicate: Callable[..., Any], op: Any) -> Dataset:
-        graph, nested = self._trace(predicate, "predicate")
+        graph, nested = trace_on_elements(self._structure, predicate, "predicate")
         if (
             len(graph.outputs) != 1
             or not graph.outputs[0].dtype.is_bool
@@ -534,7 +479,7 @@ class Dataset(Structured):
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The datasets that ``map_func`` makes of the elements, one after the other."""
-        graph, nested = self._trace(map_func, "map_func")
+        graph, nested = trace_on_elements(self._structure, map_func, "map_func")
         if not isinstance(nested, Dataset):
             raise TypeError(
                 f"`map_func` must return a `Dataset` object, got {type(nested).__name__}."
@@ -552,7 +497,7 @@ class Dataset(Structured):
         name: str | None = None,
     ) -> Dataset:
         """The datasets of ``cycle_length`` elements at a time, ``block_length`` from each in turn."""
-        graph, nested = self._trace(map_func, "map_func")
+        graph, nested = trace_on_elements(self._structure, map_func, "map_func")
         if not isinstance(nested, Dataset):
             raise TypeError(
                 f"`map_func` must return a `Dataset` object, got {type(nested).__name__}."
@@ -568,44 +513,13 @@ class Dataset(Structured):
             f=graph,
         )
 
-    def _with_state(
-        self, function: Callable[..., Any], state: Any, name: str
-    ) -> tuple[FunctionGraph, Any, list[Tensor]]:
-        initial = to_tensors(state)
-        before = Structure.of(initial)
-        flat = before.encode(initial)
-        ours = self._structure
-        nested: Any = None
-        dims = [t.dims for t in flat]
-        while True:
-            known = before.with_dims(
-                [
-                    own if isinstance(spec, TensorSpec) else whole
-                    for spec, own, whole in zip(before.specs, dims, before.dims, strict=True)
-                ]
-            )
-
-            def call(inputs: list[Tensor], held: Structure = known) -> list[Tensor]:
-                nonlocal nested
-                packed = held.decode(inputs[: len(flat)])
-                element = ours.decode(inputs[len(flat) :])
-                nested = to_tensors(function(packed, element))
-                return Structure.of(nested).encode(nested)
-
-            kinds = [t.dtype.base_dtype for t in flat] + ours.dtypes
-            graph = trace(function, name, kinds, dims + ours.dims, call)
-            # The state may change its shape: what is known of it holds before and after every step.
-            pairs = zip(dims, graph.outputs, strict=False)
-            common = [shapes.common(own, after.dims) for own, after in pairs]
-            if common == dims or len(common) < len(dims):
-                return graph, nested, flat
-            dims = common
-
     def reduce(
         self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
     ) -> Any:
         """``reduce_func(state, element)`` along the dataset; the last state as tensors."""
-        graph, nested, flat = self._with_state(reduce_func, initial_state, "reduce_func")
+        graph, nested, flat = trace_with_state(
+            self._structure, reduce_func, initial_state, "reduce_func"
+        )
         if len(flat) != len(graph.outputs):
             raise TypeError(
                 f"The state has {len(flat)} tensors, reduce_func returns {len(graph.outputs)}: {nested}."
@@ -631,7 +545,9 @@ class Dataset(Structured):
         self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
     ) -> Dataset:
         """``scan_func(state, element) -> (state, output)`` along the dataset; the outputs."""
-        graph, nested, flat = self._with_state(scan_func, initial_state, "scan_func")
+        graph, nested, flat = trace_with_state(
+            self._structure, scan_func, initial_state, "scan_func"
+        )
         if not isinstance(nested, tuple) or len(nested) != 2:
             raise TypeError(
                 "The scan function must return a pair comprising the new state and the output value, "

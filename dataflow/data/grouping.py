@@ -16,6 +16,24 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import array, dataset as ops
 from dataflow.ops.casts import cast
 from dataflow.ops.sources import constant
+from dataflow.shapes import TensorShape
+
+#: Above the length of any element.
+_NO_END = np.iinfo(np.int32).max
+
+
+def _int64_scalar(value: Any, name: str) -> Tensor:
+    """What a function returned, as int64; raises `ValueError` for what is no whole number."""
+    tensor = convert_to_tensor(value)
+    if tensor.dtype.base_dtype not in (dtypes.int64, dtypes.int32) or tensor.dims not in (
+        (),
+        None,
+    ):
+        raise ValueError(
+            f"`{name}` must return a single tf.int64 tensor. Got type={tensor.dtype} and "
+            f"shape={tensor.shape}"
+        )
+    return cast(tensor, dtypes.int64)  # type: ignore[no-any-return]
 
 
 def group_by_window(
@@ -35,18 +53,6 @@ def group_by_window(
         raise ValueError("Must pass either window_size or window_size_func.")
     size_of = window_size_func or (lambda _: constant(window_size, dtypes.int64))
 
-    def scalar(value: Any, name: str) -> Tensor:
-        tensor = convert_to_tensor(value)
-        if tensor.dtype.base_dtype not in (dtypes.int64, dtypes.int32) or tensor.dims not in (
-            (),
-            None,
-        ):
-            raise ValueError(
-                f"`{name}` must return a single tf.int64 tensor. Got type={tensor.dtype} and "
-                f"shape={tensor.shape}"
-            )
-        return cast(tensor, dtypes.int64)  # type: ignore[no-any-return]
-
     def apply(dataset: Dataset) -> Dataset:
         ours = dataset.structure
         made: Any = None
@@ -54,7 +60,7 @@ def group_by_window(
         def key(inputs: list[Tensor]) -> list[Tensor]:
             element = ours.decode(inputs)
             found = key_func(*element) if type(element) is tuple else key_func(element)
-            return [scalar(found, "key_func")]
+            return [_int64_scalar(found, "key_func")]
 
         def reduced(inputs: list[Tensor]) -> list[Tensor]:
             nonlocal made
@@ -71,7 +77,7 @@ def group_by_window(
         reducing = trace(reduce_func, "reduce_func", [*one, dtypes.variant], [(), ()], reduced)
         sizes = trace(
             size_of, "window_size_func", one, [()],
-            lambda inputs: [scalar(size_of(inputs[0]), "window_size_func")],
+            lambda inputs: [_int64_scalar(size_of(inputs[0]), "window_size_func")],
         )  # fmt: skip
         structure = made.structure
         return Dataset(
@@ -153,9 +159,8 @@ def bucket_by_sequence_length(
             f"len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1, got {len(batch_sizes)} "
             f"and {len(boundaries)}."
         )
-    no_end = np.iinfo(np.int32).max
     lowest = _bounds([np.iinfo(np.int32).min, *boundaries])
-    highest = _bounds([*boundaries, no_end])
+    highest = _bounds([*boundaries, _NO_END])
 
     def bucket_of(*element: Any) -> Any:
         from dataflow.ops.comparison import less, less_equal, logical_and
@@ -173,27 +178,7 @@ def bucket_by_sequence_length(
             return window.batch(size, drop_remainder=drop_remainder)
         shapes = padded_shapes if padded_shapes is not None else window.output_shapes
         if pad_to_bucket_boundary:
-            from dataflow.ops.assertions import assert_less
-            from dataflow.ops.graph_functions import control_dependencies
-            from dataflow.shapes import TensorShape
-
-            last = constant(len(batch_sizes) - 1, dtypes.int64)
-            check = assert_less(bucket, last, message="an element is longer than the last boundary")
-            with control_dependencies([check]):
-                end = constant(np.asarray([*boundaries, no_end], np.int64))[bucket] - 1
-
-            def filled(shape: Any) -> Any:
-                sizes = TensorShape(shape).as_list()
-                return array.stack([end if s is None else constant(s, dtypes.int64) for s in sizes])
-
-            def each(part: Any) -> Any:
-                if isinstance(part, dict):
-                    return {k: each(v) for k, v in part.items()}
-                if isinstance(part, tuple) and not isinstance(part, TensorShape):
-                    return tuple(each(v) for v in part)
-                return filled(part) if TensorShape(part).ndims else part
-
-            shapes = each(shapes)
+            shapes = _filled_up(shapes, _end_of(bucket, boundaries))
         return window.padded_batch(size, shapes, padding_values, drop_remainder)
 
     return group_by_window(bucket_of, batched, window_size_func=size_of)
@@ -286,3 +271,26 @@ def _same_structure(datasets: Sequence[Dataset]) -> Dataset:
                 f"{other.output_types}."
             )
     return first
+
+
+def _end_of(bucket: Any, boundaries: list[int]) -> Any:
+    """The greatest length of the elements of a bucket; the last one must be empty."""
+    from dataflow.ops.assertions import assert_less
+    from dataflow.ops.graph_functions import control_dependencies
+
+    last = constant(len(boundaries), dtypes.int64)
+    check = assert_less(bucket, last, message="an element is longer than the last boundary")
+    with control_dependencies([check]):
+        return constant(np.asarray([*boundaries, _NO_END], np.int64))[bucket] - 1
+
+
+def _filled_up(shapes: Any, end: Any) -> Any:
+    """The shapes of a nesting, with ``end`` for each axis of unknown size."""
+    if isinstance(shapes, dict):
+        return {k: _filled_up(v, end) for k, v in shapes.items()}
+    if isinstance(shapes, tuple) and not isinstance(shapes, TensorShape):
+        return tuple(_filled_up(v, end) for v in shapes)
+    if not TensorShape(shapes).ndims:
+        return shapes
+    sizes = TensorShape(shapes).as_list()
+    return array.stack([end if s is None else constant(s, dtypes.int64) for s in sizes])

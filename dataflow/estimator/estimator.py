@@ -251,29 +251,7 @@ class Estimator:
                 scalar("loss", spec.loss)
             graph.add_to_collection(GraphKeys.LOSSES, spec.loss)
             scaffold = self._scaffold_with_saver(spec)
-            every = config.log_step_count_steps
-            all_hooks = [*hooks, NanTensorHook(spec.loss)]
-            if every:
-                all_hooks.append(
-                    LoggingTensorHook({"loss": spec.loss, "step": step}, every_n_iter=every)
-                )
-            all_hooks += spec.training_hooks
-            chief_hooks = list(spec.training_chief_hooks)
-            savers = [h for h in all_hooks + chief_hooks if isinstance(h, CheckpointSaverHook)]
-            if savers:
-                for listener in listeners:
-                    savers[0].listeners.append(listener)
-            elif config.save_checkpoints_secs or config.save_checkpoints_steps:
-                chief_hooks.append(
-                    CheckpointSaverHook(
-                        self._model_dir,
-                        save_secs=config.save_checkpoints_secs,
-                        save_steps=config.save_checkpoints_steps,
-                        scaffold=scaffold,
-                        listeners=listeners,
-                        save_graph_def=config.checkpoint_save_graph_def,
-                    )
-                )
+            all_hooks, chief_hooks = self._training_hooks(spec, step, hooks, scaffold, listeners)
             loss = None
             with MonitoredTrainingSession(
                 master=config.master,
@@ -286,7 +264,7 @@ class Estimator:
                 save_summaries_steps=config.save_summary_steps,
                 config=settings_for(strategy, config.session_config),
                 max_wait_secs=config.session_creation_timeout_secs,
-                log_step_count_steps=every,
+                log_step_count_steps=config.log_step_count_steps,
             ) as session:
                 while not session.should_stop():
                     _, loss = session.run([spec.train_op, spec.loss])
@@ -295,6 +273,41 @@ class Estimator:
                     "Training with estimator made no steps. Perhaps input is empty or misspecified."
                 )
             return loss
+
+    def _training_hooks(
+        self,
+        spec: EstimatorSpec,
+        step: Any,
+        hooks: list[Any],
+        scaffold: Scaffold,
+        listeners: list[Any],
+    ) -> tuple[list[Any], list[Any]]:
+        """The hooks of all workers and those of the chief, one of which saves checkpoints."""
+        config = self._config
+        every = config.log_step_count_steps
+        all_hooks = [*hooks, NanTensorHook(spec.loss)]
+        if every:
+            all_hooks.append(
+                LoggingTensorHook({"loss": spec.loss, "step": step}, every_n_iter=every)
+            )
+        all_hooks += spec.training_hooks
+        chief_hooks = list(spec.training_chief_hooks)
+        savers = [h for h in all_hooks + chief_hooks if isinstance(h, CheckpointSaverHook)]
+        if savers:
+            for listener in listeners:
+                savers[0].listeners.append(listener)
+        elif config.save_checkpoints_secs or config.save_checkpoints_steps:
+            chief_hooks.append(
+                CheckpointSaverHook(
+                    self._model_dir,
+                    save_secs=config.save_checkpoints_secs,
+                    save_steps=config.save_checkpoints_steps,
+                    scaffold=scaffold,
+                    listeners=listeners,
+                    save_graph_def=config.checkpoint_save_graph_def,
+                )
+            )
+        return all_hooks, chief_hooks
 
     def _scaffold_with_saver(self, spec: EstimatorSpec) -> Scaffold:
         scaffold = spec.scaffold or Scaffold()

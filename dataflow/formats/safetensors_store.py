@@ -85,6 +85,39 @@ def write_arrays(
         ResourceExhaustedError: the disk is full. The old file is unchanged.
         NotFoundError: the folder does not exist.
     """
+    stored, encodings, brain_floats = _stored(arrays)
+    # Wide numbers first, as other writers do, so that each array starts where its dtype may.
+    order = sorted(stored, key=lambda name: (-stored[name].itemsize, name))
+    header = _header(stored, order, brain_floats)
+    note = {
+        "format": _FORMAT,
+        "encodings": encodings,
+        "crc32": {name: zlib.crc32(_raw(array)) for name, array in stored.items()},
+    }
+    ours = {**(metadata or {}), _OURS: json.dumps(note, separators=(",", ":"))}
+    text = json.dumps(
+        {_METADATA: ours, **header}, separators=(",", ":"), ensure_ascii=False
+    ).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > _MAX_HEADER_BYTES:
+        raise InvalidArgumentError(
+            message=f"{local_path(path)}: the names and shapes of {len(stored)} arrays take {len(text):,} bytes; "
+            f"a safetensors file has room for {_MAX_HEADER_BYTES:,}. Save them in several files."
+        )
+
+    def write(temporary: str) -> None:
+        with open(temporary, "wb") as opened:
+            opened.write(len(text).to_bytes(8, "little") + text)
+            for name in order:
+                opened.write(_raw(stored[name]))
+
+    replace_with(local_path(path), write)
+
+
+def _stored(
+    arrays: Mapping[str, Any],
+) -> tuple[dict[str, _Array], dict[str, Any], set[str]]:
+    """The arrays as they lie in the file, how some of them are encoded, and which are bfloat16."""
     stored: dict[str, _Array] = {}
     encodings: dict[str, Any] = {}
     brain_floats: set[str] = set()
@@ -101,16 +134,14 @@ def write_arrays(
             array = _encode(name, array, encoding["kind"])
         # Little-endian here, so that the CRC is of the bytes that will be in the file.
         stored[name] = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    note = {
-        "format": _FORMAT,
-        "encodings": encodings,
-        "crc32": {name: zlib.crc32(_raw(array)) for name, array in stored.items()},
-    }
-    # Wide numbers first, as other writers do, so that each array starts where its dtype may.
-    order = sorted(stored, key=lambda name: (-stored[name].itemsize, name))
-    header: dict[str, Any] = {
-        _METADATA: {**(metadata or {}), _OURS: json.dumps(note, separators=(",", ":"))}
-    }
+    return stored, encodings, brain_floats
+
+
+def _header(
+    stored: dict[str, _Array], order: list[str], brain_floats: set[str]
+) -> dict[str, dict[str, Any]]:
+    """Dtype, shape and place of each array, which lie in this order."""
+    header: dict[str, dict[str, Any]] = {}
     position = 0
     for name in order:
         array = stored[name]
@@ -120,21 +151,7 @@ def write_arrays(
             "data_offsets": [position, position + array.nbytes],
         }
         position += array.nbytes
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    if len(text) > _MAX_HEADER_BYTES:
-        raise InvalidArgumentError(
-            message=f"{local_path(path)}: the names and shapes of {len(stored)} arrays take {len(text):,} bytes; "
-            f"a safetensors file has room for {_MAX_HEADER_BYTES:,}. Save them in several files."
-        )
-
-    def write(temporary: str) -> None:
-        with open(temporary, "wb") as opened:
-            opened.write(len(text).to_bytes(8, "little") + text)
-            for name in order:
-                opened.write(_raw(stored[name]))
-
-    replace_with(local_path(path), write)
+    return header
 
 
 def _raw(array: _Array) -> Any:

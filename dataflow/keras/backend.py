@@ -22,6 +22,7 @@ from dataflow.keras.backend_convolutions import *
 from dataflow.keras.backend_functions import *
 from dataflow.keras.backend_layers import *
 from dataflow.keras.backend_math import *
+from dataflow.keras.backend_rnn import rnn as rnn
 from dataflow.keras.backend_settings import (
     epsilon as epsilon,
     floatx as floatx,

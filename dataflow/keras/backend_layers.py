@@ -1,12 +1,11 @@
 """`tf.keras.backend`: what layers and losses of one's own are made of.
 
-Recurrences, normalization, CTC, variables filled at random. The names are public as
-``tf.keras.backend.rnn`` and so on; what goes over images is in `backend_convolutions`.
+Normalization, CTC, variables filled at random. The names are public as ``tf.keras.backend.ctc_decode``
+and so on; what goes over images is in `backend_convolutions`, recurrences in `backend_rnn`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,21 +16,16 @@ from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
 from dataflow.ops import array, math, random
 from dataflow.ops.ctc import ctc_beam_search_decoder_v2, ctc_greedy_decoder, ctc_loss
 from dataflow.ops.elementary import log
-from dataflow.ops.normalization import (
-    batch_normalization as _batch_normalization,
-    fused_batch_norm,
-)
+from dataflow.ops.normalization import batch_normalization as _batch_normalization, fused_batch_norm
 from dataflow.ops.sparse import sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.state import assign, assign_add, assign_sub
-from dataflow.ops.tensor_array import TensorArray
-from dataflow.ops.while_loop import while_loop
 
 __all__ = [
     *("arange", "batch_dot", "batch_normalization", "ctc_batch_cost", "ctc_decode"),
     *("ctc_label_dense_to_sparse", "eye", "is_sparse", "moving_average_update"),
     *("normalize_batch_in_training", "ones", "random_binomial", "random_normal_variable"),
-    *("random_uniform_variable", "repeat", "repeat_elements", "rnn"),
+    *("random_uniform_variable", "repeat", "repeat_elements"),
     *("sparse_categorical_crossentropy", "to_dense", "truncated_normal", "update", "update_add"),
     *("update_sub", "zeros"),
 ]
@@ -293,92 +287,3 @@ def ctc_decode(y_pred: TensorLike, input_length: Any, greedy: bool = True, beam_
     else:
         paths, scores = ctc_beam_search_decoder_v2(logits, lengths, beam_width, top_paths)
     return [sparse_tensor_to_dense(path, default_value=-1) for path in paths], scores
-
-
-# ---- recurrences ------------------------------------------------------------------------------
-
-
-def rnn(
-    step_function: Callable[..., Any],
-    inputs: Any,
-    initial_states: Any,
-    go_backwards: bool = False,
-    mask: Any = None,
-    constants: Any = None,
-    unroll: bool = False,
-    input_length: Any = None,
-    time_major: bool = False,
-    zero_output_for_mask: bool = False,
-) -> tuple[Tensor, Tensor, list[Any]]:
-    """``(last output, outputs, new states)`` of a function that is applied step by step.
-
-    ``step_function(input [batch, ...], states) -> (output, new states)``; ``states`` ends with the
-    ``constants``. ``inputs`` and ``outputs``: [batch, time, ...], with ``time_major`` [time, batch, ...].
-    Where ``mask`` [batch, time] is False the states stay, and the output is the one before (zeros with
-    ``zero_output_for_mask``). ``unroll`` makes a copy of the step for each input instead of a loop; the
-    number of steps must then be known, else `ValueError`. ``input_length`` is not needed and not used.
-    """
-
-    def turned(t: Any) -> Any:
-        rank = t.shape.ndims
-        return array.transpose(t, [1, 0, *range(2, rank)])
-
-    inputs = convert_to_tensor(inputs)
-    if not time_major:
-        inputs = turned(inputs)
-    if mask is not None:
-        mask = math.cast(convert_to_tensor(mask), "bool")
-        if not time_major:
-            mask = turned(mask)
-    steps = inputs.shape.as_list()[0]
-    count = array.shape(inputs)[0]
-    fixed = list(constants or [])
-
-    def advance(x: Any, valid: Any, states: list[Any], last: Any) -> tuple[Any, list[Any]]:
-        output, new = step_function(x, [*states, *fixed])
-        if valid is None:
-            return output, list(new)
-
-        def chosen(here: Any, before: Any) -> Any:
-            flags = array.reshape(valid, array.stack([-1, *[1] * (here.shape.ndims - 1)]))
-            flags = math.logical_and(flags, array.ones_like(here, "bool"))
-            return array.where(flags, here, before)
-
-        if last is None or zero_output_for_mask:
-            last = array.zeros_like(output)
-        kept = [chosen(n, s) for n, s in zip(new, states, strict=True)]
-        return chosen(output, last), kept
-
-    states = [convert_to_tensor(s) for s in initial_states]
-    if unroll:
-        if steps is None:
-            raise ValueError("rnn: unroll=True needs a known number of steps.")
-        outputs: list[Any] = []
-        for i in reversed(range(steps)) if go_backwards else range(steps):
-            valid = None if mask is None else mask[i]
-            output, states = advance(inputs[i], valid, states, outputs[-1] if outputs else None)
-            outputs.append(output)
-        every = array.stack(outputs)
-        return outputs[-1], every if time_major else turned(every), states
-
-    first = count - 1 if go_backwards else 0
-    # One step outside of the loop tells the shape of an output.
-    sample, _ = step_function(array.zeros_like(inputs[0]), [*states, *fixed])
-    results = TensorArray(sample.dtype.base_dtype, size=count, element_shape=sample.shape)
-
-    def body(i: Any, results: Any, last: Any, *states: Any) -> Any:
-        at = first - i if go_backwards else i
-        valid = None if mask is None else mask[at]
-        output, new = advance(inputs[at], valid, list(states), last)
-        output.set_shape(sample.shape)
-        for n, s in zip(new, states, strict=True):
-            n.set_shape(s.shape)
-        return (i + 1, results.write(i, output), output, *new)
-
-    start = array.zeros_like(sample)
-    _, results, last, *states = while_loop(
-        lambda i, *_: i < count, body, (0, results, start, *states)
-    )
-    every = results.stack()
-    every.set_shape([steps, *sample.shape.as_list()])
-    return last, every if time_major else turned(every), states

@@ -33,6 +33,63 @@ from dataflow.train.scaffold import Scaffold
 __all__ = ["model_to_estimator"]
 
 
+class _Copies:
+    """Copies of a compiled model, each made on the tensors of an input function."""
+
+    def __init__(self, keras_model: Any, custom_objects: Any) -> None:
+        self._original = keras_model
+        self._made_by = Sequential if isinstance(keras_model, Sequential) else Model
+        self._architecture = keras_model.get_config()
+        self._custom_objects = custom_objects or {}
+        #: The weights to begin with.
+        self.values: list[Any] = []
+
+    def make(self, inputs: Any, mode: str) -> Any:
+        """A copy on ``inputs`` (None: on placeholders), for this mode."""
+        K.set_learning_phase(int(mode == ModeKeys.TRAIN))
+        with custom_object_scope(self._custom_objects):
+            return self._made_by.from_config(self._architecture, inputs=inputs)
+
+    def compile(self, model: Any, targets: Any) -> None:
+        """Compile a copy as the original is, with metrics and an optimizer of its own."""
+        arguments = copy.copy(self._original._compile_arguments)
+        for key in ("metrics", "weighted_metrics"):
+            if arguments[key]:
+                arguments[key] = _fresh(arguments[key])
+        optimizer = _same_optimizer(self._original.optimizer)
+        model.compile(optimizer, target_tensors=targets, **arguments)
+
+    def model_fn(self, features: Any, labels: TensorLike, mode: str) -> EstimatorSpec:
+        """The estimator's model function."""
+        original = self._original
+        inputs = _in_order(features, original.input_names, "features")
+        tensors = [_fitting(t, i) for t, i in zip(inputs, original.inputs, strict=True)]
+        model = self.make(tensors, mode)
+        scaffold = _scaffold_that_sets(model.weights, self.values)
+        predictions = dict(zip(original.output_names, model.outputs, strict=True))
+        if mode == ModeKeys.PREDICT:
+            return EstimatorSpec(
+                mode,
+                predictions=predictions,
+                scaffold=scaffold,
+                export_outputs={"serving_default": PredictOutput(predictions)},
+            )
+        self.compile(model, _in_order(labels, original.output_names, "labels"))
+        counted = zip(model._metric_objects, model._reported[model._num_losses :], strict=True)
+        metrics = {metric.name: (metric.result(), update) for metric, update in counted}
+        train_op = None
+        if mode == ModeKeys.TRAIN:
+            train_op = group(*model._make_train_operations())  # counts in the global step
+        return EstimatorSpec(
+            mode,
+            predictions=predictions,
+            loss=model.total_loss,
+            train_op=train_op,
+            eval_metric_ops=None if mode == ModeKeys.TRAIN else metrics,
+            scaffold=scaffold,
+        )
+
+
 def model_to_estimator(
     keras_model: Any = None,
     keras_model_path: Any = None,
@@ -73,60 +130,16 @@ def model_to_estimator(
             "model_to_estimator: the model does not know its inputs yet. Give its first layer "
             "input_shape=..., or use Input and Model(inputs, outputs)."
         )
-    made_by = Sequential if isinstance(keras_model, Sequential) else Model
-    architecture = keras_model.get_config()
-    values: list[Any] = []
-
-    def copy_of(inputs: Any, mode: str) -> Any:
-        K.set_learning_phase(int(mode == ModeKeys.TRAIN))
-        with custom_object_scope(custom_objects or {}):
-            return made_by.from_config(architecture, inputs=inputs)
-
-    def compile_copy(model: Any, targets: Any) -> None:
-        arguments = copy.copy(keras_model._compile_arguments)
-        for key in ("metrics", "weighted_metrics"):
-            if arguments[key]:
-                arguments[key] = _fresh(arguments[key])
-        optimizer = _same_optimizer(keras_model.optimizer)
-        model.compile(optimizer, target_tensors=targets, **arguments)
-
-    def model_fn(features: Any, labels: TensorLike, mode: str) -> EstimatorSpec:
-        inputs = _in_order(features, keras_model.input_names, "features")
-        tensors = [_fitting(t, i) for t, i in zip(inputs, keras_model.inputs, strict=True)]
-        model = copy_of(tensors, mode)
-        scaffold = _scaffold_that_sets(model.weights, values)
-        predictions = dict(zip(keras_model.output_names, model.outputs, strict=True))
-        if mode == ModeKeys.PREDICT:
-            return EstimatorSpec(
-                mode,
-                predictions=predictions,
-                scaffold=scaffold,
-                export_outputs={"serving_default": PredictOutput(predictions)},
-            )
-        compile_copy(model, _in_order(labels, keras_model.output_names, "labels"))
-        counted = zip(model._metric_objects, model._reported[model._num_losses :], strict=True)
-        metrics = {metric.name: (metric.result(), update) for metric, update in counted}
-        train_op = None
-        if mode == ModeKeys.TRAIN:
-            train_op = group(*model._make_train_operations())  # counts in the global step
-        return EstimatorSpec(
-            mode,
-            predictions=predictions,
-            loss=model.total_loss,
-            train_op=train_op,
-            eval_metric_ops=None if mode == ModeKeys.TRAIN else metrics,
-            scaffold=scaffold,
-        )
-
-    estimator = Estimator(model_fn, model_dir=model_dir, config=config)
+    copies = _Copies(keras_model, custom_objects)
+    estimator = Estimator(copies.model_fn, model_dir=model_dir, config=config)
     prefix = os.path.join(estimator.model_dir, "keras", "keras_model.ckpt")
     settings = estimator.config.session_config
     with Graph().as_default(), Session(config=settings) as session:
         get_or_create_global_step()
-        model = copy_of(None, ModeKeys.TRAIN)
-        compile_copy(model, None)
+        model = copies.make(None, ModeKeys.TRAIN)
+        copies.compile(model, None)
         model._make_train_operations()
-        values += _save_or_read(keras_model, model, session, prefix, checkpoint_format)
+        copies.values += _save_or_read(keras_model, model, session, prefix, checkpoint_format)
     return estimator
 
 

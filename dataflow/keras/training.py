@@ -223,42 +223,26 @@ class Training(Compiling):
         self._need_compiled()
         _refuse_unknown("fit", kwargs)
         with self._graph.as_default():
-            held: Any = None
-            source, arrays, unfed, size_known = None, None, [], -1
-            if data.is_dataset(x) or data.is_generator(x):
-                if validation_split:
-                    raise ValueError("validation_split needs arrays; give validation_data.")
-                source = self._source(x)
-                if data.is_dataset(x) and steps_per_epoch is None:
-                    size_known = int(K.get_session().run(cardinality(x)))
-            elif x is None:
-                unfed = self._unfed("fit", steps_per_epoch, "steps_per_epoch")
-            else:
-                self._ready(x)
-                arrays = self._standard(x, y, sample_weight, class_weight)
-                if validation_split:
-                    arrays, held = data.split_off(arrays, validation_split)
-            has_validation = held is not None or validation_data is not None
-            size = self._size(batch_size)
-            steps = steps_per_epoch if size_known < 0 else size_known
-            if arrays is not None:
-                steps = -(-len(arrays[0]) // size)
-                if steps == 0:
-                    raise ValueError("fit: the arrays are empty.")
+            given = self._examples(x, y, batch_size, steps_per_epoch, sample_weight, class_weight)
+            if validation_split:
+                given.split_off(validation_split)
+            has_validation = given.held is not None or validation_data is not None
             every = CallbackList(
                 callbacks,
                 self,
                 {
                     "epochs": epochs,
-                    "steps": steps,
+                    "steps": given.steps,
                     "verbose": verbose,
-                    "samples": None if arrays is None else len(arrays[0]),
-                    "batch_size": size,
+                    "samples": None if given.arrays is None else len(given.arrays[0]),
+                    "batch_size": given.batch_size,
                     "do_validation": has_validation,
                     "metrics": self._reported_names(has_validation),
                     "train_info": None
                     if data.is_generator(x)
-                    else train_info(arrays, steps, held, validation_data, validation_steps),
+                    else train_info(
+                        given.arrays, given.steps, given.held, validation_data, validation_steps
+                    ),
                 },
             )
             self.stop_training = False
@@ -269,26 +253,48 @@ class Training(Compiling):
             for epoch in range(initial_epoch, epochs):
                 every.on_epoch_begin(epoch)
                 self._reset_metrics()
-                stream: Any = unfed
-                if source is not None:
-                    stream = (self._batch(e) for e in source.epoch(steps_per_epoch))
-                elif arrays is not None:
-                    order = random.permutation(len(arrays[0])) if shuffle else None
-                    stream = data.batches(arrays, size, order)
+                stream = given.epoch(self._batch, steps_per_epoch, random if shuffle else None)
                 logs = self._run("train", stream, every)
                 if has_validation and data.is_due(epoch + 1, validation_freq):
-                    if held is not None:
-                        found = self._test(data.batches(held, size), every.of_tests, reset=True)
-                    else:
-                        found = self._evaluate(
-                            validation_data, size, validation_steps, every.of_tests
-                        )
+                    found = self._validate(given, validation_data, validation_steps, every)
                     logs.update({f"val_{k}": v for k, v in found.items()})
                 every.on_epoch_end(epoch, logs)
                 if self.stop_training:
                     break
             every.on_train_end()
             return self.history
+
+    def _examples(
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int | None,
+        steps_per_epoch: int | None,
+        sample_weight: Any,
+        class_weight: Any,
+    ) -> data.Examples:
+        """What `fit` is given, checked."""
+        if data.is_dataset(x) or data.is_generator(x):
+            source, steps = self._source(x), steps_per_epoch
+            if data.is_dataset(x) and steps is None:
+                size = int(K.get_session().run(cardinality(x)))
+                steps = None if size < 0 else size
+            return data.Examples(self._size(batch_size), steps, source=source)
+        if x is None:
+            unfed = self._unfed("fit", steps_per_epoch, "steps_per_epoch")
+            return data.Examples(self._size(batch_size), steps_per_epoch, unfed=unfed)
+        self._ready(x)
+        arrays = self._standard(x, y, sample_weight, class_weight)
+        return data.Examples(self._size(batch_size), None, arrays=arrays)
+
+    def _validate(
+        self, given: data.Examples, validation_data: Any, steps: int | None, every: CallbackList
+    ) -> Logs:
+        """The loss and metrics of the part that was held back, or of the data for it."""
+        if given.held is not None:
+            batches = data.batches(given.held, given.batch_size)
+            return self._test(batches, every.of_tests, reset=True)
+        return self._evaluate(validation_data, given.batch_size, steps, every.of_tests)
 
     def fit_generator(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -250,3 +251,45 @@ class GeneratorBatches:
                 yield next(self._source)
             except StopIteration:
                 raise ValueError(f"The generator ended after {i} of {steps} steps.") from None
+
+
+@dataclass
+class Examples:
+    """What `fit` trains on: arrays, a source of batches, or steps of a model that is not fed."""
+
+    batch_size: int
+    #: The number of batches of an epoch, where no arrays say it and it is known.
+    num_steps: int | None
+    arrays: list[Array] | None = None
+    source: DatasetBatches | GeneratorBatches | None = None
+    unfed: Sequence[list[Any]] = ()
+    #: The part of the arrays that is kept for validation.
+    held: list[Array] | None = None
+
+    def split_off(self, part: float) -> None:
+        """Keep the last part of the arrays for validation; raises `ValueError` for a source."""
+        if self.source is not None:
+            raise ValueError("validation_split needs arrays; give validation_data.")
+        if self.arrays is not None:
+            self.arrays, self.held = split_off(self.arrays, part)
+
+    @property
+    def steps(self) -> int | None:
+        """The number of batches of an epoch; ``None``: not known."""
+        if self.arrays is None:
+            return self.num_steps
+        return -(-len(self.arrays[0]) // self.batch_size)
+
+    def epoch(
+        self,
+        batch_of: Callable[[Any], list[Any]],
+        steps: int | None,
+        random: np.random.RandomState | None,
+    ) -> Iterable[list[Any]]:
+        """The batches of an epoch: a source's elements by ``batch_of``, arrays shuffled with ``random``."""
+        if self.source is not None:
+            return (batch_of(element) for element in self.source.epoch(steps))
+        if self.arrays is None:
+            return self.unfed
+        order = None if random is None else random.permutation(len(self.arrays[0]))
+        return batches(self.arrays, self.batch_size, order)

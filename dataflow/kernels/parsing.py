@@ -162,6 +162,40 @@ def parse_single_example_kernel(
     return _parsed(strings(serialized), names, keys, types, dense_defaults, dense_shapes)
 
 
+class _Columns:
+    """The rows of features, from a table of all examples, or from examples that were read one by one."""
+
+    def __init__(self, table: Any, examples: list[Any], labels: list[bytes]) -> None:
+        self._table = table
+        self._examples = examples
+        self._labels = labels
+
+    def label(self, i: int) -> str:
+        """The name of an example, for errors."""
+        return self._labels[i].decode("utf-8", "replace") if i < len(self._labels) else "<unknown>"
+
+    def of(self, key: bytes, dtype: DType) -> list[Any]:
+        """The values of each example; raises `ValueError` for others than of this dtype."""
+        rows = [self._values(i, key, dtype) for i in range(len(self._examples))]
+        try:
+            if self._table is not None:
+                return self._table[key].rows()  # type: ignore[no-any-return]
+            return [unpacked(dtype.name, values) for values in rows]
+        except ValueError as e:
+            raise ValueError(f"Could not parse example input: Key: {key.decode()}. ({e})") from e
+
+    def _values(self, i: int, key: bytes, dtype: DType) -> Any:
+        kind, values = self._examples[i].get(key, ("", None))
+        if values is None:
+            return None
+        if kind != dtype.name:
+            raise ValueError(
+                f"Name: {self.label(i)}, Key: {key.decode()}, Index: {i}.  Data types don't match. "
+                f"Data type: {kind} but expected type: {dtype.name}"
+            )
+        return values
+
+
 def _parsed(
     batch: Any,
     names: Array,
@@ -181,36 +215,13 @@ def _parsed(
     texts = batch.reshape(-1).tolist()
     table = scan_table(texts, wanted) if len(wanted) == len(sparse) + len(dense) else None
     examples = _one_by_one(texts, wanted) if table is None else []
+    columns = _Columns(table, examples, labels)
     single = batch.ndim == 0
-
-    def label(i: int) -> str:
-        return labels[i].decode("utf-8", "replace") if i < len(labels) else "<unknown>"
-
-    def values_of(i: int, key: bytes, dtype: DType) -> Any:
-        kind, values = examples[i].get(key, ("", None))
-        if values is None:
-            return None
-        if kind != dtype.name:
-            raise ValueError(
-                f"Name: {label(i)}, Key: {key.decode()}, Index: {i}.  Data types don't match. "
-                f"Data type: {kind} but expected type: {dtype.name}"
-            )
-        return values
-
-    def column_of(key: bytes, dtype: DType) -> list[Any]:
-        rows = [values_of(i, key, dtype) for i in range(len(examples))]
-        try:
-            if table is not None:
-                return table[key].rows()
-            return [unpacked(dtype.name, values) for values in rows]
-        except ValueError as e:
-            raise ValueError(f"Could not parse example input: Key: {key.decode()}. ({e})") from e
-
     indices, sparse_values, sparse_shapes = [], [], []
     for key, dtype in zip(sparse, sparse_types, strict=True):
         lists = None if table is None else table[key].lists()
         if lists is None:
-            lists = _joined_rows(column_of(key, dtype), dtype)
+            lists = _joined_rows(columns.of(key, dtype), dtype)
         at, values, shape = _sparse(*lists)
         indices.append(at[:, 1:] if single else at)
         sparse_values.append(values)
@@ -221,7 +232,7 @@ def _parsed(
         if None not in dims and table is not None:
             made = table[key].dense(math.prod(dims))
         if made is None:
-            made = dense_rows(column_of(key, dtype), dtype, default, dims, key, label)
+            made = dense_rows(columns.of(key, dtype), dtype, default, dims, key, columns.label)
         else:
             made = made.reshape(len(texts), *dims)
         outputs.append(made.reshape(made.shape[1:]) if single else made)

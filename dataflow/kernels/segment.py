@@ -42,24 +42,7 @@ def segment_reduce(
     if not result.size:
         return result
     if xp is not np:
-        kept = ids >= 0
-        if not bool(kept.all()):
-            ids, data = ids[kept], data[kept]
-        if ufunc == "multiply":  # CuPy has no atomic product
-            host = segment_reduce(np, data.get(), ids.get(), num_segments, ufunc, start)
-            return xp.asarray(host)
-        if ufunc in ("maximum", "minimum"):
-            # The atomic update needs the neutral element to start from; `start` is for the empty.
-            neutral = _lowest(data.dtype) if ufunc == "maximum" else _highest(data.dtype)
-            result.fill(neutral)
-            scatter_at(xp, ufunc, result, ids, data)
-            if start != neutral:
-                empty = xp.ones(num_segments, bool)
-                empty[ids] = False
-                result[empty] = start
-            return result
-        scatter_at(xp, ufunc, result, ids, data)
-        return result
+        return _reduce_on_gpu(xp, result, data, ids, ufunc, start)
     if ufunc == "add":
         kept = ids >= 0
         if not kept.all():
@@ -67,6 +50,33 @@ def segment_reduce(
         if len(ids):
             add_rows(result, ids, data)
         return result
+    return _reduce_sorted(result, data, ids, getattr(np, ufunc))
+
+
+def _reduce_on_gpu(xp: Module, result: Any, data: Any, ids: Any, ufunc: str, start: Any) -> Any:
+    """``ufunc`` over rows, by atomic updates of ``result``, which holds ``start``."""
+    kept = ids >= 0
+    if not bool(kept.all()):
+        ids, data = ids[kept], data[kept]
+    if ufunc == "multiply":  # CuPy has no atomic product
+        host = segment_reduce(np, data.get(), ids.get(), len(result), ufunc, start)
+        return xp.asarray(host)
+    if ufunc in ("maximum", "minimum"):
+        # The atomic update needs the neutral element to start from; `start` is for the empty.
+        neutral = _lowest(data.dtype) if ufunc == "maximum" else _highest(data.dtype)
+        result.fill(neutral)
+        scatter_at(xp, ufunc, result, ids, data)
+        if start != neutral:
+            empty = xp.ones(len(result), bool)
+            empty[ids] = False
+            result[empty] = start
+        return result
+    scatter_at(xp, ufunc, result, ids, data)
+    return result
+
+
+def _reduce_sorted(result: Any, data: Any, ids: Any, ufunc: Any) -> Any:
+    """``ufunc`` over rows into ``result``, with the rows of each segment side by side."""
     # Rows of a segment brought together, then reduced in one call: much faster than ufunc.at.
     if (ids[1:] < ids[:-1]).any():
         order = np.argsort(ids, kind="stable")
@@ -81,9 +91,9 @@ def segment_reduce(
     np.not_equal(ids[1:], ids[:-1], out=is_start[1:])
     starts = np.flatnonzero(is_start)
     if len(starts) * 2 > len(ids):
-        _few_repeats(result, ids, data, starts, getattr(np, ufunc))
+        _few_repeats(result, ids, data, starts, ufunc)
     else:
-        result[ids[starts]] = getattr(np, ufunc).reduceat(data, starts, axis=0, dtype=data.dtype)
+        result[ids[starts]] = ufunc.reduceat(data, starts, axis=0, dtype=data.dtype)
     return result
 
 

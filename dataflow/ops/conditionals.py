@@ -76,7 +76,6 @@ def cond(
 
 def _build_cond(graph: Graph, pred: Tensor, true_fn: Any, false_fn: Any, strict: bool) -> Any:
     from dataflow.ops.array import identity
-    from dataflow.ops.casts import cast
 
     on_false, on_true = control_flow.switch(pred, pred)
     pivot_true = identity(on_true, name="switch_t")
@@ -93,6 +92,15 @@ def _build_cond(graph: Graph, pred: Tensor, true_fn: Any, false_fn: Any, strict:
             graph.add_to_collection(GraphKeys.COND_CONTEXT, context)
     true_original, true_leaves = _build_branch(graph, context_true, true_fn, strict, "true_fn")
     false_original, false_leaves = _build_branch(graph, context_false, false_fn, strict, "false_fn")
+    _check_alike(graph, true_original, false_original, strict)
+    leaves = zip(true_leaves, false_leaves, flatten(true_original), strict=True)
+    results = [_merged(on_true, on_false, value) for on_true, on_false, value in leaves]
+    packed = pack_like(true_original, results)
+    return packed if strict else _unpack_single(packed)
+
+
+def _check_alike(graph: Graph, true_original: Any, false_original: Any, strict: bool) -> None:
+    """Raises where the branches return nothing, or not the same structure."""
     if true_original is None and false_original is None:
         raise ValueError("true_fn and false_fn must have a return value: both returned None.")
     if true_original is None:
@@ -100,9 +108,7 @@ def _build_cond(graph: Graph, pred: Tensor, true_fn: Any, false_fn: Any, strict:
     if false_original is None:
         raise ValueError("false_fn must have a return value.")
     try:
-        assert_same_structure(
-            _without_operations(true_original), _without_operations(false_original), False
-        )
+        assert_same_structure(true_original, false_original, False)
         if strict and type(true_original) is not type(false_original):
             kinds = [type(v).__name__ for v in (true_original, false_original)]
             if any(isinstance(v, (list, tuple, Mapping)) for v in (true_original, false_original)):
@@ -111,35 +117,31 @@ def _build_cond(graph: Graph, pred: Tensor, true_fn: Any, false_fn: Any, strict:
         raise ValueError(
             f"Incompatible return types of true_fn and false_fn in {graph.get_name_scope()!r}: {e}"
         ) from e
-    results = []
-    for leaf_true, leaf_false, flat_true in zip(
-        true_leaves, false_leaves, flatten(true_original), strict=True
-    ):
-        tensors_true, rebuild = leaf_true
-        tensors_false, _ = leaf_false
-        if len(tensors_true) != len(tensors_false):
-            raise TypeError(
-                "Incompatible return types of true_fn and false_fn: one returns a composite "
-                f"tensor of {len(tensors_true)} parts where the other has {len(tensors_false)}."
+
+
+def _merged(leaf_true: Any, leaf_false: Any, value: Any) -> Any:
+    """What both branches give at one place, by Merge nodes; ``value`` is what true_fn gave there."""
+    from dataflow.ops.casts import cast
+
+    tensors_true, rebuild = leaf_true
+    tensors_false, _ = leaf_false
+    if len(tensors_true) != len(tensors_false):
+        raise TypeError(
+            "Incompatible return types of true_fn and false_fn: one returns a composite "
+            f"tensor of {len(tensors_true)} parts where the other has {len(tensors_false)}."
+        )
+    merged = []
+    for a, b in zip(tensors_true, tensors_false, strict=True):
+        if isinstance(value, IndexedSlices) and {a.dtype, b.dtype} == _INDEX_TYPES:
+            a, b = cast(a, dtypes.int64), cast(b, dtypes.int64)
+        if a.dtype.base_dtype is not b.dtype.base_dtype:
+            raise ValueError(
+                "Outputs of true_fn and false_fn must have the same type(s). "
+                f"Received {a.dtype.name} from true_fn and {b.dtype.name} from false_fn: "
+                f"{a.name!r} and {b.name!r}. Convert one with tf.cast."
             )
-        merged = []
-        for a, b in zip(tensors_true, tensors_false, strict=True):
-            if isinstance(flat_true, IndexedSlices) and {a.dtype, b.dtype} == _INDEX_TYPES:
-                a, b = cast(a, dtypes.int64), cast(b, dtypes.int64)
-            if a.dtype.base_dtype is not b.dtype.base_dtype:
-                raise ValueError(
-                    "Outputs of true_fn and false_fn must have the same type(s). "
-                    f"Received {a.dtype.name} from true_fn and {b.dtype.name} from false_fn: "
-                    f"{a.name!r} and {b.name!r}. Convert one with tf.cast."
-                )
-            merged.append(control_flow.merge([b, a]))
-        results.append(rebuild(merged))
-    packed = pack_like(true_original, results)
-    return packed if strict else _unpack_single(packed)
-
-
-def _without_operations(structure: Any) -> Any:
-    return structure
+        merged.append(control_flow.merge([b, a]))
+    return rebuild(merged)
 
 
 def _unpack_single(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -100,70 +101,91 @@ def _keys(names: Any) -> Any:
     return np.array(list(names), object) if names else constant([], dtypes.string)
 
 
-def _parse(
-    serialized: Tensor, context: Any, sequences: Any, example_names: Any
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    if not context and not sequences:
-        raise ValueError("context_features or sequence_features must be given")
-    context_sparse: dict[str, DType] = {}
-    defaults, context_dims, context_dense = [], [], []
-    for key in sorted(context or {}):
+@dataclass
+class _Features:
+    """Features by their keys, in order: sparse and dense ones with their dtypes; dims of the dense ones.
+
+    Of the context's the values where they are missing, of lists whether they may be.
+    """
+
+    sparse: dict[str, DType] = field(default_factory=dict)
+    dense: dict[str, DType | None] = field(default_factory=dict)
+    dims: list[Any] = field(default_factory=list)
+    defaults: list[Any] = field(default_factory=list)
+    may_miss: list[bool] = field(default_factory=list)
+
+
+def _context_features(context: dict[str, Any]) -> _Features:
+    found = _Features()
+    for key in sorted(context):
         feature = context[key]
         if isinstance(feature, VarLenFeature):
-            context_sparse[key] = feature_dtype(key, feature.dtype)
+            found.sparse[key] = feature_dtype(key, feature.dtype)
         elif isinstance(feature, FixedLenFeature):
             default, dims = default_of(key, feature)
-            context_dense.append(key)
-            defaults.append(default)
-            context_dims.append(dims)
+            found.dense[key] = None  # the default says the dtype
+            found.defaults.append(default)
+            found.dims.append(dims)
         else:
             raise TypeError(
                 f"context_features[{key!r}] must be a FixedLenFeature or VarLenFeature, "
                 f"got {type(feature).__name__}"
             )
-    list_sparse: dict[str, DType] = {}
-    list_dense: dict[str, DType] = {}
-    list_dims, may_miss = [], []
-    for key in sorted(sequences or {}):
+    return found
+
+
+def _list_features(sequences: dict[str, Any]) -> _Features:
+    found = _Features()
+    for key in sorted(sequences):
         feature = sequences[key]
         if isinstance(feature, VarLenFeature):
-            list_sparse[key] = feature_dtype(key, feature.dtype)
+            found.sparse[key] = feature_dtype(key, feature.dtype)
         elif isinstance(feature, FixedLenSequenceFeature):
-            list_dense[key] = feature_dtype(key, feature.dtype)
-            list_dims.append(shapes.as_dims(feature.shape))
-            may_miss.append(bool(feature.allow_missing))
+            found.dense[key] = feature_dtype(key, feature.dtype)
+            found.dims.append(shapes.as_dims(feature.shape))
+            found.may_miss.append(bool(feature.allow_missing))
         else:
             raise TypeError(
                 f"sequence_features[{key!r}] must be a FixedLenSequenceFeature or VarLenFeature, "
                 f"got {type(feature).__name__}"
             )
+    return found
+
+
+def _parse(
+    serialized: Tensor, context: Any, sequences: Any, example_names: Any
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    if not context and not sequences:
+        raise ValueError("context_features or sequence_features must be given")
+    context_features = _context_features(context or {})
+    lists = _list_features(sequences or {})
     with op_scope(None, "ParseSequenceExample"):
         none = constant([], dtypes.string)
         result = parse_sequence_example_op(
             serialized,
             none if example_names is None else example_names,
-            _keys(context_sparse),
-            _keys(context_dense),
+            _keys(context_features.sparse),
+            _keys(context_features.dense),
             none,
-            _keys(list_sparse),
-            _keys(list_dense),
+            _keys(lists.sparse),
+            _keys(lists.dense),
             none,
-            np.array(may_miss, np.bool_),
-            defaults,
-            Ncontext_sparse=len(context_sparse),
-            context_sparse_types=list(context_sparse.values()),
-            context_dense_shapes=context_dims,
-            Nfeature_list_sparse=len(list_sparse),
-            Nfeature_list_dense=len(list_dense),
-            feature_list_dense_types=list(list_dense.values()),
-            feature_list_sparse_types=list(list_sparse.values()),
-            feature_list_dense_shapes=list_dims,
+            np.array(lists.may_miss, np.bool_),
+            context_features.defaults,
+            Ncontext_sparse=len(context_features.sparse),
+            context_sparse_types=list(context_features.sparse.values()),
+            context_dense_shapes=context_features.dims,
+            Nfeature_list_sparse=len(lists.sparse),
+            Nfeature_list_dense=len(lists.dense),
+            feature_list_dense_types=list(lists.dense.values()),
+            feature_list_sparse_types=list(lists.sparse.values()),
+            feature_list_dense_shapes=lists.dims,
         )
-    found = _sparse(context_sparse, result, "context_sparse")
-    found.update(zip(context_dense, result.context_dense_values, strict=True))
-    steps = _sparse(list_sparse, result, "feature_list_sparse")
-    steps.update(zip(list_dense, result.feature_list_dense_values, strict=True))
-    lengths = dict(zip(list_dense, result.feature_list_dense_lengths, strict=True))
+    found = _sparse(context_features.sparse, result, "context_sparse")
+    found.update(zip(context_features.dense, result.context_dense_values, strict=True))
+    steps = _sparse(lists.sparse, result, "feature_list_sparse")
+    steps.update(zip(lists.dense, result.feature_list_dense_values, strict=True))
+    lengths = dict(zip(lists.dense, result.feature_list_dense_lengths, strict=True))
     return found, steps, lengths
 
 

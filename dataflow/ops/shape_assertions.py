@@ -124,6 +124,83 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
         return tensor
 
 
+class _ShapeChecks:
+    """The checks of `assert_shapes`: what is known now, and the ops for what shows when they run."""
+
+    def __init__(
+        self, pairs: list[Any], text: str, data: Any, summarize: int | None, message: str | None
+    ) -> None:
+        self._pairs = pairs
+        self._text = text
+        self._data = data
+        self._summarize = summarize
+        self._message = message
+        self.ops: list[Any] = []
+        #: Static sizes by symbol, with the tensor that has it; and the first size of each as a tensor.
+        self._sizes: dict[str, tuple[int, Any]] = {}
+        self._tensors: dict[str, Any] = {}
+
+    def add(self, value: Any, wanted: Any) -> None:
+        """Check one tensor: its rank, then the axes that have a number or a symbol."""
+        from dataflow.ops.array import shape as shape_of
+
+        x = dense_as_tensor(value, "x")
+        wanted = tuple(wanted) if isinstance(wanted, (list, tuple)) else (wanted,)
+        symbols = ["..." if s in ("*", "...", Ellipsis) else s for s in wanted]
+        open_at = [i for i, s in enumerate(symbols) if s == "..."]
+        if open_at and (len(open_at) > 1 or open_at[0] not in (0, len(symbols) - 1)):
+            raise ValueError(
+                f"{self._text}assert_shapes: '*' or '...' may stand once, first or last; got {wanted}."
+            )
+        symbols = [s for s in symbols if s != "..."]
+        self._check_rank(x, symbols, wanted, bool(open_at))
+        first = -len(symbols) if open_at and open_at[0] == 0 else 0
+        dynamic = None
+        for i, symbol in enumerate(symbols, first):
+            if symbol in (None, "."):
+                continue
+            known = None if x.shape.dims is None else x.shape.as_list()[i]
+            number = int(symbol) if str(symbol).isdigit() else None
+            if known is not None:
+                self._check_static(x, i, symbol, known, number)
+            if dynamic is None:
+                dynamic = shape_of(x)
+            size = convert_to_tensor(known) if known is not None else dynamic[i]
+            needed = number if number is not None else self._tensors.setdefault(str(symbol), size)
+            if size is needed or (known is not None and number is not None):
+                continue
+            shown = self._data or [
+                f"{self._text}assert_shapes: {x.name}, axis {i}: {symbol!r} must be ",
+                convert_to_tensor(needed),
+                "got",
+                size,
+            ]
+            self.ops.append(assert_equal(size, needed, shown, self._summarize))
+
+    def _check_rank(self, x: Any, symbols: list[Any], wanted: Any, is_open: bool) -> None:
+        if x.shape.dims is None:
+            check = assert_rank_at_least if is_open else assert_rank
+            self.ops.append(check(x, len(symbols), self._data, self._summarize, self._message))
+            return
+        rank = len(x.shape.dims)
+        if rank < len(symbols) or (rank > len(symbols) and not is_open):
+            least = " at least" if is_open else ""
+            raise ValueError(
+                f"{self._text}{x.name}: the rank must be{least} {len(symbols)} for the shape "
+                f"{wanted}, got shape {x.shape}."
+            )
+
+    def _check_static(self, x: Any, axis: int, symbol: Any, known: int, number: int | None) -> None:
+        needed, other = self._sizes.setdefault(str(symbol), (known, x))
+        needed = needed if number is None else number
+        if known != needed:
+            where = "" if number is not None else f" as in {other.name}"
+            raise ValueError(
+                f"{self._text}{x.name}: axis {axis % len(x.shape.dims)} is {known}, but "
+                f"{symbol!r} is {needed}{where}; the shapes are {self._pairs}."
+            )
+
+
 def assert_shapes(
     shapes: Any,
     data: TensorLike | None = None,
@@ -140,64 +217,12 @@ def assert_shapes(
     Raises `ValueError` at once where the static shapes do not fit, else `InvalidArgumentError` when
     it runs. ``data`` replaces what the error shows, ``message`` stands before it.
     """
-    from dataflow.ops.array import shape as shape_of
     from dataflow.ops.control_flow import group
 
     pairs = list(shapes.items() if isinstance(shapes, dict) else shapes)
     text = f"{message}.  " if message else ""
     with default_graph().name_scope(name or "assert_shapes"):
-        checks: list[Any] = []
-        sizes: dict[str, tuple[int, Any]] = {}  # static ones, with the tensor that has it
-        tensors: dict[str, Any] = {}  # the first dynamic size of each symbol
+        checks = _ShapeChecks(pairs, text, data, summarize, message)
         for value, wanted in pairs:
-            x = dense_as_tensor(value, "x")
-            wanted = tuple(wanted) if isinstance(wanted, (list, tuple)) else (wanted,)
-            symbols = ["..." if s in ("*", "...", Ellipsis) else s for s in wanted]
-            open_at = [i for i, s in enumerate(symbols) if s == "..."]
-            if open_at and (len(open_at) > 1 or open_at[0] not in (0, len(symbols) - 1)):
-                raise ValueError(
-                    f"{text}assert_shapes: '*' or '...' may stand once, first or last; got {wanted}."
-                )
-            symbols = [s for s in symbols if s != "..."]
-            static = x.shape
-            if static.dims is not None:
-                rank = len(static.dims)
-                if rank < len(symbols) or (rank > len(symbols) and not open_at):
-                    least = " at least" if open_at else ""
-                    raise ValueError(
-                        f"{text}{x.name}: the rank must be{least} {len(symbols)} for the shape "
-                        f"{wanted}, got shape {static}."
-                    )
-            else:
-                check = assert_rank_at_least if open_at else assert_rank
-                checks.append(check(x, len(symbols), data, summarize, message))
-            first = -len(symbols) if open_at and open_at[0] == 0 else 0
-            dynamic = None
-            for i, symbol in enumerate(symbols, first):
-                if symbol in (None, "."):
-                    continue
-                known = None if static.dims is None else static.as_list()[i]
-                number = int(symbol) if str(symbol).isdigit() else None
-                if known is not None:
-                    needed, other = sizes.setdefault(str(symbol), (known, x))
-                    needed = needed if number is None else number
-                    if known != needed:
-                        where = "" if number is not None else f" as in {other.name}"
-                        raise ValueError(
-                            f"{text}{x.name}: axis {i % len(static.dims)} is {known}, but "
-                            f"{symbol!r} is {needed}{where}; the shapes are {pairs}."
-                        )
-                if dynamic is None:
-                    dynamic = shape_of(x)
-                size = convert_to_tensor(known) if known is not None else dynamic[i]
-                first_size = number if number is not None else tensors.setdefault(str(symbol), size)
-                if size is first_size or (known is not None and number is not None):
-                    continue
-                shown = data or [
-                    f"{text}assert_shapes: {x.name}, axis {i}: {symbol!r} must be ",
-                    convert_to_tensor(first_size),
-                    "got",
-                    size,
-                ]
-                checks.append(assert_equal(size, first_size, shown, summarize))
-        return group(*[c for c in checks if c is not None])
+            checks.add(value, wanted)
+        return group(*[c for c in checks.ops if c is not None])

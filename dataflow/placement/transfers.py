@@ -68,63 +68,89 @@ def insert_copies(
     memory or in their ``feed_places``; fetched ones are left where they are, or brought to their
     ``fetch_places`` (None: wherever it is).
     """
-    work = WorkingGraph(ops, fetches, fetch_operations, feeds)
-    kernel_devices: dict[Operation, str] = {}
-    place_of: dict[Tensor, str] = dict.fromkeys(work.feed_tensors, CPU)
-    place_of.update(zip(work.feed_tensors, feed_places, strict=False))
-    wanted: list[tuple[Operation, tuple[str, ...]]] = []
-    for op in [o for o in work.graph.get_operations() if o in work.origin_ops]:
-        full_name = devices[work.origin[op]]
-        op.device = full_name
-        device = short_name(full_name)
-        if device == CPU:
-            wanted.append((op, (CPU,) * len(op.inputs)))
-            place_of.update((t, CPU) for t in op.outputs if t not in place_of)
-            continue
-        memory = memory_of(op, lambda t: place_of.get(t) == CPU)
-        if not memory.on_host:
-            kernel_devices[op] = device
-        wanted.append(
-            (op, tuple(device if m == DEVICE else m if m == ANY else CPU for m in memory.inputs))
-        )
-        for tensor, where in zip(op.outputs, memory.outputs, strict=True):
-            place_of.setdefault(tensor, device if where == DEVICE else CPU)
-    _leave_constants_on_host(wanted, kernel_devices, place_of)
-    copies: dict[tuple[Tensor, str], Tensor] = {}
+    copies = _Copies(WorkingGraph(ops, fetches, fetch_operations, feeds), devices, feed_places)
+    wanted = copies.place_nodes()
+    _leave_constants_on_host(wanted, copies.kernel_devices, copies.place_of)
     for op, places in wanted:
-        for i, (tensor, place) in enumerate(zip(op.inputs, places, strict=True)):
-            if place == ANY or place_of[tensor] == place:
-                continue
-            source = tensor
-            if op.op_def.control_flow == "switch" and i == 1:
-                source = _behind_identities(tensor, work.fixed, set(copies.values()))
-                if place_of[source] == place:
-                    work.set_input(op, i, source)
-                    continue
-            copy = copies.get((source, place))
-            if copy is None:
-                copy = copies[source, place] = _copy(work, source, place_of[source], place, devices)
-                place_of[copy] = place
-                kernel_devices[copy.op] = place if place != CPU else place_of[source]
-            work.set_input(op, i, copy)
-    for tensor, wanted_place in zip(work.fetch_tensors(), fetch_places, strict=False):
-        if wanted_place not in (None, place_of[tensor]):
-            copy = copies.get((tensor, wanted_place))
-            if copy is None:
-                source_place = place_of[tensor]
-                copy = _copy(work, tensor, source_place, wanted_place, devices)
-                copies[tensor, wanted_place], place_of[copy] = copy, wanted_place
-                kernel_devices[copy.op] = wanted_place if wanted_place != CPU else source_place
-            work.set_fetch(tensor, copy)
+        copies.bring_inputs(op, places)
+    copies.bring_fetches(fetch_places)
+    work = copies.work
     found = work.fetch_tensors()
     return Placed(
         work.needed(),
         found,
         work.feed_tensors,
         work.origin,
-        kernel_devices,
-        tuple(place_of[t] for t in found),
+        copies.kernel_devices,
+        tuple(copies.place_of[t] for t in found),
     )
+
+
+class _Copies:
+    """The copies of values between memories that the nodes of a working graph need."""
+
+    def __init__(
+        self, work: WorkingGraph, devices: dict[Operation, str], feed_places: Sequence[str]
+    ) -> None:
+        self.work = work
+        self._devices = devices
+        self.kernel_devices: dict[Operation, str] = {}
+        #: In which memory each value is.
+        self.place_of: dict[Tensor, str] = dict.fromkeys(work.feed_tensors, CPU)
+        self.place_of.update(zip(work.feed_tensors, feed_places, strict=False))
+        self._copies: dict[tuple[Tensor, str], Tensor] = {}
+
+    def place_nodes(self) -> list[tuple[Operation, tuple[str, ...]]]:
+        """Give each node its device; the nodes, and in which memory each needs its inputs."""
+        work, place_of = self.work, self.place_of
+        wanted: list[tuple[Operation, tuple[str, ...]]] = []
+        for op in [o for o in work.graph.get_operations() if o in work.origin_ops]:
+            full_name = self._devices[work.origin[op]]
+            op.device = full_name
+            device = short_name(full_name)
+            if device == CPU:
+                wanted.append((op, (CPU,) * len(op.inputs)))
+                place_of.update((t, CPU) for t in op.outputs if t not in place_of)
+                continue
+            memory = memory_of(op, lambda t: place_of.get(t) == CPU)
+            if not memory.on_host:
+                self.kernel_devices[op] = device
+            places = tuple(device if m == DEVICE else m if m == ANY else CPU for m in memory.inputs)
+            wanted.append((op, places))
+            for tensor, where in zip(op.outputs, memory.outputs, strict=True):
+                place_of.setdefault(tensor, device if where == DEVICE else CPU)
+        return wanted
+
+    def bring_inputs(self, op: Operation, places: Sequence[str]) -> None:
+        """Let a node read copies of the inputs that are in another memory than it needs."""
+        work = self.work
+        for i, (tensor, place) in enumerate(zip(op.inputs, places, strict=True)):
+            if place == ANY or self.place_of[tensor] == place:
+                continue
+            source = tensor
+            if op.op_def.control_flow == "switch" and i == 1:
+                source = _behind_identities(tensor, work.fixed, set(self._copies.values()))
+                if self.place_of[source] == place:
+                    work.set_input(op, i, source)
+                    continue
+            work.set_input(op, i, self._copy(source, place))
+
+    def bring_fetches(self, fetch_places: Sequence[str | None]) -> None:
+        """Leave what is fetched where it is asked for."""
+        for tensor, place in zip(self.work.fetch_tensors(), fetch_places, strict=False):
+            if place not in (None, self.place_of[tensor]):
+                self.work.set_fetch(tensor, self._copy(tensor, place))
+
+    def _copy(self, source: Tensor, place: str) -> Tensor:
+        """The one copy of a value in this memory."""
+        copy = self._copies.get((source, place))
+        if copy is None:
+            home = self.place_of[source]
+            copy = _copy(self.work, source, home, place, self._devices)
+            self._copies[source, place] = copy
+            self.place_of[copy] = place
+            self.kernel_devices[copy.op] = place if place != CPU else home
+        return copy
 
 
 def _leave_constants_on_host(

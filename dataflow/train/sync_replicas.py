@@ -90,16 +90,7 @@ class SyncReplicasOptimizer(Optimizer):
         self._global_step = global_step
         train_ops: list[Any] = []
         averages: list[Any] = []
-        # On this worker, not on a parameter server: each worker has its own step.
-        anchor = no_op()
-        with graph.colocate_with(anchor):
-            self._local_step = Variable(
-                initial_value=0,
-                trainable=False,
-                collections=[GraphKeys.LOCAL_VARIABLES],
-                dtype=global_step.dtype.base_dtype,
-                name="sync_rep_local_step",
-            )
+        self._local_step = self._make_local_step()
         self.local_step_init_op = assign(self._local_step, global_step)
         chief_init_ops = [self.local_step_init_op]
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
@@ -107,37 +98,11 @@ class SyncReplicasOptimizer(Optimizer):
             for grad, var in grads_and_vars:
                 with graph.device(var.device):
                     averages.append(self._accumulate(grad, var, train_ops))
-            device = global_step.device
-            pairs = [(g, v) for g, (_, v) in zip(averages, grads_and_vars, strict=True)]
-            with graph.device(device), name_scope(""):
+            with graph.device(global_step.device), name_scope(""):
+                pairs = [(g, v) for g, (_, v) in zip(averages, grads_and_vars, strict=True)]
                 update = self._opt.apply_gradients(pairs, global_step)
-            with graph.device(device), name_scope(""):
-                self._sync_token_queue = FIFOQueue(
-                    -1,
-                    global_step.dtype.base_dtype,
-                    shapes=(),
-                    name="sync_token_q",
-                    shared_name="sync_token_q",
-                )
-                # The queue runner closes its queue at the end; that must not be the shared one.
-                dummy = FIFOQueue(
-                    1, dtypes.int32, shapes=(), name="dummy_queue", shared_name="dummy_queue"
-                )
-            with graph.device(device), name_scope(""):
-                with graph.control_dependencies(train_ops):
-                    token = self._sync_token_queue.dequeue()
-                train_op = assign(self._local_step, token)
-                with graph.control_dependencies([update]):
-                    tokens = fill([self._tokens_per_step], global_step)
-                    sync: Any = self._sync_token_queue.enqueue_many((tokens,))
-                if self._variable_averages is not None:
-                    with graph.control_dependencies([sync]), name_scope(""):
-                        sync = self._variable_averages.apply(self._variables_to_average)
-                # The thread waits for gradients; `end` of the hook cancels that wait.
-                ends = (OutOfRangeError, CancelledError)
-                self._chief_queue_runner = QueueRunner(
-                    dummy, [sync], queue_closed_exception_types=ends
-                )
+            with graph.device(global_step.device):
+                train_op = self._exchange_tokens(train_ops, update)
             for accumulator, where in self._accumulator_list:
                 with graph.device(where):
                     chief_init_ops.append(
@@ -146,6 +111,49 @@ class SyncReplicasOptimizer(Optimizer):
             self.chief_init_op = group(*chief_init_ops)
             self._gradients_applied = True
             return train_op
+
+    def _make_local_step(self) -> Variable:
+        """The step that this worker is at; on it, not on a parameter server: each has its own."""
+        graph = default_graph()
+        anchor = no_op()
+        with graph.colocate_with(anchor):
+            return Variable(
+                initial_value=0,
+                trainable=False,
+                collections=[GraphKeys.LOCAL_VARIABLES],
+                dtype=self._global_step.dtype.base_dtype,
+                name="sync_rep_local_step",
+            )
+
+    def _exchange_tokens(self, train_ops: list[Any], update: Any) -> Any:
+        """The op that waits for a token, which the chief's queue runner hands out after each update."""
+        graph, global_step = default_graph(), self._global_step
+        with name_scope(""):
+            self._sync_token_queue = FIFOQueue(
+                -1,
+                global_step.dtype.base_dtype,
+                shapes=(),
+                name="sync_token_q",
+                shared_name="sync_token_q",
+            )
+            # The queue runner closes its queue at the end; that must not be the shared one.
+            dummy = FIFOQueue(
+                1, dtypes.int32, shapes=(), name="dummy_queue", shared_name="dummy_queue"
+            )
+        with name_scope(""):
+            with graph.control_dependencies(train_ops):
+                token = self._sync_token_queue.dequeue()
+            train_op = assign(self._local_step, token)
+            with graph.control_dependencies([update]):
+                tokens = fill([self._tokens_per_step], global_step)
+                sync: Any = self._sync_token_queue.enqueue_many((tokens,))
+            if self._variable_averages is not None:
+                with graph.control_dependencies([sync]), name_scope(""):
+                    sync = self._variable_averages.apply(self._variables_to_average)
+            # The thread waits for gradients; `end` of the hook cancels that wait.
+            ends = (OutOfRangeError, CancelledError)
+            self._chief_queue_runner = QueueRunner(dummy, [sync], queue_closed_exception_types=ends)
+        return train_op
 
     def _accumulate(self, grad: Any, var: Variable, train_ops: list[Any]) -> Any:
         """Adds the op that contributes ``grad``; returns the average of all contributions."""

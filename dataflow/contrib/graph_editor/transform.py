@@ -75,18 +75,10 @@ def copy_with_input_replacements(
         return _copied(view, replaced, graph, dst_scope, src_scope, reuse_dst_scope)
 
 
-def _copied(
-    view: SubGraphView,
-    replaced: dict[Tensor, Tensor],
-    graph: Graph,
-    dst_scope: str,
-    src_scope: str,
-    reuse_dst_scope: bool,
-) -> tuple[SubGraphView, TransformerInfo]:
-    source = view.graph
-    if source is None:
-        return SubGraphView(), TransformerInfo({})
-    inside = set(view.ops)
+def _names_of_copies(
+    view: SubGraphView, graph: Graph, dst_scope: str, src_scope: str, reuse_dst_scope: bool
+) -> dict[str, str]:
+    """The name of each node's copy, under the other scope; none is in use."""
     scope = dst_scope.rstrip("/")
     if scope and not reuse_dst_scope:
         scope = graph.unique_name(scope)
@@ -104,6 +96,22 @@ def _copied(
             number += 1
         taken.add(name)
         names[old] = name
+    return names
+
+
+def _copied(
+    view: SubGraphView,
+    replaced: dict[Tensor, Tensor],
+    graph: Graph,
+    dst_scope: str,
+    src_scope: str,
+    reuse_dst_scope: bool,
+) -> tuple[SubGraphView, TransformerInfo]:
+    source = view.graph
+    if source is None:
+        return SubGraphView(), TransformerInfo({})
+    inside = set(view.ops)
+    names = _names_of_copies(view, graph, dst_scope, src_scope, reuse_dst_scope)
     inputs = {}
     from dataflow.core.framework import graph_pb2
 

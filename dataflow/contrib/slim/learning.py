@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dataflow import logging as log
@@ -166,13 +168,7 @@ def train(
     if train_op is None:
         raise ValueError("train_op cannot be None.")
     if logdir is None:
-        for name, missing in (
-            ("summary_op", summary_op is USE_DEFAULT or summary_op is None),
-            ("saver", saver is None),
-            ("trace_every_n_steps", trace_every_n_steps is None),
-        ):
-            if not missing:
-                raise ValueError(f"{name} writes to logdir, which is None: give a folder")
+        _check_writes_nothing(summary_op, saver, trace_every_n_steps)
     if number_of_steps is not None and number_of_steps <= 0:
         raise ValueError("`number_of_steps` must be either None or a positive number.")
     optimizers = _synchronous(sync_optimizer)
@@ -217,44 +213,81 @@ def train(
         if summary_writer is not None:
             train_step_kwargs["summary_writer"] = supervisor.summary_writer
 
-        def loop(session: Any) -> Any:
+        loop = _TrainLoop(
+            supervisor,
+            lambda session: train_step_fn(session, train_op, global_step, train_step_kwargs),
+            is_chief,
+            saves=logdir is not None,
+            tokens=tokens,
+            runners=runners,
+        )
+
+        def run(session: Any) -> Any:
             if session_wrapper is not None:
                 session = session_wrapper(session)
-            if is_chief and logdir is not None:
-                supervisor.start_standard_services(session)
-            elif not is_chief and startup_delay_steps > 0:
+            if not is_chief and startup_delay_steps > 0:
                 _wait_for_step(session, global_step, startup_delay_steps, number_of_steps)
-            supervisor.start_queue_runners(session)
-            if runners:
-                supervisor.start_queue_runners(session, runners)
-            if tokens:
-                session.run(tokens)
-            loss, stop = None, False
-            try:
-                while not stop and not supervisor.should_stop():
-                    loss, stop = train_step_fn(session, train_op, global_step, train_step_kwargs)
-            except OutOfRangeError as error:
-                log.info("The inputs are used up (%s): training ends.", error)
-            if is_chief and logdir is not None:
-                supervisor.saver.save(
-                    session, supervisor.save_path, global_step=supervisor.global_step
-                )
-            supervisor.request_stop()
-            if runners:
-                # Their threads wait for gradients that nobody sends any more.
-                session.close()
-            return loss
+            return loop.run(session)
 
         while True:
             try:
                 with supervisor.managed_session(
                     master, config=session_config, start_standard_services=False
                 ) as session:
-                    return loop(session)
+                    return run(session)
             except AbortedError:
                 log.info(
                     "A task of the cluster was lost: training begins anew from its checkpoint."
                 )
+
+
+def _check_writes_nothing(summary_op: Any, saver: Any, trace_every_n_steps: int | None) -> None:
+    """Raises `ValueError` for arguments that say what to write, where there is no folder."""
+    for name, missing in (
+        ("summary_op", summary_op is USE_DEFAULT or summary_op is None),
+        ("saver", saver is None),
+        ("trace_every_n_steps", trace_every_n_steps is None),
+    ):
+        if not missing:
+            raise ValueError(f"{name} writes to logdir, which is None: give a folder")
+
+
+@dataclass
+class _TrainLoop:
+    """The steps of `train` in one session, with the services around them."""
+
+    supervisor: Supervisor
+    step: Callable[[Any], tuple[Any, bool]]
+    is_chief: bool
+    #: Whether there is a folder for checkpoints and summaries.
+    saves: bool
+    #: Of synchronous optimizers: what fills their queues of tokens, and their queues' runners.
+    tokens: list[Any]
+    runners: list[Any]
+
+    def run(self, session: Any) -> Any:
+        """Train until the supervisor or a step ends it; the last loss."""
+        supervisor = self.supervisor
+        if self.is_chief and self.saves:
+            supervisor.start_standard_services(session)
+        supervisor.start_queue_runners(session)
+        if self.runners:
+            supervisor.start_queue_runners(session, self.runners)
+        if self.tokens:
+            session.run(self.tokens)
+        loss, stop = None, False
+        try:
+            while not stop and not supervisor.should_stop():
+                loss, stop = self.step(session)
+        except OutOfRangeError as error:
+            log.info("The inputs are used up (%s): training ends.", error)
+        if self.is_chief and self.saves:
+            supervisor.saver.save(session, supervisor.save_path, global_step=supervisor.global_step)
+        supervisor.request_stop()
+        if self.runners:
+            # Their threads wait for gradients that nobody sends any more.
+            session.close()
+        return loss
 
 
 def _synchronous(sync_optimizer: Any) -> list[SyncReplicasOptimizer]:

@@ -24,6 +24,17 @@ _ITEMS = 4  # elements of a thread
 _MAX_BLOCKS_OF_SUM = 1024
 
 
+#: The sums of a block's threads become one, which the block writes.
+_SUM_OF_BLOCK = f"""  sums[threadIdx.x] = sum;
+  __syncthreads();
+  for (int half = {THREADS // 2}; half > 0; half /= 2) {{
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    __syncthreads();
+  }}
+  if (threadIdx.x == 0) out0[blockIdx.x] = sums[0];
+"""
+
+
 @kept
 def fused_source(
     region: Region,
@@ -46,30 +57,15 @@ def fused_source(
     element = C_TYPES[region.dtype]
     truths = truths_of(n, steps)
     places = places or "d" * len(results)
-    parameters = [f"const {'bool' if i in truths else 'T'}* x{i}" for i in range(n)]
+    types = ["bool" if i in truths else "T" for i in range(n)]
+    parameters = [f"const {types[i]}* x{i}" for i in range(n)]
     for i, value in enumerate(results):
         kind = "double" if sums else "bool" if value in truths else "T"
         parameters.append(f"{kind}* out{i}")
-    parameters.append("I size")
-    parameters += [f"I d{axis}" for axis in range(1, rank)]
-    for i, pattern in enumerate(patterns):
-        if pattern == "b":
-            parameters += [f"I s{i}_{axis}" for axis in range(rank)]
-    if "p" in places:
-        parameters.append("I columns")
-        parameters += [f"I pitch{i}" for i, place in enumerate(places) if place == "p"]
-    types = ["bool" if i in truths else "T" for i in range(n)]
+    parameters += _sizes_and_strides(patterns, rank, places)
     scalars = [f"{types[i]} v{i} = x{i}[0];" for i in range(n) if patterns[i] == "s"]
-    loads: list[str] = []
-    if "b" in patterns:
-        loads.append("I rest = i;")
-        for axis in range(rank - 1, 0, -1):
-            loads.append(f"I i{axis} = rest % d{axis}; rest /= d{axis};")
-        loads.append("I i0 = rest;")
+    loads = _loads(patterns, rank)
     arrays = [i for i in range(n) if patterns[i] != "s"]
-    for i in arrays:
-        strided = " + ".join(f"i{axis} * s{i}_{axis}" for axis in range(rank))
-        loads.append(f"loaded{i}[item] = x{i}[{'i' if patterns[i] == 'f' else strided}];")
     body = [f"{types[i]} v{i} = loaded{i}[item];" for i in arrays]
     body += statements(n, steps)
     if sums:
@@ -109,19 +105,35 @@ extern "C" __global__ void fused({", ".join(parameters)}) {{
     if not sums:
         return head + walk + "}\n"
     return (
-        head
-        + f"  __shared__ double sums[{THREADS}];\n  double sum = 0;\n"
-        + walk
-        + f"""  sums[threadIdx.x] = sum;
-  __syncthreads();
-  for (int half = {THREADS // 2}; half > 0; half /= 2) {{
-    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
-    __syncthreads();
-  }}
-  if (threadIdx.x == 0) out0[blockIdx.x] = sums[0];
-}}
-"""
+        f"{head}  __shared__ double sums[{THREADS}];\n  double sum = 0;\n{walk}{_SUM_OF_BLOCK}}}\n"
     )
+
+
+def _sizes_and_strides(patterns: str, rank: int, places: str) -> list[str]:
+    """The parameters after the arrays: sizes, strides of broadcast inputs, the pitch of parts of rows."""
+    parameters = ["I size", *(f"I d{axis}" for axis in range(1, rank))]
+    for i, pattern in enumerate(patterns):
+        if pattern == "b":
+            parameters += [f"I s{i}_{axis}" for axis in range(rank)]
+    if "p" in places:
+        parameters.append("I columns")
+        parameters += [f"I pitch{i}" for i, place in enumerate(places) if place == "p"]
+    return parameters
+
+
+def _loads(patterns: str, rank: int) -> list[str]:
+    """The statements that read an element of each array, broadcast ones by its place along the axes."""
+    loads: list[str] = []
+    if "b" in patterns:
+        loads.append("I rest = i;")
+        for axis in range(rank - 1, 0, -1):
+            loads.append(f"I i{axis} = rest % d{axis}; rest /= d{axis};")
+        loads.append("I i0 = rest;")
+    for i, pattern in enumerate(patterns):
+        if pattern != "s":
+            strided = " + ".join(f"i{axis} * s{i}_{axis}" for axis in range(rank))
+            loads.append(f"loaded{i}[item] = x{i}[{'i' if pattern == 'f' else strided}];")
+    return loads
 
 
 def _lines(statements: Sequence[str], indent: int) -> str:
