@@ -100,6 +100,7 @@ def from_graph_of_1_15(op_type: str, *inputs: Any) -> Any:
     """The dataset that such a node makes of the numbers from 1 on."""
 
     def make(tf: Any) -> Any:
+        from dataflow.data.element_functions import trace_on_elements
         from dataflow.graph.registry import get_op
 
         doubled = tf.data.Dataset.range(1, 3).map(lambda x: x * x)
@@ -108,7 +109,9 @@ def from_graph_of_1_15(op_type: str, *inputs: Any) -> Any:
             "MapAndBatch": lambda x: x * x,
             "ParallelInt": lambda x: tf.data.Dataset.from_tensors(x).repeat(2),
         }.get(op_type[:11])
-        options = {"f": doubled._trace(function, "map_func")[0]} if function else {}
+        options = (
+            {"f": trace_on_elements(doubled.structure, function, "map_func")[0]} if function else {}
+        )
         made = [lambda make=make: make(tf) for make in inputs]
         result = doubled.batch(2) if op_type.startswith("MapAndBatch") else doubled
         return doubled._derive(get_op(op_type), result._structure, *made, **options)
