@@ -15,7 +15,7 @@ from dataflow.providers import provide as _provide
 # What graphs and sessions need whichever names are used: operators of tensors, conversions, composite
 # fetches.
 from dataflow.ops import array as _array, operators as _operators
-from dataflow.runtime import composites as _composites, session as _session
+from dataflow.runtime import composites as _composites, eager as _eager, session as _session
 
 _provide(
     # The default graph is made when a node first asks for it.
@@ -32,6 +32,8 @@ _provide(
     # A session connects to a cluster, and explains a run.
     cluster="dataflow.cluster.execution.client",
     explain="dataflow.introspect.explain:explain",
+    # Iterators of eager code run their dataset.
+    session="dataflow.runtime.session:Session",
     # A notebook shows widgets.
     renderer="dataflow.notebook:render",
     rewrite_player="dataflow.notebook:rewrite_player",

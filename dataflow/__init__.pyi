@@ -56,11 +56,9 @@ from dataflow import (
 )
 from dataflow.compat.v1 import (
     disable_control_flow_v2 as disable_control_flow_v2,
-    disable_eager_execution as disable_eager_execution,
     disable_tensor_equality as disable_tensor_equality,
     disable_v2_behavior as disable_v2_behavior,
     disable_v2_tensorshape as disable_v2_tensorshape,
-    executing_eagerly as executing_eagerly,
 )
 from dataflow.data.structure import OptionalSpec as OptionalSpec
 from dataflow.device_spec import DeviceSpec as DeviceSpec
@@ -109,6 +107,12 @@ from dataflow.graph.default_stacks import (
     default_graph as get_default_graph,
     default_session as get_default_session,
     reset_default_graph as reset_default_graph,
+)
+from dataflow.graph.eager import (
+    disable_eager_execution as disable_eager_execution,
+    enable_eager_execution as enable_eager_execution,
+    executing_eagerly as executing_eagerly,
+    executing_eagerly_outside_functions as executing_eagerly_outside_functions,
 )
 from dataflow.graph.graph import Graph as Graph
 from dataflow.graph.import_graph import import_graph_def as import_graph_def
@@ -662,8 +666,8 @@ from dataflow.ops.type_specs import (
     SparseTensorSpec as SparseTensorSpec,
     TensorSpec as TensorSpec,
 )
+from dataflow.ops.variable_store import AUTO_REUSE as AUTO_REUSE
 from dataflow.ops.variable_scope import (
-    AUTO_REUSE as AUTO_REUSE,
     create_partitioned_variables as create_partitioned_variables,
     get_local_variable as get_local_variable,
     get_variable as get_variable,
@@ -784,10 +788,9 @@ from dataflow.logging import (
 from dataflow.compat.v1 import (
     control_flow_v2_enabled as control_flow_v2_enabled,
     enable_control_flow_v2 as enable_control_flow_v2,
-    executing_eagerly_outside_functions as executing_eagerly_outside_functions,
 )
+from dataflow.gradient_tape import GradientTape as GradientTape
 from dataflow.traced_functions import (
-    GradientTape as GradientTape,
     Module as Module,
     function as function,
 )

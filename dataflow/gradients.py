@@ -14,8 +14,10 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_n_to_tensor, internal_convert
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import gradient_function_of
+from dataflow.graph.tape import recording
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import IndexedSlices, concat_slices
 
@@ -62,9 +64,13 @@ def gradients(
     arrive at ``ys``; ones by default. ``stop_gradients`` are held constant.
 
     Raises `LookupError` for an op on the way without a gradient, `TypeError` for integer ``ys``,
-    `ValueError` for a wrong number of ``grad_ys`` and for an unknown ``aggregation_method`` (all of
+    `RuntimeError` with eager execution, `ValueError` for a wrong number of ``grad_ys`` and for an unknown ``aggregation_method`` (all of
     them give the same sum) or ``unconnected_gradients``.
     """
+    if default_graph().executes_eagerly and not recording.num_connected:
+        raise RuntimeError(
+            "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead."
+        )
     if aggregation_method not in (None, *_AGGREGATION_METHODS):
         raise ValueError(
             f"Invalid aggregation_method {aggregation_method!r}: take one of tf.AggregationMethod."
@@ -88,6 +94,10 @@ def gradients(
     ]
     stop_tensors = [internal_convert(s, None, "s", None, True) for s in stops]
     graph = y_tensors[0].graph if y_tensors else x_tensors[0].graph
+    x_tensors = [
+        x.in_graph(graph) if x.graph.executes_eagerly and x.graph is not graph else x
+        for x in x_tensors
+    ]
     with graph.as_default(), graph.name_scope(name) as scope:
         walker = _Walker(graph, y_tensors, x_tensors, stop_tensors, colocate_gradients_with_ops)
         walker.gate = bool(gate_gradients)
@@ -414,7 +424,6 @@ def hessians(
     aggregation_method: Any = None,
 ) -> list[Tensor]:
     """Second derivatives of ``sum(ys)``: for each x of shape S a tensor of shape S + S."""
-    from dataflow.graph.default_stacks import default_graph
     from dataflow.ops.array import concat, reshape, shape as shape_of, stack
 
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]

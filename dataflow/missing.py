@@ -29,7 +29,6 @@ _ADVICE = {
     "load_file_system_library": "compiled libraries cannot be loaded: files are Python's own.",
     "xla": "XLA is not here; sessions compile graphs by themselves, leave the line out.",
     "compiler": "XLA is not here; sessions compile graphs by themselves, leave the line out.",
-    "enable_eager_execution": "eager execution is not part of graph mode; use a tf.Session.",
 }
 
 _TPU = "there are no TPUs here; devices are CPUs and GPUs, see tf.device."

@@ -1,4 +1,4 @@
-"""`tf.function`, `tf.GradientTape` and `tf.Module`, as they are in a graph."""
+"""`tf.function` and `tf.Module`, as they are in a graph."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from dataflow.autograph.conversion import converted_if_needed
-from dataflow.gradients import UnconnectedGradients, gradients
-from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.nest import flatten, is_nested, leaves_with_paths, map_structure
+from dataflow.graph.nest import is_nested, leaves_with_paths, map_structure
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.layers.base import Layer, snake_case
@@ -148,80 +146,6 @@ def _after(effects: list[Operation], leaf: Any) -> Any:
     if isinstance(leaf, Variable):
         leaf = leaf.read_value()
     return with_dependencies(effects, leaf) if isinstance(leaf, Tensor) else leaf
-
-
-class GradientTape:
-    """Derivatives of what was computed within the block, by `tf.gradients`: the graph is the tape.
-
-    ``persistent`` and ``watch_accessed_variables`` change nothing that a graph has to know, but
-    without ``persistent`` a second `gradient` is a `RuntimeError`, as in TensorFlow.
-    """
-
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self._persistent = persistent
-        self._watch_variables = watch_accessed_variables
-        self._watched: list[Any] = []
-        self._first: int | None = None
-        self._last: int | None = None
-        self._used = False
-
-    def __enter__(self) -> GradientTape:
-        self._first = len(default_graph().operations)
-        return self
-
-    def __exit__(self, *exc: Any) -> None:
-        self._last = len(default_graph().operations)
-
-    def watch(self, tensor: Any) -> None:
-        """Nothing to record: every tensor of a graph can be differentiated by."""
-        self._watched += flatten(tensor)
-
-    def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that were watched, and those that can be trained and were used in the block."""
-        found = [v for v in self._watched if isinstance(v, Variable)]
-        if self._watch_variables and self._first is not None:
-            graph = default_graph()
-            sources = {t.op for op in graph.operations[self._first : self._last] for t in op.inputs}
-            # A variable is read by a node of its own, which may be older than the block.
-            sources |= {t.op for op in sources if op.type == "Identity" for t in op.inputs}
-            for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES):
-                if v.op in sources and not any(v is w for w in found):
-                    found.append(v)
-        return tuple(found)
-
-    @contextlib.contextmanager
-    def stop_recording(self) -> Iterator[None]:
-        """The block; what it computes is not told apart in a graph."""
-        yield
-
-    def reset(self) -> None:
-        """Forgets what was watched."""
-        self._watched = []
-
-    def gradient(
-        self,
-        target: Any,
-        sources: Any,
-        output_gradients: Any = None,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
-    ) -> Any:
-        """The derivatives of the sum of ``target`` by each of ``sources``, in their structure."""
-        if self._first is None:
-            raise RuntimeError("GradientTape.gradient was called before the tape was entered.")
-        if self._used and not self._persistent:
-            raise RuntimeError(
-                "A non-persistent GradientTape can only be used to compute one set of gradients: "
-                "pass persistent=True."
-            )
-        self._used = True
-        found = gradients(
-            flatten(target),
-            flatten(sources),
-            None if output_gradients is None else flatten(output_gradients),
-            unconnected_gradients=unconnected_gradients,
-        )
-        made = iter(found)
-        return map_structure(lambda source: next(made), sources)
 
 
 class Module(AutoTrackable):

@@ -78,8 +78,8 @@ def test_what_is_a_tensor() -> None:
         assert not any(tf.is_tensor(t) for t in (1.0, [x], "x", x.op, None))
 
 
-def test_there_is_no_eager_execution() -> None:
+def test_graphs_are_built_unless_a_program_says_otherwise() -> None:
     assert tf.executing_eagerly() is False
     assert tf.compat.v1.executing_eagerly() is False
-    with pytest.raises(AttributeError, match="graph mode"):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="at program startup"):
         tf.enable_eager_execution()

@@ -16,6 +16,7 @@ from dataflow.autograph.rewriter import has_control_flow, rewritten, rewritten_l
 from dataflow.autograph.source import ConversionError, can_be_converted, tree_of
 from dataflow.autograph.values import is_tensor
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.eager import executing_eagerly
 
 #: The attribute of a function that `do_not_convert` was applied to.
 LEFT_ALONE = "autograph_leaves_alone"
@@ -158,7 +159,12 @@ def _asks_for_truth(code: CodeType) -> bool:
 
 
 def converted_if_needed(entity: Callable[..., Any]) -> Callable[..., Any]:
-    """``entity``, rewritten if its source has branches or loops and it is the user's own."""
+    """``entity``, rewritten if its source has branches or loops and it is the user's own.
+
+    With eager execution it is called as it is: tensors have values for Python to branch on.
+    """
+    if executing_eagerly():
+        return entity
     function, owner = function_of(entity)
     if function is None or not can_be_converted(function) or is_left_alone(function):
         return entity

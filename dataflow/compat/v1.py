@@ -13,21 +13,12 @@ def disable_v2_behavior() -> None:
     """Nothing to do: this is version 1's behavior."""
 
 
-def disable_eager_execution() -> None:
-    """Nothing to do: there is no eager execution."""
-
-
 def enable_control_flow_v2() -> None:
     """Nothing to do: conditionals and loops give the same values either way."""
 
 
 def control_flow_v2_enabled() -> bool:
     """False: control flow is made of Switch and Merge nodes."""
-    return False
-
-
-def executing_eagerly_outside_functions() -> bool:
-    """False: there is no eager execution."""
     return False
 
 
@@ -41,11 +32,6 @@ def disable_tensor_equality() -> None:
 
 def disable_v2_tensorshape() -> None:
     """Nothing to do: shapes hold `Dimension` objects."""
-
-
-def executing_eagerly() -> bool:
-    """False: there is no eager execution."""
-    return False
 
 
 def __getattr__(name: str) -> Any:

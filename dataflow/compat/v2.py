@@ -1,7 +1,7 @@
 """``import tensorflow.compat.v2 as tf``: TensorFlow 2's names and orders of arguments, in graph mode.
 
 As in TensorFlow 1.15, where libraries of the time between 1 and 2 (TensorFlow Probability, Sonnet) are
-written with these names: nothing runs eagerly, and what both versions have under one name and with the
+written with these names: nothing runs eagerly unless the program enables that, and what both versions have under one name and with the
 same arguments is the same object. `v2_signatures` lists the others.
 """
 

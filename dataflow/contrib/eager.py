@@ -1,4 +1,4 @@
-"""``tf.contrib.eager`` in graph mode: what programs use of it whose graph runs in a session."""
+"""``tf.contrib.eager``: functions around eager execution; most of it works in graphs, too."""
 
 from __future__ import annotations
 
@@ -6,33 +6,117 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import traced_functions
+from dataflow.contrib import eager_metrics as metrics
+from dataflow.data.eager_iterator import EagerIterator
+from dataflow.device_spec import DeviceSpec
+from dataflow.gradient_tape import GradientTape
 from dataflow.gradients import gradients
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import enable_eager_execution, executing_eagerly
 from dataflow.namespaces import explain_absent
 from dataflow.ops.custom_gradient import custom_gradient
-from dataflow.ops.resource_variables import ResourceVariable as Variable
+from dataflow.ops.resource_variables import ResourceVariable
 from dataflow.ops.script_ops import py_function as py_func
-from dataflow.python.eager.context import executing_eagerly, in_eager_mode, in_graph_mode
+from dataflow.ops.template import make_template
+from dataflow.ops.type_specs import TensorSpec
+from dataflow.ops.variable_store import EagerVariableStore
+from dataflow.ops.variables import Variable as _Variable
+from dataflow.python.eager.context import (
+    in_eager_mode,
+    in_graph_mode,
+    num_gpus,
+)
 from dataflow.python.test_decorators import (
     run_all_in_graph_and_eager_modes as run_all_tests_in_graph_and_eager_modes,
     run_in_graph_and_eager_modes as run_test_in_graph_and_eager_modes,
 )
+from dataflow.train.object_checkpoint import Checkpoint
+from dataflow.train.saver import Saver as _Saver
 
 __all__ = [
+    "ASYNC",
+    "DEVICE_PLACEMENT_EXPLICIT",
+    "DEVICE_PLACEMENT_SILENT",
+    "DEVICE_PLACEMENT_SILENT_FOR_INT32",
+    "DEVICE_PLACEMENT_WARN",
+    "SYNC",
+    "Checkpoint",
+    "EagerVariableStore",
+    "GradientTape",
+    "Iterator",
+    "Saver",
+    "TensorSpec",
     "Variable",
     "custom_gradient",
     "defun",
+    "enable_eager_execution",
     "executing_eagerly",
     "function",
+    "get_optimizer_variables",
     "gradients_function",
+    "implicit_gradients",
+    "implicit_value_and_gradients",
     "in_eager_mode",
     "in_graph_mode",
+    "list_devices",
+    "make_template",
+    "metrics",
+    "num_gpus",
     "py_func",
     "run_all_tests_in_graph_and_eager_modes",
     "run_test_in_graph_and_eager_modes",
     "value_and_gradients_function",
 ]
+
+DEVICE_PLACEMENT_EXPLICIT, DEVICE_PLACEMENT_WARN, DEVICE_PLACEMENT_SILENT = 0, 1, 2
+DEVICE_PLACEMENT_SILENT_FOR_INT32 = 3
+SYNC, ASYNC = 0, 1
+
+Variable = ResourceVariable
+
+
+class Iterator(EagerIterator):
+    """Goes through a dataset, with eager execution: ``for x in tfe.Iterator(dataset)``."""
+
+    def __init__(self, dataset: Any) -> None:
+        if not executing_eagerly():
+            raise RuntimeError(
+                f"{type(dataset)} objects can only be iterated over so with eager execution: call "
+                "tf.enable_eager_execution() at the start of the program, or use "
+                "dataset.make_one_shot_iterator()."
+            )
+        super().__init__(dataset)
+
+
+def list_devices() -> list[str]:
+    """The devices of eager code."""
+    return [
+        DeviceSpec(
+            job="localhost", replica=0, task=0, device_type="CPU", device_index=0
+        ).to_string()
+    ]
+
+
+def get_optimizer_variables(optimizer: Any) -> list[Any]:
+    """The variables that a `tf.train.Optimizer` keeps."""
+    return optimizer.variables()  # type: ignore[no-any-return]
+
+
+class Saver:
+    """Saves variables (a list of them, or a dict by name) by their names, and restores them."""
+
+    def __init__(self, var_list: Any) -> None:
+        self._saver = _Saver(var_list)
+
+    def save(self, file_prefix: str, global_step: Any = None) -> str | None:
+        """Writes a checkpoint, and returns its path."""
+        return self._saver.save(None, file_prefix, global_step)
+
+    def restore(self, file_prefix: str) -> None:
+        """Gives the variables the values of a checkpoint."""
+        self._saver.restore(None, file_prefix)
 
 
 def defun(
@@ -45,6 +129,38 @@ def defun(
 function = defun
 
 
+def implicit_value_and_gradients(f: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    """A function that returns what ``f`` does, and a list of (gradient, variable).
+
+    The variables are the trainable ones that ``f`` reads. Raises `ValueError` where it returns None or
+    reads none.
+    """
+
+    def both(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        with GradientTape() as tape:
+            value = f(*args, **kwargs)
+        if value is None:
+            raise ValueError(
+                f"Cannot differentiate a function that returns None; did you forget to return a value "
+                f"from {f.__name__}?"
+            )
+        variables = list(tape.watched_variables())
+        if not variables:
+            raise ValueError(
+                "No trainable variables were accessed while the function was being computed."
+            )
+        grads = tape.gradient(value, variables)
+        return value, list(zip(grads, variables, strict=True))
+
+    return both
+
+
+def implicit_gradients(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that returns (gradient, variable) for each trainable variable that ``f`` reads."""
+    both = implicit_value_and_gradients(f)
+    return lambda *args, **kwargs: both(*args, **kwargs)[1]
+
+
 def value_and_gradients_function(
     f: Callable[..., Any], params: Any = None
 ) -> Callable[..., tuple[Any, list[Any]]]:
@@ -55,9 +171,14 @@ def value_and_gradients_function(
 
     def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
         dy = kwargs.pop("dy", None)
-        tensors = [convert_to_tensor(a) for a in args]
-        value = f(*tensors, **kwargs)
-        by = tensors if params is None else [tensors[p] for p in params]
+        given = [a if isinstance(a, _Variable) else convert_to_tensor(a) for a in args]
+        by = given if params is None else [given[p] for p in params]
+        if default_graph().executes_eagerly:
+            with GradientTape() as tape:
+                tape.watch(by)
+                value = f(*given, **kwargs)
+            return value, tape.gradient(value, by, dy)
+        value = f(*given, **kwargs)
         return value, gradients(nest.flatten(value), by, grad_ys=dy)
 
     return value_and_gradients

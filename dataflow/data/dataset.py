@@ -617,8 +617,17 @@ class Dataset(Structured):
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
         """An iterator that ``sess.run(iterator.initializer)`` starts (and starts again)."""
-        structure = self._structure
+        if default_graph().executes_eagerly:
+            raise RuntimeError(
+                "dataset.make_initializable_iterator is not supported when eager execution is enabled. "
+                "Use `for element in dataset` instead."
+            )
         self._need_own_graph()
+        return self.iterator_here(shared_name)
+
+    def iterator_here(self, shared_name: str | None = None) -> Iterator:
+        """`make_initializable_iterator`, in whichever graph is the default one."""
+        structure = self._structure
         resource = ops.iterator_op(
             shared_name=shared_name or "",
             container=default_graph().current_container,
@@ -629,12 +638,14 @@ class Dataset(Structured):
         initializer = ops.make_iterator_op(self._as_variant_tensor(), resource)
         return Iterator(resource, initializer, structure)
 
-    def make_one_shot_iterator(self) -> Iterator:
+    def make_one_shot_iterator(self) -> Any:
         """An iterator that starts by itself and goes through the dataset once.
 
         Raises `ValueError` when the dataset uses placeholders, variables or tables, which only an
-        initializable iterator can.
+        initializable iterator can. With eager execution it gives elements with values.
         """
+        if default_graph().executes_eagerly:
+            return iter(self)
         structure = self._structure
         self._need_own_graph()
         variant = lambda _: [self._as_variant_tensor()]
@@ -649,13 +660,17 @@ class Dataset(Structured):
         return Iterator(resource, None, structure)
 
     def _need_own_graph(self) -> None:
-        if self._graph is not default_graph():
+        if self._graph is not default_graph() and not self._graph.executes_eagerly:
             raise ValueError(
                 "The default graph is another one than that in which the dataset was made: make the "
                 "dataset and its iterator in one `with graph.as_default():`."
             )
 
     def __iter__(self) -> Any:
+        if default_graph().executes_eagerly:
+            from dataflow.data.eager_iterator import EagerIterator
+
+            return EagerIterator(self)
         raise TypeError(
             "A Dataset is a description; in graph mode it is read through an iterator: "
             "next_element = dataset.make_one_shot_iterator().get_next(), then sess.run(next_element)."

@@ -126,13 +126,17 @@ class Iterator(Structured):
         self._num_calls += 1
         if self._num_calls > GET_NEXT_CALL_WARNING_THRESHOLD:
             warnings.warn(GET_NEXT_CALL_WARNING_MESSAGE, stacklevel=2)
+        return self._structure.decode(self.next_components(name))
+
+    def next_components(self, name: str | None = None) -> list[Tensor]:
+        """The next element as the tensors that its components travel as."""
         flat = ops.iterator_get_next_op(
             self._iterator_resource,
             output_types=self._structure.dtypes,
             output_shapes=self._structure.dims,
             name=name,
         )
-        return self._structure.decode(list(flat))
+        return list(flat)
 
     def string_handle(self, name: str | None = None) -> Tensor:
         """A string that names this iterator, to be fed to `from_string_handle`.

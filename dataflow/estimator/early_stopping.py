@@ -15,7 +15,8 @@ from dataflow.formats.event_files import read_events
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.collections import GraphKeys
 from dataflow.ops.state import assign
-from dataflow.ops.variable_scope import AUTO_REUSE, get_variable, variable_scope
+from dataflow.ops.variable_scope import get_variable, variable_scope
+from dataflow.ops.variable_store import AUTO_REUSE
 from dataflow.train.checkpoint_management import latest_checkpoint
 from dataflow.train.global_step import get_global_step
 from dataflow.train.hooks import SecondOrStepTimer, StopAtStepHook

@@ -105,6 +105,8 @@ def internal_convert(
     A tensor of another dtype is returned as it is: the caller compares and words the error.
     """
     if isinstance(value, Tensor):
+        if value.known_value is not None and not (graph := default_graph()).executes_eagerly:
+            return value.in_graph(graph)
         return value
     if type(value) in _NUMBERS and preferred is None:
         assert _make_constant is not None

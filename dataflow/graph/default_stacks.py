@@ -44,9 +44,26 @@ def make_global_graph() -> Graph:
         return _global_graph
 
 
-def reset_default_graph() -> None:
-    """Starts a new, empty default graph; raises `AssertionError` inside a ``with graph`` block."""
+def set_global_graph(graph: Graph | None) -> None:
+    """Makes ``graph`` the default one of all threads where they are in no block; None: a new one."""
     global _global_graph
+    with _global_lock:
+        _global_graph = graph
+
+
+def is_nested() -> bool:
+    """Whether this thread is in a ``with graph.as_default():`` block."""
+    return bool(_stacks.graphs)
+
+
+def reset_default_graph() -> None:
+    """Starts a new, empty default graph; raises `AssertionError` inside a ``with graph`` block.
+
+    With eager execution there is nothing to reset.
+    """
+    global _global_graph
+    if _global_graph is not None and _global_graph.executes_eagerly:
+        return
     if _stacks.graphs:
         raise AssertionError(
             "Do not use tf.reset_default_graph() to clear nested graphs: leave the "

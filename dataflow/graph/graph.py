@@ -53,6 +53,10 @@ class Graph:
 
     #: What the outputs of nodes are.
     tensor_class: type[Tensor] = Tensor
+    #: Whether nodes run as they are made (`graph.eager`).
+    executes_eagerly = False
+    #: Whether the variables that are made in it are eager code's, as in the graph of Keras's models.
+    variables_are_eager = False
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -127,7 +131,7 @@ class Graph:
             inputs, control_inputs = context.prepare(op_def, name, inputs, control_inputs)
         if frames is None:
             frames = tracebacks.capture()
-        dims, dtypes = _outputs_of(op_def, name, inputs, attrs, dtypes, frames)
+        dims, dtypes = outputs_of(op_def, name, inputs, attrs, dtypes, frames)
         attrs = self._with_attrs_in_force(attrs)
         device = self.current_device
         op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
@@ -148,9 +152,15 @@ class Graph:
         return op
 
     def _check_inputs(self, op_def: OpDef, name: str, inputs: list[Tensor]) -> None:
-        """Refuse tensors of other graphs, or, in the graph of a function, replace them by captures."""
+        """Refuse tensors of other graphs, or, in the graph of a function, replace them by captures.
+
+        What eager code computed is a constant here.
+        """
         for i, tensor in enumerate(inputs):
             if tensor.op.graph is not self:
+                if tensor.op.graph.executes_eagerly:
+                    inputs[i] = tensor.in_graph(self)
+                    continue
                 if self.captures is not None:
                     inputs[i] = self.capture(tensor)
                     continue
@@ -445,7 +455,7 @@ class Graph:
                 "tf.colocate_with(None, ignore_existing=True)."
             )
         leaders = []
-        if op is not None:
+        if op is not None and not getattr(op, "graph", self).executes_eagerly:
             element = self.as_graph_element(op._ref() if hasattr(op, "_ref") else op)
             leaders.append(element.op if isinstance(element, Tensor) else element)
         with self._colocated(leaders, ignore_existing):
@@ -613,7 +623,7 @@ class Graph:
         switch(self)
 
 
-def _outputs_of(
+def outputs_of(
     op_def: OpDef,
     name: str,
     inputs: list[Tensor],

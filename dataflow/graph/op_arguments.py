@@ -61,10 +61,11 @@ class OpArguments:
             attrs = self._given_attrs(given)
         tensors: list[Tensor] = []
         if self.are_plain:
+            kind = graph.tensor_class
             for arg, value in zip(self._inputs, values, strict=True):
                 type_attr = arg.type_attr
                 wanted: Any = arg.dtype if type_attr is None else attrs.get(type_attr)
-                if type(value) is Tensor:
+                if type(value) is kind:
                     tensor = value
                 else:
                     tensor = self._to_tensor(graph, op_name, arg, value, wanted)

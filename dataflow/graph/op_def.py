@@ -160,8 +160,9 @@ class OpDef(OpTraits):
                     with graph.colocate_with_references([t for arg, t in pairs if arg.is_ref]):
                         return self._result(graph.make_op(self, op_name, tensors, given))
                 return self._result(graph.make_op(self, op_name, tensors, given))
+            kind = graph.tensor_class
             for value in values:
-                if type(value) is not Tensor:
+                if type(value) is not kind:
                     tensors, given = self.arguments.convert(graph, op_name, values, attrs)
                     break
             else:

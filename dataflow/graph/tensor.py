@@ -29,6 +29,8 @@ class Tensor:
     __slots__ = ("__dict__", "__weakref__", "dims", "dtype", "op", "uses", "value_index")
 
     extras: dict[str, Any] | None = None
+    #: The value of a tensor that has one already: with eager execution.
+    known_value: Any = None
 
     #: Classes of programs that stand for tensors copy these methods (Edward's random variables).
     OVERLOADABLE_OPERATORS: ClassVar[set[str]] = {
@@ -169,6 +171,10 @@ class Tensor:
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Runs the graph for this tensor in ``session`` or the default one; returns the value."""
         return session_for(session, self.graph, "eval()").run(self, feed_dict)
+
+    def in_graph(self, graph: Graph) -> Tensor:
+        """What stands for this tensor in ``graph``; only tensors with values can be taken into another."""
+        raise NotImplementedError(f"{self.name!r} belongs to another graph")
 
     def _as_node_def_input(self) -> str:
         return self.op.name if self.value_index == 0 else self.name

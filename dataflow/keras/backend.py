@@ -15,6 +15,7 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph, default_session, reset_default_graph
+from dataflow.graph.eager import SymbolicGraph, eager_graph
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
@@ -75,7 +76,30 @@ def _state(graph: Graph | None = None) -> _State:
     state: _State | None = graph.attachments.get("keras")
     if state is None:
         state = graph.attachments["keras"] = _State()
+        if graph.variables_are_eager:  # names of layers are counted together
+            state.uids = _state(eager_graph()).uids
     return state
+
+
+def building_graph() -> Graph:
+    """The graph that models are built in: the default one, with eager execution one beside it."""
+    graph = default_graph()
+    if not graph.executes_eagerly:
+        return graph
+    found: Graph | None = graph.attachments.get("keras_graph")
+    if found is None:
+        found = graph.attachments["keras_graph"] = SymbolicGraph()
+    return found
+
+
+def graph_of_call(tensors: list[Any]) -> Graph:
+    """The graph in which a layer is called: the default one, or that of symbolic tensors given to it."""
+    graph = default_graph()
+    if graph.executes_eagerly:
+        for tensor in tensors:
+            if isinstance(tensor, Tensor) and not tensor.graph.executes_eagerly:
+                return tensor.graph
+    return graph
 
 
 def note_input(graph: Graph) -> None:
@@ -118,7 +142,7 @@ def get_session() -> Any:
     It is the default session where there is one (``with tf.Session():``), else one that belongs to
     the default graph and is made at the first call.
     """
-    graph = default_graph()
+    graph = building_graph()
     state = _state(graph)
     session = default_session()
     if session is None or session.graph is not graph:
@@ -156,21 +180,31 @@ def _initialize_variables(session: BaseSession, graph: Graph) -> None:
 
 def clear_session() -> None:
     """Forgets all models: a new default graph, a new session, names counted from the start."""
-    session = _state().session
+    session = _state(building_graph()).session
     if session is not None:
         session.close()
-    reset_default_graph()
+    graph = default_graph()
+    if graph.executes_eagerly:
+        graph.attachments.pop("keras_graph", None)
+        graph.attachments.pop("keras", None)
+    else:
+        reset_default_graph()
 
 
 def get_graph() -> Any:
     """The graph that Keras builds in."""
-    return default_graph()
+    return building_graph()
 
 
 def learning_phase() -> Any:
-    """1 (training), 0 (not), or the boolean tensor that `fit` feeds: see `set_learning_phase`."""
+    """1 (training), 0 (not), or the boolean tensor that `fit` feeds: see `set_learning_phase`.
+
+    With eager execution 0 where nothing is set.
+    """
     state = _state()
     if state.phase is None:
+        if default_graph().executes_eagerly:
+            return 0
         with default_graph().control_dependencies(None), default_graph().name_scope(None):
             state.phase = placeholder_with_default(False, [], name="keras_learning_phase")
     return state.phase
@@ -181,6 +215,8 @@ def set_learning_phase(value: int) -> None:
     if value not in (0, 1):
         raise ValueError(f"set_learning_phase: expected 0 or 1, got {value!r}.")
     _state().phase = int(value)
+    if default_graph().executes_eagerly:
+        _state(building_graph()).phase = int(value)
 
 
 def get_uid(prefix: str = "") -> int:
@@ -253,9 +289,10 @@ def placeholder(
     """A placeholder of ``shape``, or of ``ndim`` unknown sizes; with ``sparse`` a sparse one."""
     if shape is None and ndim is not None:
         shape = [None] * ndim
-    if sparse:
-        return sparse_placeholder(dtype or floatx(), shape, name)
-    return make_placeholder(dtype or floatx(), shape, name)
+    with building_graph().as_default():
+        if sparse:
+            return sparse_placeholder(dtype or floatx(), shape, name)
+        return make_placeholder(dtype or floatx(), shape, name)
 
 
 def get_value(x: Any) -> Any:
@@ -267,6 +304,8 @@ def batch_get_value(tensors: list[Any]) -> list[Any]:
     """The values of several, in one run."""
     if not tensors:
         return []
+    if tensors[0].graph.executes_eagerly:
+        return [tensor.numpy() for tensor in tensors]
     with tensors[0].graph.as_default():
         return get_session().run(list(tensors))  # type: ignore[no-any-return]
 
@@ -283,17 +322,17 @@ def batch_set_value(tuples: list[tuple[Any, Any]]) -> None:
     """
     if not tuples:
         return
+    if tuples[0][0].graph.executes_eagerly:
+        with eager_graph().as_default():
+            for target, value in tuples:
+                target.assign(_fitting(target, value))
+        return
     graph = tuples[0][0].graph
     with graph.as_default():
         session = get_session()
         assigns, feed = [], {}
         for target, value in tuples:
-            value = np.asarray(value, target.dtype.base_dtype.as_numpy_dtype)
-            if target.shape.dims is not None and list(value.shape) != target.shape.as_list():
-                raise ValueError(
-                    f"{target.name} has shape {target.shape.as_list()}, the value given has "
-                    f"shape {list(value.shape)}."
-                )
+            value = _fitting(target, value)
             # One placeholder per variable, however often values are set.
             made = getattr(target, "keras_assign", None)
             if made is None:
@@ -312,6 +351,17 @@ def dtype(x: Any) -> str:
 def is_keras_tensor(x: Any) -> bool:
     """Whether ``x`` came out of a Keras layer (or `Input`)."""
     return bool((getattr(x, "extras", None) or {}).get("history"))
+
+
+def _fitting(target: Any, value: Any) -> Any:
+    """A value for a variable, as an array; raises `ValueError` where its shape is another."""
+    value = np.asarray(value, target.dtype.base_dtype.as_numpy_dtype)
+    if target.shape.dims is not None and list(value.shape) != target.shape.as_list():
+        raise ValueError(
+            f"{target.name} has shape {target.shape.as_list()}, the value given has "
+            f"shape {list(value.shape)}."
+        )
+    return value
 
 
 class _Function:

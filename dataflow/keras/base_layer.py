@@ -11,6 +11,7 @@ from dataflow.dtypes import as_dtype
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph, use_graph
+from dataflow.graph.eager import outside_symbolic_graph, variables_were_made
 from dataflow.graph.graph import Graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
@@ -187,8 +188,14 @@ class Layer(LayerTree, base.Layer):
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Makes the variables if this is the first call, and the nodes."""
-        inputs = nest.map_structure(convert_to_tensor, inputs)
         graph = default_graph()
+        if (
+            graph.executes_eagerly
+            and (symbolic := K.graph_of_call(nest.flatten(inputs))) is not graph
+        ):
+            with symbolic.as_default():
+                return self(inputs, *args, **kwargs)
+        inputs = nest.map_structure(convert_to_tensor, inputs)
         if K.has_inputs(graph) and not K.is_in_call(graph):
             from dataflow.keras.op_layers import complete_history
 
@@ -244,11 +251,12 @@ class Layer(LayerTree, base.Layer):
             self.input_spec.check(self, flat[0])
         if not self.built:
             shapes = nest.map_structure(lambda t: t.shape, inputs)
-            with default_graph().control_dependencies(None):
+            with default_graph().control_dependencies(None), outside_symbolic_graph():
                 self.build(shapes)
             self.built = True
             if self._initial_weights is not None:
                 self.set_weights(self._initial_weights)
+            variables_were_made()
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask of the output; here: the input's, where the layer supports masks."""

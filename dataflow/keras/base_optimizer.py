@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import graph_of_variable
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
-from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, initializers, learning_rate_schedules as schedules
 from dataflow.keras.serialization import serialize
 from dataflow.ops.array import gather, identity
@@ -21,7 +21,11 @@ from dataflow.ops.math import cast
 from dataflow.ops.resource_variables import is_resource_variable
 from dataflow.ops.state import assign_add, scatter_add, scatter_update
 from dataflow.ops.variables import Variable
-from dataflow.train.optimizer import Optimizer as TrainOptimizer, deduplicate_indexed_slices
+from dataflow.train.optimizer import (
+    Optimizer as TrainOptimizer,
+    deduplicate_indexed_slices,
+    slot_key,
+)
 
 _SETTINGS = {"clipnorm", "clipvalue", "lr", "decay"}
 _OLD_NAMES = {"lr": "learning_rate", "initial_decay": "_initial_decay"}
@@ -183,7 +187,7 @@ class Optimizer:
     def add_slot(self, var: Any, slot_name: str, initializer: Any = "zeros") -> Any:
         """What is kept for ``var`` under ``slot_name``: a variable of its shape, made once."""
         slots = self._in(var.op.graph).slots_named(slot_name)
-        key = (var.op.graph, var.op.name)
+        key = slot_key(var)
         if key not in slots:
             dtype = var.dtype.base_dtype
             made = initializers.get(initializer) if isinstance(initializer, str) else initializer
@@ -239,14 +243,16 @@ class Optimizer:
 
     # ---- steps ----------------------------------------------------------------------------
 
-    def get_gradients(self, loss: Any, params: TensorLike) -> list[Any]:
+    def get_gradients(self, loss: Any, params: Any) -> list[Any]:
         """The gradient of ``loss`` for each of ``params``, cut as the optimizer says.
 
         Raises `ValueError` where none depends on them.
         """
         graph = loss.graph
         with graph.as_default(), graph.name_scope(f"{self._name}/gradients"):
-            found = self._in(graph).compute_gradients(loss, params)
+            found = self._in(params[0].op.graph if params else graph).compute_gradients(
+                loss, params
+            )
             if all(g is None for g, _ in found):
                 raise ValueError(
                     "No gradient reaches any trainable weight: the loss does not depend on them "
@@ -266,8 +272,8 @@ class Optimizer:
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
             raise ValueError("No gradients provided for any variable.")
-        graph = pairs[0][1].op.graph
-        steps = self._in(graph)
+        steps = self._in(pairs[0][1].op.graph)
+        graph = graph_of_variable(pairs[0][1])
         with graph.as_default(), graph.name_scope(self._name) as steps.scope:
             _ = self.iterations
             self._create_hypers()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow.graph import nest
+from dataflow.graph.eager import outside_symbolic_graph
 from dataflow.keras import backend as K
 from dataflow.keras.logs import Logs
 
@@ -245,32 +246,31 @@ class CallbackList:
             callback.set_params(params)
             callback.set_model(model)
 
+    def _tell(self, what: str, *arguments: Any) -> None:
+        with outside_symbolic_graph():  # where what a callback computes has values
+            for callback in self._all:
+                getattr(callback, what)(*arguments)
+
     def on_train_begin(self) -> None:
         """Before the first epoch."""
-        for callback in self._all:
-            callback.on_train_begin({})
+        self._tell("on_train_begin", {})
 
     def on_train_end(self) -> None:
         """After the last epoch."""
-        for callback in self._all:
-            callback.on_train_end({})
+        self._tell("on_train_end", {})
 
     def on_epoch_begin(self, epoch: int) -> None:
         """Before each epoch."""
-        for callback in self._all:
-            callback.on_epoch_begin(epoch, {})
+        self._tell("on_epoch_begin", epoch, {})
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any]) -> None:
         """After each epoch; what a callback adds to ``logs`` is in the history too."""
-        for callback in self._all:
-            callback.on_epoch_end(epoch, logs)
+        self._tell("on_epoch_end", epoch, logs)
 
     def on_batch_begin(self, batch: int, logs: dict[str, Any]) -> None:
         """Before each batch."""
-        for callback in self._all:
-            callback.on_train_batch_begin(batch, logs)
+        self._tell("on_train_batch_begin", batch, logs)
 
     def on_batch_end(self, batch: int, logs: dict[str, Any]) -> None:
         """After each batch."""
-        for callback in self._all:
-            callback.on_train_batch_end(batch, logs)
+        self._tell("on_train_batch_end", batch, logs)

@@ -99,7 +99,7 @@ def _logits(output: Any, op_type: str) -> Any:
     op = output.op
     while op.type == "Identity":
         op = op.inputs[0].op
-    return op.inputs[0] if op.type == op_type else None
+    return op.inputs[0] if op.type == op_type and op.inputs else None  # none with eager execution
 
 
 def cross_entropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:

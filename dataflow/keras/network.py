@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph import nest
-from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer, Node, tag_of
@@ -46,7 +45,7 @@ class Model(Training, Layer):
         self._layers: list[Layer] = []
         super().__init__(name=name, **kwargs)
         self._init_training()
-        self._graph = default_graph()
+        self._graph = K.building_graph()
         self._network_nodes: list[Node] = []
         self._inputs_structure: Any = None
         self._outputs_structure: Any = None

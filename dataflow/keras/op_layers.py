@@ -36,11 +36,12 @@ class TensorFlowOpLayer(Layer):
     def call(self, inputs: Any) -> Any:
         """The operation on other inputs."""
         given = iter(nest.flatten(inputs))
-        taken = [
-            self._captured[i] if i in self._captured else next(given)
-            for i in range(self._num_inputs)
-        ]
-        op = default_graph().create_op(self._type, taken, name=self._type, attrs=dict(self._attrs))
+        graph = default_graph()
+        captured = self._captured
+        if graph.executes_eagerly:
+            captured = {i: _value_now(tensor) for i, tensor in captured.items()}
+        taken = [captured[i] if i in captured else next(given) for i in range(self._num_inputs)]
+        op = graph.create_op(self._type, taken, name=self._type, attrs=dict(self._attrs))
         return op.outputs[0] if len(op.outputs) == 1 else list(op.outputs)
 
     def get_config(self) -> dict[str, Any]:
@@ -151,3 +152,11 @@ def _make_layer(op: Operation) -> None:
     layer = TensorFlowOpLayer(op.type, attrs, len(op.inputs), captured, name=name)
     outputs = op.outputs[0] if len(op.outputs) == 1 else list(op.outputs)
     Node(layer, inside[0] if len(inside) == 1 else inside, outputs, {})
+
+
+def _value_now(tensor: Tensor) -> Tensor:
+    """A tensor of a model's graph as one of eager code."""
+    value = static_value(tensor)
+    if value is None:
+        value = K.get_value(tensor)
+    return constant(value, tensor.dtype.base_dtype)

@@ -127,7 +127,7 @@ class Barrier:
             timeout_ms=-1 if timeout is None else timeout,
             name=name or f"{self._name}_BarrierTakeMany",
         )
-        known = None if allow_small_batch else static_value(result.indices.op.inputs[1])
+        known = None if allow_small_batch else static_value(convert_to_tensor(num_elements))
         count = None if known is None else int(known)
         result.indices.set_shape((count,))
         result.keys.set_shape((count,))

@@ -63,6 +63,10 @@ def cond(
         raise TypeError("'true_fn' must be callable.")
     if not callable(false_fn):
         raise TypeError("'false_fn' must be callable.")
+    if default_graph().executes_eagerly:
+        with default_graph().name_scope("cond" if name is None else name):
+            result = true_fn() if pred else false_fn()
+        return result if strict else _unpack_single(result)
     if isinstance(pred, bool):
         raise TypeError(
             "pred must not be a Python bool: the choice would be made now, not when the graph "

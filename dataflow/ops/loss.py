@@ -93,7 +93,7 @@ def is_zero(grad: Tensor) -> bool:
     op = grad.op
     if op.type == "ZerosLike":
         return True
-    value = static_value(op.inputs[1] if op.type == "Fill" else grad)
+    value = static_value(op.inputs[1] if op.type == "Fill" and op.inputs else grad)
     return value is not None and not value.any()
 
 

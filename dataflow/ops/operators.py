@@ -172,9 +172,16 @@ def _of_value(name: str) -> Any:
     def operator(self: Variable, *args: Any) -> Any:
         return function(self._dense_var_to_tensor(), *args)
 
-    operator.__name__ = name
-    operator.__doc__ = function.__doc__
-    return operator
+    def getitem(self: Variable, spec: Any) -> Any:
+        value = self._dense_var_to_tensor()
+        if value.known_value is not None:
+            value.__dict__["value_of"] = self
+        return function(value, spec)
+
+    result = getitem if name == "__getitem__" else operator
+    result.__name__ = name
+    result.__doc__ = function.__doc__
+    return result
 
 
 install()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from dataflow.dtypes import DType
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import free_variable
+from dataflow.graph.eager_tensor import numpy_text
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
@@ -53,11 +56,26 @@ class ResourceVariable(Variable):
     def __bool__(
         self,
     ) -> bool:  # a reference variable is true: `if bias:` asks whether there is one
-        return bool(self._snapshot)
+        return bool(self._as_graph_element())
+
+    def numpy(self) -> Any:
+        """The value, with eager execution: an array, or a NumPy scalar.
+
+        Raises `NotImplementedError` in a graph, where a session has the value.
+        """
+        if not self._variable.graph.executes_eagerly:
+            raise NotImplementedError(
+                "numpy() is only available when eager execution is enabled; use v.eval() or sess.run(v)."
+            )
+        with self._variable.graph.as_default():
+            return self._now().numpy()  # type: ignore[attr-defined]
 
     def _make_nodes(
         self, graph: Graph, value: Tensor, dims: Dims, validate_shape: bool, scope: str, attrs: Any
     ) -> None:
+        if graph.executes_eagerly:
+            self._begin(graph, value, dims, scope)
+            return
         with graph.attributes_of_new_nodes(attrs):
             self._variable = state.var_handle_op(
                 shape=dims,
@@ -79,6 +97,29 @@ class ResourceVariable(Variable):
             where = where(self._variable.op) if callable(where) else where
             with graph.colocate_with(None, ignore_existing=True), graph.device(where):
                 self._cached = get_op("Identity")(self._snapshot)
+
+    def _begin(self, graph: Graph, value: Tensor, dims: Dims, scope: str) -> None:
+        """With eager execution: the variable, which has its first value at once."""
+        self._variable = state.var_handle_op(
+            shape=dims,
+            dtype=value.dtype.base_dtype,
+            shared_name=scope[:-1],
+            container="",
+            name=scope,
+        )
+        state.remember(self._variable, self)
+        state.assign_variable_op(self._variable, value)
+        self._initial_value: Any = None  # the variable is the only one to hold its value
+        self._initializer_op: Any = None
+        weakref.finalize(self, free_variable, self._variable.op.attrs["shared_name"])
+
+    def __repr__(self) -> str:
+        if not self._variable.graph.executes_eagerly:
+            return super().__repr__()
+        text = numpy_text(self.numpy())
+        return (
+            f"<tf.Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
+        )
 
     def _init_from_proto(self, proto: Any, import_scope: str | None) -> None:
         super()._init_from_proto(proto, import_scope)
@@ -121,7 +162,7 @@ class ResourceVariable(Variable):
         return state.read_variable_op(self._variable)  # type: ignore[no-any-return]
 
     def _as_graph_element(self) -> Tensor:
-        return self._snapshot
+        return self._now() if self._variable.graph.executes_eagerly else self._snapshot
 
     def _dense_var_to_tensor(
         self, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
@@ -149,7 +190,7 @@ class ResourceVariable(Variable):
         return get_op("Identity")(slices)  # type: ignore[no-any-return]
 
     def _lazy_read(self, op: Operation) -> ResourceVariable:
-        return _UnreadVariable(self, op)
+        return self if op.graph.executes_eagerly else _UnreadVariable(self, op)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """The ``VariableDef`` for a MetaGraph."""

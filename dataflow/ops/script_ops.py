@@ -10,7 +10,8 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.immediate import ImmediateGraph
+from dataflow.graph.eager import eager_graph
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
@@ -67,50 +68,50 @@ def eager_py_func_op(
 not_differentiable(py_func_op, py_func_stateless_op)
 
 
-class _Immediate:
-    """``function`` of tensors that have values, called with arrays: ops inside are run at once."""
+class _Eager:
+    """``function`` of tensors that have values, called with arrays: its ops are run eagerly."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
     def __call__(self, *arrays: Any) -> Any:
-        graph = ImmediateGraph()
-        with graph.as_default():
+        with eager_graph().as_default():
             result = self.function(*[constant(array) for array in arrays])
-            parts = nest.flatten(result)
-            tensors = [part for part in parts if isinstance(part, Tensor)]
-            values = iter(graph.values_of(tensors))
-            parts = [next(values) if isinstance(part, Tensor) else part for part in parts]
-        return nest.pack_like(result, parts)
+            return nest.map_structure(_value_of, result)
 
-    def gradient(self, num_inputs: int) -> _Immediate:
+    def gradient(self, num_inputs: int) -> _Eager:
         """A function of the inputs and the gradients of the results: the gradients of the inputs."""
 
         def backward(*tensors: Tensor) -> list[Tensor]:
-            from dataflow.gradients import gradients
+            from dataflow.gradient_tape import GradientTape
 
             inputs, grads = tensors[:num_inputs], tensors[num_inputs:]
-            results = nest.flatten(self.function(*inputs))
+            with GradientTape() as tape:
+                tape.watch(inputs)
+                results = nest.flatten(self.function(*inputs))
             pairs = [
                 (y, g)
                 for y, g in zip(results, grads, strict=True)
                 if isinstance(y, Tensor) and g.dtype.is_floating
             ]
             ys = [y for y, _ in pairs]
-            found = gradients(ys, inputs, [cast(g, y.dtype) for y, g in pairs]) if ys else []
-            found = found or [None] * num_inputs
+            found = tape.gradient(ys, list(inputs), [cast(g, y.dtype) for y, g in pairs])
             return [
                 zeros_like(x) if g is None else convert_to_tensor(g)
                 for x, g in zip(inputs, found, strict=True)
             ]
 
-        return _Immediate(backward)
+        return _Eager(backward)
+
+
+def _value_of(part: Any) -> Any:
+    return part.numpy() if isinstance(part, EagerTensor) else part
 
 
 @eager_py_func_op.gradient
 def eager_py_func_gradient(op: Operation, *grads: Any) -> list[Any]:
     function = find_function(op.attrs["token"])
-    if not isinstance(function, _Immediate):
+    if not isinstance(function, _Eager):
         raise LookupError(
             f"The gradient of {op.name!r} (tf.py_function) needs its Python function, which is not in "
             "this process: the node came from elsewhere."
@@ -177,5 +178,5 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
     it is called once more.
     """
     if callable(func):
-        func = _Immediate(func)
+        func = _Eager(func)
     return _build(eager_py_func_op, func, inp, Tout, name, "EagerPyFunc")

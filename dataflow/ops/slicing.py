@@ -387,7 +387,10 @@ def getitem(tensor: TensorLike, spec: Any, var: Variable | None = None) -> Tenso
         else:
             empty = constant([], dtype=dtypes.int32)
             packed = [empty, empty, empty]
-        return strided_slice_op(tensor, *packed, name=scope, **masks)  # type: ignore[no-any-return]
+        result: Tensor = strided_slice_op(tensor, *packed, name=scope, **masks)
+    if result.known_value is not None and (owner := tensor.__dict__.get("value_of")) is not None:
+        result.__dict__["slice_of"] = owner, packed  # for an assignment, with eager execution
+    return result
 
 
 Tensor.__getitem__ = getitem  # type: ignore[method-assign]
@@ -447,6 +450,8 @@ not_differentiable(strided_slice_assign_op, resource_strided_slice_assign_op)
 def _assign_to_slice(tensor: Tensor) -> Any:
     """``v[1:3].assign(value)`` of a variable; a slice of another tensor refuses to be assigned,
     and what is no slice has no such attribute."""
+    if tensor.op.graph.executes_eagerly:
+        return _eager_assignment(tensor)
     read = tensor.op.inputs[0].op if tensor.op.type == "StridedSlice" else None
     while read is not None and read.type in ("Switch", "Enter"):
         read = read.inputs[0].op  # within a branch or a loop the variable's value comes in by these
@@ -465,6 +470,20 @@ def _assign_to_slice(tensor: Tensor) -> Any:
             )
         name = f"{tensor.op.name}/_assign" if name is None else name
         variable = variable_of(read.inputs[0])
+        return change(strided_slice_assign_op, variable, *bounds, value, name=name, **masks)
+
+    return assign
+
+
+def _eager_assignment(tensor: Tensor) -> Any:
+    found = tensor.__dict__.get("slice_of")
+    if found is None:
+        raise AttributeError(f"'Tensor' object has no attribute 'assign': {tensor.name!r}")
+    variable, bounds = found
+
+    def assign(value: TensorLike, name: str | None = None) -> Any:
+        """Puts ``value`` in place of the slice; gives the whole variable."""
+        masks = {m: tensor.op.attrs[m] for m in _MASKS}
         return change(strided_slice_assign_op, variable, *bounds, value, name=name, **masks)
 
     return assign

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from dataflow import dtypes, shapes
@@ -363,11 +364,16 @@ _OF_HANDLES = "resource_variables"
 
 def remember(handle: Tensor, variable: Any) -> None:
     """Lets `variable_of` find the variable of a handle."""
+    if handle.graph.executes_eagerly:  # where names are not unique, and variables go when unused
+        handle.__dict__["variable"] = weakref.ref(variable)
+        return
     handle.graph.attachments.setdefault(_OF_HANDLES, {})[handle.op.name] = variable
 
 
 def variable_of(reference: Tensor) -> Any:
     """The resource variable of a handle; another reference itself, as an unknown handle."""
+    if (own := reference.__dict__.get("variable")) is not None:
+        return own()
     known = reference.graph.attachments.get(_OF_HANDLES, {})
     return known.get(reference.op.name, reference) if reference.dtype.is_handle else reference
 

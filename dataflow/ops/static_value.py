@@ -40,6 +40,8 @@ def static_value(tensor: TensorLike) -> Any:
     op = tensor.op
     if op.type == "Const":
         return op.attrs["value"]
+    if tensor.known_value is not None:
+        return np.asarray(tensor.known_value)
     rule = _rules.get(op.type)
     return None if rule is None else rule(op)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from dataflow import dtypes, shapes
@@ -127,11 +128,19 @@ class TensorArray:
     ``size``: number of elements; with ``dynamic_size`` it grows. ``clear_after_read``: an element
     can be read once (reading it again is an `InvalidArgumentError`). ``element_shape``: the shape
     of every element; with ``infer_shape`` the first write decides it. ``handle`` and ``flow`` are
-    given to make another view of an existing array.
+    given to make another view of an existing array. With eager execution it holds the elements
+    themselves.
 
     Methods that write return a new `TensorArray` whose ``flow`` comes after the write: go on with
     that one.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> TensorArray:
+        if cls is TensorArray and default_graph().executes_eagerly:
+            from dataflow.ops.eager_tensor_array import EagerTensorArray
+
+            return super().__new__(EagerTensorArray)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -385,6 +394,12 @@ class TensorArray:
             f"<tf.TensorArray {self._handle.op.name!r} dtype={self._dtype.name} "
             f"element_shape={self.element_shape}>"
         )
+
+
+# For editors, the constructor's; `__new__` only chooses the class.
+_constructor = inspect.signature(TensorArray.__init__)
+_own = _constructor.replace(parameters=list(_constructor.parameters.values())[1:])
+setattr(TensorArray, "__signature__", _own)  # noqa: B010
 
 
 def _gradients(op: Operation, dtype: DType, flow: Tensor) -> TensorArray:

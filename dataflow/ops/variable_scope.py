@@ -16,18 +16,9 @@ from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, InitializerLike
 from dataflow.ops.variable_replication import VariableAggregation, VariableSynchronization
-from dataflow.ops.variable_store import get_or_make, variable_store
+from dataflow.ops.variable_store import AUTO_REUSE, get_or_make, variable_store
 from dataflow.ops.variables import Variable
 
-
-class _ReuseMode:
-    """``AUTO_REUSE``: use the variable where it exists, else make it."""
-
-    def __repr__(self) -> str:
-        return "tf.AUTO_REUSE"
-
-
-AUTO_REUSE = _ReuseMode()
 _SCOPE = "variable_scope"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -20,10 +21,25 @@ from dataflow.shapes import TensorShape
 _AUXILIARY = "variable_store"
 
 
-class _VariableStore:
-    """Variables of one graph by full name."""
+class _ReuseMode:
+    """``AUTO_REUSE``: use the variable where it exists, else make it."""
 
-    def __init__(self) -> None:
+    def __repr__(self) -> str:
+        return "tf.AUTO_REUSE"
+
+
+AUTO_REUSE = _ReuseMode()
+
+
+class _VariableStore:
+    """Variables of one graph by full name.
+
+    With eager execution none are kept, unless an `EagerVariableStore` is in force: a variable lives
+    as long as its program holds it, and `get_variable` makes a new one each time.
+    """
+
+    def __init__(self, keeps_variables: bool = True) -> None:
+        self.keeps_variables = keeps_variables
         self.variables: dict[str, Variable] = {}
         self.partitioned: dict[str, PartitionedVariable] = {}
         self.scope_counts: dict[str, int] = {}
@@ -31,7 +47,55 @@ class _VariableStore:
 
 def variable_store() -> _VariableStore:
     """What `get_variable` knows of the default graph."""
-    return default_graph().attachments.setdefault(_AUXILIARY, _VariableStore())  # type: ignore[no-any-return]
+    graph = default_graph()
+    found: _VariableStore | None = graph.attachments.get(_AUXILIARY)
+    if found is None:
+        found = _VariableStore(keeps_variables=not graph.executes_eagerly)
+        graph.attachments[_AUXILIARY] = found
+    return found
+
+
+class EagerVariableStore:
+    """Lets functions that make variables by name share them, with eager execution.
+
+    Within ``with store.as_default():`` `get_variable` and the functions of `tf.layers` find the
+    variables that were made before.
+    """
+
+    def __init__(self, store: Any = None) -> None:
+        self._store = _VariableStore() if store is None else store
+
+    @contextlib.contextmanager
+    def as_default(self) -> Iterator[None]:
+        """The block in which variables are shared."""
+        attachments = default_graph().attachments
+        before = variable_store()
+        attachments[_AUXILIARY] = self._store
+        try:
+            yield
+        finally:
+            attachments[_AUXILIARY] = before
+
+    def variables(self) -> list[Variable]:
+        """The variables, by name."""
+        return [v for _, v in sorted(self._store.variables.items())]
+
+    def trainable_variables(self) -> list[Variable]:
+        """Those that can be trained, by name."""
+        return [v for v in self.variables() if v.trainable]
+
+    def non_trainable_variables(self) -> list[Variable]:
+        """The others, by name."""
+        return [v for v in self.variables() if not v.trainable]
+
+    def copy(self) -> EagerVariableStore:
+        """A store with new variables of the same values."""
+        result = EagerVariableStore()
+        for name, variable in self._store.variables.items():
+            result._store.variables[name] = Variable(
+                variable.read_value(), trainable=variable.trainable, name=name
+            )
+        return result
 
 
 def get_or_make(
@@ -63,6 +127,8 @@ def get_or_make(
         "aggregation": aggregation,
     }
     store = variable_store()
+    if default_graph().executes_eagerly:
+        reuse = AUTO_REUSE if store.keeps_variables else False
     dtype = as_dtype(dtype)
     is_scalar = shape is not None and shapes.as_dims(shape) == ()  # cannot be cut
     shares_parts = reuse is True and partitioner is None and name in store.partitioned
@@ -116,7 +182,8 @@ def _get_single(
         on_read = settings["synchronization"] is VariableSynchronization.ON_READ
         settings = {**settings, "trainable": not on_read}
     variable = Variable(initial_value, name=name, dtype=variable_dtype, **settings)
-    store.variables[name] = variable
+    if store.keeps_variables:
+        store.variables[name] = variable
     if regularizer is not None:
         _add_regularization_loss(variable, name, regularizer)
     return variable

@@ -13,6 +13,7 @@ from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import outside_symbolic_graph
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
@@ -57,7 +58,11 @@ class _MadeByCreators(type):
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        creators = default_graph().attachments.get(_CREATORS, ())
+        graph = default_graph()
+        if graph.variables_are_eager:
+            with outside_symbolic_graph():
+                return cls(*args, **kwargs)
+        creators = graph.attachments.get(_CREATORS, ())
         if cls is not Variable:
             return super().__call__(*args, **kwargs)
         if not creators:
@@ -83,6 +88,8 @@ def _make_variable(*args: Any, **kwargs: Any) -> Any:
         wanted = variable_scope.get_variable_scope().use_resource
     if wanted is None:
         wanted = resource_variables.resource_variables_enabled()
+    if default_graph().executes_eagerly:
+        wanted = True
     return type.__call__(
         resource_variables.ResourceVariable if wanted else Variable, *args, **kwargs
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +11,14 @@ from dataflow.errors import DTypeError
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.nest import assert_same_structure, flatten, is_nested
+from dataflow.graph.nest import assert_same_structure, flatten, is_nested, map_structure
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import control_flow
 from dataflow.ops.composites import Leaves
 from dataflow.ops.control_flow_context import WhileContext, entered
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.ops.tensor_array import TensorArray
 from dataflow.shapes import TensorShape
 
 
@@ -54,6 +56,8 @@ def while_loop(
         raise TypeError("'parallel_iterations' must be a positive integer.")
     if not loop_vars and not isinstance(loop_vars, Tensor):
         raise ValueError("'loop_vars' must be provided.")
+    if default_graph().executes_eagerly:
+        return _run_eagerly(cond, body, loop_vars, maximum_iterations, return_same_structure)
     graph = _graph_of(loop_vars)
     with graph.as_default(), graph.name_scope(name or "while"):
         try_to_pack = (
@@ -79,6 +83,29 @@ def while_loop(
         if maximum is not None:
             return result[1]
         return result[0] if try_to_pack else result
+
+
+def _run_eagerly(
+    cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any, return_same_structure: bool
+) -> Any:
+    """The loop as Python runs it, with eager execution."""
+    if not isinstance(loop_vars, (list, tuple)):
+        loop_vars = [loop_vars]
+    single = len(loop_vars) == 1 and not return_same_structure
+    packed = False
+    rounds = itertools.count() if maximum_iterations is None else range(int(maximum_iterations))
+    for _ in rounds:
+        if not cond(*loop_vars):
+            break
+        result = body(*loop_vars)
+        if single and not isinstance(result, (list, tuple)):
+            packed, result = True, (result,)
+        assert_same_structure(list(loop_vars), list(result))
+        loop_vars = result
+    loop_vars = map_structure(
+        lambda leaf: leaf if isinstance(leaf, TensorArray) else convert_to_tensor(leaf), loop_vars
+    )
+    return loop_vars[0] if packed else loop_vars
 
 
 def _graph_of(loop_vars: Any) -> Any:

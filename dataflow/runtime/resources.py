@@ -11,6 +11,7 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.errors import FailedPreconditionError
+from dataflow.graph.eager import CONTAINER as EAGER_CONTAINER
 from dataflow.kernels.large_arrays import owns_memory
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class ResourceManager:
 
     def get_or_create(self, container: str, kind: str, name: str, create: Callable[[], Any]) -> Any:
         """The resource; ``create()`` makes it if it does not exist."""
+        if container == EAGER_CONTAINER and self is not eager_resources:
+            return eager_resources.get_or_create(container, kind, name, create)
         key = (container, kind, name)
         found = self._resources.get(key)
         if found is None:
@@ -138,3 +141,7 @@ class ResourceManager:
                 for key in [k for k in self._resources if k[0] in wanted]:
                     del self._resources[key]
             self.changes += 1
+
+
+#: The variables of eager code, which every session of the process reaches.
+eager_resources = ResourceManager()

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.default_stacks import pop_graph, pop_session, push_graph, push_session
-from dataflow.graph.immediate import register_runner
-from dataflow.graph.tensor import Tensor
 from dataflow.providers import provided
 from dataflow.runtime.base_session import BaseSession
 from dataflow.runtime.config import ConfigProto
@@ -99,11 +97,3 @@ class InteractiveSession(BaseSession):
             if self._explicit_graph is not None:
                 pop_graph(self._explicit_graph)
         super().close()
-
-
-def _run_immediately(graph: Graph | None, fetches: list[Any], fed: dict[Tensor, Any]) -> list[Any]:
-    with Session(graph=graph) as session:
-        return session.run(fetches, fed)  # type: ignore[no-any-return]
-
-
-register_runner(_run_immediately)

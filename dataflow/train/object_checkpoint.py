@@ -10,6 +10,7 @@ from dataflow.formats.bundle_writer import write_bundle
 from dataflow.formats.checkpoint_reader import CheckpointReader
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import when_variables_are_made
 from dataflow.ops.trackable import AutoTrackable, is_trackable
 from dataflow.ops.variables import Variable
 from dataflow.train.checkpoint_management import checkpoint_exists, update_checkpoint_state
@@ -73,13 +74,16 @@ class Checkpoint(AutoTrackable):
 
         ``session``: by default the default session. Returns the whole prefix, for `restore`.
         """
-        session = session_or_default(session)
-        if "save_counter" not in vars(self):
-            session.run(self.save_counter.initializer)
-        if self._count is None:
-            self._count = self.save_counter.assign_add(1)
         text = os.fsdecode(file_prefix)
-        path = self.write(f"{text}-{int(session.run(self._count))}", session)
+        if default_graph().executes_eagerly:
+            path = self.write(f"{text}-{int(self.save_counter.assign_add(1).numpy())}")
+        else:
+            session = session_or_default(session)
+            if "save_counter" not in vars(self):
+                session.run(self.save_counter.initializer)
+            if self._count is None:
+                self._count = self.save_counter.assign_add(1)
+            path = self.write(f"{text}-{int(session.run(self._count))}", session)
         update_checkpoint_state(
             os.path.dirname(local_path(text)), path, [path], save_relative_paths=True
         )
@@ -88,7 +92,8 @@ class Checkpoint(AutoTrackable):
     def restore(self, save_path: Any) -> LoadStatus:
         """Finds what the checkpoint ``save_path`` holds; the status returned then gives the values.
 
-        In graph mode nothing runs yet: ``status.run_restore_ops(session)``, or
+        With eager execution variables get their values now, and those that are made later (by a
+        layer's first call) when they are made. In graph mode nothing runs yet: ``status.run_restore_ops(session)``, or
         ``status.initialize_or_restore(session)``, which initializes variables that the checkpoint
         does not have. Variables made between `restore` and those calls are restored too.
         ``status.assert_consumed()`` raises `AssertionError` where program and checkpoint differ.
@@ -103,9 +108,12 @@ class Checkpoint(AutoTrackable):
 
 def write_objects(root: Any, file_prefix: Any, session: Any = None) -> str:
     """Writes what is under ``root`` as a checkpoint of objects; returns the prefix."""
-    session = session_or_default(session)
     graph, by_key = described(root)
-    arrays = dict(zip(by_key, session.run(list(by_key.values())), strict=True))
+    if default_graph().executes_eagerly:
+        arrays = {key: variable.numpy() for key, variable in by_key.items()}
+    else:
+        values = session_or_default(session).run(list(by_key.values()))
+        arrays = dict(zip(by_key, values, strict=True))
     arrays[OBJECT_GRAPH_KEY] = graph.SerializeToString()
     prefix = os.fsdecode(file_prefix)
     folder = os.path.dirname(local_path(prefix))
@@ -125,6 +133,12 @@ def restore_objects(root: Any, save_path: Any) -> LoadStatus:
             message=f"Unsuccessful restore: {prefix}: there is no checkpoint of this name."
         )
     reader = CheckpointReader(prefix)
-    if reader.has_tensor(OBJECT_GRAPH_KEY):
-        return CheckpointLoadStatus(root, prefix, reader)
-    return NameBasedSaverStatus(root, prefix, reader)
+    if not reader.has_tensor(OBJECT_GRAPH_KEY):
+        named = NameBasedSaverStatus(root, prefix, reader)
+        if default_graph().executes_eagerly:
+            named.run_restore_ops()
+        return named
+    status = CheckpointLoadStatus(root, prefix, reader)
+    if default_graph().executes_eagerly and not status.restore_now():
+        when_variables_are_made(status.restore_now, root)
+    return status

@@ -61,6 +61,9 @@ class LoadStatus:
     def __init__(self, root: Any, prefix: str = "", reader: Any = None) -> None:
         self._root, self._prefix, self._reader = root, prefix, reader
         self._operation: tuple[Any, Any] | None = None
+        self._assigned: set[str] = (
+            set()
+        )  # with eager execution: the keys whose variables have values
 
     def _variables(self) -> list[Any]:
         objects = objects_of(self._root)
@@ -79,14 +82,30 @@ class LoadStatus:
         by_key = self._restored()
         if not by_key:
             return
+        if default_graph().executes_eagerly:
+            self._assign(by_key)
+            return
         wanted = {key: id(v) for key, v in by_key.items()}
         if self._operation is None or self._operation[0] != wanted:
             operation = restore_operation(self._prefix, self._reader, by_key)
             self._operation = (wanted, operation)
         session_or_default(session).run(self._operation[1])
 
+    def _assign(self, by_key: dict[str, Any]) -> None:
+        """With eager execution: gives variables that had none yet their values of the checkpoint."""
+        new = {key: v for key, v in by_key.items() if key not in self._assigned}
+        self._reader.check(
+            {key: (v.shape.as_list(), v.dtype.base_dtype.name) for key, v in new.items()}
+        )
+        for key, variable in new.items():
+            variable.assign(self._reader.get_tensor(key))
+        self._assigned.update(new)
+
     def initialize_or_restore(self, session: Any = None) -> None:
         """As `run_restore_ops`; variables that the checkpoint does not have are initialized."""
+        if default_graph().executes_eagerly:  # where variables have values from their beginning
+            self.run_restore_ops()
+            return
         session = session_or_default(session)
         restored = {id(v) for v in self._restored().values()}
         others = [v.initializer for v in self._variables() if id(v) not in restored]
@@ -130,7 +149,9 @@ class InitializationOnlyStatus(LoadStatus):
         self._refuse("No checkpoint specified, so no restore ops are available (save_path=None).")
 
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Initializes all variables."""
+        """Initializes all variables; with eager execution they are."""
+        if default_graph().executes_eagerly:
+            return
         session_or_default(session).run([v.initializer for v in self._variables()])
 
 
@@ -187,6 +208,12 @@ class CheckpointLoadStatus(LoadStatus):
                 if variable is not None:
                     found[slot.slot_variable_node_id] = variable
         return found
+
+    def restore_now(self) -> bool:
+        """With eager execution: gives the variables that are there values; whether that was all."""
+        self.run_restore_ops()
+        keys = [a.checkpoint_key for node in self._graph.nodes for a in node.attributes]
+        return all(key in self._assigned for key in keys)
 
     def _restored(self) -> dict[str, Any]:
         return {

@@ -11,10 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, KeysView, Sequence, Va
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.gradient_tape import GradientTape
 from dataflow.gradients import gradients, obstacles
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import (
+    eager_graph,
+    graph_of_variable,
+    outside_symbolic_graph,
+    variables_were_made,
+)
 from dataflow.graph.graph import Graph
 from dataflow.graph.nest import flatten
 from dataflow.graph.op_def import OpDef
@@ -51,8 +58,10 @@ def deduplicate_indexed_slices(values: Any, indices: TensorLike) -> tuple[Tensor
     return summed, unique_indices
 
 
-def _key(var: Variable) -> tuple[Any, str]:
-    return (var.op.graph, var.op.name)
+def slot_key(var: Variable) -> tuple[Any, str]:
+    """What the slots of a variable are kept under: its graph and its name, which eager code repeats."""
+    op = var.op
+    return (op.graph, op.attrs["shared_name"] if op.graph.executes_eagerly else op.name)
 
 
 @contextlib.contextmanager
@@ -161,6 +170,13 @@ class Optimizer:
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
                 f"Optimizer.GATE_GRAPH. Not {gate_gradients}"
             )
+        if default_graph().executes_eagerly:
+            if not given_as_function:
+                raise RuntimeError(
+                    "`loss` passed to Optimizer.compute_gradients should be a function when eager "
+                    "execution is enabled."
+                )
+            return self._eager_gradients(loss, var_list, grad_loss)
         loss = convert_to_tensor(loss() if given_as_function else loss)
         self._assert_valid_dtypes([loss])
         loss = loss_of_replica(loss)
@@ -196,6 +212,17 @@ class Optimizer:
         self._assert_valid_dtypes([v for g, v in pairs if g is not None])
         return pairs
 
+    def _eager_gradients(self, loss: Any, var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
+        """`compute_gradients` with eager execution: calls ``loss()`` once, and records it."""
+        with GradientTape() as tape:
+            variables = None if var_list is None else flatten(list(var_list))
+            tape.watch(variables or [])
+            value = loss()
+        if variables is None:
+            variables = list(tape.watched_variables())
+        grads = tape.gradient(value, variables, grad_loss)
+        return list(zip(grads, variables, strict=True))
+
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
@@ -219,13 +246,14 @@ class Optimizer:
             )
         for variable in var_list:
             self._check_type(variable)
-        graph = var_list[0].op.graph
+        graph = graph_of_variable(var_list[0])
         pairs, mirrors = copies_of(pairs)
         var_list = [v for g, v in pairs if g is not None]
         with graph.as_default():
-            with _outside_control_flow(), made_plainly():
+            with outside_symbolic_graph(), _outside_control_flow(), made_plainly():
                 self._create_slots(var_list)
                 mirrored_slots(self, mirrors)
+            variables_were_made()
             with name_scope(name, self._name) as scope:
                 self._prepare()
                 updates = []
@@ -301,7 +329,7 @@ class Optimizer:
     def get_slot(self, var: Variable, name: str) -> Any:
         """The slot ``name`` of ``var``, or ``None``."""
         slots = self._slots.get(name)
-        return slots.get(_key(var)) if slots else None
+        return slots.get(slot_key(var)) if slots else None
 
     def get_slot_names(self) -> list[str]:
         """The names of all slots, sorted."""
@@ -321,27 +349,27 @@ class Optimizer:
     def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Any:
         """The slot, made with the initial value ``val`` (a tensor) if need be."""
         slots = self._slot_dict(slot_name)
-        if _key(var) not in slots:
-            slots[_key(var)] = slot_creator.create_slot(var, val, op_name)
-        return slots[_key(var)]
+        if slot_key(var) not in slots:
+            slots[slot_key(var)] = slot_creator.create_slot(var, val, op_name)
+        return slots[slot_key(var)]
 
     def _get_or_make_slot_with_initializer(
         self, var: Any, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str
     ) -> Any:
         """The slot, made by ``initializer`` if need be."""
         slots = self._slot_dict(slot_name)
-        if _key(var) not in slots:
-            slots[_key(var)] = slot_creator.create_slot_with_initializer(
+        if slot_key(var) not in slots:
+            slots[slot_key(var)] = slot_creator.create_slot_with_initializer(
                 var, initializer, shape, dtype, op_name
             )
-        return slots[_key(var)]
+        return slots[slot_key(var)]
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Any:
         """The slot, made of zeros if need be."""
         slots = self._slot_dict(slot_name)
-        if _key(var) not in slots:
-            slots[_key(var)] = slot_creator.create_zeros_slot(var, op_name)
-        return slots[_key(var)]
+        if slot_key(var) not in slots:
+            slots[slot_key(var)] = slot_creator.create_zeros_slot(var, op_name)
+        return slots[slot_key(var)]
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
         """A variable that belongs to no other one, made once for each graph."""
@@ -359,6 +387,8 @@ class Optimizer:
         return variable
 
     def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Any:
+        if graph is not None and graph.variables_are_eager:
+            graph = eager_graph()
         return self._non_slot_dict.get((name, graph))
 
     def _non_slot_variables(self) -> list[Any]:

@@ -12,7 +12,9 @@ from dataflow.errors import FailedPreconditionError, NotFoundError
 from dataflow.formats.atomic_files import write_atomically
 from dataflow.formats.checkpoint_reader import CheckpointReader
 from dataflow.formats.local_paths import local_path
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
+from dataflow.providers import provided
 from dataflow.train.checkpoint_management import (
     checkpoint_exists,
     get_checkpoint_mtimes,
@@ -102,6 +104,8 @@ class Saver:
         self._pad_step_number = pad_step_number
         self._save_relative_paths = save_relative_paths
         self._write_version = write_version
+        #: With eager execution: what runs the nodes.
+        self._session: Any = None
         self._last_checkpoints: list[tuple[str, float]] = []
         self._to_be_deleted: list[tuple[str, float]] = []
         self._lock = threading.Lock()
@@ -128,15 +132,20 @@ class Saver:
                 return
             raise ValueError("No variables to save")
         self._var_list = var_list  # programs of the time look which variables a saver saves
-        self.saver_def = build_saver_def(
-            validated_saveables(var_list),
-            reshape=self._reshape,
-            sharded=self._sharded,
-            max_to_keep=self._max_to_keep,
-            keep_checkpoint_every_n_hours=self._keep_hours,
-            name=self._name,
-            filename=self._filename,
-        )
+        graph = default_graph()
+        if graph.executes_eagerly:  # the nodes are in a graph of their own, with eager variables
+            graph = Graph()
+            self._session = provided("session")(graph=graph)
+        with graph.as_default():
+            self.saver_def = build_saver_def(
+                validated_saveables(var_list),
+                reshape=self._reshape,
+                sharded=self._sharded,
+                max_to_keep=self._max_to_keep,
+                keep_checkpoint_every_n_hours=self._keep_hours,
+                name=self._name,
+                filename=self._filename,
+            )
 
     def _check_saver_def(self) -> None:
         for field in ("save_tensor_name", "restore_op_name"):
@@ -242,6 +251,8 @@ class Saver:
         """
         if self.saver_def is None and not self._is_empty:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
+        if self._session is not None:
+            sess, write_meta_graph = self._session, False
         if not hasattr(sess, "run") or not hasattr(sess, "graph"):
             raise TypeError(f"'sess' must be a Session; {sess!r}")
         latest_filename = latest_filename or "checkpoint"
@@ -361,7 +372,7 @@ class Saver:
             strip_default_attrs=strip_default_attrs,
         )
 
-    def restore(self, sess: BaseSession, save_path: str | None) -> None:
+    def restore(self, sess: Any, save_path: str | None) -> None:
         """Gives the variables of ``sess`` the values of the checkpoint ``save_path``.
 
         The file is compared with the graph first: where something is missing or has another shape
@@ -372,6 +383,8 @@ class Saver:
         """
         if self._is_empty:
             return
+        if self._session is not None:
+            sess = self._session
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         if self.saver_def is None:

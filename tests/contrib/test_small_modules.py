@@ -118,8 +118,10 @@ def test_eager_in_graph_mode() -> None:
     assert values(tfe.defun(lambda x: x + 1)(tf.constant(1))) == 2
     assert values(tfe.defun(input_signature=None)(lambda x: x + 1)(tf.constant(1))) == 2
     assert isinstance(tfe.Variable(1.0), tf.Variable)
-    with pytest.raises(AttributeError, match="contrib.eager.Iterator"):
-        tfe.Iterator
+    with pytest.raises(RuntimeError, match="tf.enable_eager_execution"):
+        tfe.Iterator(tf.data.Dataset.range(2))
+    with pytest.raises(AttributeError, match="contrib.eager.Network"):
+        tfe.Network
 
 
 def test_tfprof_counts_parameters(capsys: pytest.CaptureFixture[str]) -> None:

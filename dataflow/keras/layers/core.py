@@ -64,7 +64,8 @@ class InputLayer(Layer):
         self.is_placeholder = input_tensor is None
         if input_tensor is None:
             sizes = [None if s is None else int(s) for s in shape]
-            input_tensor = placeholder(self._dtype, sizes, name=name)
+            with K.building_graph().as_default():
+                input_tensor = placeholder(self._dtype, sizes, name=name)
         self._batch_input_shape = tuple(input_tensor.shape.as_list())
         self._dtype = input_tensor.dtype.base_dtype
         Node(self, [], input_tensor, {})

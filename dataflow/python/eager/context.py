@@ -1,25 +1,42 @@
-"""``from tensorflow.python.eager import context``: this engine is in graph mode always."""
+"""``from tensorflow.python.eager import context``: whether code runs eagerly."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 
-
-def executing_eagerly() -> bool:
-    """Whether operations run at once: never."""
-    return False
-
+from dataflow.graph.default_stacks import default_graph, use_graph
+from dataflow.graph.eager import eager_graph, executing_eagerly
+from dataflow.graph.graph import Graph
 
 in_eager_mode = executing_eagerly
 
+GRAPH_MODE = 0
+EAGER_MODE = 1
+
 
 def in_graph_mode() -> bool:
-    """Whether operations become nodes of a graph: always."""
-    return True
+    """Whether operations become nodes of a graph."""
+    return not executing_eagerly()
 
 
 @contextlib.contextmanager
 def graph_mode() -> Iterator[None]:
-    """A block in graph mode, as everything is."""
-    yield
+    """A block in which operations become nodes of a graph: a new one, where they ran eagerly."""
+    if default_graph().executes_eagerly:
+        with use_graph(Graph()):
+            yield
+    else:
+        yield
+
+
+@contextlib.contextmanager
+def eager_mode() -> Iterator[None]:
+    """A block in which operations run at once."""
+    with use_graph(eager_graph()):
+        yield
+
+
+def num_gpus() -> int:
+    """The number of GPUs that eager code uses: none, it runs on the host."""
+    return 0

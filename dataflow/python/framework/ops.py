@@ -19,6 +19,8 @@ from dataflow.graph.default_stacks import (
     default_session as get_default_session,
     reset_default_graph,
 )
+from dataflow.graph.eager import executing_eagerly_outside_functions
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import RegisterGradient, not_differentiable as NotDifferentiable
@@ -48,10 +50,6 @@ _TensorLike = Tensor
 _uids = itertools.count(1)
 
 
-class EagerTensor:
-    """The type of eager execution's values, of which there are none here."""
-
-
 def register_dense_tensor_like_type(tensor_type: type) -> None:
     """Has `is_dense_tensor_like` say yes to ``tensor_type``, which has a ``name`` and a ``dtype``.
 
@@ -71,11 +69,6 @@ def is_dense_tensor_like(t: Any) -> bool:
 def uid() -> int:
     """A number that no earlier call returned."""
     return next(_uids)
-
-
-def executing_eagerly_outside_functions() -> bool:
-    """Whether operations run at once: never."""
-    return False
 
 
 def convert_n_to_tensor(values: Iterable[Any], dtype: Any = None, name: Any = None) -> list[Any]:

@@ -1,0 +1,134 @@
+"""``tf.contrib.eager.metrics``: objects that count over batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.keras import base_metric
+from dataflow.namespaces import explain_absent
+from dataflow.ops.casts import cast
+from dataflow.ops.comparison import equal, greater
+from dataflow.ops.reduce import argmax
+from dataflow.ops.reshape import squeeze
+
+__all__ = ["Accuracy", "BinaryAccuracy", "CategoricalAccuracy", "Mean", "Metric", "SparseAccuracy"]
+
+
+class Metric(base_metric.Metric):
+    """A value over batches: ``metric(values)`` counts a batch, ``metric.result()`` is the value so far.
+
+    A class of a program's own makes variables in ``build(values)`` (`add_variable`) and counts in ``call``.
+    """
+
+    def build(self, *args: Any, **kwargs: Any) -> None:
+        """Makes the variables, at the first call."""
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Counts a batch; what it returns is what the call returns."""
+        raise NotImplementedError("Metrics must define a call() member function")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Counts a batch, and returns it."""
+        if not self.built:
+            self.build(*args, **kwargs)
+            self.built = True
+        return self.call(*args, **kwargs)
+
+    def add_variable(  # type: ignore[override]
+        self, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None
+    ) -> Any:
+        """A variable of the metric, which starts at what ``initializer`` says (0)."""
+        return self.add_weight(
+            name, shape=() if shape is None else shape, initializer=initializer, dtype=dtype
+        )
+
+    def init_variables(self) -> None:
+        """Sets all variables to 0."""
+        self.reset_states()
+
+
+class Mean(Metric):
+    """The (weighted) mean of all values, float64."""
+
+    def __init__(
+        self,
+        name: str | None = None,
+        dtype: Any = dtypes.float64,
+        use_global_variables: bool = False,
+    ) -> None:
+        super().__init__(name or "mean", dtype)
+        self._mean = base_metric.Mean(self.name, dtype)
+
+    def call(self, values: Any, weights: Any = None) -> Any:
+        """Counts ``values``, each with its weight, and returns them (with the weights, if given)."""
+        self._mean.update_state(values, weights)
+        return values if weights is None else (values, weights)
+
+    def result(self, write_summary: bool = True) -> Any:
+        """The mean so far, a scalar."""
+        return self._mean.result()
+
+    def reset_states(self) -> None:
+        """Begins anew."""
+        self._mean.reset_states()
+
+    @property
+    def variables(self) -> list[Any]:
+        """The sum and the number."""
+        return self._mean.weights
+
+
+class Accuracy(Mean):
+    """How many predictions are the labels; both of one shape."""
+
+    def __init__(self, name: str | None = None, dtype: Any = dtypes.float64) -> None:
+        super().__init__(name or "accuracy", dtype)
+
+    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:  # type: ignore[override]
+        """Counts a batch, and returns it."""
+        labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
+        super().call(cast(equal(labels, predictions), self.dtype), weights)
+        return (labels, predictions) if weights is None else (labels, predictions, weights)
+
+
+class CategoricalAccuracy(Accuracy):
+    """How often the largest of a row of predictions is that of the row of labels; both [n, classes]."""
+
+    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:  # type: ignore[override]
+        """Counts a batch, and returns it."""
+        super().call(argmax(labels, axis=-1), argmax(predictions, axis=-1), weights)
+        return (labels, predictions) if weights is None else (labels, predictions, weights)
+
+
+class BinaryAccuracy(Accuracy):
+    """How often a probability is on the label's side of ``threshold``."""
+
+    def __init__(
+        self, threshold: float, name: str | None = None, dtype: Any = dtypes.float64
+    ) -> None:
+        super().__init__(name or "binary_accuracy", dtype)
+        self._threshold = threshold
+
+    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:  # type: ignore[override]
+        """Counts a batch, and returns it."""
+        labels = convert_to_tensor(labels)
+        above = greater(convert_to_tensor(predictions), self._threshold)
+        super().call(cast(labels, dtypes.bool_), above, weights)
+        return (labels, predictions) if weights is None else (labels, predictions, weights)
+
+
+class SparseAccuracy(Accuracy):
+    """How often the largest of a row of predictions, [n, classes], is at the label, [n] or [n, 1]."""
+
+    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:  # type: ignore[override]
+        """Counts a batch, and returns it."""
+        labels = convert_to_tensor(labels)
+        if labels.shape.ndims == 2:
+            labels = squeeze(labels, [-1])
+        super().call(cast(labels, dtypes.int64), argmax(predictions, axis=-1), weights)
+        return (labels, predictions) if weights is None else (labels, predictions, weights)
+
+
+__getattr__ = explain_absent(__name__)

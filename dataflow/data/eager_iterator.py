@@ -1,0 +1,68 @@
+"""`EagerIterator`: the elements of a dataset one after the other, with eager execution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.data.iterators import Iterator
+from dataflow.errors import OutOfRangeError
+from dataflow.graph.eager import eager_graph
+from dataflow.graph.graph import Graph
+from dataflow.providers import provided
+
+
+class EagerIterator:
+    """Goes through a dataset once: ``for x in iterator``, or `get_next`.
+
+    The dataset's nodes are in a graph of the iterator's, which a session of its own runs.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self._structure = dataset.structure
+        graph = Graph()
+        with graph.as_default():
+            iterator: Iterator = dataset.iterator_here()
+            flat = iterator.next_components()
+        self._session = provided("session")(graph=graph)
+        self._session.run(iterator.initializer)
+        self._next = self._session.make_callable(flat)
+
+    def __iter__(self) -> EagerIterator:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            values = self._next()
+        except OutOfRangeError:
+            raise StopIteration from None
+        graph = eager_graph()
+        with graph.as_default():
+            tensors = [
+                graph.constant(value, spec.dtype)
+                for value, spec in zip(values, self._structure.specs, strict=True)
+            ]
+            return self._structure.decode(tensors)
+
+    next = __next__
+
+    def get_next(self, name: str | None = None) -> Any:
+        """The next element; `OutOfRangeError` at the end."""
+        try:
+            return self.__next__()
+        except StopIteration:
+            raise OutOfRangeError(None, None, "End of sequence") from None
+
+    @property
+    def output_types(self) -> Any:
+        """Dtypes of an element."""
+        return self._structure.types
+
+    @property
+    def output_shapes(self) -> Any:
+        """Shapes of an element."""
+        return self._structure.shapes
+
+    @property
+    def output_classes(self) -> Any:
+        """Classes of an element's components."""
+        return self._structure.classes

@@ -1,0 +1,168 @@
+"""How operations of eager code run: each kind is a graph of one node, which is compiled once.
+
+A kind is an op type with its attributes, the dtypes and ranks of its inputs, and the variables and
+other resources among them. All these graphs are one, run by one session, so that variables, tables
+and random numbers behave as they do in any other session.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.graph import eager
+from dataflow.graph.graph import Graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.registry import get_op
+from dataflow.graph.tensor import Tensor
+from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.resources import eager_resources
+from dataflow.runtime.session import Session
+
+#: Kinds that are kept; attributes that change from call to call (seeds) make one each.
+_MOST_KINDS = 4096
+
+
+class _Kind:
+    """A node that was made for a kind of operation, and the function that runs it."""
+
+    __slots__ = ("call", "fed", "num_outputs", "op", "single")
+
+    def __init__(self, op: Operation, call: Callable[..., Any], fed: list[int]) -> None:
+        self.op = op
+        self.call = call
+        self.fed = fed  # which of the inputs are given as values
+        self.num_outputs = len(op.outputs)
+
+
+class _Runner:
+    """The graph and the session of all eager code."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.graph = Graph()
+        self.session = Session(graph=self.graph, config=ConfigProto(device_count={"GPU": 0}))
+        self._kinds: dict[Any, _Kind] = {}
+
+    def run(self, op: Operation, inputs: list[Tensor]) -> Sequence[Any]:
+        """The values of an operation's outputs; None for those that are handles."""
+        if op.op_def.type == "Const":
+            return [op.attrs["value"]]
+        if op.outputs and all(_is_handle(t) for t in op.outputs):
+            return self._make_handles(op, inputs)
+        kind = self._kind(op, inputs)
+        kind.op.frames = op.frames
+        found = kind.call(*[inputs[i].known_value for i in kind.fed])
+        if kind.num_outputs == 0:
+            return ()
+        return found  # type: ignore[no-any-return]
+
+    def _kind(self, op: Operation, inputs: list[Tensor]) -> _Kind:
+        key: Any = (
+            op.op_def.type,
+            _hashable(op.attrs),
+            tuple([_signature(tensor) for tensor in inputs]),
+        )
+        try:
+            found = self._kinds.get(key)
+        except TypeError:  # an attribute that has no hash: a kind of its own
+            key = found = None
+        if found is None:
+            with self._lock:
+                found = self._build(op, inputs)
+                if key is not None:
+                    self._kinds[key] = found
+        return found
+
+    def forget_kinds(self) -> None:
+        """Makes all nodes anew, but those of variables and other resources: streams of random numbers begin again."""
+        with self._lock:
+            self._kinds.clear()
+
+    def _build(self, op: Operation, inputs: list[Tensor]) -> _Kind:
+        graph = self.graph
+        placeholder = get_op("Placeholder")
+        given: list[Tensor] = []
+        placeholders: list[Tensor] = []
+        fed: list[int] = []
+        for i, tensor in enumerate(inputs):
+            if _is_handle(tensor):
+                given.append(self.handle_node(tensor))
+                continue
+            dims = (None,) * np.ndim(tensor.known_value)
+            attrs = {"dtype": tensor.dtype.base_dtype, "shape": dims}
+            made = graph.make_op(placeholder, graph.unique_name("Placeholder"), [], attrs)
+            given.append(made.outputs[0])
+            placeholders.append(made.outputs[0])
+            fed.append(i)
+        name = graph.unique_name(op.name.rpartition("/")[2])
+        node = graph.make_op(op.op_def, name, given, op.attrs, frames=op.frames)
+        node.gradient_override = op.gradient_override
+        fetches: Any = node.outputs or node
+        return _Kind(node, self.session.make_callable(fetches, placeholders), fed)
+
+    def _make_handles(self, op: Operation, inputs: list[Tensor]) -> list[None]:
+        """Resources: each operation that makes one is a node of its own."""
+        with self._lock:
+            graph = self.graph
+            given = [self.handle_node(t) if _is_handle(t) else t.in_graph(graph) for t in inputs]
+            name = graph.unique_name(op.name.rpartition("/")[2])
+            node = graph.make_op(op.op_def, name, given, op.attrs, frames=op.frames)
+        for output, made in zip(op.outputs, node.outputs, strict=True):
+            output.handle_node = made  # type: ignore[attr-defined]
+        return [None] * len(op.outputs)
+
+    def handle_node(self, tensor: Any) -> Tensor:
+        """What stands for a resource of eager code in the session's graph."""
+        return tensor.handle_node  # type: ignore[no-any-return]
+
+
+def _is_handle(tensor: Tensor) -> bool:
+    return tensor.dtype.is_handle or tensor.dtype in (dtypes.resource, dtypes.variant)
+
+
+def _signature(tensor: Any) -> Any:
+    if tensor.handle_node is not None:
+        return tensor.handle_node
+    return tensor.dtype, np.ndim(tensor.known_value)
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple([(key, _hashable(item)) for key, item in value.items()])
+    if isinstance(value, (list, tuple)):
+        return tuple([_hashable(item) for item in value])
+    return value
+
+
+_runner: _Runner | None = None
+_lock = threading.Lock()
+
+
+def runner() -> _Runner:
+    """The one runner, made when it is first needed."""
+    global _runner
+    with _lock:
+        if _runner is None:
+            _runner = _Runner()
+    return _runner
+
+
+def _run(op: Operation, inputs: list[Tensor]) -> Sequence[Any]:
+    return (_runner or runner()).run(op, inputs)
+
+
+def _free(shared_name: str) -> None:
+    eager_resources.remove(eager.CONTAINER, "variable", shared_name)
+
+
+def _restart() -> None:
+    if _runner is not None:
+        _runner.forget_kinds()
+
+
+eager.register_runner(_run, _free, _restart)

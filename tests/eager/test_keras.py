@@ -1,0 +1,150 @@
+"""Keras in eager code: layers are called on values, `fit` runs a graph with the same variables."""
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.randn(64, 5).astype("f")
+Y = (X.sum(1) > 0).astype("i")
+
+
+class Classifier(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.hidden = tf.keras.layers.Dense(8, activation="relu")
+        self.drop = tf.keras.layers.Dropout(0.5)
+        self.out = tf.keras.layers.Dense(2)
+
+    def call(self, x, training=False):
+        return self.out(self.drop(self.hidden(x), training=training))
+
+
+def test_layers_have_names_and_values():
+    layer = tf.keras.layers.Dense(3, activation="relu")
+    assert layer(X).shape.as_list() == [64, 3]
+    assert [w.name for w in layer.weights] == ["dense/kernel:0", "dense/bias:0"]
+    assert layer.get_weights()[0].shape == (5, 3)
+    norm = tf.keras.layers.BatchNormalization()
+    out = norm(tf.constant([[1.0, 2.0], [3.0, 5.0]]), training=True)
+    np.testing.assert_allclose(out.numpy(), [[-1, -1], [1, 1]], atol=1e-2)
+    np.testing.assert_allclose(norm.moving_mean.numpy(), [0.02, 0.035], rtol=1e-5)
+    states, last = tf.keras.layers.GRU(4, return_sequences=True, return_state=True)(
+        tf.ones([2, 3, 5])
+    )
+    np.testing.assert_allclose(states.numpy()[:, -1], last.numpy())
+
+
+def test_a_class_is_trained_by_hand():
+    model = Classifier()
+    optimizer = tf.train.AdamOptimizer(0.05)
+    for _ in range(60):
+        with tf.GradientTape() as tape:
+            loss = tf.losses.sparse_softmax_cross_entropy(Y, model(X))
+        grads = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(grads, model.trainable_variables, strict=True))
+    assert loss.numpy() < 0.2
+    assert len(model.variables) == 4
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "train"])
+def test_fit_and_calls_share_variables(optimizer):
+    model = tf.keras.Sequential(
+        [
+            tf.keras.layers.Dense(16, activation="relu", input_shape=(5,)),
+            tf.keras.layers.BatchNormalization(),
+            tf.keras.layers.Dense(2, activation="softmax"),
+        ]
+    )
+    if optimizer == "train":
+        optimizer = tf.train.AdamOptimizer(0.01)
+    model.compile(optimizer, "sparse_categorical_crossentropy", metrics=["accuracy"])
+    history = model.fit(X, Y, epochs=15, verbose=0, validation_split=0.25).history
+    assert history["loss"][-1] < history["loss"][0]
+    np.testing.assert_allclose(model(X[:3]).numpy(), model.predict(X[:3]), atol=1e-5)
+    dataset = tf.data.Dataset.from_tensor_slices((X, Y)).batch(16)
+    assert len(model.fit(dataset, epochs=1, verbose=0).history["loss"]) == 1
+    loss, _ = model.evaluate(X, Y, verbose=0)
+    with tf.GradientTape() as tape:
+        own = tf.reduce_mean(tf.keras.losses.sparse_categorical_crossentropy(Y, model(X)))
+    np.testing.assert_allclose(loss, own.numpy(), rtol=1e-4)
+    by_hand = tf.keras.optimizers.Adam(0.01)
+    by_hand.apply_gradients(
+        zip(tape.gradient(own, model.trainable_variables), model.trainable_variables, strict=True)
+    )
+    assert by_hand.iterations.numpy() == 1
+
+
+def test_a_class_is_fitted():
+    model = Classifier()
+    model.compile("sgd", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.fit(X, Y, epochs=2, verbose=0)
+    np.testing.assert_allclose(model(X[:3]).numpy(), model.predict(X[:3]), atol=1e-5)
+
+
+def test_functional_models_and_ops_between_layers():
+    inputs = tf.keras.Input((5,))
+    hidden = tf.keras.layers.Lambda(lambda t: t * 2)(inputs * 3.0)
+    model = tf.keras.Model(inputs, hidden)
+    np.testing.assert_allclose(model(X).numpy(), X * 6, rtol=1e-6)
+    np.testing.assert_allclose(model.predict(X), X * 6, rtol=1e-6)
+
+
+def test_what_a_callback_computes_has_values():
+    seen = []
+
+    class Watch(tf.keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            seen.append((tf.executing_eagerly(), float(tf.reduce_sum(self.model(X[:1])))))
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(5,))])
+    model.compile("sgd", "mse")
+    model.fit(X, Y, epochs=2, verbose=0, callbacks=[Watch()])
+    assert [eager for eager, _ in seen] == [True, True]
+    assert seen[0][1] != seen[1][1]
+
+
+def test_weights_are_saved_and_restored(tmp_path):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(5,))])
+    path = str(tmp_path / "w.h5")
+    pytest.importorskip("h5py")
+    model.save_weights(path)
+    before = model.get_weights()
+    model.set_weights([w * 0 for w in before])
+    assert not model.layers[0].kernel.numpy().any()
+    model.load_weights(path)
+    np.testing.assert_array_equal(model.layers[0].kernel.numpy(), before[0])
+
+
+def test_a_checkpoint_restores_a_model_that_is_built_later(tmp_path):
+    model, optimizer = Classifier(), tf.train.AdamOptimizer(0.01)
+
+    def step(model, optimizer):
+        with tf.GradientTape() as tape:
+            loss = tf.losses.sparse_softmax_cross_entropy(Y, model(X))
+        grads = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(grads, model.trainable_variables, strict=True))
+
+    step(model, optimizer)
+    path = tf.train.Checkpoint(model=model, optimizer=optimizer).save(str(tmp_path / "ck"))
+    again, other = Classifier(), tf.train.AdamOptimizer(0.01)
+    tf.train.Checkpoint(model=again, optimizer=other).restore(path)
+    step(model, optimizer)
+    step(again, other)  # its variables and slots are made here, and have the values saved
+    np.testing.assert_array_equal(again.hidden.kernel.numpy(), model.hidden.kernel.numpy())
+
+
+def test_metrics():
+    mean = tf.keras.metrics.Mean()
+    mean(1.0)
+    assert mean(3.0).numpy() == 2.0
+    mean.reset_states()
+    assert mean.result().numpy() == 0.0
+    accuracy = tf.contrib.eager.metrics.Accuracy()
+    accuracy([1, 2, 3], [1, 2, 0])
+    accuracy([1], [1])
+    assert accuracy.result().numpy() == 0.75
+    sparse = tf.contrib.eager.metrics.SparseAccuracy()
+    sparse([[1], [0]], [[0.0, 1.0], [0.0, 1.0]])
+    assert sparse.result().numpy() == 0.5

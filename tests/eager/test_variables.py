@@ -1,0 +1,110 @@
+"""Variables of eager code have values from their beginning, and go when nobody holds them."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.runtime.resources import eager_resources
+
+
+def test_values_and_assignments():
+    v = tf.Variable([1.0, 2.0], name="w")
+    assert v.name == "w:0"
+    np.testing.assert_array_equal(v.assign_add([1.0, 1.0]).numpy(), [2.0, 3.0])
+    before = v.read_value()
+    v.assign([5.0, 6.0])
+    np.testing.assert_array_equal(before.numpy(), [2.0, 3.0])
+    np.testing.assert_array_equal((v * 2).numpy(), [10.0, 12.0])
+    v[1].assign(9.0)
+    v.scatter_sub(tf.IndexedSlices(tf.constant([1.0]), tf.constant([0])))
+    np.testing.assert_array_equal(v.numpy(), [4.0, 9.0])
+    assert repr(v) == (
+        "<tf.Variable 'w:0' shape=(2,) dtype=float32, numpy=array([4., 9.], dtype=float32)>"
+    )
+    assert not hasattr(tf.constant(1.0), "assign")
+
+
+def test_variables_of_one_name_are_two():
+    a, b = tf.Variable(1.0, name="v"), tf.Variable(2.0, name="v")
+    c, d = tf.get_variable("k", [2]), tf.get_variable("k", [2])
+    assert (a.numpy(), b.numpy()) == (1.0, 2.0)
+    assert c is not d
+
+
+def test_a_store_shares_variables():
+    store = tf.contrib.eager.EagerVariableStore()
+    with store.as_default():
+        first = tf.layers.dense(tf.ones([1, 2]), 3, name="d")
+        again = tf.layers.dense(tf.ones([1, 2]), 3, name="d")
+    np.testing.assert_array_equal(first.numpy(), again.numpy())
+    assert [v.name for v in store.trainable_variables()] == ["d/bias:0", "d/kernel:0"]
+    assert len(store.copy().variables()) == 2
+
+
+def test_the_memory_of_a_variable_is_freed():
+    gc.collect()
+    before = len(eager_resources.items("variable"))
+    v = tf.Variable(tf.zeros([10]))
+    assert len(eager_resources.items("variable")) == before + 1
+    del v
+    gc.collect()
+    assert len(eager_resources.items("variable")) == before
+
+
+def test_an_optimizer_makes_steps():
+    w = tf.Variable([[1.0], [2.0]])
+    x = np.random.RandomState(0).randn(64, 2).astype("f")
+    y = x @ np.array([[3.0], [-1.0]], "f")
+
+    def loss():
+        return tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+
+    optimizer = tf.train.AdamOptimizer(0.1)
+    for _ in range(200):
+        optimizer.minimize(loss)
+    np.testing.assert_allclose(w.numpy().ravel(), [3.0, -1.0], atol=0.01)
+    step = tf.train.get_or_create_global_step()
+    with tf.GradientTape() as tape:
+        value = loss()
+    grads = tape.gradient(value, [w])
+    tf.train.MomentumOptimizer(0.1, 0.9).apply_gradients(
+        zip(grads, [w], strict=True), global_step=step
+    )
+    assert step.numpy() >= 1
+    with pytest.raises(RuntimeError, match="should be a function"):
+        optimizer.minimize(loss())
+
+
+def test_slots_of_variables_of_one_name_are_apart():
+    a, b = tf.Variable([1.0], name="v"), tf.Variable([1.0, 1.0], name="v")
+    optimizer = tf.train.AdamOptimizer(0.1)
+    optimizer.apply_gradients([(tf.constant([1.0]), a), (tf.constant([1.0, 1.0]), b)])
+    assert optimizer.get_slot(a, "m").shape.as_list() == [1]
+    assert optimizer.get_slot(b, "m").shape.as_list() == [2]
+
+
+def test_checkpoints(tmp_path):
+    v = tf.Variable(3.0)
+    saved = tf.train.Checkpoint(v=v)
+    path = saved.save(str(tmp_path / "ck"))
+    v.assign(0.0)
+    saved.restore(path).assert_consumed()
+    assert v.numpy() == 3.0
+    saver = tf.contrib.eager.Saver([v])
+    path = saver.save(str(tmp_path / "by_name"))
+    v.assign(0.0)
+    saver.restore(path)
+    assert v.numpy() == 3.0
+
+
+def test_a_variable_made_after_the_restore_has_its_value(tmp_path):
+    first = tf.keras.layers.Dense(3)
+    first(tf.ones([1, 2]))
+    path = tf.train.Checkpoint(layer=first).save(str(tmp_path / "ck"))
+    second = tf.keras.layers.Dense(3)
+    status = tf.train.Checkpoint(layer=second).restore(path)
+    second(tf.ones([1, 2]))
+    np.testing.assert_array_equal(second.kernel.numpy(), first.kernel.numpy())
+    status.assert_consumed()
