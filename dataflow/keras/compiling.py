@@ -227,7 +227,7 @@ class Compiling:
             dims = [None] * len(dims) if len(dims) else dims
         if mode not in (None, "temporal"):
             raise ValueError(f"sample_weight_mode is None or 'temporal', got {mode!r}.")
-        dtype = "int64" if "sparse" in kind else output.dtype.base_dtype
+        dtype = output.dtype.base_dtype
         rank = 2 if mode == "temporal" else 1
         return (
             placeholder(dtype, dims, name=f"{name}_target"),
@@ -272,7 +272,7 @@ class Compiling:
         else:
             made = metrics_module.get(metric)
             if not isinstance(made, Metric):
-                title = getattr(made, "__name__", getattr(made, "name", "metric"))
+                title = str(getattr(made, "name", None) or getattr(made, "__name__", "metric"))
                 function = made.call if isinstance(made, losses_module.Loss) else made
                 made = MeanMetricWrapper(function, title)
         with self._graph.name_scope(f"metrics/{made.name}"):

@@ -213,6 +213,7 @@ class _ConvTranspose(_Conv):
         bias_constraint: Callable[[Any], Any] | None = None,
         trainable: bool = True,
         name: str | None = None,
+        output_padding: Any = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -235,6 +236,13 @@ class _ConvTranspose(_Conv):
             name,
             **kwargs,
         )
+        self.output_padding = None
+        if output_padding is not None:
+            self.output_padding = pair(output_padding, self.rank, "output_padding")
+            if any(s <= p for s, p in zip(self.strides, self.output_padding, strict=True)):
+                raise ValueError(
+                    f"Stride {self.strides} must be greater than output padding {self.output_padding}"
+                )
 
     def build(self, input_shape: Any) -> None:
         channels = self._channels(input_shape)
@@ -243,9 +251,13 @@ class _ConvTranspose(_Conv):
         self.bias = self._add_bias()
         self.built = True
 
-    def _size_after(self, size: int | None, axis: int) -> int | None:
+    def _size_after(self, size: Any, axis: int) -> Any:
+        """The size of an axis after the layer, a number or (of a tensor) a tensor; None of None."""
         kernel, stride = self.kernel_size[axis], self.strides[axis]
-        return transposed_size(size, kernel, stride, self.padding)  # type: ignore[no-any-return]
+        if self.output_padding is None or size is None:
+            return transposed_size(size, kernel, stride, self.padding)
+        cut = kernel // 2 if self.padding == "same" else 0
+        return (size - 1) * stride + kernel - 2 * cut + self.output_padding[axis]
 
     def call(self, inputs: Any) -> Any:
         layout = _format(self.data_format, self.rank)
@@ -254,10 +266,9 @@ class _ConvTranspose(_Conv):
         static = inputs.shape.as_list()
         sizes, known = [], []
         for i in range(self.rank):
-            args = (self.kernel_size[i], self.strides[i], self.padding)
-            fixed = transposed_size(static[first + i], *args)
+            fixed = self._size_after(static[first + i], i)
             known.append(fixed)
-            sizes.append(fixed if fixed is not None else transposed_size(dynamic[first + i], *args))
+            sizes.append(fixed if fixed is not None else self._size_after(dynamic[first + i], i))
         batch = static[0] if static[0] is not None else dynamic[0]
         if self.data_format == "channels_first":
             output_shape: Any = [batch, self.filters, *sizes]

@@ -21,8 +21,8 @@ from dataflow.namespaces import absent
 from dataflow.python import paths
 from dataflow.shim import old_keras
 
-#: The last Keras that was a package of its own beside TensorFlow 1.15.
-KERAS_VERSION = "2.2.4-tf"
+#: What the package Keras says of itself: a version that TensorFlow 1.15 runs, and programs can compare.
+KERAS_VERSION = "2.2.5"
 
 #: TensorFlow's estimators are a package of their own, whose paths go on as TensorFlow's do.
 _TARGETS = {

@@ -103,6 +103,8 @@ def mend(keras: Any) -> None:
     for name in ("is_tensor", "is_placeholder", "logsumexp", "slice", "get_variable_shape"):
         setattr(backend, name, getattr(package, name))
     backend.normalize_data_format = package.normalize_data_format
+    for name in ("advanced_activations", "convolutional_recurrent", "cudnn_recurrent", "local"):
+        setattr(keras.layers, name, importlib.import_module(f"dataflow.keras.layers.{name}"))
     backend.tensorflow_backend = importlib.import_module(
         "dataflow.keras.backend.tensorflow_backend"
     )

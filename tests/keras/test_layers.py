@@ -256,3 +256,47 @@ def test_names_of_reductions_of_version_2() -> None:
     assert names.SUM_OVER_BATCH_SIZE in names.all()
     loss = tf.keras.losses.MeanSquaredError(reduction=names.NONE)
     assert loss([[1.0]], [[3.0]]).shape.as_list() == [1]
+
+
+@pytest.mark.parametrize(
+    ("padding", "strides", "kernel", "more", "size", "total"),
+    [
+        ("same", 2, 3, 1, (10, 8), 462),
+        ("valid", (3, 2), 3, (2, 1), (17, 10), 540),
+        ("same", 2, 2, 1, (9, 7), 189),
+    ],
+)
+def test_transposed_convolutions_with_output_padding(
+    padding: str, strides: object, kernel: int, more: object, size: tuple, total: int
+) -> None:
+    """Sizes and sums are TensorFlow 1.15's."""
+    layer = tf.keras.layers.Conv2DTranspose(
+        3, kernel, strides, padding, output_padding=more, kernel_initializer="ones"
+    )
+    images = tf.keras.layers.Input((None, None, 1))
+    model = tf.keras.Model(images, layer(images))
+    found = model.predict(np.ones([1, 5, 4, 1], np.float32))
+    assert found.shape == (1, *size, 3)
+    assert found.sum() == total
+    assert layer.compute_output_shape((1, 5, 4, 1)) == (1, *size, 3)
+    again = tf.keras.models.model_from_json(model.to_json()).layers[1]
+    assert again.output_padding == layer.output_padding
+    with pytest.raises(ValueError, match="must be greater than output padding"):
+        tf.keras.layers.Conv2DTranspose(3, kernel, strides=1, output_padding=1)
+
+
+def test_targets_have_the_dtype_of_the_outputs() -> None:
+    """As in TensorFlow: metrics of one's own compare labels with what they make of outputs."""
+
+    def accuracy(y_true: object, y_pred: object) -> object:
+        guesses = tf.keras.backend.cast(tf.argmax(y_pred, -1), "float32")
+        return tf.cast(tf.equal(tf.squeeze(y_true, -1), guesses), tf.float32)
+
+    accuracy.name = "hits"  # type: ignore[attr-defined]
+    model = tf.keras.Sequential([tf.keras.layers.Dense(2, use_bias=False, input_shape=(2,))])
+    model.set_weights([np.eye(2)])
+    model.compile("sgd", "sparse_categorical_crossentropy", metrics=[accuracy])
+    assert model.targets[0].dtype == tf.float32
+    found = model.evaluate(np.eye(2), np.array([[0], [0]]), verbose=0)
+    assert found[1] == 0.5
+    assert model.metrics_names == ["loss", "hits"]

@@ -91,7 +91,7 @@ result = [
 """
     )
     versions, same, specs = found
-    assert versions[:5] == ["1.15.0"] * 4 + ["2.2.4-tf"]
+    assert versions[:5] == ["1.15.0"] * 4 + ["2.2.5"]
     assert versions[5] == versions[6] != "1.15.0"
     assert all(same), same
     assert specs == ["dataflow.nn", "dataflow.keras.layers", "dataflow.nn"]
