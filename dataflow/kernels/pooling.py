@@ -26,6 +26,7 @@ from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.window_maxima import maxima_gradient, window_maxima
 from dataflow.kernels.window_sums import has_loops, spread, window_sums
 from dataflow.windows import Window, window
 
@@ -160,6 +161,8 @@ def _max_pool(xp: Module, x: Array, windows: Windows, bias: Any = None) -> Any:
         inputs = _tap_views(x, windows) if bias is None else [*_tap_views(x, windows), bias]
         if mapping is not None and mapping.run(out.shape, inputs, [out]):
             return out
+    elif has_loops(xp, x, x.size, windows) and window_maxima(x, windows, out):
+        return out
 
     def work(piece: slice) -> None:
         part, target = _biased(x[piece], bias), out[piece]
@@ -291,6 +294,10 @@ def _max_pool_gradient(
         if bias is not None:
             inputs.append(bias)
         if mapping is not None and mapping.run(shape, inputs, _tap_views(out, windows)):
+            return out
+    elif x.dtype == grad.dtype and windows and has_loops(xp, x, x.size, windows):
+        out = large_arrays.empty(x.shape, x.dtype)
+        if maxima_gradient(x, y, grad, windows, out):
             return out
     out = xp.zeros(x.shape, grad.dtype)
     if out.size == 0 or grad.size == 0:

@@ -25,12 +25,13 @@ Windows = dict[int, Window]
 _MOST_TAPS, _LEAST_ELEMENTS = 9, 1 << 16
 
 
-class _Group(NamedTuple):
-    """Places, as an index; how many taps they have along each axis; and what each meets, as an index."""
+class Group(NamedTuple):
+    """Places, as an index; how many taps they have along each axis; what each tap meets, as an index; and the taps."""
 
     places: tuple[slice, ...]
     counts: tuple[int, ...]
     met: list[tuple[slice, ...]]
+    taps: list[tuple[int, ...]]
 
 
 def has_loops(xp: Module, x: Array, size: int, windows: Windows) -> bool:
@@ -51,7 +52,7 @@ def window_sums(
 
     The taps of an axis are added up in their order, or ``backwards``, those of the first axis first.
     """
-    for to, counts, met in _groups(x.ndim, windows, backwards):
+    for to, counts, met, _ in groups_of(x.ndim, windows, backwards):
         target, views = out[to], [x[frm] for frm in met]
         if not met:
             target[...] = 0
@@ -87,7 +88,7 @@ def _spread_apart(grad: Array, windows: Windows, out: Any) -> None:
     """The same where no element is in two windows: each place's number goes to all of its taps."""
     if not all(w.stride == w.taps and w.count * w.stride >= w.size for w in windows.values()):
         out.fill(0)
-    for at, counts, met in _groups(out.ndim, windows):
+    for at, counts, met, _ in groups_of(out.ndim, windows):
         value, views = grad[at], [out[frm] for frm in met]
         mapping = _copies(out.dtype, math.prod(counts))
         if mapping is None or not mapping.run(value.shape, [value], views):
@@ -96,21 +97,29 @@ def _spread_apart(grad: Array, windows: Windows, out: Any) -> None:
 
 
 @functools.lru_cache(maxsize=256)
-def _listed(rank: int, windows: tuple[tuple[int, Window], ...], backwards: bool) -> list[_Group]:
+def _listed(rank: int, windows: tuple[tuple[int, Window], ...], backwards: bool) -> list[Group]:
     found = []
     axes = [axis for axis, _ in windows]
     for groups in itertools.product(*[list(places_by_taps(w)) for _, w in windows]):
         places = [slice(first, first + length) for first, length, _, _ in groups]
-        taps_along = []
-        for (_, w), (first, length, tap, taps) in zip(windows, groups, strict=True):
-            met = [_met(w, first, length, t) for t in range(tap, tap + taps)]
-            taps_along.append(met[::-1] if backwards else met)
-        taken = [_index(rank, axes, parts) for parts in itertools.product(*taps_along)]
-        found.append(_Group(_index(rank, axes, places), tuple(map(len, taps_along)), taken))
+        along = [range(tap, tap + taps) for _, _, tap, taps in groups]
+        all_taps = list(itertools.product(*[t[::-1] if backwards else t for t in along]))
+        met = [
+            _index(
+                rank,
+                axes,
+                [
+                    _met(w, first, length, t)
+                    for (_, w), (first, length, _, _), t in zip(windows, groups, taps, strict=True)
+                ],
+            )
+            for taps in all_taps
+        ]
+        found.append(Group(_index(rank, axes, places), tuple(map(len, along)), met, all_taps))
     return found
 
 
-def _groups(rank: int, windows: Windows, backwards: bool = False) -> list[_Group]:
+def groups_of(rank: int, windows: Windows, backwards: bool = False) -> list[Group]:
     """The groups of places that have the same taps inside; the taps of each axis in their order, or backwards."""
     return _listed(rank, tuple(sorted(windows.items())), backwards)
 
