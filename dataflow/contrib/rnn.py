@@ -1,6 +1,7 @@
 """``tf.contrib.rnn``: the cells and loops of `tf.nn` under their older names."""
 
 from dataflow.namespaces import explain_absent
+from dataflow.rnn.attention_cell import AttentionCellWrapper
 from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
 from dataflow.rnn.cell_wrappers import DeviceWrapper, DropoutWrapper, MultiRNNCell, ResidualWrapper
 from dataflow.rnn.cells import BasicLSTMCell, BasicRNNCell, GRUCell, LSTMCell
@@ -25,8 +26,6 @@ from dataflow.rnn.gated_cells import (
     LayerNormBasicLSTMCell,
     SRUCell,
     UGRNNCell,
-    stack_bidirectional_dynamic_rnn,
-    stack_bidirectional_rnn,
 )
 from dataflow.rnn.grid_cells import BidirectionalGridLSTMCell, GridLSTMCell, TimeFreqLSTMCell
 from dataflow.rnn.loops import best_effort_input_batch_size, transpose_batch_time
@@ -36,12 +35,12 @@ from dataflow.rnn.projections import (
     OutputProjectionWrapper,
 )
 from dataflow.rnn.published_cells import (
-    AttentionCellWrapper,
     CoupledInputForgetGateLSTMCell,
     IntersectionRNNCell,
     NASCell,
     PhasedLSTMCell,
 )
+from dataflow.rnn.stacked_loops import stack_bidirectional_dynamic_rnn, stack_bidirectional_rnn
 from dataflow.rnn.static_loops import static_bidirectional_rnn, static_rnn, static_state_saving_rnn
 
 #: Every cell is a layer here.

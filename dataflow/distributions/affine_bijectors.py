@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.distributions.bijector import Bijector
-from dataflow.distributions.multivariate import DiagonalScale, TriangularScale
+from dataflow.distributions.vector_scales import DiagonalScale, TriangularScale
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array

@@ -14,6 +14,12 @@ from dataflow.distributions.distribution import (
 )
 from dataflow.distributions.kullback_leibler import RegisterKL
 from dataflow.distributions.normal_functions import softplus
+from dataflow.distributions.vector_scales import (
+    DiagonalScale,
+    TriangularScale,
+    diagonal_scale,
+    vector_size,
+)
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import DynamicShapeLike, TensorLike
 from dataflow.ops import array
@@ -21,69 +27,8 @@ from dataflow.ops.assertions import assert_none_equal, assert_same_float_dtype
 from dataflow.ops.decompositions import cholesky
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import abs_, log, matmul, reduce_sum, square
-from dataflow.ops.matrix_diag import matrix_band_part, matrix_diag, matrix_diag_part
 from dataflow.ops.random import random_normal, random_uniform
-from dataflow.ops.solvers import matrix_triangular_solve
 from dataflow.shapes import TensorShape
-
-
-class DiagonalScale:
-    """A diagonal matrix ``[..., k, k]`` kept as its diagonal ``[..., k]``."""
-
-    def __init__(self, diagonal: Any) -> None:
-        self._diagonal = diagonal
-        self.vector_shape = diagonal.get_shape()
-
-    def vector_shape_tensor(self) -> Any:
-        """The shape of the diagonals, an int32 vector."""
-        return array.shape(self._diagonal)
-
-    def diag_part(self) -> Any:
-        """The diagonal: ``[..., k]``."""
-        return self._diagonal
-
-    def matvec(self, x: Any) -> Any:
-        """The matrix times vectors ``[..., k]``."""
-        return self._diagonal * x
-
-    def solvevec(self, x: Any) -> Any:
-        """Its inverse times vectors ``[..., k]``."""
-        return x / self._diagonal
-
-    def log_abs_determinant(self) -> Any:
-        """``log |det|``: ``[...]``."""
-        return reduce_sum(log(abs_(self._diagonal)), -1)
-
-    def to_dense(self) -> Any:
-        """The whole matrix: ``[..., k, k]``."""
-        return matrix_diag(self._diagonal)
-
-
-class TriangularScale(DiagonalScale):
-    """A lower triangular matrix ``[..., k, k]``; what is above its diagonal does not count."""
-
-    def __init__(self, matrix: TensorLike) -> None:
-        self._matrix = matrix_band_part(matrix, -1, 0)
-        super().__init__(matrix_diag_part(self._matrix))
-
-    def matvec(self, x: Any) -> Any:
-        return reduce_sum(self._matrix * x[..., None, :], -1)
-
-    def solvevec(self, x: Any) -> Any:
-        rank, own = x.get_shape().ndims, self._matrix.get_shape().ndims
-        if own == 2 and rank is not None:  # One matrix for all the vectors: one system.
-            size = array.shape(self._matrix)[-1]
-            columns = array.transpose(array.reshape(x, array.stack([-1, size])))
-            solved = array.transpose(matrix_triangular_solve(self._matrix, columns))
-            return array.reshape(solved, array.shape(x))
-        batch = dynamic_broadcast([array.shape(x)[:-1], array.shape(self._matrix)[:-2]])
-        x = array.broadcast_to(x, array.concat([batch, array.shape(x)[-1:]], 0))
-        whole = array.concat([batch, array.shape(self._matrix)[-2:]], 0)
-        matrix = array.broadcast_to(self._matrix, whole)
-        return array.squeeze(matrix_triangular_solve(matrix, x[..., None]), [-1])
-
-    def to_dense(self) -> Any:
-        return self._matrix
 
 
 class _VectorLocationScale(Distribution):
@@ -192,13 +137,13 @@ class _MultivariateNormal(_VectorLocationScale):
         return random_normal(shape, dtype=self.dtype, seed=seed)
 
     def _log_prob(self, x: TensorLike) -> Any:
-        size = _size(self)
+        size = vector_size(self)
         distance = reduce_sum(square(self._standardized(x)), -1)
         constant = 0.5 * size * math.log(2.0 * math.pi)
         return -0.5 * distance - constant - self._scale.log_abs_determinant()
 
     def _entropy(self) -> Any:
-        constant = 0.5 * _size(self) * (1.0 + math.log(2.0 * math.pi))
+        constant = 0.5 * vector_size(self) * (1.0 + math.log(2.0 * math.pi))
         return self._over_batch(constant + self._scale.log_abs_determinant())
 
 
@@ -350,10 +295,10 @@ class VectorLaplaceDiag(_VectorLocationScale):
 
     def _log_prob(self, x: TensorLike) -> Any:
         distance = reduce_sum(abs_(self._standardized(x)), -1)
-        return -distance - _size(self) * math.log(2.0) - self._scale.log_abs_determinant()
+        return -distance - vector_size(self) * math.log(2.0) - self._scale.log_abs_determinant()
 
     def _entropy(self) -> Any:
-        constant = _size(self) * (1.0 + math.log(2.0))
+        constant = vector_size(self) * (1.0 + math.log(2.0))
         return self._over_batch(constant + self._scale.log_abs_determinant())
 
 
@@ -389,38 +334,13 @@ class VectorExponentialDiag(_VectorLocationScale):
         return reduce_sum(terms, -1) - self._scale.log_abs_determinant()
 
     def _entropy(self) -> Any:
-        return self._over_batch(_size(self) + self._scale.log_abs_determinant())
+        return self._over_batch(vector_size(self) + self._scale.log_abs_determinant())
 
     def _mean(self) -> Any:
         return super()._mean() + reduce_sum(self._dense(), -1)
 
     def _mode(self) -> Any:
         return super()._mean()
-
-
-def _size(distribution: Distribution) -> Any:
-    """The number of elements of an event, as a float."""
-    from dataflow.ops.casts import cast
-
-    return cast(distribution.event_shape_tensor()[0], distribution.dtype)
-
-
-def diagonal_scale(loc: TensorLike | None, scale_diag: Any, multiplier: Any) -> DiagonalScale:
-    """The scale of `MultivariateNormalDiag`: a diagonal, a multiple of the identity, or both."""
-    if scale_diag is not None:
-        diagonal = convert_to_tensor(scale_diag, name="scale_diag")
-        if multiplier is not None:
-            diagonal = diagonal + convert_to_tensor(multiplier, diagonal.dtype)[..., None]
-        return DiagonalScale(diagonal)
-    if loc is None:
-        raise ValueError(
-            "Cannot tell the size of a vector: give loc ([..., k]) or scale_diag ([..., k])."
-        )
-    loc = convert_to_tensor(loc, name="loc")
-    if multiplier is None:
-        return DiagonalScale(array.ones_like(loc))
-    multiplier = convert_to_tensor(multiplier, loc.dtype)[..., None]
-    return DiagonalScale(array.ones_like(loc) * multiplier)
 
 
 @RegisterKL(_MultivariateNormal, _MultivariateNormal)
@@ -439,4 +359,4 @@ def _kl_multivariate_normals(a: Any, b: Any, name: str | None = None) -> Any:
         else:
             spread = reduce_sum(square(a.scale.diag_part() / b.scale.diag_part()), -1)
         logs = b.scale.log_abs_determinant() - a.scale.log_abs_determinant()
-        return 0.5 * (spread - _size(a) + distance) + logs
+        return 0.5 * (spread - vector_size(a) + distance) + logs
