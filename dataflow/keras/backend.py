@@ -395,17 +395,6 @@ def function(inputs: Any, outputs: Any, updates: Any = None, name: str | None = 
 # ---- functions of tensors -----------------------------------------------------------------
 
 
-def switch(condition: TensorLike, then_expression: Any, else_expression: Any) -> Any:
-    """``then_expression()`` or ``else_expression()``; tensors are accepted too."""
-
-    def as_function(value: Any) -> Any:
-        return value if callable(value) else lambda: array.identity(value)
-
-    return cond(
-        math.cast(condition, "bool"), as_function(then_expression), as_function(else_expression)
-    )
-
-
 def in_train_phase(x: Any, alt: Any, training: bool | Tensor | None = None) -> Any:
     """``x`` while training, else ``alt``."""
     from dataflow.layers.base import smart_cond

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, ShapeLike, TensorLike
 from dataflow.ops import activation, array, functional, math
 from dataflow.ops.comparison import greater
+from dataflow.ops.conditionals import cond
+from dataflow.ops.selection import where_v2
 
 __all__ = [
     "elu",
@@ -28,6 +31,7 @@ __all__ = [
     "squeeze",
     "stack",
     "stop_gradient",
+    "switch",
     "tile",
     "transpose",
     "zeros_like",
@@ -144,3 +148,33 @@ def foldr(
 ) -> Any:
     """As `foldl`, from the last element to the first."""
     return functional.foldr(fn, elems, initializer=initializer, name=name)
+
+
+def _rank(x: Any) -> int:
+    return convert_to_tensor(x).shape.ndims or 0
+
+
+def switch(condition: TensorLike, then_expression: Any, else_expression: Any) -> Any:
+    """``then_expression()`` or ``else_expression()`` by a scalar; tensors are accepted too.
+
+    A ``condition`` with axes chooses element by element; axes that the expressions have beyond its own
+    take the same choice. Raises `ValueError` where it has more axes than they.
+    """
+
+    def as_function(value: Any) -> Any:
+        return value if callable(value) else lambda: array.identity(value)
+
+    chosen = math.cast(condition, "bool")
+    if chosen.shape.ndims in (None, 0):
+        return cond(chosen, as_function(then_expression), as_function(else_expression))
+    then = then_expression() if callable(then_expression) else then_expression
+    other = else_expression() if callable(else_expression) else else_expression
+    more = _rank(then) - chosen.shape.ndims
+    if more < 0:
+        raise ValueError(
+            "Rank of `condition` should be less than or equal to rank of `then_expression` and "
+            f"`else_expression`. ndim(condition)={chosen.shape.ndims}, ndim(then_expression)={_rank(then)}"
+        )
+    for _ in range(more):
+        chosen = array.expand_dims(chosen, -1)
+    return where_v2(chosen, then, other)

@@ -105,6 +105,7 @@ def mend(keras: Any) -> None:
     backend.normalize_data_format = package.normalize_data_format
     for name in ("advanced_activations", "convolutional_recurrent", "cudnn_recurrent", "local"):
         setattr(keras.layers, name, importlib.import_module(f"dataflow.keras.layers.{name}"))
+    keras.engine = importlib.import_module("dataflow.keras.engine")
     backend.tensorflow_backend = importlib.import_module(
         "dataflow.keras.backend.tensorflow_backend"
     )

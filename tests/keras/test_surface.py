@@ -405,3 +405,15 @@ def test_modules_of_layers_have_what_tensorflow_has_in_them() -> None:
     assert convolutional.UpSampling2D is tf.keras.layers.UpSampling2D
     with pytest.raises(AttributeError, match="not part"):
         recurrent.no_such_layer
+
+
+def test_switch_by_a_number_and_by_elements() -> None:
+    K = tf.keras.backend
+    x = K.constant([[1.0, -2.0], [-3.0, 4.0]])
+    assert K.eval(K.switch(K.constant(1.0), lambda: x, x * 0.0)).tolist() == K.eval(x).tolist()
+    relu = K.switch(K.greater(x, 0.0), x, lambda: K.zeros_like(x))
+    assert K.eval(relu).tolist() == [[1.0, 0.0], [0.0, 4.0]]
+    rows = K.switch(K.constant([0.0, 1.0]), x, -x)
+    assert K.eval(rows).tolist() == [[-1.0, 2.0], [-3.0, 4.0]]
+    with pytest.raises(ValueError, match="Rank of `condition`"):
+        K.switch(K.constant([[True]], "bool"), K.constant([1.0]), K.constant([2.0]))

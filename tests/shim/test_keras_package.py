@@ -46,7 +46,8 @@ result = [model.predict(np.zeros([1, 3])).tolist(), [t is x for t in get_source_
           image_model.output_shape, count_params(model.weights), Container is Model,
           K.eval(K.slice(table, [0, 1], [2, 1])).tolist(), K.get_variable_shape(model.weights[0]),
           [K.is_tensor(x), K.is_tensor(3), K.is_placeholder(x), K.is_placeholder(model.output)],
-          keras.__version__, keras.layers.advanced_activations.LeakyReLU is keras.layers.LeakyReLU,
+          keras.__version__, keras.engine.Layer is Layer is keras.engine.base_layer.Layer,
+          keras.layers.advanced_activations.LeakyReLU is keras.layers.LeakyReLU,
           K.tensorflow_backend._get_available_gpus is _get_available_gpus, K.tensorflow_backend.int_shape(x),
           [normalize_data_format(None), _get_available_gpus(), _to_tensor(2, "float32").dtype.name]]
 print_summary(image_model)
@@ -56,8 +57,8 @@ print_summary(image_model)
     assert found[1:5] == [[True], [None, 4, 4, 4], 6, True]
     assert found[5:7] == [[[1.0], [4.0]], [3, 2]]
     assert found[7] == [True, False, True, False]
-    assert found[8:12] == ["2.2.5", True, True, [None, 3]]
-    assert found[12] == ["channels_last", [], "float32"]
+    assert found[8:13] == ["2.2.5", True, True, True, [None, 3]]
+    assert found[13] == ["channels_last", [], "float32"]
 
 
 def test_optimizers_as_the_package_had_them() -> None:
