@@ -240,3 +240,27 @@ def test_constants_reach_the_cells_that_take_them() -> None:
     assert tf.keras.Model([x, c], again([x, c])).predict(fed).tolist() == [[2, 2]]
     stack = tf.keras.layers.RNN([tf.keras.layers.SimpleRNNCell(2), _Shifted()])
     assert tf.keras.Model([x, c], stack(x, constants=c)).predict(fed).tolist() == [[2, 2]]
+
+
+def test_a_subclass_hands_states_over_apart_from_the_inputs() -> None:
+    """Layers of Keras's time call `super().call(inputs, mask=..., initial_state=...)`."""
+
+    class Own(tf.keras.layers.RNN):
+        def call(self, inputs, mask=None, training=None, initial_state=None):
+            start = tf.ones([tf.shape(inputs)[0], 2]) if initial_state is None else initial_state
+            return super().call(inputs, mask=mask, training=training, initial_state=start)
+
+    class Gru(tf.keras.layers.GRU):
+        def call(self, inputs, mask=None, training=None, initial_state=None):
+            return super().call(inputs, mask, training, initial_state=[tf.ones([3, 2])])
+
+    x = tf.constant(np.random.RandomState(0).rand(3, 4, 2).astype(np.float32))
+    with tf.Session() as session:
+        for own, plain in (
+            (Own(tf.keras.layers.SimpleRNNCell(2)), tf.keras.layers.SimpleRNN(2)),
+            (Gru(2), tf.keras.layers.GRU(2)),
+        ):
+            found, expected = own(x), plain(x, initial_state=tf.ones([3, 2]))
+            session.run(tf.global_variables_initializer())
+            session.run([a.assign(b) for a, b in zip(plain.weights, own.weights, strict=True)])
+            np.testing.assert_allclose(*session.run([found, expected]), rtol=1e-5)

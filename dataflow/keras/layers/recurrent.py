@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from dataflow.graph import nest
 from dataflow.graph.type_aliases import InitializerLike
 from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layer_tree import inner_part
@@ -130,8 +131,10 @@ class _Recurrent(LastingStates, RecurrentWeights):
         batch = array.shape(inputs)[1 if self.time_major else 0]
         return self.initial_states(batch, inputs.dtype.base_dtype)
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        states: Any = None
+    def call(
+        self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Any = None
+    ) -> Any:
+        states: Any = None if initial_state is None else tuple(nest.flatten(initial_state))
         if isinstance(inputs, (list, tuple)):
             inputs, states = inputs[0], tuple(inputs[1:])
             if len(states) != self.num_states:

@@ -139,8 +139,21 @@ class RNN(LastingStates, LayerOfLayers):
         rows = inputs[0] if self.time_major else inputs[:, 0]
         return list(nest.flatten(zeros_of(self.cell, rows, array.shape(rows)[0], rows.dtype)))
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        constants: list[Any] = []
+    def call(
+        self,
+        inputs: Any,
+        mask: Any = None,
+        training: Any = None,
+        initial_state: Any = None,
+        constants: Any = None,
+    ) -> Any:
+        """The sequence; a subclass may hand states and constants over apart from ``inputs``."""
+        if initial_state is not None or constants is not None:
+            inputs = [inputs, *([] if initial_state is None else nest.flatten(initial_state))]
+            given = [] if constants is None else nest.flatten(constants)
+            self._num_constants = len(given)
+            inputs += given
+        constants = []
         states: list[Any] = []
         if isinstance(inputs, (list, tuple)):
             inputs, *rest = inputs
