@@ -59,7 +59,9 @@ def tanh(x: Any) -> Any:
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
-    """Probabilities over ``axis``."""
+    """Probabilities over ``axis``; raises `ValueError` for a tensor with less than two axes."""
+    if K.ndim(x) in (0, 1):
+        raise ValueError("Cannot apply softmax to a tensor that is 1D: it needs the batch's axis.")
     return activation.softmax(x, axis=axis)
 
 

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.graph import nest
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import (
@@ -131,7 +130,7 @@ class Compiling:
             "sample_weight_mode": sample_weight_mode,
             "weighted_metrics": weighted_metrics,
         }
-        for one in nest.flatten(loss) if isinstance(loss, (list, tuple, dict)) else [loss]:
+        for one in _each_loss(loss):
             losses_module.get(one)
         self._stale()
         if self.outputs:
@@ -140,7 +139,7 @@ class Compiling:
 
     def _per_output(self, value: Any, what: str) -> list[Any]:
         names = self.output_names  # type: ignore[attr-defined]
-        if isinstance(value, dict):
+        if isinstance(value, dict) and "class_name" not in value:
             unknown = [k for k in value if k not in names]
             if unknown:
                 raise ValueError(
@@ -306,6 +305,13 @@ class Compiling:
             with self._graph.as_default(), self._graph.name_scope("training"):
                 self._train_ops = [group(*steps, *updates)]
         return self._train_ops
+
+
+def _each_loss(loss: Any) -> list[Any]:
+    """The losses of all outputs; the config of a loss counts as one."""
+    if isinstance(loss, dict) and "class_name" not in loss:
+        return list(loss.values())
+    return list(loss) if isinstance(loss, (list, tuple)) else [loss]
 
 
 def _loss_of(one: _Trained) -> Any:

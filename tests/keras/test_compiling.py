@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,3 +195,38 @@ def test_summary_says_what_each_layer_is_connected_to(capsys: pytest.CaptureFixt
     assert lines[-6].strip() == "b[0][0]"
     keras.Sequential([layers.Dense(1, input_shape=(2,))]).summary()
     assert "Connected to" not in capsys.readouterr().out
+
+
+class Mixed:
+    """A loss of two, as libraries write them: no subclass of `tf.keras.losses.Loss`."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+
+    def __call__(self, y_true: Any, y_pred: Any) -> Any:
+        losses = keras.losses
+        first, second = losses.mse(y_true, y_pred), losses.mae(y_true, y_pred)
+        return self.share * first + (1 - self.share) * second
+
+    def get_config(self) -> dict[str, float]:
+        return {"share": self.share}
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_losses_with_settings_come_back(by_name: bool, tmp_path: Any) -> None:
+    model = keras.Sequential([layers.Dense(1, input_dim=2, name="out")])
+    model.compile("sgd", {"out": Mixed(0.3)} if by_name else Mixed(0.3))
+    x, y = np.ones([4, 2], np.float32), np.zeros([4, 1], np.float32)
+    model.fit(x, y, verbose=0)
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    loaded = keras.models.load_model(path, custom_objects={"Mixed": Mixed})
+    expected = model.evaluate(x, y, verbose=0)
+    assert loaded.evaluate(x, y, verbose=0) == pytest.approx(expected, rel=1e-6)
+
+
+def test_softmax_needs_a_batch() -> None:
+    with pytest.raises(ValueError, match="1D"):
+        keras.activations.softmax(tf.ones([3]))
+    made = keras.activations.softmax(tf.ones([1, 2, 2]), axis=1)
+    assert K.eval(made).tolist() == [[[0.5, 0.5], [0.5, 0.5]]]
