@@ -264,8 +264,12 @@ def variable(
     name: str | None = None,
     constraint: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """A resource variable that is no layer's; not trainable by `compile`'s models."""
-    value = np.asarray(value, dtype or floatx())
+    """A resource variable that is no layer's; not trainable by `compile`'s models.
+
+    A ``value`` that is a tensor is computed when the variable gets its first value.
+    """
+    if not isinstance(value, Tensor):
+        value = np.asarray(value, dtype or floatx())
     return Variable(value, trainable=False, name=name, constraint=constraint, use_resource=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
@@ -20,6 +20,7 @@ from dataflow.ops.initializers import (
     TruncatedNormal as _TruncatedNormal,
     VarianceScaling,
     Zeros,
+    compute_fans,
     he_normal,
     he_uniform,
     lecun_normal,
@@ -33,6 +34,13 @@ __all__ = [
     *("lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal", "serialize", "uniform"),
     "zeros",
 ]
+
+
+def _compute_fans(shape: Sequence[int], data_format: str = "channels_last") -> tuple[float, float]:
+    """How many inputs and outputs a unit has, which programs ask the package keras for."""
+    if data_format == "channels_first" and len(shape) > 2:
+        shape = (*shape[2:], shape[1], shape[0])
+    return compute_fans(shape)
 
 
 class RandomNormal(_RandomNormal):

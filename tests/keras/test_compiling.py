@@ -230,3 +230,15 @@ def test_softmax_needs_a_batch() -> None:
         keras.activations.softmax(tf.ones([3]))
     made = keras.activations.softmax(tf.ones([1, 2, 2]), axis=1)
     assert K.eval(made).tolist() == [[[0.5, 0.5], [0.5, 0.5]]]
+
+
+def test_variables_of_tensors_and_fans() -> None:
+    drawn = K.variable(keras.initializers.RandomUniform(2.0, 3.0)([3, 2]))
+    value = K.get_value(drawn)
+    assert value.shape == (3, 2)
+    assert 2 <= value.min() <= value.max() < 3
+    assert (K.get_value(drawn) == value).all()
+    fans = keras.initializers._compute_fans
+    assert fans((3, 3, 4, 5)) == (36, 45)
+    assert fans((5, 4, 3, 3), "channels_first") == (36, 45)
+    assert fans((6, 7)) == (6, 7)
