@@ -300,3 +300,18 @@ def test_targets_have_the_dtype_of_the_outputs() -> None:
     found = model.evaluate(np.eye(2), np.array([[0], [0]]), verbose=0)
     assert found[1] == 0.5
     assert model.metrics_names == ["loss", "hits"]
+
+
+def test_flatten_puts_channels_last():
+    K = keras.backend
+    x = K.constant(np.arange(12.0).reshape(1, 2, 2, 3))
+    first = [0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]
+    assert K.eval(layers.Flatten(data_format="channels_first")(x)).tolist() == [first]
+    assert K.eval(layers.Flatten()(x)).tolist() == [list(range(12))]
+    K.set_image_data_format("channels_first")
+    try:
+        layer = layers.Flatten()
+        assert K.eval(layer(x)).tolist() == [first]
+        assert layer.get_config()["data_format"] == "channels_first"
+    finally:
+        K.set_image_data_format("channels_last")

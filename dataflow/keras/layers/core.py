@@ -187,10 +187,17 @@ class Dropout(Layer):
 
 
 class Flatten(Layer, core.Flatten):
-    """All axes but the batch as one."""
+    """All axes but the batch as one, channels last, whatever ``data_format`` says that they are.
+
+    ``data_format``: "channels_last" or "channels_first", by default `backend.image_data_format`.
+    """
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.data_format = data_format or K.image_data_format()
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "data_format": self.data_format}
 
 
 class Reshape(Layer):

@@ -58,6 +58,7 @@ CASES = {
     "Reshape": ("picture", lambda: layers.Reshape((-1, 5))),
     "RepeatVector": ("row", lambda: layers.RepeatVector(3)),
     "Flatten": ("volume", lambda: layers.Flatten()),
+    "FlattenFirst": ("volume", lambda: layers.Flatten(data_format="channels_first")),
     "Masking": ("steps", lambda: layers.Masking(0.0)),
     "BatchNormalization": ("picture", lambda: layers.BatchNormalization(axis=1)),
     "LayerNormalization": ("steps", lambda: layers.LayerNormalization()),
