@@ -63,7 +63,7 @@ class TFOptimizer(Optimizer):
         with control_dependencies([step]):
             return assign_add(self.iterations, 1).op
 
-    @property
+    @property  # type: ignore[misc]
     def weights(self) -> list[Any]:
         """Iterations and slots."""
         return [self.iterations, *self.optimizer.variables()]
