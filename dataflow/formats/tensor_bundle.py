@@ -176,7 +176,8 @@ class TensorBundleReader:
             DataLossError: its bytes are damaged or missing.
             UnimplementedError: its dtype cannot be represented in NumPy.
         """
-        name = name.removesuffix(":0")
+        # A saver's own keys may end so: `Saver({v.name: v})`.
+        name = name if name in self._entries else name.removesuffix(":0")
         if name not in self._entries:
             close = ", ".join(self._similar(name)) or "none with a name like it"
             raise NotFoundError(

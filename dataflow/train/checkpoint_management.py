@@ -202,7 +202,8 @@ def load_checkpoint(ckpt_dir_or_file: Path) -> CheckpointReader:
 
 def load_variable(ckpt_dir_or_file: Path, name: str) -> Any:
     """The value of one variable of a checkpoint, as an array."""
-    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+    reader = load_checkpoint(ckpt_dir_or_file)
+    return reader.get_tensor(name if reader.has_tensor(name) else name.removesuffix(":0"))
 
 
 def list_variables(ckpt_dir_or_file: Path) -> list[tuple[str, list[int]]]:

@@ -408,3 +408,19 @@ def test_only_the_very_name_of_the_state_file_is_refused(tmp_path: Path) -> None
         assert tf.train.latest_checkpoint(tmp_path) == path + "-1"
         with pytest.raises(ValueError, match="collides"):
             saver.save(sess, path)
+
+
+def test_keys_that_end_like_names_of_tensors(tmp_path: Path) -> None:
+    """`Saver({v.name: v})` saves under "v:0", and restores from there, as in TensorFlow."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable([1.0], name="v")
+        saver = tf.train.Saver({v.name: v})
+        session.run(v.initializer)
+        path = saver.save(session, str(tmp_path / "model"))
+        session.run(v.assign([5.0]))
+        saver.restore(session, path)
+        assert session.run(v).tolist() == [1.0]
+        assert [name for name, _ in tf.train.list_variables(path)] == ["v:0"]
+        assert tf.train.load_variable(path, "v:0").tolist() == [1.0]
+        plain = tf.train.Saver().save(session, str(tmp_path / "plain"))
+        assert tf.train.load_variable(plain, "v:0").tolist() == [1.0]
