@@ -51,6 +51,15 @@ def function(
 _VALUES = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
 
 
+@contextlib.contextmanager
+def _tracing(graph: Any) -> Iterator[None]:
+    graph.num_tracing += 1
+    try:
+        yield
+    finally:
+        graph.num_tracing -= 1
+
+
 class _Function:
     def __init__(
         self, python_function: Callable[..., Any], input_signature: Any, autograph: bool = True
@@ -79,6 +88,7 @@ class _Function:
         with (
             graph.name_scope(name),
             variable_creator_scope(self._make_variable),
+            _tracing(graph),
             in_order(graph) as made,
         ):
             if self.input_signature is not None:

@@ -1,3 +1,11 @@
+from dataflow.contrib.data_transformations import (
+    assert_element_shape as assert_element_shape,
+    padded_batch_and_drop_remainder as padded_batch_and_drop_remainder,
+    read_batch_features as read_batch_features,
+    reduce_dataset as reduce_dataset,
+    sliding_window_batch as sliding_window_batch,
+    sloppy_interleave as sloppy_interleave,
+)
 from dataflow.data import (
     Dataset as Dataset,
     FixedLengthRecordDataset as FixedLengthRecordDataset,

@@ -78,6 +78,8 @@ class Graph:
         self.current_container = ""
         #: For the graph of a function: tensors of outer graphs -> what stands for them in here.
         self.captures: dict[Tensor, Tensor] | None = None
+        #: How many functions under `tf.function` are being traced into this graph.
+        self.num_tracing = 0
         self.seed: int | None = None
         self.attachments: dict[Any, Any] = {}
 

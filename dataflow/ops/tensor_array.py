@@ -186,13 +186,16 @@ class TensorArray:
                     flow = constant(0.0, dtype=dtypes.float32)
             self._flow = flow
         else:
+            # As in TensorFlow, where arrays of functions are lists that keep what they hold.
+            in_function = graph.captures is not None or bool(graph.num_tracing)
+            clears = not in_function and (clear_after_read is None or bool(clear_after_read))
             with graph.name_scope(name or "TensorArray") as scope:
                 self._handle, self._flow = tensor_array_op(
                     size,
                     dtype=self._dtype,
                     element_shape=self._shape_holder[0],
                     dynamic_size=self._dynamic_size,
-                    clear_after_read=clear_after_read is None or bool(clear_after_read),
+                    clear_after_read=clears,
                     identical_element_shapes=bool(infer_shape),
                     tensor_array_name=tensor_array_name or "",
                     name=scope,

@@ -1,4 +1,4 @@
-"""What SciPy, matplotlib, pandas, Pillow and scikit-learn took away; each is completed when it loads."""
+"""What SciPy, h5py, matplotlib, pandas, Pillow and scikit-learn took away; each is completed when it loads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.shim import old_scipy
+from dataflow.shim import old_h5py, old_scipy
 from dataflow.shim.missing_names import put_missing
 from dataflow.shim.scipy_pictures import (
     bytescale,
@@ -137,6 +137,7 @@ def _share_flags(module: types.ModuleType) -> None:
 #: By module: what adds the names that it once had.
 COMPLETED: dict[str, Callable[[types.ModuleType], None]] = {
     "absl.flags": _share_flags,
+    "h5py": old_h5py.mend,
     **old_scipy.MENDS,
     "scipy.misc": _mend_scipy_misc,
     "scipy.ndimage": _mend_scipy_ndimage,

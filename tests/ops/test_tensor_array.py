@@ -61,6 +61,25 @@ def test_errors_at_run_time(use: Any, message: str) -> None:
         session.run(use(ta))
 
 
+def test_arrays_of_functions_keep_their_elements() -> None:
+    def twice(x: Any) -> Any:
+        ta = tf.TensorArray(tf.int64, size=1, dynamic_size=True).write(0, x)
+        _, ta = tf.while_loop(
+            lambda i, _: i < 3, lambda i, t: (i + 1, t.write(i, t.read(i - 1) + 1)), [1, ta]
+        )
+        return ta.stack() + ta.stack()
+
+    dataset = tf.data.Dataset.range(5, 7).map(twice)
+    traced = tf.function(twice)(tf.constant(5, tf.int64))
+    plain = twice(tf.constant(5, tf.int64))
+    with tf.Session() as session:
+        first = session.run(dataset.make_one_shot_iterator().get_next())
+        assert first.tolist() == [10, 12, 14]
+        assert session.run(traced).tolist() == [10, 12, 14]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="twice"):
+            session.run(plain)
+
+
 def test_an_element_is_cleared_by_its_first_read() -> None:
     ta = tf.TensorArray(tf.float32, size=1).write(0, 1.0)
     first = ta.read(0)

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -257,6 +259,35 @@ result.append([TSNE(n_iter=300).max_iter, TSNE(perplexity=5).get_params()["max_i
     assert found[:6] == [True, "float32", [2, 6, 3], [2, 2, 3], [8, 8, 3], "agg"]
     assert abs(found[6] - 0.6931) < 1e-3
     assert found[7:] == [[[1]], 2, True, True, [300, True]]
+
+
+def test_files_of_h5py_are_written_by_default_and_have_values() -> None:
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import os, tempfile
+import h5py
+folder = tempfile.mkdtemp()
+path = os.path.join(folder, "a.h5")
+with h5py.File(path) as f:
+    f["a"] = [1, 2]
+with h5py.File(path) as f:
+    f["b"] = f["a"].value + 1
+    result = [f.mode]
+with h5py.File(path, "r") as f:
+    result += [f.mode, f["b"].value.tolist()]
+with h5py.File(path, mode="r") as read, h5py.File(path) as again:  # which cannot be written now
+    result.append(again.mode)
+for name, mode in ((os.path.join(folder, "no", "a.h5"), {}), (os.path.join(folder, "b.h5"), {"mode": "r"})):
+    try:
+        h5py.File(name, **mode)
+    except OSError as e:
+        result.append(os.path.exists(name))
+"""
+    )
+    assert found == ["r+", "r", [2, 3], "r", False, False]
 
 
 def test_optimizers_of_the_package_keras_have_its_defaults() -> None:
