@@ -117,14 +117,12 @@ class EagerTensor(Tensor):
 
     def in_graph(self, graph: Graph) -> Tensor:
         """What stands for this tensor in a graph that is run by a session: a constant."""
-        from dataflow.graph.conversion import array_of, convert_to_tensor
+        from dataflow.graph.conversion import convert_to_tensor
 
         if self.dtype.is_handle:
             return handle_in_graph(self, graph)
         with graph.as_default(), graph.control_dependencies(None):
-            value, dtype = array_of(self._value(), self.dtype)
-            del dtype
-            return convert_to_tensor(value, self.dtype)
+            return convert_to_tensor(self._value(), self.dtype)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return {"text/plain": repr(self)}

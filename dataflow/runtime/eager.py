@@ -23,14 +23,14 @@ from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.resources import eager_resources
 from dataflow.runtime.session import Session
 
-#: Kinds that are kept; attributes that change from call to call (seeds) make one each.
+#: Kinds that are kept; attributes that change from call to call make one each.
 _MOST_KINDS = 4096
 
 
 class _Kind:
     """A node that was made for a kind of operation, and the function that runs it."""
 
-    __slots__ = ("call", "fed", "num_outputs", "op", "single")
+    __slots__ = ("call", "fed", "num_outputs", "op")
 
     def __init__(self, op: Operation, call: Callable[..., Any], fed: list[int]) -> None:
         self.op = op
@@ -47,6 +47,8 @@ class _Runner:
         self.graph = Graph()
         self.session = Session(graph=self.graph, config=ConfigProto(device_count={"GPU": 0}))
         self._kinds: dict[Any, _Kind] = {}
+        #: The keys of the kinds of each variable, which go with it.
+        self._keys_of: dict[str, list[Any]] = {}
 
     def run(self, op: Operation, inputs: list[Tensor]) -> Sequence[Any]:
         """The values of an operation's outputs; None for those that are handles."""
@@ -75,8 +77,26 @@ class _Runner:
             with self._lock:
                 found = self._build(op, inputs)
                 if key is not None:
-                    self._kinds[key] = found
+                    self._keep(key, found, inputs)
         return found
+
+    def _keep(self, key: Any, kind: _Kind, inputs: list[Tensor]) -> None:
+        if len(self._kinds) >= _MOST_KINDS:  # random numbers go on where they are
+            self._kinds = {k: v for k, v in self._kinds.items() if v.op.op_def.stateful}
+        self._kinds[key] = kind
+        for tensor in inputs:
+            if tensor.dtype.is_handle:
+                self._keys_of.setdefault(tensor.op.attrs["shared_name"], []).append(key)
+
+    def free(self, shared_name: str) -> None:
+        """Forgets a variable, and the kinds of operations on it."""
+        eager_resources.remove(eager.CONTAINER, "variable", shared_name)
+        for key in self._keys_of.pop(shared_name, ()):
+            self._kinds.pop(key, None)
+
+    def kinds(self) -> list[Any]:
+        """The keys of the kinds that are kept: op type, attributes, and what the inputs are."""
+        return list(self._kinds)
 
     def forget_kinds(self) -> None:
         """Makes all nodes anew, but those of variables and other resources: streams of random numbers begin again."""
@@ -91,7 +111,7 @@ class _Runner:
         fed: list[int] = []
         for i, tensor in enumerate(inputs):
             if _is_handle(tensor):
-                given.append(self.handle_node(tensor))
+                given.append(_handle_node(tensor))
                 continue
             dims = (None,) * np.ndim(tensor.known_value)
             attrs = {"dtype": tensor.dtype.base_dtype, "shape": dims}
@@ -109,16 +129,17 @@ class _Runner:
         """Resources: each operation that makes one is a node of its own."""
         with self._lock:
             graph = self.graph
-            given = [self.handle_node(t) if _is_handle(t) else t.in_graph(graph) for t in inputs]
+            given = [_handle_node(t) if _is_handle(t) else t.in_graph(graph) for t in inputs]
             name = graph.unique_name(op.name.rpartition("/")[2])
             node = graph.make_op(op.op_def, name, given, op.attrs, frames=op.frames)
         for output, made in zip(op.outputs, node.outputs, strict=True):
             output.handle_node = made  # type: ignore[attr-defined]
         return [None] * len(op.outputs)
 
-    def handle_node(self, tensor: Any) -> Tensor:
-        """What stands for a resource of eager code in the session's graph."""
-        return tensor.handle_node  # type: ignore[no-any-return]
+
+def _handle_node(tensor: Any) -> Tensor:
+    """What stands for a resource of eager code in the session's graph."""
+    return tensor.handle_node  # type: ignore[no-any-return]
 
 
 def _is_handle(tensor: Tensor) -> bool:
@@ -157,7 +178,8 @@ def _run(op: Operation, inputs: list[Tensor]) -> Sequence[Any]:
 
 
 def _free(shared_name: str) -> None:
-    eager_resources.remove(eager.CONTAINER, "variable", shared_name)
+    if _runner is not None:
+        _runner.free(shared_name)
 
 
 def _restart() -> None:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.runtime import eager as eager_runtime
+from dataflow.runtime.eager import runner
 from dataflow.runtime.resources import eager_resources
 
 
@@ -48,9 +50,24 @@ def test_the_memory_of_a_variable_is_freed():
     before = len(eager_resources.items("variable"))
     v = tf.Variable(tf.zeros([10]))
     assert len(eager_resources.items("variable")) == before + 1
+    v.assign_add(tf.ones([10]))
+    kinds = len(runner().kinds())
     del v
     gc.collect()
     assert len(eager_resources.items("variable")) == before
+    assert len(runner().kinds()) < kinds  # what was compiled for it is gone, too
+
+
+def test_kinds_of_operations_are_forgotten_when_they_are_many(monkeypatch):
+    monkeypatch.setattr(eager_runtime, "_MOST_KINDS", len(runner().kinds()) + 4)
+    tf.set_random_seed(1)
+    first = tf.random_uniform([3]).numpy()
+    for axis in range(8):
+        tf.concat([tf.zeros([1] * 9), tf.zeros([1] * 9)], axis)
+        tf.expand_dims(tf.zeros([1] * 9), axis)
+        tf.reduce_sum(tf.zeros([1] * (axis + 1)))
+    assert len(runner().kinds()) <= eager_runtime._MOST_KINDS + 1
+    assert not np.array_equal(tf.random_uniform([3]).numpy(), first)
 
 
 def test_an_optimizer_makes_steps():
