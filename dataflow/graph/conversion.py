@@ -122,12 +122,22 @@ def internal_convert(
     if isinstance(value, (list, tuple)) and _contains_tensor(value):
         return _auto_pack(list(value), dtype or _tensor_dtype(value), name)
     assert _make_constant is not None
-    if dtype is None and preferred is not None:
+    if dtype is None and preferred is not None and not _would_wrap(value, preferred):
         try:
             return _make_constant(value, preferred, None, name or "Const")
         except (TypeError, ValueError):
             pass
     return _make_constant(value, dtype, None, name or "Const")
+
+
+def _would_wrap(value: Any, dtype: DType) -> bool:
+    """Whether an array of integers has some that ``dtype``, which is only preferred, cannot hold."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu" or not value.size:
+        return False
+    if dtype.kind not in "iu":
+        return False
+    limits = np.iinfo(dtype.as_numpy_dtype)
+    return int(value.min()) < limits.min or int(value.max()) > limits.max
 
 
 #: Types of programs that `tf.is_tensor` says yes to.

@@ -1,3 +1,4 @@
+# issue 16: tensors with values, tapes and loops of eager execution
 """Eager execution: values, conversions, control flow, tapes."""
 
 tf.enable_eager_execution()

@@ -1,3 +1,4 @@
+# issue 16: variables, optimizers, data sets and checkpoints of eager execution
 """Eager execution: variables, optimizers, datasets, layers, checkpoints."""
 
 import os
