@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dataflow.graph import nest
 from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layers.recurrent import LSTM
@@ -114,8 +115,10 @@ class ConvLSTM2D(LSTM):
         c = gate(f) * c + gate(i) * self.activation(candidate)
         return gate(o) * self.activation(c), c
 
-    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
-        states: Any = None
+    def call(
+        self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Any = None
+    ) -> Any:
+        states: Any = None if initial_state is None else tuple(nest.flatten(initial_state))
         if isinstance(inputs, (list, tuple)):
             inputs, states = inputs[0], tuple(inputs[1:])
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask

@@ -71,9 +71,15 @@ class CuDNNLSTM(LSTM):
     def _input_bias(self) -> Any:
         return self.bias[: 4 * self.units] + self.bias[4 * self.units :]
 
-    def call(self, inputs: Any, mask: Any = None, training: bool | Tensor | None = None) -> Any:
+    def call(
+        self,
+        inputs: Any,
+        mask: Any = None,
+        training: bool | Tensor | None = None,
+        initial_state: Any = None,
+    ) -> Any:
         _refuse_mask(mask)
-        return super().call(inputs, training=training)
+        return super().call(inputs, training=training, initial_state=initial_state)
 
 
 class CuDNNGRU(GRU):
@@ -96,6 +102,12 @@ class CuDNNGRU(GRU):
     def _recurrent_bias(self) -> Any:
         return self.bias[3 * self.units :]
 
-    def call(self, inputs: Any, mask: Any = None, training: bool | Tensor | None = None) -> Any:
+    def call(
+        self,
+        inputs: Any,
+        mask: Any = None,
+        training: bool | Tensor | None = None,
+        initial_state: Any = None,
+    ) -> Any:
         _refuse_mask(mask)
-        return super().call(inputs, training=training)
+        return super().call(inputs, training=training, initial_state=initial_state)
