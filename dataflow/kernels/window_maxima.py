@@ -8,17 +8,16 @@ in which it is that tap, in the order of its taps.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
-from dataflow.kernels.conv_geometry import leave_out, phases
+from dataflow.kernels.conv_geometry import leave_out
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.kernels.large_arrays import empty
-from dataflow.kernels.window_sums import Windows, groups_of
+from dataflow.kernels.window_sums import Windows, groups_of, phases_of_axes
 
 
 def window_maxima(x: Array, windows: Windows, out: Any) -> bool:
@@ -33,24 +32,15 @@ def window_maxima(x: Array, windows: Windows, out: Any) -> bool:
 
 def maxima_gradient(x: Array, y: Array, grad: Array, windows: Windows, out: Any) -> bool:
     """Fills ``out`` with the gradient of the maxima y; where it returns ``False``, ``out`` is not defined."""
-    axes = sorted(windows)
-    along = [phases(windows[axis]) for axis in axes]
-    if None in along:
+    combined = phases_of_axes(out.ndim, windows)
+    if combined is None:
         return False
     first = empty(y.shape, x.dtype)
     done = _first_maxima(x, y, windows, first)
     if any(leave_out(w) for w in windows.values()):
         out.fill(0)
-    for combination in itertools.product(*along):  # type: ignore[arg-type]
-        at: list[slice] = [slice(None)] * out.ndim
-        for axis, phase in zip(axes, combination, strict=True):
-            at[axis] = phase.at
-        target = out[tuple(at)]
-        parts = {axis: phase.window for axis, phase in zip(axes, combination, strict=True)}
-        taps_of = [
-            range(windows[axis].taps)[phase.taps]
-            for axis, phase in zip(axes, combination, strict=True)
-        ]
+    for at, parts, taps_of in combined:
+        target = out[at]
         for to, _, met, taps in groups_of(out.ndim, parts, backwards=True):
             if not met:
                 target[to] = 0

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
-from dataflow.kernels.conv_geometry import leave_out, phases, places_by_taps
+from dataflow.kernels.conv_geometry import Phase, leave_out, phases, places_by_taps
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.windows import Window
 
@@ -66,22 +66,41 @@ def window_sums(
 
 def spread(grad: Array, windows: Windows, out: Any) -> bool:
     """Fills ``out`` with the gradient of `window_sums`; ``False`` where ``windows`` are too irregular."""
-    axes = sorted(windows)
-    along = [phases(windows[axis]) for axis in axes]
-    if None in along:
+    combined = phases_of_axes(out.ndim, windows)
+    if combined is None:
         return False
     if all(w.stride >= w.taps for w in windows.values()):
         _spread_apart(grad, windows, out)
         return True
     if any(leave_out(w) for w in windows.values()):
         out.fill(0)
-    for combination in itertools.product(*along):  # type: ignore[arg-type]
-        at: list[slice] = [slice(None)] * out.ndim
-        for axis, phase in zip(axes, combination, strict=True):
-            at[axis] = phase.at
-        parts = {axis: phase.window for axis, phase in zip(axes, combination, strict=True)}
-        window_sums(grad, parts, out[tuple(at)], backwards=True)
+    for at, parts, _ in combined:
+        window_sums(grad, parts, out[at], backwards=True)
     return True
+
+
+def phases_of_axes(
+    rank: int, windows: Windows
+) -> list[tuple[tuple[slice, ...], Windows, list[range]]] | None:
+    """Each phase of an array: where it is, the windows that meet it, and the numbers of their taps along each axis.
+
+    ``None`` where the windows of an axis are too irregular (`conv_geometry.phases`).
+    """
+    axes = sorted(windows)
+    along: list[list[Phase]] = []
+    for axis in axes:
+        found = phases(windows[axis])
+        if found is None:
+            return None
+        along.append(found)
+    return [
+        (
+            _index(rank, axes, [phase.at for phase in one]),
+            {axis: phase.window for axis, phase in zip(axes, one, strict=True)},
+            [range(windows[axis].taps)[phase.taps] for axis, phase in zip(axes, one, strict=True)],
+        )
+        for one in itertools.product(*along)
+    ]
 
 
 def _spread_apart(grad: Array, windows: Windows, out: Any) -> None:
