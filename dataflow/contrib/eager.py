@@ -10,10 +10,7 @@ from dataflow.contrib import eager_metrics as metrics
 from dataflow.data.eager_iterator import EagerIterator
 from dataflow.device_spec import DeviceSpec
 from dataflow.gradient_tape import GradientTape
-from dataflow.gradients import gradients
-from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
-from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import enable_eager_execution, executing_eagerly
 from dataflow.namespaces import explain_absent
 from dataflow.ops.custom_gradient import custom_gradient
@@ -173,13 +170,10 @@ def value_and_gradients_function(
         dy = kwargs.pop("dy", None)
         given = [a if isinstance(a, _Variable) else convert_to_tensor(a) for a in args]
         by = given if params is None else [given[p] for p in params]
-        if default_graph().executes_eagerly:
-            with GradientTape() as tape:
-                tape.watch(by)
-                value = f(*given, **kwargs)
-            return value, tape.gradient(value, by, dy)
-        value = f(*given, **kwargs)
-        return value, gradients(nest.flatten(value), by, grad_ys=dy)
+        with GradientTape() as tape:
+            tape.watch(by)
+            value = f(*given, **kwargs)
+        return value, tape.gradient(value, by, dy)
 
     return value_and_gradients
 

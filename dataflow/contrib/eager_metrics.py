@@ -87,19 +87,21 @@ class Accuracy(Mean):
         super().__init__(name or "accuracy", dtype)
 
     def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:  # type: ignore[override]
-        """Counts a batch, and returns it."""
+        """Counts a batch, and returns it as tensors (with the weights, if given)."""
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
-        super().call(cast(equal(labels, predictions), self.dtype), weights)
+        super().call(cast(equal(*self._compared(labels, predictions)), self.dtype), weights)
         return (labels, predictions) if weights is None else (labels, predictions, weights)
+
+    def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
+        """What must be equal for a prediction to be right."""
+        return labels, predictions
 
 
 class CategoricalAccuracy(Accuracy):
     """How often the largest of a row of predictions is that of the row of labels; both [n, classes]."""
 
-    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:  # type: ignore[override]
-        """Counts a batch, and returns it."""
-        super().call(argmax(labels, axis=-1), argmax(predictions, axis=-1), weights)
-        return (labels, predictions) if weights is None else (labels, predictions, weights)
+    def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
+        return argmax(labels, axis=-1), argmax(predictions, axis=-1)
 
 
 class BinaryAccuracy(Accuracy):
@@ -111,24 +113,17 @@ class BinaryAccuracy(Accuracy):
         super().__init__(name or "binary_accuracy", dtype)
         self._threshold = threshold
 
-    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:  # type: ignore[override]
-        """Counts a batch, and returns it."""
-        labels = convert_to_tensor(labels)
-        above = greater(convert_to_tensor(predictions), self._threshold)
-        super().call(cast(labels, dtypes.bool_), above, weights)
-        return (labels, predictions) if weights is None else (labels, predictions, weights)
+    def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
+        return cast(labels, dtypes.bool_), greater(predictions, self._threshold)
 
 
 class SparseAccuracy(Accuracy):
     """How often the largest of a row of predictions, [n, classes], is at the label, [n] or [n, 1]."""
 
-    def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:  # type: ignore[override]
-        """Counts a batch, and returns it."""
-        labels = convert_to_tensor(labels)
+    def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
         if labels.shape.ndims == 2:
             labels = squeeze(labels, [-1])
-        super().call(cast(labels, dtypes.int64), argmax(predictions, axis=-1), weights)
-        return (labels, predictions) if weights is None else (labels, predictions, weights)
+        return cast(labels, dtypes.int64), argmax(predictions, axis=-1)
 
 
 __getattr__ = explain_absent(__name__)
