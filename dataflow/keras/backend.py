@@ -252,9 +252,6 @@ def unique_name(prefix: str) -> str:
     return f"{prefix}_{number}" if number else prefix
 
 
-# ---- settings -----------------------------------------------------------------------------
-
-
 # ---- variables and placeholders -----------------------------------------------------------
 
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -137,7 +136,7 @@ def deconv_length(
 
 def count_params(weights: Any) -> int:
     """How many numbers different ``weights`` hold."""
-    return sum(math.prod(w.shape.as_list()) for w in dict.fromkeys(weights))
+    return sum(map(K.count_params, dict.fromkeys(weights)))
 
 
 def print_summary(

@@ -61,9 +61,8 @@ class LoadStatus:
     def __init__(self, root: Any, prefix: str = "", reader: Any = None) -> None:
         self._root, self._prefix, self._reader = root, prefix, reader
         self._operation: tuple[Any, Any] | None = None
-        self._assigned: set[str] = (
-            set()
-        )  # with eager execution: the keys whose variables have values
+        #: With eager execution: the keys whose variables have values.
+        self._assigned: set[str] = set()
 
     def _variables(self) -> list[Any]:
         objects = objects_of(self._root)
