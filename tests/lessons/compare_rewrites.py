@@ -16,7 +16,6 @@ begin while another thread's run is under way; plans whose effects cannot be rep
 from __future__ import annotations
 
 import collections
-import json
 import threading
 import weakref
 from typing import Any
@@ -184,18 +183,16 @@ def _compared_run(plan: Plan, values: Any) -> Any:
             _num_running -= 1
 
 
-def report() -> str:
-    """What was compared, as JSON."""
-    return json.dumps(
-        {
-            "plans": num_plans,
-            "rewritten": num_rewritten,
-            "values": num_values,
-            "skipped": skipped,
-            "differences": differences,
-            "on_gpu": compare_devices.report(),
-        }
-    )
+def report() -> dict[str, Any]:
+    """What was compared, as values that JSON has."""
+    return {
+        "plans": num_plans,
+        "rewritten": num_rewritten,
+        "values": num_values,
+        "skipped": skipped,
+        "differences": differences,
+        "on_gpu": compare_devices.report(),
+    }
 
 
 def install() -> None:

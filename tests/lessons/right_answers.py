@@ -6,18 +6,16 @@ is what `Predict.answer` takes: node names, row numbers or chosen texts in a lis
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from dataflow.course.variants import current, drawn
-from tests.lessons.stated_numbers import printed
+from tests.lessons.stated_numbers import found, published
 
-#: Runs after a question's cell, whose last value is the widget; prints what `verdict` gives.
-ASK = """
-from tests.lessons import right_answers as _right_answers
-print(_right_answers.verdict(list(Out.values())[-1]))
-"""
+#: Runs after a question's cell, whose last value is the widget; publishes what `verdict` gives.
+ASK = "from tests.lessons import right_answers as _right_answers; " + published(
+    "_right_answers.verdict(list(Out.values())[-1])"
+)
 
 RIGHT: dict[str, Any] = {
     "lesson00.q1": ["once"],
@@ -175,13 +173,13 @@ def right_answer(name: str) -> Any:
     return VARIED[name](drawn(name)) if name in VARIED and current() else RIGHT[name]
 
 
-def verdict(widget: Any) -> str:
+def verdict(widget: Any) -> list[Any]:
     """How the engine grades the answer that the text takes to be right: name, whether right, words."""
     words = widget.answer(right_answer(widget.name))
-    return json.dumps([widget.name, widget.answers[-1]["right"], words])
+    return [widget.name, widget.answers[-1]["right"], words]
 
 
 def contradiction(cell: Any) -> list[str]:
     """What a cell of `ASK` that ran says against the text, as sentences."""
-    name, right, words = json.loads(printed(cell))
+    name, right, words = found(cell)
     return [] if right else [f"{name}: the text takes {RIGHT[name]!r} to be right. {words}"]

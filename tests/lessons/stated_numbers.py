@@ -8,7 +8,6 @@ that follows the text.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
@@ -18,6 +17,7 @@ import nbformat.v4 as v4
 
 _MARK = re.compile(r"(\S*?)[*`]*\s*<!--\s*(is|holds)\s+(.+?)\s*-->", flags=re.S)
 _HOLDS = "holds"
+_MIME_TYPE = "application/json"
 _WORDS = [
     "zero",
     "one",
@@ -84,8 +84,25 @@ def _probe(stated: Sequence[Stated]) -> Any:
         f"float(bool({s.expression}))" if s.text == _HOLDS else f"float({s.expression})"
         for s in stated
     )
-    source = f"import json as _json; print(_json.dumps([{values}]))"
+    source = published(f"[{values}]")
     return v4.new_code_cell(source, metadata={"stated": [list(s) for s in stated]})
+
+
+def published(expression: str) -> str:
+    """Code that hands the value of ``expression`` to `found`.
+
+    As an output of its own, since the threads of a training print into whichever cell runs.
+    """
+    return (
+        "import IPython.display as _display; "
+        f'_display.display({{"{_MIME_TYPE}": {{"found": {expression}}}}}, raw=True)'
+    )
+
+
+def found(cell: Any) -> Any:
+    """The value that a cell of `published` gave when it ran."""
+    (value,) = [o["data"][_MIME_TYPE] for o in cell.outputs if _MIME_TYPE in o.get("data", {})]
+    return value["found"]
 
 
 def printed(cell: Any) -> str:
@@ -95,7 +112,7 @@ def printed(cell: Any) -> str:
 
 def disagreements(cell: Any) -> list[str]:
     """What a probe that ran says against the text, as sentences."""
-    values = json.loads(printed(cell))
+    values = found(cell)
     stated = [Stated(*fields) for fields in cell.metadata["stated"]]
     return [
         f"the text claims what does not hold: {s.expression}"

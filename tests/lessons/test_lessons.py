@@ -13,7 +13,6 @@ data where a lesson takes some, and by `make book`.
 from __future__ import annotations
 
 import ast
-import json
 import os
 import shutil
 import subprocess
@@ -44,7 +43,7 @@ from tests.lessons.notebooks import (
     tree_of,
 )
 from tests.lessons.right_answers import ASK, contradiction
-from tests.lessons.stated_numbers import disagreements, printed, with_probes
+from tests.lessons.stated_numbers import disagreements, found, printed, published, with_probes
 from tools.lesson import PEAK_MEMORY, exercise_of, role_of
 
 CELL_TIMEOUT_SECONDS = 180
@@ -62,7 +61,7 @@ COMPARE_REWRITES = """
 from tests.lessons import compare_rewrites as _compare_rewrites
 _compare_rewrites.install()
 """
-COMPARED = "print(_compare_rewrites.report())"
+COMPARED = published("_compare_rewrites.report()")
 
 
 def starts_a_cluster(path: Path) -> bool:
@@ -83,7 +82,7 @@ def parameters() -> list:
 def answered(path: Path, compared: bool = False, seeds: Sequence[int] = ()) -> Any:
     """The lesson with every exercise tried blank, wrong (three times or more) and right.
 
-    ``compared``: at its end it prints what `compare_rewrites` found, and its memory. ``seeds``: behind each
+    ``compared``: at its end it gives what `compare_rewrites` found, and its memory. ``seeds``: behind each
     exercise and question that varies, the same of these variants.
     """
     notebook = read(path)
@@ -222,7 +221,7 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
     assert all(cell.execution_count for cell in code(notebook))
     num_bytes = int(printed(notebook.cells[-1]))
     assert num_bytes < MAX_KERNEL_BYTES, "the kernel's memory"
-    compared = json.loads(printed(notebook.cells[-2]))
+    compared = found(notebook.cells[-2])
     print(compared)
     assert compared["differences"] == [], "rewritten plans give other values"
     on_gpu = compared["on_gpu"]

@@ -68,7 +68,11 @@ def test_the_value_is_asked_for_after_the_code_that_follows() -> None:
     names: dict[str, object] = {}
     exec(code.source, names)
     assert eval("len(x)", names) == 2
-    probe.outputs = [v4.new_output("stream", text="[2.0]\n")]
+    value = {"application/json": {"found": [2.0]}}
+    probe.outputs = [
+        v4.new_output("stream", text="step 802, loss 0.0000\n"),  # from a thread that trains
+        v4.new_output("display_data", data=value),
+    ]
     assert disagreements(probe) == ["the text says 3, and len(x) is 2"]
     with pytest.raises(ValueError, match="no code cell follows"):
         list(with_probes(cells[:1]))
