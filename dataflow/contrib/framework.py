@@ -61,7 +61,7 @@ from dataflow.ops.sequences import argsort, sort
 from dataflow.ops.shape_assertions import assert_scalar
 from dataflow.ops.sparse_tensor import convert_to_tensor_or_sparse_tensor
 from dataflow.ops.state import assign
-from dataflow.ops.type_specs import TensorSpec
+from dataflow.ops.type_specs import BoundedTensorSpec, TensorSpec
 from dataflow.ops.variable_lists import global_variables
 from dataflow.python.framework.ops import prepend_name_scope, strip_name_scope
 from dataflow.python.framework.smart_cond import smart_case, smart_cond, smart_constant_value
@@ -116,6 +116,7 @@ def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initi
 
 
 __all__ = [
+    "BoundedTensorSpec",
     "CriticalSection",
     "TensorSpec",
     "VariableDeviceChooser",

@@ -25,6 +25,8 @@ class FunctionGraph(Graph):
     whose values are given when the function is bound.
     """
 
+    building_function = True
+
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name

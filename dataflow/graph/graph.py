@@ -55,6 +55,8 @@ class Graph:
     tensor_class: type[Tensor] = Tensor
     #: Whether nodes run as they are made (`graph.eager`).
     executes_eagerly = False
+    #: Whether it is the graph of a function, which is called from another one.
+    building_function = False
     #: Whether the variables that are made in it are eager code's, as in the graph of Keras's models.
     variables_are_eager = False
 

@@ -55,7 +55,7 @@ def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def _filled(tensor: Any, values: Any, shape: Any, dtype: Any, name: str | None) -> Any:
-    sizes = [shape] if isinstance(shape, Tensor) else list(shape)
+    sizes = [shape] if isinstance(shape, (int, Tensor)) else list(shape)
     if any(size is None or isinstance(size, Tensor) for size in sizes):
         return tensor(shape, _dtype(dtype), name)
     return _backend().variable(values(sizes), _dtype(dtype), name)

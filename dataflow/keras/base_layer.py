@@ -15,6 +15,7 @@ from dataflow.graph.eager import outside_symbolic_graph, variables_were_made
 from dataflow.graph.graph import Graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
+from dataflow.keras.call_nodes import Node, tag, tag_of
 from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.layers import base
 from dataflow.ops import array
@@ -32,35 +33,6 @@ _COMMON = ("input_shape", "batch_input_shape", "batch_size", "input_dim", "input
 
 #: What TensorFlow 2's files say in addition, where it changes nothing.
 _LATER = {"groups": 1, "ragged": False, "output_padding": None, "keepdims": False}
-
-
-def tag(tensor: Any, key: str, value: Any) -> None:
-    """Notes something of Keras's with a tensor: its ``history`` or its ``mask``."""
-    if tensor.extras is None:
-        tensor.extras = {}
-    tensor.extras[key] = value
-
-
-def tag_of(tensor: Any, key: str) -> Any:
-    """What `tag` noted, or ``None``."""
-    extras = getattr(tensor, "extras", None)
-    return None if extras is None else extras.get(key)
-
-
-class Node:
-    """One call of a layer: what went in, what came out."""
-
-    def __init__(self, layer: Layer, inputs: Any, outputs: Any, kwargs: dict[str, Any]) -> None:
-        self.layer = layer
-        self.inputs = inputs
-        self.outputs = outputs
-        self.kwargs = kwargs
-        layer._nodes.append(self)
-        layer.remember_call(inputs, outputs)
-        for index, tensor in enumerate(nest.flatten(outputs)):
-            tag(tensor, "history", (layer, self, index))
-        for tensor in nest.flatten(inputs):
-            tag(tensor, "takers", [*(tag_of(tensor, "takers") or ()), self])
 
 
 class Layer(LayerTree, base.Layer):
@@ -221,9 +193,16 @@ class Layer(LayerTree, base.Layer):
         return outputs
 
     def _distinct(self, inputs: Any, outputs: Any) -> Any:
-        """Outputs that are no input: a layer that does nothing still makes a tensor of its own."""
+        """Outputs that are tensors and no input: a layer that returns those, or a variable, makes
+        a tensor of its own.
+        """
         seen = {id(t) for t in nest.flatten(inputs)}
-        return nest.map_structure(lambda t: array.identity(t) if id(t) in seen else t, outputs)
+
+        def own(output: Any) -> Any:
+            copied = id(output) in seen or isinstance(output, Variable)
+            return array.identity(output) if copied else output
+
+        return nest.map_structure(own, outputs)
 
     def _fill_in(self, inputs: Any, kwargs: dict[str, Any]) -> None:
         accepted = self._call_arguments()
@@ -274,11 +253,23 @@ class Layer(LayerTree, base.Layer):
         """The calls."""
         return self._nodes
 
+    @inbound_nodes.setter
+    def inbound_nodes(self, nodes: Any) -> None:
+        self._nodes = list(nodes)
+
     @property
     def outbound_nodes(self) -> list[Node]:
         """The calls of other layers that take what this one returned."""
         made = (t for node in self._nodes for t in nest.flatten(node.outputs))
         return distinct(node for t in made for node in tag_of(t, "takers") or ())
+
+    @outbound_nodes.setter
+    def outbound_nodes(self, nodes: Any) -> None:
+        for tensor in (t for node in self._nodes for t in nest.flatten(node.outputs)):
+            takers = tag_of(tensor, "takers") or ()
+            tag(tensor, "takers", [n for n in takers if any(n is kept for kept in nodes)])
+
+    _inbound_nodes, _outbound_nodes = inbound_nodes, outbound_nodes
 
     @property
     def trainable_weights(self) -> list[Any]:

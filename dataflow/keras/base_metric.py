@@ -13,7 +13,8 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras import backend as K, initializers
-from dataflow.keras.base_layer import Layer, tag
+from dataflow.keras.base_layer import Layer
+from dataflow.keras.call_nodes import tag
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast, div_no_nan

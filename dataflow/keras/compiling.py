@@ -15,8 +15,8 @@ from dataflow.keras import (
     metrics as metrics_module,
     optimizers,
 )
-from dataflow.keras.base_layer import tag_of
 from dataflow.keras.base_metric import MeanMetricWrapper, Metric, weights_like
+from dataflow.keras.call_nodes import tag_of
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast

@@ -25,6 +25,7 @@ _WRITTEN_BY = f"Lambda layer, Python {sys.version_info[0]}.{sys.version_info[1]}
 _NUM_REMEMBERED = 256
 
 _is_unsafe = False
+_is_in_memory = False
 _remembered: OrderedDict[str, Any] = OrderedDict()
 
 
@@ -49,12 +50,31 @@ def safe_mode(is_safe: bool) -> Iterator[None]:
         _is_unsafe = before
 
 
+@contextlib.contextmanager
+def in_memory() -> Iterator[None]:
+    """Inside the block configs hold functions themselves: they are read here and now, from no file."""
+    global _is_in_memory
+    before, _is_in_memory = _is_in_memory, True
+    try:
+        yield
+    finally:
+        _is_in_memory = before
+
+
+def is_in_memory() -> bool:
+    """Whether configs hold functions and values themselves."""
+    return _is_in_memory
+
+
 def dump(function: Any) -> tuple[Any, str, str | None]:
-    """What a config has of a function: its name or its code, which of them, and its module.
+    """What a config has of a function: its name or its code, which of them, and its module; within
+    `in_memory` the function.
 
     Raises `TypeError` for a function that uses something of the scope around it that is not JSON.
     """
     module = getattr(function, "__module__", None)
+    if _is_in_memory:
+        return function, "raw", module
     if not isinstance(function, FunctionType) or function.__name__ != "<lambda>":
         return serialize(function), "function", module
     cells = function.__closure__ or ()

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+
+class LogValue(np.float64):
+    """A loss or metric: NumPy's number, as callbacks expect, printed as a plain one."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return float.__repr__(self)
+
 
 class Logs(dict[str, Any]):
     """Values by name; ``accuracy`` and ``acc`` are the same one, as both spellings are in use."""

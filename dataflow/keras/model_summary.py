@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.graph import nest
 from dataflow.keras import backend as K
-from dataflow.keras.base_layer import tag_of
+from dataflow.keras.call_nodes import tag_of
 
 if TYPE_CHECKING:
     from dataflow.keras.network import Model

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.graph import nest
+from dataflow.keras import function_code
 from dataflow.keras.layers import deserialize
 from dataflow.keras.layers.core import Input
 from dataflow.keras.network import Model
@@ -50,7 +51,8 @@ def clone_model(model: Model, input_tensors: Any = None, clone_function: Any = N
         return _cloned_by(clone_function, model, input_tensors)
     if input_tensors is not None and not isinstance(input_tensors, (list, tuple)):
         input_tensors = [input_tensors]
-    return type(model).from_config(model.get_config(), inputs=input_tensors)
+    with function_code.in_memory():
+        return type(model).from_config(model.get_config(), inputs=input_tensors)
 
 
 def _cloned_by(function: Callable[..., Any], model: Any, input_tensors: Any) -> Any:

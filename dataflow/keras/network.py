@@ -11,8 +11,9 @@ import numpy as np
 from dataflow.graph import nest
 from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K
-from dataflow.keras.base_layer import Layer, Node, tag_of
+from dataflow.keras.base_layer import Layer
 from dataflow.keras.base_metric import Metric
+from dataflow.keras.call_nodes import Node, tag_of
 from dataflow.keras.layer_tree import distinct, inner_part
 from dataflow.keras.network_order import in_order
 from dataflow.keras.op_layers import complete_history

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.graph import nest
-from dataflow.keras.base_layer import Layer, Node, tag_of
+from dataflow.keras.base_layer import Layer
+from dataflow.keras.call_nodes import Node, tag_of
 
 
 class _Depths:

@@ -10,7 +10,8 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K
-from dataflow.keras.base_layer import Layer, Node, tag_of
+from dataflow.keras.base_layer import Layer
+from dataflow.keras.call_nodes import Node, tag_of
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import TensorShape

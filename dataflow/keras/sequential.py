@@ -6,7 +6,8 @@ from typing import Any
 
 from dataflow.graph import nest
 from dataflow.graph.tensor import Tensor
-from dataflow.keras.base_layer import Layer, tag_of
+from dataflow.keras.base_layer import Layer
+from dataflow.keras.call_nodes import tag_of
 from dataflow.keras.layers.core import Input, InputLayer
 from dataflow.keras.network import Model
 from dataflow.keras.serialization import serialize
@@ -45,6 +46,9 @@ class Sequential(Model):
                 raise ValueError("An InputLayer can only be the first layer.")
             self._start(layer.output)
             return
+        if self.inputs and not self.layers and layer._batch_input_shape is None:
+            if isinstance(self._inputs_structure, Tensor):  # the config says it, as TensorFlow 1's
+                layer._batch_input_shape = tuple(self._inputs_structure.shape.as_list())
         if not self._layers or not self.inputs:
             shape = layer._batch_input_shape
             dtype = layer.dtype
@@ -132,8 +136,25 @@ class Sequential(Model):
         return self.predict(x, batch_size=batch_size, verbose=verbose)
 
     def get_config(self) -> dict[str, Any]:
-        """The layers in order."""
-        return {"name": self.name, "layers": [serialize(layer) for layer in self._layers]}
+        """The layers in order. The first one tells the input's shape, or the model does, where it
+        was built from data; an input of another dtype than the layer's is listed itself.
+        """
+        layers = list(self.layers)
+        first = layers[0] if layers else None
+        sources = [x for x in self._layers if isinstance(x, InputLayer)]
+        told = first is not None and (
+            first._batch_input_shape is not None or (isinstance(first, Model) and first.inputs)
+        )
+        built: dict[str, Any] = {}
+        if len(sources) == 1 and first is not None:
+            source = sources[0].output
+            if source.dtype.base_dtype != (first.dtype or source.dtype.base_dtype):
+                layers = list(self._layers)
+            elif not told:
+                built["build_input_shape"] = source.shape.as_list()
+        elif sources:
+            layers = list(self._layers)
+        return {"name": self.name, "layers": [serialize(layer) for layer in layers], **built}
 
     @classmethod
     def from_config(
@@ -147,7 +168,10 @@ class Sequential(Model):
         if first:
             described = [c for c in described if c["class_name"] != "InputLayer"]
         layers = [deserialize(c, custom_objects) for c in described]
-        return cls([*first, *layers], name=config.get("name"))
+        model = cls([*first, *layers], name=config.get("name"))
+        if not model.inputs and config.get("build_input_shape"):
+            model.build(config["build_input_shape"])
+        return model
 
 
 def class_name(model: Any) -> str:

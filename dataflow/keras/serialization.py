@@ -48,7 +48,8 @@ def serialize(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, (list, tuple)):
-        return [serialize(v) for v in value]
+        values = [serialize(v) for v in value]
+        return tuple(values) if isinstance(value, tuple) else values
     if isinstance(value, dict):
         return {str(k): serialize(v) for k, v in value.items()}
     if hasattr(value, "get_config") and not isinstance(value, type):

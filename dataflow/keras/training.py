@@ -16,7 +16,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, training_data as data
 from dataflow.keras.callback_list import CallbackList, StageCallbacks, print_evaluation, train_info
 from dataflow.keras.compiling import Compiling, reached_from
-from dataflow.keras.logs import Logs
+from dataflow.keras.logs import Logs, LogValue
 
 
 class Training(Compiling):
@@ -356,7 +356,7 @@ class Training(Compiling):
             size = len(arrays[0]) if arrays else 1  # batches of tensors count alike
             if every is not None:
                 every.on_batch_begin(number, {"batch": number, "size": size})
-            last = [v if np.ndim(v) else float(v) for v in run(arrays)]
+            last = [v if np.ndim(v) else LogValue(v) for v in run(arrays)]
             values = np.asarray(last[: self._num_losses]) * size
             sums = values if sums is None else sums + values
             count += size
@@ -367,7 +367,7 @@ class Training(Compiling):
                     break
         if sums is None:
             raise ValueError("There was no batch: the data is empty (or its iterator has ended).")
-        means = [float(mean) for mean in sums / count]
+        means = [LogValue(mean) for mean in sums / count]
         return Logs(zip(self.metrics_names, [*means, *last[self._num_losses :]], strict=True))
 
     def _test(self, stream: Any, every: Any, reset: bool = False) -> Logs:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow import dtypes
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.shapes import TensorShape
+from dataflow.shapes import TensorShape, broadcast_static_shape
 
 
 class TypeSpec:
@@ -50,7 +52,7 @@ class BatchableTypeSpec(TypeSpec):
 class TensorSpec(TypeSpec):
     """The shape, dtype and name of a tensor."""
 
-    _parts = ("shape", "dtype", "name")
+    _parts: tuple[str, ...] = ("shape", "dtype", "name")
 
     def __init__(
         self, shape: DynamicShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None
@@ -98,6 +100,69 @@ class TensorSpec(TypeSpec):
         )
         same = as_dtype(other.dtype).base_dtype is self._dtype.base_dtype
         return same and self._shape.is_compatible_with(other.shape)
+
+
+class BoundedTensorSpec(TensorSpec):
+    """A `TensorSpec` with bounds, both included: NumPy arrays of its dtype that broadcast to its shape.
+
+    Raises `ValueError` where a bound is missing or does not broadcast.
+    """
+
+    _parts = ("shape", "dtype", "name", "minimum", "maximum")
+
+    def __init__(
+        self,
+        shape: DynamicShapeLike,
+        dtype: DTypeLike,
+        minimum: Any,
+        maximum: Any,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(shape, dtype, name)
+        if minimum is None or maximum is None:
+            raise ValueError(
+                f"minimum and maximum must be provided; but saw '{minimum}' and '{maximum}'"
+            )
+        self._minimum = self._bound("minimum", minimum)
+        self._maximum = self._bound("maximum", maximum)
+
+    def _bound(self, which: str, value: Any) -> Any:
+        bound = np.array(value, dtype=self._dtype.base_dtype.as_numpy_dtype)
+        try:
+            broadcast_static_shape(TensorShape(bound.shape), self._shape)
+        except ValueError as error:
+            raise ValueError(f"{which} is not compatible with shape. Message: {error!r}.") from None
+        bound.setflags(write=False)
+        return bound
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> BoundedTensorSpec:
+        """The spec of what has a shape and a dtype; bounds it lacks are those of the dtype."""
+        dtype = as_dtype(spec.dtype)
+        minimum, maximum = getattr(spec, "minimum", dtype.min), getattr(spec, "maximum", dtype.max)
+        return cls(spec.shape, dtype, minimum, maximum, name or getattr(spec, "name", None))
+
+    @property
+    def minimum(self) -> Any:
+        """The least values, a read-only array."""
+        return self._minimum
+
+    @property
+    def maximum(self) -> Any:
+        """The greatest values, a read-only array."""
+        return self._maximum
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or super()._key()[:3] != other._key()[:3]:
+            return False
+        pairs = ((self._minimum, other._minimum), (self._maximum, other._maximum))
+        return all(np.allclose(*pair) for pair in pairs)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key()[:3]))
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._shape, self._dtype, self._minimum, self._maximum, self._name)
 
 
 class SparseTensorSpec(TypeSpec):

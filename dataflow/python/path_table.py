@@ -17,7 +17,8 @@ python.framework.{graph_util graph_util_impl} : graph_util
 python.framework.{graph_io meta_graph} : train io tf python.meta_graphs
 python.framework.test_util : python.test_decorators test
 python.framework.common_shapes : shapes python.private
-python.framework.{tensor_spec indexed_slices tensor_like} : tf
+python.framework.{indexed_slices tensor_like} : tf
+python.framework.tensor_spec : ops.type_specs tf
 python.framework.type_spec : tf ops.type_specs
 python.ops.gen_{array math nn data_flow control_flow linalg spectral}_ops : python.op_functions math nn tf linalg signal
 python.ops.gen_{state logging random script string image sparse}_ops : python.op_functions random tf strings image sparse

@@ -532,3 +532,8 @@ def test_scores_for_programs_without_scikit_learn() -> None:
     assert a.tolist() != list(range(6))
     with pytest.raises(ValueError, match="differ in length"):
         scores.train_test_split(rows, marks[1:])
+
+
+def test_jobs_of_a_cluster_have_names() -> None:
+    task = tf.contrib.learn.TaskType
+    assert (task.MASTER, task.PS, task.WORKER) == ("master", "ps", "worker")

@@ -183,3 +183,22 @@ def test_a_metric_of_several_values_is_printed_as_its_mean(capsys, monkeypatch):
     made.compile(keras.optimizers.SGD(0.1), "mse", metrics=[errors])
     made.evaluate(np.ones([4, 2]), np.ones([4, 1]), verbose=2)
     assert "errors: 1.5000" in capsys.readouterr().out
+
+
+def test_callbacks_see_numpys_numbers_which_print_as_pythons(model):
+    seen = []
+
+    class Seen(keras.callbacks.Callback):
+        def on_batch_end(self, batch, logs):
+            seen.append(logs["loss"])
+
+    history = model.fit(X, Y, verbose=0, callbacks=[Seen()], validation_data=(X, Y)).history
+    for value in (
+        seen[0],
+        history["loss"][0],
+        history["val_loss"][0],
+        model.evaluate(X, Y, verbose=0),
+    ):
+        assert isinstance(value, np.float64)
+        assert value[()] == value.item() == float(value)
+        assert repr([value]) == f"[{float(value)!r}]"

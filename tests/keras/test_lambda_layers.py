@@ -214,3 +214,18 @@ def test_tensorflow_loads_a_lambda_and_ours_is_loaded_from_it(tmp_path):
         assert done.stdout.splitlines()[-1] == "[[12.5, 12.5]]"
         loaded = keras.models.load_model(path, safe_mode=False)
         assert loaded.predict(np.array(x)).tolist() == [[4, 7]]
+
+
+def test_a_clone_takes_functions_that_no_file_can_hold() -> None:
+    factor = keras.backend.variable(3.0)
+    x = keras.Input((2,))
+    y = layers.Lambda(lambda t, by: t * factor * by, arguments={"by": tf.constant(2.0)})(x)
+    model = keras.Model(x, layers.Dense(1)(y))
+    with pytest.raises(TypeError, match="cannot be saved"):
+        model.to_json()
+    again = keras.models.clone_model(model)
+    again.set_weights(model.get_weights())
+    ones = np.ones((1, 2), "float32")
+    assert again.predict(ones) == model.predict(ones) != 0
+    with pytest.raises(TypeError, match="cannot be saved"):
+        again.to_json()

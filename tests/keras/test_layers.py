@@ -315,3 +315,19 @@ def test_flatten_puts_channels_last():
         assert layer.get_config()["data_format"] == "channels_first"
     finally:
         K.set_image_data_format("channels_last")
+
+
+def test_reductions_of_ones_own_over_everything_but_the_channels() -> None:
+    from dataflow.keras.layers import pooling
+
+    class GlobalSum(pooling.GlobalPooling1D):
+        def call(self, inputs):
+            return keras.backend.sum(inputs, axis=1)
+
+    model = keras.Sequential([GlobalSum(input_shape=(3, 2))])
+    assert model.predict(np.ones((1, 3, 2))).tolist() == [[3.0, 3.0]]
+    assert isinstance(layers.GlobalMaxPooling2D(), pooling._GlobalPooling2D)
+    assert isinstance(layers.GlobalAveragePooling3D(), pooling._GlobalPooling3D)
+    assert GlobalSum().compute_output_shape((None, 3, 2)).as_list() == [None, 2]
+    first = layers.GlobalMaxPooling2D(data_format="channels_first")
+    assert first.compute_output_shape((4, 2, 5, 6)).as_list() == [4, 2]

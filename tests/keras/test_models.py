@@ -289,3 +289,66 @@ def test_get_file_downloads_checks_and_unpacks(served, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="has not the hash"):
         keras.utils.get_file("new.tar.gz", file_hash="0" * 32, **arguments)
     assert not (tmp_path / "cache" / "datasets" / "new.tar.gz").exists()
+
+
+def test_the_config_of_a_row_of_layers_is_tensorflows() -> None:
+    """Its first layer tells the input's shape, or the model does, where data made it."""
+
+    def shapes(model):
+        config = model.get_config()
+        found = [c["config"].get("batch_input_shape") for c in config["layers"]]
+        again = keras.Sequential.from_config(config)
+        assert [w.shape for w in again.weights] == [w.shape for w in model.weights]
+        return [c["class_name"] for c in config["layers"]], found, config.get("build_input_shape")
+
+    dense = ["Dense", "Dense"]
+    model = keras.Sequential([layers.Dense(3, input_shape=(4,)), layers.Dense(2)])
+    assert shapes(model) == (dense, [[None, 4], None], None)
+    model = keras.Sequential([layers.InputLayer((4,)), layers.Dense(3), layers.Dense(2)])
+    assert shapes(model) == (dense, [[None, 4], None], None)
+    model = keras.Sequential([layers.Dense(3), layers.Dense(2)])
+    assert shapes(model) == (dense, [None, None], None)
+    model.build((None, 5))
+    assert shapes(model) == (dense, [None, None], [None, 5])
+    inner = keras.Sequential([layers.Dense(3, input_shape=(4,))])
+    assert shapes(keras.Sequential([inner, layers.Dense(2)]))[0] == ["Sequential", "Dense"]
+    numbers = keras.Sequential([layers.InputLayer((4,), dtype="int32"), layers.Embedding(5, 2)])
+    assert shapes(numbers)[0] == ["InputLayer", "Embedding"]
+    again = keras.Sequential.from_config(numbers.get_config())
+    assert again.inputs[0].dtype is tf.int32
+
+
+def test_calls_of_layers_by_kerass_names() -> None:
+    a, b = keras.Input((2,)), keras.Input((3,))
+    dense, join = layers.Dense(3), layers.Concatenate()
+    model = keras.Model([a, b], join([dense(a), b]))
+    (node,) = join.inbound_nodes
+    assert node is join._inbound_nodes[0] is dense._outbound_nodes[0]
+    assert node.outbound_layer is join
+    assert [layer.name for layer in node.inbound_layers] == [dense.name, model.input_names[1]]
+    assert (node.node_indices, node.tensor_indices) == ([0, 0], [0, 0])
+    assert node.input_shapes == [(None, 3), (None, 3)]
+    assert node.output_shapes == [(None, 6)]
+    assert node.output_tensors[0] is model.output
+    assert node.input_tensors[1] is b
+    assert node.arguments == {}
+    dense.outbound_nodes = []
+    assert not dense.outbound_nodes
+    assert len(join.inbound_nodes) == 1
+
+
+def test_a_layer_may_return_its_weights() -> None:
+    class Table(layers.Layer):
+        def build(self, input_shape):
+            self.table = self.add_weight("table", (2, 2), initializer="ones")
+            super().build(input_shape)
+
+        def call(self, inputs):
+            return [tf.matmul(inputs, self.table), self.table]
+
+    x = keras.Input((2,))
+    product, table = Table()(x)
+    model = keras.Model(x, layers.Lambda(lambda both: tf.matmul(*both))([product, table]))
+    assert model.predict(np.ones((1, 2))).tolist() == [[4.0, 4.0]]
+    model.set_weights([np.eye(2)])
+    assert model.predict(np.ones((1, 2))).tolist() == [[1.0, 1.0]]

@@ -417,3 +417,8 @@ def test_switch_by_a_number_and_by_elements() -> None:
     assert K.eval(rows).tolist() == [[-1.0, 2.0], [-3.0, 4.0]]
     with pytest.raises(ValueError, match="Rank of `condition`"):
         K.switch(K.constant([[True]], "bool"), K.constant([1.0]), K.constant([2.0]))
+
+
+def test_a_variable_of_zeros_whose_shape_is_one_number() -> None:
+    assert K.get_value(K.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+    assert K.get_value(K.ones(1)).tolist() == [1.0]

@@ -108,3 +108,29 @@ def test_a_model_is_a_picture(tmp_path):
         assert small.format == large.format == "PNG"
         assert large.height > 2 * small.height > 100
         assert large.convert("L").getextrema()[0] < 64  # lines and letters on white
+
+
+class Twice(layers.Wrapper):
+    """A wrapper of one's own, which builds the layer that it is given."""
+
+    def __init__(self, layer, **kwargs):
+        super().__init__(layer, **kwargs)
+        self.layer = layer
+
+    def build(self, input_shape):
+        if not self.layer.built:
+            self.layer.build(input_shape)
+        super().build(input_shape)
+
+    def call(self, inputs):
+        return self.layer.call(inputs) * 2.0
+
+
+def test_wrappers_of_ones_own_come_back_from_files(tmp_path) -> None:
+    model = keras.Sequential([Twice(layers.Dense(3), input_shape=(2,))])
+    path = str(tmp_path / "model.h5")
+    model.save(path)
+    again = keras.models.load_model(path, custom_objects={"Twice": Twice})
+    assert isinstance(again.layers[0].layer, layers.Dense)
+    ones = np.ones((1, 2), "float32")
+    np.testing.assert_array_equal(again.predict(ones), model.predict(ones))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import numpy as np
@@ -91,3 +92,30 @@ def test_initializers_leave_control_dependencies() -> None:
         with tf.control_dependencies([fed]), tf.name_scope("outer"), tf.init_scope():
             free = tf.constant(1.0)
         assert not free.op.control_inputs and free.op.name == "outer/Const"
+
+
+def test_a_spec_with_bounds() -> None:
+    Spec = tf.contrib.framework.BoundedTensorSpec
+    spec = Spec([2, 3], tf.int32, 0, [1, 2, 3], name="a")
+    assert spec.shape == [2, 3] and spec.dtype is tf.int32 and isinstance(spec, tf.TensorSpec)
+    assert spec.minimum == 0 and spec.maximum.tolist() == [1, 2, 3]
+    assert spec.maximum.dtype == np.int32 and not spec.maximum.flags.writeable
+    assert spec == Spec([2, 3], tf.int32, 0, [1, 2, 3], name="a")
+    assert spec != Spec([2, 3], tf.int32, 0, [1, 2, 4], name="a")
+    assert spec != tf.TensorSpec([2, 3], tf.int32, "a")
+    assert hash(spec) == hash(pickle.loads(pickle.dumps(spec))) and spec == pickle.loads(
+        pickle.dumps(spec)
+    )
+    assert repr(Spec([2], tf.float32, 0, 1)) == (
+        "BoundedTensorSpec(shape=(2,), dtype=tf.float32, name=None, "
+        "minimum=array(0., dtype=float32), maximum=array(1., dtype=float32))"
+    )
+    with pytest.raises(ValueError, match="minimum is not compatible with shape"):
+        Spec([2, 3], tf.int32, [0, 0], 1)
+    with pytest.raises(ValueError, match="must be provided"):
+        Spec([2], tf.int32, None, 1)
+
+
+def test_the_bounds_of_a_spec_without_are_those_of_its_dtype() -> None:
+    spec = tf.contrib.framework.BoundedTensorSpec.from_spec(tf.TensorSpec([2], tf.int8, "a"))
+    assert (spec.minimum, spec.maximum, spec.name) == (-128, 127, "a")

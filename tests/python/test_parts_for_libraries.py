@@ -16,6 +16,7 @@ from dataflow.graph import conversion
 from dataflow.python import inplace, nested, pywrap_tensorflow
 from dataflow.python.autograph_parts import Base
 from dataflow.python.control_flow_parts import _case_helper
+from dataflow.python.eager import monitoring
 from dataflow.python.framework import function, ops
 from dataflow.python.framework.composite_tensor import (
     CompositeTensor,
@@ -261,3 +262,40 @@ def test_records_of_a_file_that_grows(tmp_path: Path) -> None:
     reader.Close()
     with pytest.raises(tf.errors.UnimplementedError):
         pywrap_tensorflow.PyRecordReader_New(str(path), 0, "ZLIB")
+
+
+def test_metrics_of_a_program_have_a_cell_for_each_combination_of_labels() -> None:
+    gauge = monitoring.BoolGauge("/own/flags", "What is in use.", "part", "kind")
+    assert gauge.get_cell("a", "b").value() is False
+    gauge.get_cell("a", "b").set(True)
+    again = monitoring.BoolGauge("/own/flags", "What is in use.", "part", "kind")
+    assert again.get_cell("a", "b").value() and not again.get_cell("a", "c").value()
+    with pytest.raises(ValueError, match="has 2 labels; got 1"):
+        gauge.get_cell("a")
+    count = monitoring.Counter("/own/calls", "Calls.").get_cell()
+    count.increase_by(2)
+    count.increase_by(3)
+    assert count.value() == 5
+    with pytest.raises(ValueError, match="cannot be decreased"):
+        count.increase_by(-1)
+    monitoring.IntGauge("/own/size", "A size.").get_cell().set(3)
+    assert monitoring.IntGauge("/own/size", "A size.").get_cell().value() == 3
+    assert monitoring.StringGauge("/own/text", "A text.").get_cell().value() == ""
+
+
+def test_samples_are_counted_in_buckets() -> None:
+    buckets = monitoring.ExponentialBuckets(1.0, 2.0, 3)
+    cell = monitoring.Sampler("/own/times", buckets, "Times.").get_cell()
+    for value in (0.5, 1.0, 3.0, 100.0):
+        cell.add(value)
+    found = cell.value()
+    assert found["bucket_limit"] == [1.0, 2.0, 4.0, float("inf")]
+    assert found["bucket"] == [1, 1, 1, 1]
+    assert (found["num"], found["sum"], found["sum_squares"]) == (4, 104.5, 10010.25)
+
+
+def test_where_operations_become_nodes_of_a_function() -> None:
+    seen = []
+    tf.data.Dataset.range(2).map(lambda x: seen.append(ops.inside_function()) or x)
+    assert set(seen) == {True}
+    assert not ops.inside_function()

@@ -37,6 +37,7 @@ from dataflow.contrib.learn.step_monitors import (
     StepCounter,
     SummarySaver,
 )
+from dataflow.estimator.cluster_task import TaskType
 from dataflow.summary import FileWriterCache as SummaryWriterCache
 from dataflow.train.hooks import NanLossDuringTrainingError
 
@@ -68,6 +69,7 @@ __all__ = [
     "StopAtStep",
     "SummarySaver",
     "SummaryWriterCache",
+    "TaskType",
     "ValidationMonitor",
     "datasets",
     "infer_real_valued_columns_from_input",

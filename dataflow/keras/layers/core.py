@@ -10,7 +10,8 @@ import numpy as np
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras import activations, backend as K, constraints, initializers, regularizers
-from dataflow.keras.base_layer import Layer, Node
+from dataflow.keras.base_layer import Layer
+from dataflow.keras.call_nodes import Node
 from dataflow.layers import core
 from dataflow.layers.base import smart_cond
 from dataflow.namespaces import also_from

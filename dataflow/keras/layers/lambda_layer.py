@@ -108,7 +108,8 @@ class Lambda(Layer):
         if self.mask is not None:
             names = ("mask", "mask_type", "mask_module")
             config.update(zip(names, function_code.dump(self.mask), strict=True))
-        config["arguments"] = serialize(self.arguments)
+        in_memory = function_code.is_in_memory()
+        config["arguments"] = dict(self.arguments) if in_memory else serialize(self.arguments)
         return config
 
     @classmethod

@@ -9,6 +9,7 @@ from dataflow.keras import backend as K
 from dataflow.keras.base_layer import InputSpec, Layer
 from dataflow.layers import pooling
 from dataflow.ops.reduce import reduce_max, reduce_mean
+from dataflow.shapes import TensorShape
 
 
 def _arguments(size: Any) -> Any:
@@ -66,6 +67,8 @@ class AveragePooling3D(Layer, pooling.AveragePooling3D):
 
 
 class _Global(Layer):
+    """The base of layers that reduce everything but the batch and the channels."""
+
     rank = 2
     reduce: Any = staticmethod(reduce_mean)
 
@@ -78,42 +81,64 @@ class _Global(Layer):
         start = 2 if self.data_format == "channels_first" else 1
         return self.reduce(inputs, axis=list(range(start, start + self.rank)))
 
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """[batch, channels]."""
+        sizes = TensorShape(input_shape).as_list()
+        return TensorShape([sizes[0], sizes[1 if self.data_format == "channels_first" else -1]])
 
-class GlobalAveragePooling1D(_Global):
-    """The mean over all steps."""
+
+class GlobalPooling1D(_Global):
+    """The base for sequences [batch, steps, channels]; programs derive theirs from it."""
 
     rank = 1
 
 
-class GlobalAveragePooling2D(_Global):
+class GlobalPooling2D(_Global):
+    """The base for images."""
+
+
+class GlobalPooling3D(_Global):
+    """The base for volumes."""
+
+    rank = 3
+
+
+class GlobalAveragePooling1D(GlobalPooling1D):
+    """The mean over all steps."""
+
+
+class GlobalAveragePooling2D(GlobalPooling2D):
     """The mean over an image."""
 
 
-class GlobalMaxPooling1D(_Global):
+class GlobalMaxPooling1D(GlobalPooling1D):
     """The largest value over all steps."""
 
-    rank = 1
     reduce = staticmethod(reduce_max)
 
 
-class GlobalMaxPooling2D(_Global):
+class GlobalMaxPooling2D(GlobalPooling2D):
     """The largest value over an image."""
 
     reduce = staticmethod(reduce_max)
 
 
-class GlobalAveragePooling3D(_Global):
+class GlobalAveragePooling3D(GlobalPooling3D):
     """The mean over a volume."""
 
-    rank = 3
 
-
-class GlobalMaxPooling3D(_Global):
+class GlobalMaxPooling3D(GlobalPooling3D):
     """The largest value over a volume."""
 
-    rank = 3
     reduce = staticmethod(reduce_max)
 
+
+# The package keras has the bases under private names.
+_GlobalPooling1D, _GlobalPooling2D, _GlobalPooling3D = (
+    GlobalPooling1D,
+    GlobalPooling2D,
+    GlobalPooling3D,
+)
 
 MaxPool1D = MaxPooling1D
 MaxPool2D = MaxPooling2D

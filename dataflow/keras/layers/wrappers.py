@@ -36,6 +36,11 @@ class Wrapper(LayerOfLayers):
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **self.own_config()}
 
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The wrapper of a config; subclasses get the layer, not what describes it."""
+        return cls(**{**config, "layer": _made(config["layer"])})
+
 
 class TimeDistributed(Wrapper):
     """The layer, applied to every step of [batch, steps, ...]."""

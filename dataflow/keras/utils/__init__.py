@@ -65,7 +65,7 @@ def deserialize_keras_object(
 
 def get_source_inputs(tensor: TensorLike, layer: Any = None, node_index: Any = None) -> list[Any]:
     """The tensors of `Input` that ``tensor`` was computed from, without repetition."""
-    from dataflow.keras.base_layer import tag_of
+    from dataflow.keras.call_nodes import tag_of
 
     history = tag_of(tensor, "history")
     if history is None:

@@ -66,6 +66,11 @@ def is_dense_tensor_like(t: Any) -> bool:
     return is_tensor_like(t) or isinstance(t, tuple(dense_types))
 
 
+def inside_function() -> bool:
+    """Whether operations become nodes of a function's graph."""
+    return get_default_graph().building_function
+
+
 def uid() -> int:
     """A number that no earlier call returned."""
     return next(_uids)
@@ -162,6 +167,7 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "init_scope",
+    "inside_function",
     "internal_convert_to_tensor",
     "is_dense_tensor_like",
     "name_from_scope_name",

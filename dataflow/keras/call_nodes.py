@@ -1,0 +1,91 @@
+"""`Node`: one call of a layer, which the tensors that it made remember."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph import nest
+
+
+def tag(tensor: Any, key: str, value: Any) -> None:
+    """Notes something of Keras's with a tensor: its ``history`` or its ``mask``."""
+    if tensor.extras is None:
+        tensor.extras = {}
+    tensor.extras[key] = value
+
+
+def tag_of(tensor: Any, key: str) -> Any:
+    """What `tag` noted, or ``None``."""
+    extras = getattr(tensor, "extras", None)
+    return None if extras is None else extras.get(key)
+
+
+def _sizes(tensor: Any) -> tuple[int | None, ...] | None:
+    return None if tensor.shape.ndims is None else tuple(tensor.shape.as_list())
+
+
+class Node:
+    """One call of a layer: what went in, what came out.
+
+    Its properties are Keras's names for that; each is a list, of one where one tensor went in.
+    """
+
+    def __init__(self, layer: Any, inputs: Any, outputs: Any, kwargs: dict[str, Any]) -> None:
+        self.layer = layer
+        self.inputs = inputs
+        self.outputs = outputs
+        self.kwargs = kwargs
+        layer._nodes.append(self)
+        layer.remember_call(inputs, outputs)
+        for index, tensor in enumerate(nest.flatten(outputs)):
+            tag(tensor, "history", (layer, self, index))
+        for tensor in nest.flatten(inputs):
+            tag(tensor, "takers", [*(tag_of(tensor, "takers") or ()), self])
+
+    def _origins(self) -> list[tuple[Any, Node, int]]:
+        return [tag_of(tensor, "history") for tensor in self.input_tensors]
+
+    @property
+    def outbound_layer(self) -> Any:
+        """The layer that was called."""
+        return self.layer
+
+    @property
+    def inbound_layers(self) -> list[Any]:
+        """The layers that the inputs come from."""
+        return [layer for layer, _, _ in self._origins()]
+
+    @property
+    def node_indices(self) -> list[int]:
+        """Which call of its layer made each input."""
+        return [layer.inbound_nodes.index(node) for layer, node, _ in self._origins()]
+
+    @property
+    def tensor_indices(self) -> list[int]:
+        """Which result of that call each input is."""
+        return [index for _, _, index in self._origins()]
+
+    @property
+    def input_tensors(self) -> list[Any]:
+        """What went in. Nothing goes into an input."""
+        return nest.flatten(self.inputs)
+
+    @property
+    def output_tensors(self) -> list[Any]:
+        """What came out."""
+        return nest.flatten(self.outputs)
+
+    @property
+    def input_shapes(self) -> list[Any]:
+        """The inputs' shapes, as tuples."""
+        return [_sizes(tensor) for tensor in self.input_tensors]
+
+    @property
+    def output_shapes(self) -> list[Any]:
+        """The outputs' shapes, as tuples."""
+        return [_sizes(tensor) for tensor in self.output_tensors]
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The other arguments of the call."""
+        return self.kwargs
