@@ -17,6 +17,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
 from dataflow.keras.call_nodes import Node, tag, tag_of
 from dataflow.keras.layer_tree import LayerTree, distinct
+from dataflow.keras.package_shapes import is_ours, plain_shape
 from dataflow.layers import base
 from dataflow.ops import array
 from dataflow.ops.math import cast
@@ -47,6 +48,8 @@ class Layer(LayerTree, base.Layer):
     """
 
     supports_masking = False
+    #: Whether classes of programs get shapes as tuples and dtypes by name, as from the package keras.
+    as_package_keras = False
     shared_arguments = (*base.Layer.shared_arguments, *_COMMON)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -98,7 +101,7 @@ class Layer(LayerTree, base.Layer):
         dims = [] if shape is None else TensorShape(shape).as_list()
         trainable = True if trainable is None else trainable
         variable = Variable(
-            lambda: initializer(dims, dtype=wanted),
+            lambda: self._drawn(initializer, dims, wanted),
             trainable=trainable,
             dtype=wanted,
             name=name or "weight",
@@ -229,13 +232,21 @@ class Layer(LayerTree, base.Layer):
         if self.input_spec is not None and not isinstance(self.input_spec, (list, tuple)):
             self.input_spec.check(self, flat[0])
         if not self.built:
-            shapes = nest.map_structure(lambda t: t.shape, inputs)
+            plain = self.as_package_keras and not is_ours(type(self).build)
+            shapes = nest.map_structure(
+                lambda t: plain_shape(t.shape) if plain else t.shape, inputs
+            )
             with default_graph().control_dependencies(None), outside_symbolic_graph():
                 self.build(shapes)
             self.built = True
             if self._initial_weights is not None:
                 self.set_weights(self._initial_weights)
             variables_were_made()
+
+    def _drawn(self, initializer: Any, dims: list[Any], dtype: Any) -> Any:
+        if self.as_package_keras and not is_ours(type(initializer)) and not is_ours(initializer):
+            return initializer(tuple(dims), dtype=dtype.name)
+        return initializer(dims, dtype=dtype)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask of the output; here: the input's, where the layer supports masks."""

@@ -89,6 +89,7 @@ def mend(keras: Any) -> None:
     from dataflow.python import keras_package as package
 
     keras.optimizers.default_as_package_keras()
+    keras.layers.Layer.as_package_keras = True
     for name, names in _ARGUMENTS.items():
         cls = getattr(keras.layers, name)
         cls.__init__ = _taking(cls.__init__, names, _SIZES.get(name, ()))

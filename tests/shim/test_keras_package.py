@@ -186,3 +186,57 @@ def test_rows_of_an_hdf5_file(tmp_path: Path) -> None:
     model.compile("sgd", "mse")
     model.fit(x, y, batch_size=2, shuffle="batch", verbose=0)
     assert model.predict(x).shape == (6, 1)
+
+
+def test_layers_and_initializers_of_ones_own_get_plain_sizes_and_names_of_dtypes() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+import keras
+from keras import backend as K
+from keras.layers import Dense, Input, Layer
+
+seen = []
+
+class Pattern(keras.initializers.Initializer):
+    def __call__(self, shape, dtype=None):
+        seen.append([type(shape).__name__, list(shape), dtype])
+        return np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+
+class Scaled(Layer):
+    def build(self, input_shape):
+        half = input_shape[-1] * 0.5
+        self.tail = (2, -1) + input_shape[1:-1]
+        seen.append([isinstance(input_shape, tuple), list(input_shape), half, list(self.tail),
+                     input_shape[-1].value, input_shape.as_list(), np.zeros(input_shape[1:]).shape[0]])
+        self.w = self.add_weight(name="w", shape=(input_shape[-1], 2), initializer=Pattern())
+        super().build(input_shape)
+    def call(self, x):
+        return K.dot(x, self.w)
+
+class Wider(Dense):
+    def build(self, input_shape):
+        seen.append(input_shape[-1] * 1.5)
+        super().build(input_shape)
+
+class Both(Layer):
+    def build(self, input_shape):
+        seen.append([list(shape) for shape in input_shape])
+        super().build(input_shape)
+    def call(self, pair):
+        return pair[0] + pair[1]
+
+x = Input((4,))
+y = Scaled()(x)
+model = keras.models.Model(x, Both()([y, Wider(2)(y)]))
+result = [seen, K.get_value(model.weights[0]).tolist()]
+"""
+    )
+    shape, initializer, wide, pair = found[0]
+    assert shape == [True, [None, 4], 2.0, [2, -1], 4, [None, 4], 4]
+    assert initializer == ["tuple", [4, 2], "float32"]
+    assert wide == 3.0
+    assert pair == [[None, 2], [None, 2]]
+    assert found[1] == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0]]
