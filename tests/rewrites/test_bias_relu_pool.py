@@ -21,6 +21,19 @@ def moved(plan: Any) -> bool:
     return any(hit.rule == "pooling" for hit in plan.journal)
 
 
+@pytest.mark.parametrize(
+    ("taps", "fits"), [((2, 4), True), ((4, 1), True), ((1, 6), True), ((2, 6), False)]
+)
+def test_windows_of_any_sides_with_at_most_nine_elements(taps: Any, fits: bool) -> None:
+    x = tf.placeholder(tf.float32, [2, 4, 12, 3])
+    window = [1, *taps, 1]
+    y = tf.nn.max_pool(tf.nn.relu(x + [0.5, -1.0, 0.0]), window, window, "VALID")
+    fetches = [y, tf.gradients(tf.square(y), x)[0]]
+    plan, got, wanted = both(fetches, {x: numbers(2, 4, 12, 3).astype(np.float32)})
+    assert moved(plan) == fits
+    same(got, wanted)
+
+
 @pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
 @pytest.mark.parametrize("add", [tf.nn.bias_add, tf.add, lambda x, b: x + b[:1]])
 @pytest.mark.parametrize(

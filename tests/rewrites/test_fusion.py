@@ -39,6 +39,15 @@ def after(node: Any, make: Any) -> Any:
         return make()
 
 
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_a_variable_is_read_into_a_kernel_unless_the_step_changes_it(is_changed: bool) -> None:
+    x, v = image(), tf.Variable(tf.ones([2, 16, 16, 64]))
+    y = tf.tanh(tf.exp(tf.sin(v.op.outputs[0] * x)))
+    found = types([y, v.assign(x)] if is_changed else y, [x])
+    assert ("Mul" in found) == is_changed
+    assert any(name.startswith("_Fused") for name in found), found
+
+
 @pytest.mark.parametrize(
     ("build", "left"),
     [

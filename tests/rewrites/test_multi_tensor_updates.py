@@ -268,7 +268,13 @@ def test_updates_of_rows_are_one_node(
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"), [([1, 9], "Index 9 at offset 1"), ([1], "must be the same size")]
+    ("wrong", "message"),
+    [
+        ([1, 9], "Index 9 at offset 1"),
+        ([1, 3], "Index 3 at offset 1"),
+        ([-1, 2], "Index -1 at offset 0"),
+        ([1], "must be the same size"),
+    ],
 )
 def test_an_error_of_rows_names_the_variable_s_own_node(wrong: list[int], message: str) -> None:
     with tf.Graph().as_default(), tf.Session() as s:

@@ -210,6 +210,17 @@ def test_shapes_told_by_shapes() -> None:
     assert shapes.told_by(computed) is None
 
 
+def test_a_size_taken_from_a_vector_that_nothing_tells() -> None:
+    vector, place = tf.placeholder(tf.int32, [2]), tf.placeholder(tf.int32, [])
+    a = tf.placeholder(tf.float32, [None, 3])
+    untold = tf.stack([vector[0], 3])
+    elsewhere = tf.stack([tf.shape(a)[place], 3])
+    told = tf.stack([tf.shape(a)[-2], 3])
+    shapes = Shapes(tf.get_default_graph().get_operations(), [vector, place, a])
+    assert shapes.told_by(untold) is None and shapes.told_by(elsewhere) is None
+    assert shapes.told_by(told) == shapes.of(a)
+
+
 def test_scalars_and_unknown_ranks_are_the_same_as_nothing() -> None:
     a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32)
     c = tf.exp(b)

@@ -224,6 +224,18 @@ def test_what_was_not_computed_is_not_told_of(value: Any, finite: bool) -> None:
     assert nan_origin._is_finite(value) is finite
 
 
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ([2.0, np.nan], "x: float64[2] from 2 to 2, 1 NaN"),
+        ([-np.inf, 2.0, np.inf], "x: float64[3] from 2 to 2, 2 infinite"),
+        ([1.0, 2.0], "x: float64[2] from 1 to 2"),
+    ],
+)
+def test_a_summary_says_what_is_there_and_no_more(numbers: list[float], words: str) -> None:
+    assert str(nan_origin.summarize("x", np.array(numbers))) == words
+
+
 def test_a_summary_of_complex_numbers_is_of_their_size() -> None:
     summary = nan_origin.summarize(
         "z", np.array([3 + 4j, -1, complex(np.nan, 0), complex(0, np.inf)])

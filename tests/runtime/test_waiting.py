@@ -440,3 +440,26 @@ def test_regions_of_other_threads_are_taken_along(monkeypatch: pytest.MonkeyPatc
             got, _ = in_time(lambda: plan.run([np.array([1, 2], np.float32)]))
             assert got.tolist() == [3, 4, 30, 40, 30, 40]
         assert "future(" in plan.source
+
+
+@pytest.mark.skipif(not THREADS, reason="nobody could make it ready")
+def test_a_wait_says_whether_it_became_ready_or_the_time_ran_out() -> None:
+    condition, there = threading.Condition(), []
+
+    def waited(timeout_seconds: float) -> bool:
+        with condition:
+            return cancellation.wait_for(
+                condition, lambda: bool(there), cancellation.Cancellation(), "op", timeout_seconds
+            )
+
+    def arrive() -> None:
+        with condition:
+            there.append(1)
+            condition.notify_all()
+
+    assert not waited(0.01)
+    timer = threading.Timer(0.2, arrive)
+    timer.start()
+    assert in_time(lambda: waited(WAIT_SECONDS))
+    timer.join(WAIT_SECONDS)
+    assert waited(0.0)
