@@ -35,6 +35,7 @@ from dataflow.kernels.cuda import conv as cuda_conv
 from dataflow.kernels.cuda.concat import concatenate
 from dataflow.kernels.cuda.matmul import product
 from dataflow.kernels.cuda.source import can_run
+from dataflow.kernels.direct_conv import Ending
 from dataflow.kernels.im2col import ExpandedRows, Patches, collect
 from dataflow.kernels.parallel import SHARES, add_up_pieces, matrix_product, run_pieces_of
 from dataflow.kernels.registry import kernel
@@ -120,9 +121,11 @@ def _is_flat(problem: Problem) -> bool:
     return depth.size == depth.taps == depth.count == 1
 
 
-def _direct_forward(x: Array, filters: Array, problem: Problem, out: Any) -> bool:
+def _direct_forward(
+    x: Array, filters: Array, problem: Problem, out: Any, ending: Ending | None = None
+) -> bool:
     return _is_flat(problem) and direct_conv.forward(
-        x[:, 0], filters[0], *problem.windows[1:], out[:, 0]
+        x[:, 0], filters[0], *problem.windows[1:], out[:, 0], ending=ending
     )
 
 
@@ -136,6 +139,16 @@ def _direct_input_gradient(filters: Array, grad: Array, problem: Problem, out: A
     return _is_flat(problem) and direct_conv.input_gradient(
         filters[0], grad[:, 0], *problem.windows[1:], out[:, 0]
     )
+
+
+def forward_and_end(xp: Module, x: Array, filters: Array, problem: Problem, ending: Ending) -> Any:
+    """The convolution with its ending, of arrays that have the problem's shapes."""
+    by_tiles = not problem.is_product and x.size > 0 and filters.size > 0 and _may_be_direct(xp, x)
+    if by_tiles and direct_conv.can_end(problem.channels, problem.outputs, *problem.windows[1:]):
+        out = large_arrays.empty(problem.output_shape, x.dtype)
+        if out.size and _direct_forward(x, filters, problem, out, ending):
+            return out
+    return ending.apply(_forward(xp, x, filters, problem))
 
 
 def _forward(xp: Module, x: Array, filters: Array, problem: Problem) -> Any:
@@ -307,8 +320,15 @@ def _split(xp: Module, groups: int, *arrays: Any) -> Any:
     return zip(*parts, strict=True)
 
 
-def _convolve(
-    xp: Any, x: Any, filters: Any, layout: Layout, strides: Any, dilations: Any, *padding: Any
+def convolve(
+    xp: Any,
+    x: Any,
+    filters: Any,
+    layout: Layout,
+    strides: Any,
+    dilations: Any,
+    *padding: Any,
+    by: Callable[[Module, Array, Array, Problem], Any] = _forward,
 ) -> Any:
     dtype, rank = x.dtype, x.ndim - 2
     x = layout.to_last(x)
@@ -328,9 +348,8 @@ def _convolve(
 
     def run(x: Array, filters: Array) -> Any:
         problem = _problem(x.shape, filters.shape, windows)
-        out = _forward(
-            xp, x.reshape(problem.input_shape), filters.reshape(problem.filter_shape), problem
-        )
+        x, filters = x.reshape(problem.input_shape), filters.reshape(problem.filter_shape)
+        out = by(xp, x, filters, problem)
         return out.reshape(*shape[:-1], filters.shape[-1])
 
     out = _by_group(xp, x, filters, run).astype(dtype, copy=False)
@@ -438,7 +457,7 @@ def _convolution_kernels(op_types: tuple[str, str, str], first: str, explicit: b
     """
     attrs = ("strides", "padding", "data_format", "dilations")
     functions: tuple[Callable[..., Any], ...] = (
-        _convolve,
+        convolve,
         _convolve_input_gradient,
         _convolve_filter_gradient,
     )

@@ -14,7 +14,9 @@ the filters is in `direct_filter_gradient`.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from dataflow.kernels import direct_few_outputs
 from dataflow.kernels.array_types import Array
@@ -32,13 +34,30 @@ from dataflow.kernels.direct_conv_common import (
 )
 from dataflow.kernels.jit import implicit_gemm
 from dataflow.kernels.jit.implicit_gemm import IMAGE, RIGHT, Axis, Code, Steps, panels_of
-from dataflow.kernels.jit.isa import NUMBER_BYTES
+from dataflow.kernels.jit.isa import BIAS, NEON, NUMBER_BYTES, PLAIN, RELU
+from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.windows import Window
 
 #: Bytes of input and output of a piece of the batch: they stay in the cache of one core.
 _PIECE_BYTES = 1 << 19
 #: Bytes of packed filters that a tile reads at a time.
 _FILTER_BYTES = 3 << 17
+
+
+_biased = NativeUfunc(lambda xp, x, bias: xp.add(x, bias))
+_rectified = NativeUfunc(lambda xp, x, bias: xp.maximum(xp.add(x, bias), 0))
+
+
+class Ending(NamedTuple):
+    """What a convolution ends with: biases [outputs], float32, and perhaps the rectifier."""
+
+    bias: Array
+    relu: bool
+
+    def apply(self, sums: Any) -> Any:
+        """The result for the sums [..., outputs], which may be overwritten."""
+        function = _rectified if self.relu else _biased
+        return function(np, sums, self.bias, reused=0)
 
 
 def _in_images(batch: int, item_bytes: int, pieces: int) -> list[range]:
@@ -52,12 +71,19 @@ def _in_images(batch: int, item_bytes: int, pieces: int) -> list[range]:
 
 
 def forward(
-    x: Array, filters: Array, height: Window, width: Window, out: Any, whole: int | None = None
+    x: Array,
+    filters: Array,
+    height: Window,
+    width: Window,
+    out: Any,
+    whole: int | None = None,
+    ending: Ending | None = None,
 ) -> bool:
     """``out`` [batch, places, places, outputs] of x [batch, height, width, channels].
 
     Only x, the last axis of ``out`` and one of the last two of ``filters`` must be contiguous.
-    ``whole``: how many multiplications there are in all, where this is one of several parts.
+    ``whole``: how many multiplications there are in all, where this is one of several parts. An
+    ``ending`` is left to the caller where `can_end` says so.
     """
     taps_high, taps_wide, channels, outputs = filters.shape
     multiplications = whole or out.size * taps_high * taps_wide * channels
@@ -79,21 +105,34 @@ def forward(
         height,
         width,
         out.strides,
+        finish := PLAIN if ending is None else RELU if ending.relu else BIAS,
     )
 
     def make() -> _Forward:
-        return _Forward(code, x.shape, filters, height, width, out.strides)
+        return _Forward(code, x.shape, filters, height, width, out.strides, finish)
 
     found: _Forward = kept(key, make)
     for index in found.empty:
-        out[index] = 0
-    run_listed(found, x, filters, out)
+        out[index] = 0 if ending is None else ending.apply(np.zeros_like(ending.bias))
+    run_listed(found, x, filters, out, None if ending is None else ending.bias)
     return True
 
 
-def run_listed(found: Any, x: Array, filters: Array, out: Any) -> None:
+def can_end(channels: int, outputs: int, height: Window, width: Window) -> bool:
+    """True where `forward` adds a bias and rectifies: where its tiles can."""
+    code = implicit_gemm.code.get()
+    few = direct_few_outputs.has_few(channels, outputs, height, width)
+    return code is not None and code.isa is not NEON and not few
+
+
+def run_listed(found: Any, x: Array, filters: Array, out: Any, bias: Array | None = None) -> None:
     """What was listed for a convolution: its filters are packed, and its tiles made."""
-    panels = aligned(found.panels_bytes)
+    panels_bytes = found.panels_bytes
+    if bias is None:
+        panels = aligned(panels_bytes)
+    else:  # the biases come after the panels
+        panels = aligned(panels_bytes + bias.nbytes)
+        panels[panels_bytes : panels_bytes + bias.nbytes] = bias.view(np.uint8)
     arrays = addresses(x, None, filters, panels, out)
     found.packing.run(arrays)
     found.steps.run(arrays)
@@ -110,7 +149,9 @@ class _Forward:
         height: Window,
         width: Window,
         out_strides: tuple[int, ...],
+        finish: int = PLAIN,
     ) -> None:
+        self.finish = finish
         along_width = 2  # the axis of ``out``
         if is_trivial(width):  # the longer axis is that of the tiles
             x_shape = (x_shape[0], 1, x_shape[1], x_shape[3])
@@ -166,8 +207,9 @@ class _Forward:
                 continue
             for start in range(tap, tap + taps, at_once):
                 here = range(start, min(start + at_once, tap + taps))
+                finish = self.finish if here.stop == tap + taps else PLAIN
                 for wide in self.wide_groups:
-                    self._group(number, images, range(begin, end), here, start > tap, wide)
+                    self._group(number, images, range(begin, end), here, start > tap, wide, finish)
 
     def _group(
         self,
@@ -177,6 +219,7 @@ class _Forward:
         taps: range,
         adds: bool,
         wide: tuple[int, int, int, int],
+        finish: int,
     ) -> None:
         """Places that have the same taps inside: ``places`` and ``taps`` in height, ``wide`` as in `places_by_taps`."""
         panel, width, height = self.panels[number], self.width, self.height
@@ -225,6 +268,8 @@ class _Forward:
             segments=tuple(segments),
             adds=adds,
             axes=[Axis(len(images), self.image_bytes, self.out_strides[0]), axis],
+            ends=finish,
+            bias=self.panels_bytes + panel.first * NUMBER_BYTES,
         )
 
 

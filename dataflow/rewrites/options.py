@@ -41,8 +41,8 @@ class RewriteOptions(NamedTuple):
     reuse: bool = True
     #: `multi_output_fusion` (kernels with several results), `row_fusion`, `repeated_rows`. ``remapping``.
     regions: bool = True
-    #: Rewrites to nodes that have CPU kernels only: packed weights, pooling with a bias, joined
-    #: updates, lookups of sparse ids. ``remapping``; off in a session with a GPU.
+    #: Rewrites to nodes that have CPU kernels only: packed weights, pooling and convolutions with
+    #: a bias, joined updates, lookups of sparse ids. ``remapping``; off in a session with a GPU.
     for_cpu: bool = True
     #: `loop_accumulator_sinking`. No option, as results would be rounded differently. Off in a session with
     #: a GPU.

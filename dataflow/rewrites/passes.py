@@ -16,6 +16,7 @@ from dataflow.rewrites import (
     broadcasting,
     common_subexpressions,
     control_dependency_gates,
+    conv_bias,
     dead_branches,
     debug_ops,
     dependencies,
@@ -134,6 +135,7 @@ FUSION = (
         condition=lambda p: bool(p.gpu_nodes),
     ),
     Pass("bias_relu_pool", ("for_cpu",), lambda p: bias_relu_pool.run(p.work, p.journal)),
+    Pass("conv_bias", ("for_cpu",), lambda p: conv_bias.run(p.work, p.journal)),
     Pass("weight_prepacking", ("for_cpu",), lambda p: weight_prepacking.run(p.work, p.journal)),
     Pass(
         "row_fusion",

@@ -214,7 +214,7 @@ class Shapes:
                 inputs[1][-2 if op.attrs["adj_y"] else -1],
             )
             return None if batch is None else (*batch, rows, columns)
-        if kind in ("Conv2D", "MaxPool", "AvgPool") and fresh:
+        if kind in ("Conv2D", "_Conv2DBias", "MaxPool", "AvgPool") and fresh:
             return (first[0], *fresh[1:])  # the batch
         if kind == "Unpack":
             at = op.attrs["axis"] % len(first)

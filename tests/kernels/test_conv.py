@@ -59,7 +59,7 @@ def test_forward_and_both_gradients(problem: dict[str, Any]) -> None:
     saved, conv._CPU_PIECE_BYTES = conv._CPU_PIECE_BYTES, p["piece_bytes"]
     small, conv._SMALL_BYTES = conv._SMALL_BYTES, 0
     try:
-        got = conv._convolve(np, arranged(x), filters, *rest)
+        got = conv.convolve(np, arranged(x), filters, *rest)
         np.testing.assert_allclose(got, arranged(want), rtol=1e-9, atol=1e-9)
         # The gradients are the transposes of the two linear maps.
         grad = rng.standard_normal(got.shape)
@@ -67,9 +67,9 @@ def test_forward_and_both_gradients(problem: dict[str, Any]) -> None:
         to_x = conv._convolve_input_gradient(np, shape, filters, grad, *rest)
         to_f = conv._convolve_filter_gradient(np, arranged(x), np.array(filters.shape), grad, *rest)
         dx, df = rng.standard_normal(to_x.shape), rng.standard_normal(filters.shape)
-        assert np.isclose((conv._convolve(np, dx, filters, *rest) * grad).sum(), (to_x * dx).sum())
+        assert np.isclose((conv.convolve(np, dx, filters, *rest) * grad).sum(), (to_x * dx).sum())
         assert np.isclose(
-            (conv._convolve(np, arranged(x), df, *rest) * grad).sum(), (to_f * df).sum()
+            (conv.convolve(np, arranged(x), df, *rest) * grad).sum(), (to_f * df).sum()
         )
     finally:
         conv._CPU_PIECE_BYTES, conv._SMALL_BYTES = saved, small
@@ -79,7 +79,7 @@ def test_half_precision_is_computed_in_single() -> None:
     x = np.full((1, 4, 4, 64), 8, np.float16)
     filters = np.full((3, 3, 64, 1), 1, np.float16)
     layout = conv.Layout(False)
-    out = conv._convolve(np, x, filters, layout, [1] * 4, [1] * 4, "VALID", [])
+    out = conv.convolve(np, x, filters, layout, [1] * 4, [1] * 4, "VALID", [])
     assert out.dtype == np.float16
     assert out.ravel().tolist() == [4608.0] * 4
 
@@ -107,7 +107,7 @@ def test_a_large_pointwise_convolution() -> None:
     layout = conv.Layout(False)
     rest = (layout, [1] * 4, [1] * 4, "VALID", [])
     want = x @ filters[0, 0]
-    np.testing.assert_allclose(conv._convolve(np, x, filters, *rest), want, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(conv.convolve(np, x, filters, *rest), want, rtol=1e-3, atol=1e-3)
     to_f = conv._convolve_filter_gradient(np, x, np.array(filters.shape), want, *rest)
     flat = x.reshape(-1, 128).T @ want.reshape(-1, 96)
     np.testing.assert_allclose(to_f[0, 0], flat, rtol=1e-3, atol=1)

@@ -205,6 +205,16 @@ def added_products(tf: Any, x: Any, y: Any) -> Any:
     return mat_mul_sum_op([x, y], [y, x], transpose_b=True, name="sum")
 
 
+def biased_convolution(tf: Any, x: Any, filters: Any, bias: Any) -> Any:
+    """The node that rewrites put in the place of a convolution, a bias and a rectifier."""
+    from dataflow.ops.conv_bias import conv2d_bias_op
+
+    return conv2d_bias_op(
+        x, filters, bias, relu=True, strides=[1, 1, 1, 1], padding="VALID", explicit_paddings=[],
+        dilations=[1, 1, 1, 1], output_shape=(1, 1, 3, 2), name="biased",
+    )  # fmt: skip
+
+
 def biased_and_pooled(tf: Any, x: Any, bias: Any) -> Any:
     """The nodes that rewrites put in the place of a bias, a rectifier and pooling."""
     from dataflow.ops.fused import bias_relu_max_pool_grad_op, bias_relu_max_pool_op
@@ -469,6 +479,19 @@ SAMPLES = [
         added_products,
         (np.ones((2, 3), np.float32) * 0.5, np.arange(6, dtype=np.float32).reshape(2, 3)),
         lambda x, y: x @ y.T + y @ x.T,
+        gradient=(),
+        oracle=False,
+        note="made by rewrites",
+    ),
+    Sample(
+        "_Conv2DBias",
+        biased_convolution,
+        (
+            np.array([3, 4, -5, -1], np.float32).reshape(1, 1, 4, 1),
+            np.array([[1, 2], [3, -4]], np.float32).reshape(1, 2, 1, 2),
+            np.float32([-2, 1]),
+        ),
+        lambda x, filters, bias: np.float32([[[[13, 0], [0, 29], [0, 0]]]]),
         gradient=(),
         oracle=False,
         note="made by rewrites",

@@ -29,6 +29,7 @@ from dataflow.kernels.jit.isa import (
     MOST_COLUMNS,
     NEON,
     NUMBER_BYTES,
+    PLAIN,
     TILE_FIELDS,
     Isa,
     needed_isa,
@@ -355,6 +356,7 @@ def source(isa: Isa, transposed: bool) -> str:
     w.store("[2 x i64]", "zeroinitializer", distances)
     set_tile("segments", w.put(f"ptrtoint ptr {distances} to i64"))
     set_tile("num_segments", 1)
+    set_tile("ends", PLAIN)
     for name, of in (("row", "left_row"), ("out_row", "out_row")):
         set_tile(name, field[of])
     packs_left = w.compare("ne", field["packs_left"], 0)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
-from dataflow.kernels.jit.isa import TILE_FIELDS, Isa, needed_isa
+from dataflow.kernels.jit.isa import PLAIN, TILE_FIELDS, Isa, needed_isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
 from dataflow.kernels.jit.microkernel import all_tiles, tile_name
 from dataflow.kernels.jit.packing import pack_rows, pack_transposed
@@ -172,13 +172,17 @@ class Steps:
         adds: bool,
         axes: Sequence[Axis] = (),
         to: int = OUT,
+        ends: int = PLAIN,
+        bias: int = 0,
     ) -> None:
         """Computes the sums of ``rows`` rows; ``left`` and ``right`` are (array, byte offset), ``to`` the array
         of ``out``.
 
-        ``axes`` are at most two, the outermost first; the tiles of the rows form a third one.
+        ``axes`` are at most two, the outermost first; the tiles of the rows form a third one. The sums
+        end as ``ends`` says; ``bias`` is the offset of the biases in the right array.
         """
         found = self._kept(segments)
+        read = len(segments) * count * right_step + sum(after for _, after in segments)
         for strip in strips_of(rows, self._code.isa.most_rows[panel.vectors - 1]):
             following = Axis(strip.tiles, strip.rows * row, strip.rows * out_row)
             lengths: dict[str, int] = {}
@@ -191,6 +195,7 @@ class Steps:
                 tile=self._code.tiles[strip.rows, panel.vectors], **lengths,
                 row=row, step=step, right_step=right_step, out_row=out_row, mask=panel.mask,
                 adds=int(adds), count=count, segments=address_of(found), num_segments=len(segments),
+                ends=ends, bias_at=bias - right[1] - read,
             )  # fmt: skip
 
     def sum_taps(

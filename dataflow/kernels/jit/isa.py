@@ -22,11 +22,14 @@ MOST_COLUMNS = 48
 #: step, right from step to step, output from row to row); a bit for each column of the last vector
 #: that is read and stored; 1 where the sums are added to the output, else 0; the steps of a segment;
 #: the address of the distances, two for each segment (left, right), which are added to the addresses
-#: after it; and the number of segments (at least 1).
+#: after it; the number of segments (at least 1); what the sums end with (`PLAIN`, `BIAS`, `RELU`); and
+#: the distance of the biases, a number for each column, from the right address after the last segment.
 TILE_FIELDS = (
     *("row", "step", "right_step", "out_row", "mask", "adds"),
-    *("count", "segments", "num_segments"),
+    *("count", "segments", "num_segments", "ends", "bias_at"),
 )
+#: How sums end: as they are, with a bias added, with the rectifier of that. Not in NEON's code.
+PLAIN, BIAS, RELU = range(3)
 
 
 class Isa(NamedTuple):

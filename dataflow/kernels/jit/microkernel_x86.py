@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 
-from dataflow.kernels.jit.isa import AVX512, TILE_FIELDS, Isa
+from dataflow.kernels.jit.isa import AVX512, PLAIN, RELU, TILE_FIELDS, Isa
 from dataflow.kernels.jit.llvm_builder import Writer
 
 #: Each addresses three rows of the left matrix, at offsets of 0, 1 and 2 row strides.
@@ -134,7 +134,17 @@ def _body(isa: Isa, rows: int, vectors: int, masked: bool) -> list[str]:
         for v, x in enumerate(row):
             text += [load(v, "r13", register("0")), f"vaddps {register('0')}, {x}, {x}"]
         text.append("addq %r11, %r13")
-    text.append("4:")
+    # The biases come after the last right row, and the sums leave two registers.
+    text += ["4:", f"cmpq $${PLAIN}, {_field('ends')}", "je 5f"]
+    text += [f"movq {_field('bias_at')}, %r13", "addq %rsi, %r13"]
+    for v in range(vectors):
+        text.append(load(v, "r13", register("0")))
+        text += [f"vaddps {register('0')}, {row[v]}, {row[v]}" for row in results]
+    text += [f"cmpq $${RELU}, {_field('ends')}", "jne 5f"]
+    text.append(f"{zero} {register('0')}, {register('0')}, {register('0')}")
+    # Of a NaN and a number the one that is read last remains: the sum, as in NumPy.
+    text += [f"vmaxps {x}, {register('0')}, {x}" for row in results for x in row]
+    text.append("5:")
     for row in results:
         text += [store(v, x) for v, x in enumerate(row)]
         text.append("addq %r11, %r10")
