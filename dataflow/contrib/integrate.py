@@ -179,6 +179,16 @@ def _first_step(
     return cast(minimum(100 * guess, chosen), start.dtype)  # type: ignore[no-any-return]
 
 
+def _growth(relative: Tensor, accepted: Tensor, options: dict[str, Any]) -> Any:
+    """What the next step's size is multiplied by, after one whose error was ``relative`` to that allowed."""
+    growth = options["safety"] / cast(relative, dtypes.float64) ** 0.2
+    # A step that failed only becomes smaller, by dfactor at most.
+    lowest = array.where(
+        accepted, cast(1.0, dtypes.float64), cast(options["dfactor"], dtypes.float64)
+    )
+    return minimum(cast(options["ifactor"], dtypes.float64), maximum(lowest, growth))
+
+
 def _adaptive(
     func: Callable[..., Any],
     y0: Tensor,
@@ -223,12 +233,7 @@ def _adaptive(
             relative = ratio(error, y, after)
             accepted = less_equal(relative, 1)
             fitted = _quartic(y, after, slopes, dt)
-            # A step that failed only becomes smaller, by dfactor at most.
-            growth = options["safety"] / cast(relative, dtypes.float64) ** 0.2
-            lowest = array.where(
-                accepted, cast(1.0, dtypes.float64), cast(options["dfactor"], dtypes.float64)
-            )
-            growth = minimum(cast(options["ifactor"], dtypes.float64), maximum(lowest, growth))
+            growth = _growth(relative, accepted, options)
 
             def chosen(new: Any, old: Any) -> Any:
                 return array.where(accepted, new, old)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.data.iterators import Iterator
+from dataflow.data.structure import Structured
 from dataflow.errors import OutOfRangeError
 from dataflow.graph.eager import eager_graph
 from dataflow.graph.graph import Graph
 from dataflow.providers import provided
 
 
-class EagerIterator:
+class EagerIterator(Structured):
     """Goes through a dataset once: ``for x in iterator``, or `get_next`.
 
     The dataset's nodes are in a graph of the iterator's, which a session of its own runs.
@@ -51,18 +52,3 @@ class EagerIterator:
             return self.__next__()
         except StopIteration:
             raise OutOfRangeError(None, None, "End of sequence") from None
-
-    @property
-    def output_types(self) -> Any:
-        """Dtypes of an element."""
-        return self._structure.types
-
-    @property
-    def output_shapes(self) -> Any:
-        """Shapes of an element."""
-        return self._structure.shapes
-
-    @property
-    def output_classes(self) -> Any:
-        """Classes of an element's components."""
-        return self._structure.classes

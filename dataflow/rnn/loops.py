@@ -139,9 +139,8 @@ def _loop(
         inner = [size] if isinstance(size, int) else size.as_list()
         stacked.set_shape([static_steps, batch, *inner])
         results.append(stacked)
-    return nest.pack_like(out_sizes, results) if nest.is_nested(out_sizes) else results[
-        0
-    ], final_state
+    outputs = nest.pack_like(out_sizes, results) if nest.is_nested(out_sizes) else results[0]
+    return outputs, final_state
 
 
 def bidirectional_dynamic_rnn(
@@ -169,31 +168,16 @@ def bidirectional_dynamic_rnn(
             )
         return array.reverse(x, [time_axis])
 
+    loop = (dtype, parallel_iterations, swap_memory, time_major)
     with variable_scope(scope or "bidirectional_rnn"):
         with variable_scope("fw") as fw_scope:
             output_fw, state_fw = dynamic_rnn(
-                cell_fw,
-                inputs,
-                sequence_length,
-                initial_state_fw,
-                dtype,
-                parallel_iterations,
-                swap_memory,
-                time_major,
-                fw_scope,
+                cell_fw, inputs, sequence_length, initial_state_fw, *loop, fw_scope
             )
         with variable_scope("bw") as bw_scope:
             backwards = nest.map_structure(lambda t: reverse(convert_to_tensor(t)), inputs)
             reversed_output, state_bw = dynamic_rnn(
-                cell_bw,
-                backwards,
-                sequence_length,
-                initial_state_bw,
-                dtype,
-                parallel_iterations,
-                swap_memory,
-                time_major,
-                bw_scope,
+                cell_bw, backwards, sequence_length, initial_state_bw, *loop, bw_scope
             )
     output_bw = nest.map_structure(reverse, reversed_output)
     return (output_fw, output_bw), (state_fw, state_bw)

@@ -12,6 +12,7 @@ from dataflow.contrib.layers.parts import collect_variables, model_weights
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.layers import normalization as normalization_layers
 from dataflow.layers.base import smart_cond
@@ -115,7 +116,6 @@ def batch_norm(
         raise ValueError(
             "Weighted mean and variance is not currently supported for fused batch norm."
         )
-    graph = default_graph()
     first = param_initializers or {}
     penalties = param_regularizers or {}
     with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as captured:
@@ -161,17 +161,23 @@ def batch_norm(
             outputs.set_shape(given.shape)
         collect_variables(layer, variables_collections)
         if updates_collections != GraphKeys.UPDATE_OPS:
-            collected = graph.get_collection_ref(GraphKeys.UPDATE_OPS)
-            for update in layer.updates:
-                collected.remove(update)
-            if updates_collections is None:
-                with graph.control_dependencies(layer.updates):
-                    outputs = array.identity(outputs)
-            else:
-                for update in layer.updates:  # tensors here, as in TensorFlow
-                    graph.add_to_collections(updates_collections, update.outputs[0])
+            outputs = _move_updates(layer, updates_collections, outputs)
         outputs = outputs if activation_fn is None else activation_fn(outputs)
         return collect_named_outputs(outputs_collections, captured.name, outputs)
+
+
+def _move_updates(layer: _Normalization, collections: Any, outputs: Tensor) -> Tensor:
+    """Takes a layer's updates from `GraphKeys.UPDATE_OPS` to ``collections``; None runs them before ``outputs``."""
+    graph = default_graph()
+    collected = graph.get_collection_ref(GraphKeys.UPDATE_OPS)
+    for update in layer.updates:
+        collected.remove(update)
+    if collections is None:
+        with graph.control_dependencies(layer.updates):
+            return array.identity(outputs)
+    for update in layer.updates:  # tensors here, as in TensorFlow
+        graph.add_to_collections(collections, update.outputs[0])
+    return outputs
 
 
 @add_arg_scope

@@ -170,19 +170,7 @@ def dynamic_decode(
         finished, inputs, state = decoder.initialize()
         if maximum_iterations is not None:
             finished = logical_or(finished, greater_equal(0, maximum_iterations))
-        sizes, kinds = decoder.output_size, decoder.output_dtype
-        shapes = [_as_shape(s) for s in nest.flatten(sizes)]
-        batch = static_value(decoder.batch_size) if isinstance(decoder.batch_size, Tensor) else None
-        static_batch = None if batch is None else int(batch)
-        arrays = tuple(
-            TensorArray(
-                kind,
-                size=0,
-                dynamic_size=True,
-                element_shape=TensorShape([static_batch]).concatenate(shape),
-            )
-            for shape, kind in zip(shapes, nest.flatten(kinds), strict=True)
-        )
+        arrays = _output_arrays(decoder)
         time = convert_to_tensor(0, dtypes.int32, name="time")
         lengths = array.zeros_like(finished, dtypes.int32)
 
@@ -215,7 +203,7 @@ def dynamic_decode(
             maximum_iterations=maximum_iterations,
             swap_memory=swap_memory,
         )
-        outputs = nest.pack_like(sizes, [a.stack() for a in arrays])
+        outputs = nest.pack_like(decoder.output_size, [a.stack() for a in arrays])
         try:
             outputs, state = decoder.finalize(outputs, state, lengths)
         except NotImplementedError:
@@ -223,6 +211,19 @@ def dynamic_decode(
         if not output_time_major:
             outputs = nest.map_structure(_batch_first, outputs)
         return outputs, state, lengths
+
+
+def _output_arrays(decoder: Decoder) -> tuple[TensorArray, ...]:
+    """An array for each of a decoder's outputs, which grows with the steps."""
+    batch = static_value(decoder.batch_size) if isinstance(decoder.batch_size, Tensor) else None
+    rows = TensorShape([None if batch is None else int(batch)])
+    sizes, kinds = nest.flatten(decoder.output_size), nest.flatten(decoder.output_dtype)
+    return tuple(
+        TensorArray(
+            kind, size=0, dynamic_size=True, element_shape=rows.concatenate(_as_shape(size))
+        )
+        for size, kind in zip(sizes, kinds, strict=True)
+    )
 
 
 def _kept(finished: Any, new: Any, old: Any) -> Any:

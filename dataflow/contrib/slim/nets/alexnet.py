@@ -79,6 +79,17 @@ def dense_layers(
         )
 
 
+def scores_and_end_points(
+    net: Any, collection: str, scope: str, spatial_squeeze: bool
+) -> tuple[Any, dict[str, Any]]:
+    """The scores, of one place with ``spatial_squeeze``, and the values of the layers in ``collection``."""
+    end_points = convert_collection_to_dict(collection)
+    if spatial_squeeze:
+        net = array.squeeze(net, [1, 2], name="fc8/squeezed")
+        end_points[f"{scope}/fc8"] = net
+    return net, end_points
+
+
 def alexnet_v2(
     inputs: Any,
     num_classes: int = 1000,
@@ -106,11 +117,7 @@ def alexnet_v2(
                 is_training,
                 dropout_keep_prob,
             )
-        end_points = convert_collection_to_dict(collection)
-        if spatial_squeeze:
-            net = array.squeeze(net, [1, 2], name="fc8/squeezed")
-            end_points[f"{captured.name}/fc8"] = net
-        return net, end_points
+        return scores_and_end_points(net, collection, captured.name, spatial_squeeze)
 
 
 alexnet_v2.default_image_size = 224  # type: ignore[attr-defined]

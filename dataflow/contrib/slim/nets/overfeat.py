@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.contrib import layers
 from dataflow.contrib.framework import arg_scope
-from dataflow.contrib.layers.building import convert_collection_to_dict
-from dataflow.contrib.slim.nets.alexnet import dense_layers
+from dataflow.contrib.slim.nets.alexnet import dense_layers, scores_and_end_points
 from dataflow.namespaces import explain_absent
-from dataflow.ops import activation, array
+from dataflow.ops import activation
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.variable_scope import variable_scope
 
@@ -72,11 +71,7 @@ def overfeat(
                 is_training,
                 dropout_keep_prob,
             )
-        end_points = convert_collection_to_dict(collection)
-        if spatial_squeeze:
-            net = array.squeeze(net, [1, 2], name="fc8/squeezed")
-            end_points[f"{captured.name}/fc8"] = net
-        return net, end_points
+        return scores_and_end_points(net, collection, captured.name, spatial_squeeze)
 
 
 overfeat.default_image_size = 231  # type: ignore[attr-defined]
