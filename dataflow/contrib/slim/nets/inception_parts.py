@@ -121,7 +121,13 @@ def window_of(net: Any, size: int) -> list[int]:
     return [min(height, size), min(width, size)]
 
 
-def squeezed(net: Any, spatial_squeeze: bool) -> Any:
+def class_scores(
+    net: Any, num_classes: int, scope: str, spatial_squeeze: bool, **options: Any
+) -> Any:
+    """The logits of each place, [batch, height, width, num_classes]; without the places where squeezed."""
+    net = layers.conv2d(
+        net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope=scope, **options
+    )
     return array.squeeze(net, [1, 2], name="SpatialSqueeze") if spatial_squeeze else net
 
 

@@ -101,15 +101,9 @@ def inception_v1(
         with variable_scope("Logits"):
             net = layers.avg_pool2d(net, [7, 7], stride=1, scope="MaxPool_0a_7x7")
             net = layers.dropout(net, dropout_keep_prob, scope="Dropout_0b")
-            net = layers.conv2d(
-                net,
-                num_classes,
-                [1, 1],
-                activation_fn=None,
-                normalizer_fn=None,
-                scope="Conv2d_0c_1x1",
+            logits = end_points["Logits"] = parts.class_scores(
+                net, num_classes, "Conv2d_0c_1x1", spatial_squeeze
             )
-            logits = end_points["Logits"] = parts.squeezed(net, spatial_squeeze)
             end_points["Predictions"] = prediction_fn(logits, scope="Predictions")
     return logits, end_points
 

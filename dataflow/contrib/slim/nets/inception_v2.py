@@ -144,15 +144,7 @@ def inception_v2(
                 net, window, padding="VALID", scope="AvgPool_1a_{}x{}".format(*window)
             )
             net = layers.dropout(net, keep_prob=dropout_keep_prob, scope="Dropout_1b")
-            net = layers.conv2d(
-                net,
-                num_classes,
-                [1, 1],
-                activation_fn=None,
-                normalizer_fn=None,
-                scope="Conv2d_1c_1x1",
-            )
-            logits = parts.squeezed(net, spatial_squeeze)
+            logits = parts.class_scores(net, num_classes, "Conv2d_1c_1x1", spatial_squeeze)
         end_points["Logits"] = logits
         end_points["Predictions"] = prediction_fn(logits, scope="Predictions")
     return logits, end_points

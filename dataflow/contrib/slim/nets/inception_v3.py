@@ -159,16 +159,13 @@ def _auxiliary_head(net: Any, num_classes: int, depth: Any, spatial_squeeze: boo
             weights_initializer=truncated_normal_initializer(0.0, 0.01),
             scope="Conv2d_2a_{}x{}".format(*window),
         )
-        net = layers.conv2d(
+        return parts.class_scores(
             net,
             num_classes,
-            [1, 1],
-            activation_fn=None,
-            normalizer_fn=None,
+            "Conv2d_2b_1x1",
+            spatial_squeeze,
             weights_initializer=truncated_normal_initializer(0.0, 0.001),
-            scope="Conv2d_2b_1x1",
         )
-        return parts.squeezed(net, spatial_squeeze)
 
 
 def inception_v3(
@@ -209,15 +206,9 @@ def inception_v3(
             )
             net = layers.dropout(net, keep_prob=dropout_keep_prob, scope="Dropout_1b")
             end_points["PreLogits"] = net
-            net = layers.conv2d(
-                net,
-                num_classes,
-                [1, 1],
-                activation_fn=None,
-                normalizer_fn=None,
-                scope="Conv2d_1c_1x1",
+            logits = end_points["Logits"] = parts.class_scores(
+                net, num_classes, "Conv2d_1c_1x1", spatial_squeeze
             )
-            logits = end_points["Logits"] = parts.squeezed(net, spatial_squeeze)
         end_points["Predictions"] = prediction_fn(logits, scope="Predictions")
     return logits, end_points
 
