@@ -429,12 +429,12 @@ def test_each_has_a_picture_words_code_graph_and_three_challenges(explorer: Expl
 
 
 def test_each_survives_every_end_of_every_control(explorer: Explorer) -> None:
-    from dataflow_widgets.explorer.base import _spread
     from dataflow_widgets.explorer.controls import control_spec
+    from dataflow_widgets.explorer.recording import spread
 
     for name, control in explorer.controls.items():
         start = explorer.values[name]
-        for value in _spread(control_spec(name, control), 2):
+        for value in spread(control_spec(name, control), 2):
             explorer.set_values(**{name: value})
             if explorer.plays:
                 explorer.step()

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import copy
-import json
-import math
 import threading
 import time
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -21,11 +17,11 @@ from dataflow_widgets.explorer.challenges import Challenge
 from dataflow_widgets.explorer.controls import accept, control_spec, shown_value
 from dataflow_widgets.explorer.panels import Panel, encode
 from dataflow_widgets.explorer.picture import panels_svg
+from dataflow_widgets.explorer.recording import recorded_states
 
 _IDLE_SECONDS = 2.0
 _REST_SECONDS = 0.3  # without a turn: nothing moves
 _HOLD_SECONDS = 1.0  # what the models are told while turns follow each other is told once in these
-_RECORD_CHARS = 150_000  # what a notebook keeps of one explorer at most, as base64
 _STEPS_PER_TURN = 50
 
 
@@ -77,6 +73,7 @@ class Explorer(Widget):
     state: ClassVar[Mapping[str, Any]] = {}
     rebuilds: ClassVar[frozenset[str]] = frozenset()
     plays: ClassVar[bool] = False
+    record_steps: ClassVar[int] = 60  # of Play, in a recorded state
 
     values = traitlets.Dict().tag(sync=True)
     form = traitlets.Dict().tag(sync=True)
@@ -427,30 +424,7 @@ class Explorer(Widget):
 
     def _recording(self, positions: int = 4, ticks: int = 8) -> Iterator[None]:
         """`record`, a step at a time, so that a turn need not wait for the whole of it."""
-        states = []
-        last = ticks - 1 if self.plays else 0
-        twin = self.twin()
-        for tick in range(last + 1):
-            states.append(twin._state_of(tick))
-            yield
-            for _ in range(self.record_steps // max(1, last) if tick < last else 0):
-                twin.step()
-                yield
-        twin.close()
-        for name, control in self.controls.items():
-            for value in _spread(control_spec(name, control), positions):
-                if value == self.values[name]:
-                    continue
-                moved = self.twin(**{name: value})
-                for _ in range(self.record_steps if self.plays else 0):
-                    moved.step()
-                    yield
-                states.append(moved._state_of(last))
-                moved.close()
-                yield
-        while len(text := self._pack(states)) > _RECORD_CHARS and len(states) > 1:
-            states = states[::2]
-        self.recorded = text if len(text) <= _RECORD_CHARS else ""
+        self.recorded = yield from recorded_states(self, positions, ticks)
 
     def _keep(self) -> None:
         """The page has come to rest: its picture is what the notebook keeps."""
@@ -462,23 +436,6 @@ class Explorer(Widget):
                 self._recorder = self._recording()
                 if not self._has_thread():
                     self._recorder = None  # it would keep the kernel from its cells
-
-    record_steps: ClassVar[int] = 60  # of Play, in a recorded state
-
-    def _state_of(self, tick: int) -> dict[str, Any]:
-        panels, buffers = encode(self.frame())
-        return {
-            "values": dict(self.values),
-            "tick": tick,
-            "sentence": self.sentence(),
-            "panels": _inline(panels, buffers),
-        }
-
-    @staticmethod
-    def _pack(frames: list[dict[str, Any]]) -> str:
-        packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-        text = json.dumps(frames, separators=(",", ":")).encode()
-        return base64.b64encode(packer.compress(text) + packer.flush()).decode()
 
     # ---- showing --------------------------------------------------------------------------------
 
@@ -521,38 +478,6 @@ class Explorer(Widget):
             self.session.close()
             self.session = None
         super().close()
-
-
-def _spread(spec: Mapping[str, Any], count: int) -> list[Any]:
-    """Values of a control to record: of a slider ``count`` from end to end, of a choice all."""
-    if spec["form"] in ("choice", "toggles"):
-        return list(spec["options"])
-    if spec["form"] == "check":
-        return [False, True]
-    least, most = spec["min"], spec["max"]
-    at = [i / (count - 1) if count > 1 else 0.5 for i in range(count)]
-    if spec["log"]:
-        values = [math.exp(math.log(least) + t * (math.log(most) - math.log(least))) for t in at]
-    else:
-        values = [least + t * (most - least) for t in at]
-    return [round(v) for v in values] if spec.get("whole") else values
-
-
-def _inline(value: Any, buffers: Sequence[bytes]) -> Any:
-    """The arrays of a frame written into its JSON, in 255 steps between their least and most."""
-    if isinstance(value, dict):
-        if "$" not in value:
-            return {key: _inline(item, buffers) for key, item in value.items()}
-        array = np.frombuffer(buffers[value["$"]], np.float32)
-        finite = array[np.isfinite(array)]
-        least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-        scale = (most - least) or 1.0
-        steps = np.where(np.isfinite(array), 1 + np.round((array - least) / scale * 254), 0)
-        text = base64.b64encode(np.nan_to_num(steps).astype(np.uint8).tobytes()).decode()
-        return {"q": text, "least": least, "scale": scale, "shape": value["shape"]}
-    if isinstance(value, list):
-        return [_inline(item, buffers) for item in value]
-    return value
 
 
 def _text(value: Any) -> str:
