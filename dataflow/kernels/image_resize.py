@@ -10,6 +10,7 @@ import numpy as np
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.large_arrays import empty
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.resize_phases import Piece, pieces_of, resize
 from dataflow.kernels.window_sums import has_loops, spread, window_sums
 from dataflow.windows import Window, window
 
@@ -104,6 +105,8 @@ class LinearMap(NamedTuple):
 
     matrix: Any
     taps: tuple[tuple[Any, Any], ...]
+    #: Those of `resize_phases`, if they are few.
+    pieces: tuple[Piece, ...] = ()
 
 
 #: With more places for a result than this the product with the matrix is quicker than gathers.
@@ -125,7 +128,7 @@ def _linear_map(make: Any, size: int, out: int, is_back: bool, *flags: bool) -> 
     """The map of an axis that a matrix has, or that of its gradient."""
     matrix = make(size, out, *flags)
     matrix = matrix.T if is_back else matrix
-    return LinearMap(matrix, _taps(matrix))
+    return LinearMap(matrix, _taps(matrix), pieces_of(matrix))
 
 
 def _gathered(taps: tuple[tuple[Any, Any], ...], image: Array, axis: int) -> Any:
@@ -144,7 +147,9 @@ def _apply(maps: tuple[LinearMap, LinearMap], images: Array) -> Any:
     between them then stays in the cache."""
     rows, columns = maps
     n, h, w, c = images.shape
-    out = np.empty((n, rows.matrix.shape[0], columns.matrix.shape[0], c), images.dtype)
+    out = empty((n, rows.matrix.shape[0], columns.matrix.shape[0], c), images.dtype)
+    if resize(images, rows.pieces, columns.pieces, out):
+        return out
     for image, result in zip(images, out, strict=True):
         if rows.taps:
             between = _gathered(rows.taps, image, 0)
