@@ -190,6 +190,12 @@ class Compiling:
         self._trained = "compiled"
         self._train_ops: Any = None
 
+    @property
+    def metrics_tensors(self) -> list[Any]:
+        """What is reported beside the loss, in the order of ``metrics_names``."""
+        self._ready(None)  # type: ignore[attr-defined]
+        return list(self._reported[1:])
+
     def _trained_outputs(self) -> list[_Trained]:
         """The outputs that have a loss, with new placeholders for what they are compared with."""
         names = self.output_names  # type: ignore[attr-defined]

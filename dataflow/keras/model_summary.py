@@ -34,7 +34,7 @@ def summary_lines(
         line = ""
         for cell, end in zip(cells, ends, strict=False):
             line = (line + cell)[: end - 1].ljust(end)
-        return line.rstrip()
+        return line
 
     heads = ["Layer (type)", "Output Shape", "Param #", *([] if in_a_row else ["Connected to"])]
     lines = [f'Model: "{model.name}"', "_" * width, row(*heads), "=" * width]

@@ -90,6 +90,7 @@ def mend(keras: Any) -> None:
 
     keras.optimizers.default_as_package_keras()
     keras.layers.Layer.as_package_keras = True
+    keras.layers.Layer.add_weight = _shape_first(keras.layers.Layer.add_weight)
     for name, names in _ARGUMENTS.items():
         cls = getattr(keras.layers, name)
         cls.__init__ = _taking(cls.__init__, names, _SIZES.get(name, ()))
@@ -118,6 +119,20 @@ def mend(keras: Any) -> None:
     keras.metrics.logcosh = keras.losses.logcosh
     for name in ("AtrousConvolution1D", "AtrousConvolution2D"):
         setattr(keras.layers, name, getattr(package, name))
+
+
+def _shape_first(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``add_weight`` that takes the shape before the name, too, as Keras 1 had it."""
+
+    @functools.wraps(function)
+    def add_weight(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], (tuple, list)):
+            shape, *rest = args
+            name = rest.pop(0) if rest and isinstance(rest[0], str) else kwargs.pop("name", None)
+            args = (name, shape, *rest)
+        return function(self, *args, **kwargs)
+
+    return add_weight
 
 
 def _taking(

@@ -10,10 +10,12 @@ from __future__ import annotations
 import collections
 import collections.abc
 import fractions
+import functools
 import importlib
 import inspect
 import math
 import os
+import random
 import sys
 import threading
 import time
@@ -45,6 +47,18 @@ def _getargspec(function: Callable[..., Any]) -> Any:
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
 
 
+def _sample_of_sets(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``random.sample`` that draws from sets, as it did before Python 3.11."""
+
+    @functools.wraps(function)
+    def sample(population: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(population, collections.abc.Set):
+            population = tuple(population)
+        return function(population, *args, **kwargs)
+
+    return sample
+
+
 def _mend_python() -> None:
     import base64
     import errno
@@ -57,6 +71,7 @@ def _mend_python() -> None:
     put_missing(inspect, getargspec=_getargspec)
     put_missing(time, clock=time.perf_counter)
     put_missing(fractions, gcd=math.gcd)
+    random.sample = _sample_of_sets(random.sample)
     put_missing(threading.Thread, isAlive=threading.Thread.is_alive)
     put_missing(os, errno=errno)
     put_missing(base64, encodestring=base64.encodebytes, decodestring=base64.decodebytes)

@@ -189,7 +189,7 @@ def test_summary_says_what_each_layer_is_connected_to(capsys: pytest.CaptureFixt
     b = layers.Dense(2, name="b")(x)
     model = keras.Model(x, layers.Add(name="sum")([a, b]))
     model.summary()
-    lines = capsys.readouterr().out.splitlines()
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines[2].endswith("Connected to")
     assert lines[-7].endswith("a[0][0]")
     assert lines[-6].strip() == "b[0][0]"

@@ -352,3 +352,28 @@ def test_a_layer_may_return_its_weights() -> None:
     assert model.predict(np.ones((1, 2))).tolist() == [[4.0, 4.0]]
     model.set_weights([np.eye(2)])
     assert model.predict(np.ones((1, 2))).tolist() == [[1.0, 1.0]]
+
+
+def test_an_input_takes_what_it_returns_and_losses_stand_beside_the_metrics() -> None:
+    a, b = keras.Input((3,)), keras.Input((3,))
+    dense = layers.Dense(1)
+    x, y = dense(a), dense(b)
+    model = keras.Model([a, b], layers.Subtract()([x, y]))
+    assert model.layers[0].input is a
+    assert model.layers[0].get_input_at(0) is a
+    assert model.layers[0].input_shape == (None, 3)
+    half = K.function([model.layers[0].input], [dense.get_output_at(0)])
+    assert half([np.ones((2, 3))])[0].shape == (2, 1)
+    model.compile("sgd", "mse", metrics=["mae"])
+    (error,) = model.metrics_tensors
+    assert error.shape.ndims == 0
+    assert len(model.metrics_tensors) == len(model.metrics_names) - 1
+
+
+def test_lines_of_a_summary_are_padded_as_keras_pads_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keras.Sequential([layers.Dense(1, input_shape=(2,))]).summary()
+    lines = capsys.readouterr().out.split("\n")
+    assert lines[2] == "Layer (type)                 Output Shape              Param #   "
+    assert len(lines[4]) == 65

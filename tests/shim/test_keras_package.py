@@ -240,3 +240,31 @@ result = [seen, K.get_value(model.weights[0]).tolist()]
     assert wide == 3.0
     assert pair == [[None, 2], [None, 2]]
     assert found[1] == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0, 7.0]]
+
+
+def test_weights_whose_shape_stands_before_their_name_and_samples_of_sets() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import random
+import keras
+from keras import backend as K
+
+class Old(keras.layers.Layer):
+    def build(self, shape):
+        self.a = self.add_weight((shape[-1], 2), initializer="ones", name="a")
+        self.b = self.add_weight((2,), "b", initializer="zeros")
+        self.c = self.add_weight("c", (2,), initializer="zeros")
+        super().build(shape)
+    def call(self, x):
+        return K.dot(x, self.a) + self.b + self.c
+
+layer = Old()
+y = layer(keras.layers.Input((3,)))
+random.seed(0)
+result = [[w.name.split("/")[-1] for w in layer.weights], [K.int_shape(w) for w in layer.weights],
+          sorted(random.sample({"a", "b"}, 2)), len(random.sample(range(5), 3))]
+"""
+    )
+    assert found == [["a:0", "b:0", "c:0"], [[3, 2], [2], [2]], ["a", "b"], 3]

@@ -72,6 +72,10 @@ class InputLayer(Layer):
         Node(self, [], input_tensor, {})
         K.note_input(input_tensor.graph)
 
+    def remember_call(self, inputs: Any, outputs: Any) -> None:
+        """Notes the one call: what an input is given is what it returns."""
+        super().remember_call(outputs, outputs)
+
     def get_config(self) -> dict[str, Any]:
         return {
             "batch_input_shape": list(self._batch_input_shape or ()),
