@@ -57,6 +57,25 @@ class _Elements:
         """``flat`` in the structure of ``elems``."""
         return pack_like(self.structure, flat)
 
+    def stacked(self, structure: Any, outputs: list[TensorArray]) -> Any:
+        """Results of all elements, [n, ...] each, in ``structure``."""
+        stacked = [o.stack() for o in outputs]
+        for tensor in stacked:
+            if tensor.dims is not None:
+                tensor.set_shape((self.static_count, *tensor.dims[1:]))
+        return pack_like(structure, stacked)
+
+
+def _loop_options(
+    parallel_iterations: int | None, back_prop: bool, swap_memory: bool
+) -> dict[str, Any]:
+    """Arguments of the `while_loop` over the elements."""
+    return {
+        "parallel_iterations": parallel_iterations or 10,
+        "back_prop": back_prop,
+        "swap_memory": swap_memory,
+    }
+
 
 def _check(fn: Callable[..., Any]) -> None:
     if not callable(fn):
@@ -86,12 +105,8 @@ def map_fn(
     graph = default_graph()
     from dataflow.ops.ragged_map import is_ragged_map, ragged_map_fn
 
+    loop = _loop_options(parallel_iterations, back_prop, swap_memory)
     if is_ragged_map(elems, dtype):
-        loop = {
-            "parallel_iterations": parallel_iterations or 10,
-            "back_prop": back_prop,
-            "swap_memory": swap_memory,
-        }
         with graph.name_scope(name or "map"):
             return ragged_map_fn(fn, elems, dtype, infer_shape, loop)
     with graph.name_scope(name or "map"):
@@ -120,16 +135,10 @@ def map_fn(
             lambda i, _: less(i, elements.count),
             compute,
             (convert_to_tensor(0), outputs),
-            parallel_iterations=parallel_iterations or 10,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
             maximum_iterations=elements.count,
+            **loop,
         )
-        stacked = [a.stack() for a in outputs]
-        for tensor in stacked:
-            if tensor.dims is not None:
-                tensor.set_shape((elements.static_count, *tensor.dims[1:]))
-        return pack_like(structure, stacked)
+        return elements.stacked(structure, outputs)
 
 
 def _fold(
@@ -178,11 +187,7 @@ def foldl(
 
     Starts from ``initializer``, or from the first element.
     """
-    loop = {
-        "parallel_iterations": parallel_iterations or 10,
-        "back_prop": back_prop,
-        "swap_memory": swap_memory,
-    }
+    loop = _loop_options(parallel_iterations, back_prop, swap_memory)
     return _fold(fn, elems, initializer, loop, name or "foldl", False)
 
 
@@ -196,11 +201,7 @@ def foldr(
     name: str | None = None,
 ) -> Any:
     """As `foldl`, from last to first."""
-    loop = {
-        "parallel_iterations": parallel_iterations or 10,
-        "back_prop": back_prop,
-        "swap_memory": swap_memory,
-    }
+    loop = _loop_options(parallel_iterations, back_prop, swap_memory)
     return _fold(fn, elems, initializer, loop, name or "foldr", True)
 
 
@@ -264,16 +265,10 @@ def scan(
             condition,
             compute,
             (i, accumulated, outputs),
-            parallel_iterations=parallel_iterations or 10,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
             maximum_iterations=n,
+            **_loop_options(parallel_iterations, back_prop, swap_memory),
         )
-        stacked = [o.stack() for o in outputs]
-        for tensor in stacked:
-            if tensor.dims is not None:
-                tensor.set_shape((elements.static_count, *tensor.dims[1:]))
-        return pack_like(structure, stacked)
+        return elements.stacked(structure, outputs)
 
 
 def map_rows(flat: Tensor, x: Tensor) -> Tensor:

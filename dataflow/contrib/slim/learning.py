@@ -229,16 +229,21 @@ def train(
                 _wait_for_step(session, global_step, startup_delay_steps, number_of_steps)
             return loop.run(session)
 
-        while True:
-            try:
-                with supervisor.managed_session(
-                    master, config=session_config, start_standard_services=False
-                ) as session:
-                    return run(session)
-            except AbortedError:
-                log.info(
-                    "A task of the cluster was lost: training begins anew from its checkpoint."
-                )
+        return _run_in_sessions(supervisor, master, session_config, run)
+
+
+def _run_in_sessions(
+    supervisor: Supervisor, master: str, config: Any, run: Callable[[Any], Any]
+) -> Any:
+    """``run(session)`` in a session of the supervisor's, and in another after each `AbortedError`."""
+    while True:
+        try:
+            with supervisor.managed_session(
+                master, config=config, start_standard_services=False
+            ) as session:
+                return run(session)
+        except AbortedError:
+            log.info("A task of the cluster was lost: training begins anew from its checkpoint.")
 
 
 def _check_writes_nothing(summary_op: Any, saver: Any, trace_every_n_steps: int | None) -> None:
