@@ -20,6 +20,7 @@ from dataflow.graph.tape import Tape, recording
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.variables import Variable
+from dataflow.tape_plans import recorded_gradients
 
 
 class GradientTape:
@@ -154,8 +155,7 @@ class GradientTape:
         if tape is None:
             found = gradients(ys, xs, grad_ys, unconnected_gradients=unconnected_gradients)
         else:
-            with tape.connected():
-                found = _recorded(tape, ys, xs, grad_ys, unconnected_gradients)
+            found = _recorded(tape, ys, xs, grad_ys, unconnected_gradients)
         made = iter(found)
         return map_structure(lambda source: next(made), sources)
 
@@ -248,17 +248,16 @@ class GradientTape:
             raise ValueError(f"{what} needs a target whose shape is known, got {target.shape}.")
         places = dims[1:] if by_example else dims
         tape = self._begin_gradient(what)
-        with contextlib.nullcontext() if tape is None else tape.connected():
-            rows = []
-            for place in np.ndindex(*places):
-                one = np.zeros(dims, target.dtype.numpy)
-                one[(slice(None), *place) if by_example else place] = 1
-                grad = [convert_to_tensor(one)]
-                rows.append(
-                    gradients([target], xs, grad, unconnected_gradients=unconnected)
-                    if tape is None
-                    else _recorded(tape, [target], xs, grad, unconnected)
-                )
+        rows = []
+        for place in np.ndindex(*places):
+            one = np.zeros(dims, target.dtype.numpy)
+            one[(slice(None), *place) if by_example else place] = 1
+            grad = [convert_to_tensor(one)]
+            rows.append(
+                gradients([target], xs, grad, unconnected_gradients=unconnected)
+                if tape is None
+                else _recorded(tape, [target], xs, grad, unconnected)
+            )
         return rows
 
 
@@ -275,7 +274,9 @@ def _recorded(
     found: dict[Any, Any] = {}
     if kept and known:
         given = None if grad_ys is None else [grad_ys[i] for i in kept]
-        found = dict(zip(known, gradients([ys[i] for i in kept], known, given), strict=True))
+        found = dict(
+            zip(known, recorded_gradients(tape, [ys[i] for i in kept], known, given), strict=True)
+        )
     result = [found.get(x) for x in xs]
     if UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO:
         return [zeros_like(s) if g is None else g for g, s in zip(result, sources, strict=True)]

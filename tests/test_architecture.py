@@ -48,7 +48,7 @@ LAYERS = {
         "formats",
     ),
     1: ("graph", "kernels"),
-    2: ("ops", "gradients", "gradient_tape"),
+    2: ("ops", "gradients", "gradient_tape", "tape_plans"),
     3: ("rewrites", "placement"),
     4: ("runtime",),
     5: (

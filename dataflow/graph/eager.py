@@ -33,6 +33,8 @@ _run: Callable[[Operation, list[Tensor]], Sequence[Any]] | None = None
 _free: Callable[[str], None] | None = None
 #: Forgets where random numbers stand.
 _restart: Callable[[], None] | None = None
+#: Compiles tensors of a graph: f(graph, fetches, feeds) -> a function of the values fed.
+_compile: Callable[[Graph, list[Tensor], list[Tensor]], Callable[..., list[Any]]] | None = None
 _numbers = itertools.count()
 
 #: The container of the variables of eager code, which every session of the process reaches.
@@ -49,10 +51,28 @@ def register_runner(
     run: Callable[[Operation, list[Tensor]], Sequence[Any]],
     free: Callable[[str], None],
     restart: Callable[[], None],
+    compile_: Callable[[Graph, list[Tensor], list[Tensor]], Callable[..., list[Any]]],
 ) -> None:
     """The sessions, which lie above graphs, say how these are done."""
-    global _run, _free, _restart
-    _run, _free, _restart = run, free, restart
+    global _run, _free, _restart, _compile
+    _run, _free, _restart, _compile = run, free, restart, compile_
+
+
+def callable_of(
+    graph: Graph, fetches: list[Tensor], feeds: list[Tensor]
+) -> Callable[..., list[Any]]:
+    """A function from values for ``feeds`` to those of ``fetches``, which uses eager code's variables."""
+    assert _compile is not None
+    return _compile(graph, fetches, feeds)
+
+
+def hashable(value: Any) -> Any:
+    """Attributes, or one of them, as a key of a dictionary."""
+    if isinstance(value, dict):
+        return tuple([(key, hashable(item)) for key, item in value.items()])
+    if isinstance(value, (list, tuple)):
+        return tuple([hashable(item) for item in value])
+    return value
 
 
 def free_variable(shared_name: str) -> None:

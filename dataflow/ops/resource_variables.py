@@ -149,6 +149,8 @@ class ResourceVariable(Variable):
         if self._cached is not None:
             return self._cached
         graph = self._variable.graph
+        if graph.executes_eagerly:
+            return self._now()
         with graph.colocate_with(None, ignore_existing=True), graph.device(self._variable.device):
             return state.read_variable_op(self._variable)  # type: ignore[no-any-return]
 

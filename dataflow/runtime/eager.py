@@ -20,6 +20,8 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.plan import Plan
 from dataflow.runtime.resources import eager_resources
 from dataflow.runtime.session import Session
 
@@ -30,13 +32,14 @@ _MOST_KINDS = 4096
 class _Kind:
     """A node that was made for a kind of operation, and the function that runs it."""
 
-    __slots__ = ("call", "fed", "num_outputs", "op")
+    __slots__ = ("call", "fed", "op")
 
-    def __init__(self, op: Operation, call: Callable[..., Any], fed: list[int]) -> None:
+    def __init__(
+        self, op: Operation, call: Callable[[list[Any]], list[Any]], fed: list[int]
+    ) -> None:
         self.op = op
         self.call = call
         self.fed = fed  # which of the inputs are given as values
-        self.num_outputs = len(op.outputs)
 
 
 class _Runner:
@@ -58,15 +61,12 @@ class _Runner:
             return self._make_handles(op, inputs)
         kind = self._kind(op, inputs)
         kind.op.frames = op.frames
-        found = kind.call(*[inputs[i].known_value for i in kind.fed])
-        if kind.num_outputs == 0:
-            return ()
-        return found  # type: ignore[no-any-return]
+        return kind.call([inputs[i].known_value for i in kind.fed])
 
     def _kind(self, op: Operation, inputs: list[Tensor]) -> _Kind:
         key: Any = (
             op.op_def.type,
-            _hashable(op.attrs),
+            eager.hashable(op.attrs),
             tuple([_signature(tensor) for tensor in inputs]),
         )
         try:
@@ -122,8 +122,11 @@ class _Runner:
         name = graph.unique_name(op.name.rpartition("/")[2])
         node = graph.make_op(op.op_def, name, given, op.attrs, frames=op.frames)
         node.gradient_override = op.gradient_override
-        fetches: Any = node.outputs or node
-        return _Kind(node, self.session.make_callable(fetches, placeholders), fed)
+        plan = Plan(
+            self.session, FetchPlan(graph, node.outputs or node, self.session), placeholders
+        )
+        # What eager code computed needs no check: it is an array of the input's dtype.
+        return _Kind(node, plan.run_flat, fed)
 
     def _make_handles(self, op: Operation, inputs: list[Tensor]) -> list[None]:
         """Resources: each operation that makes one is a node of its own."""
@@ -150,14 +153,6 @@ def _signature(tensor: Any) -> Any:
     if tensor.handle_node is not None:
         return tensor.handle_node
     return tensor.dtype, np.ndim(tensor.known_value)
-
-
-def _hashable(value: Any) -> Any:
-    if isinstance(value, dict):
-        return tuple([(key, _hashable(item)) for key, item in value.items()])
-    if isinstance(value, (list, tuple)):
-        return tuple([_hashable(item) for item in value])
-    return value
 
 
 _runner: _Runner | None = None
@@ -187,4 +182,9 @@ def _restart() -> None:
         _runner.forget_kinds()
 
 
-eager.register_runner(_run, _free, _restart)
+def _compile(graph: Graph, fetches: list[Tensor], feeds: list[Tensor]) -> Callable[..., list[Any]]:
+    session = Session(graph=graph, config=ConfigProto(device_count={"GPU": 0}))
+    return session.make_callable(fetches, feeds)
+
+
+eager.register_runner(_run, _free, _restart, _compile)

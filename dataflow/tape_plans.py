@@ -1,0 +1,269 @@
+"""Gradients along tapes that look alike, compiled once.
+
+A training loop of eager code records the same operations again and again. `recorded_gradients` walks
+back through a tape that is new; from the second one of its kind on, what was recorded is built as a
+graph, differentiated there, and compiled, and each further tape only hands its values to that plan.
+Nothing that was recorded is computed again: its values are fed.
+
+Tapes are alike if their operations are, with their attributes, the shapes and dtypes of what goes in and
+out, the wiring, the variables, and the values of shapes and axes. What has a gradient of its own,
+changes state or handles resources other than variables is left to the walk, and so is
+what a further tape records.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dataflow.gradients import gradients
+from dataflow.graph import eager
+from dataflow.graph.eager_tensor import handle_in_graph
+from dataflow.graph.graph import Graph
+from dataflow.graph.op_def import OpDef
+from dataflow.graph.registry import get_op
+from dataflow.graph.tape import Tape, recording
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.indexed_slices import IndexedSlices
+
+#: Plans that are kept, and kinds of tapes that were seen once.
+_MOST_PLANS, _MOST_SEEN = 64, 1024
+#: A shape or axes with more numbers than these are fed like other values.
+_MOST_NUMBERS = 16
+
+
+class _Plan:
+    """The compiled gradient of tapes of one kind, whose tensors are known by their numbers."""
+
+    __slots__ = ("call", "fed", "results")
+
+    def __init__(self, call: Callable[..., Any], fed: list[int], results: list[Any]) -> None:
+        self.call = call
+        self.fed = fed
+        #: For each source a tensor of the plan, `IndexedSlices` of them, or ``None``.
+        self.results = results
+
+
+class _Kind:
+    """What tapes have in common (`key`), and the tensors of this one in the order of their numbers."""
+
+    def __init__(self, tape: Tape, ys: list[Tensor], xs: list[Tensor], given: list[Any]) -> None:
+        self.tensors: list[Any] = []
+        self.numbers: dict[Tensor, int] = {}
+        #: The numbers of shapes and axes, which are constants of the plan.
+        self.constants: set[int] = set()
+        #: None where the gradient is not planned.
+        self.key: tuple[Any, ...] | None = None
+        parts: list[Any] = []
+        if self._read(tape, parts):
+            parts += [self.numbers.get(tensor) for tensor in ys]
+            parts.append(None)
+            parts += [self.numbers.get(tensor) for tensor in xs]
+            for tensor in given:
+                parts += (tensor.dtype, tensor.dims)
+            self.key = tuple(parts)
+
+    def _read(self, tape: Tape, parts: list[Any]) -> bool:
+        """Adds what the records have in common; whether their gradient can be planned."""
+        numbers = self.numbers
+        for op, inputs in tape.records:
+            if op.gradient_override:
+                return False
+            op_def = op.op_def
+            is_read = False
+            tensor: Any
+            for place, tensor in enumerate(inputs):
+                number = numbers.get(tensor)
+                if number is None:
+                    number = numbers[tensor] = len(self.tensors)
+                    self.tensors.append(tensor)
+                    if tensor.handle_node is not None:
+                        if getattr(tensor, "variable", None) is None:
+                            return False
+                        is_read = True
+                        parts.append(tensor.handle_node)
+                    elif tensor.known_value is None:
+                        return False
+                    elif _is_setting(op_def, place, len(inputs), tensor):
+                        self.constants.add(number)
+                        parts += (tensor.dtype, tensor.dims, tensor.known_value.tobytes())
+                    else:
+                        parts += (tensor.dtype, tensor.dims)
+                elif tensor.handle_node is not None:
+                    is_read = True
+                parts.append(number)
+            if op_def.stateful and not is_read:
+                return False
+            parts.append(op_def)
+            parts.append(eager.hashable(op.attrs))
+            for tensor in op.outputs:
+                if tensor.known_value is None:
+                    return False
+                numbers[tensor] = len(self.tensors)
+                self.tensors.append(tensor)
+                parts.append(tensor.dims)
+        return True
+
+
+@functools.cache
+def _settings_of(op_def: OpDef) -> tuple[frozenset[int], frozenset[int]]:
+    """Which inputs are shapes or axes, counted from the first and (negative) from the last one."""
+    names, is_list = [a.name for a in op_def.inputs], [a.is_list for a in op_def.inputs]
+    host, count = op_def.host_inputs, len(op_def.inputs)
+    return (
+        frozenset(i for i in range(count) if names[i] in host and not any(is_list[: i + 1])),
+        frozenset(i - count for i in range(count) if names[i] in host and not any(is_list[i:])),
+    )
+
+
+def _is_setting(op_def: OpDef, place: int, count: int, tensor: Any) -> bool:
+    if not op_def.host_inputs or tensor.known_value.size > _MOST_NUMBERS:
+        return False
+    first, last = _settings_of(op_def)
+    return place in first or place - count in last
+
+
+class _Plans:
+    """The plans, by the keys of their kinds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._plans: dict[tuple[Any, ...], _Plan | None] = {}
+        self._seen: set[tuple[Any, ...]] = set()
+
+    def of(self, kind: _Kind, build: Callable[[], _Plan | None]) -> _Plan | None:
+        """The plan of a kind that was met before; ``None`` where it was not, or there can be none."""
+        key = kind.key
+        try:
+            if key is None:
+                return None
+            with self._lock:
+                if key in self._plans:
+                    plan = self._plans[key] = self._plans.pop(key)  # the latest is the last
+                    return plan
+                if key not in self._seen:
+                    if len(self._seen) >= _MOST_SEEN:
+                        self._seen.clear()
+                    self._seen.add(key)
+                    return None
+                if len(self._plans) >= _MOST_PLANS:
+                    self._plans.pop(next(iter(self._plans)))
+                self._seen.discard(key)
+                plan = self._plans[key] = build()
+                return plan
+        except TypeError:  # an attribute that has no hash
+            return None
+
+
+_plans = _Plans()
+
+
+def recorded_gradients(
+    tape: Tape, ys: list[Tensor], xs: list[Tensor], grad_ys: list[Any] | None
+) -> list[Any]:
+    """`gradients` along what a tape has recorded, by a plan where it can be.
+
+    ``ys`` and ``xs`` are tensors of the tape. For each of ``xs`` there is a tensor, `IndexedSlices`
+    or ``None``.
+    """
+    given = list(grad_ys or ())
+    if not recording.tapes and all(_has_value(tensor) for tensor in given):
+        kind = _Kind(tape, ys, xs, given)
+        plan = _plans.of(kind, lambda: _build(tape, kind, ys, xs, given))
+        if plan is not None:
+            return _run(plan, [*kind.tensors, *given])
+    with tape.connected():
+        return gradients(ys, xs, grad_ys)
+
+
+def _has_value(tensor: Any) -> bool:
+    return isinstance(tensor, Tensor) and getattr(tensor, "known_value", None) is not None
+
+
+def _run(plan: _Plan, tensors: list[Any]) -> list[Any]:
+    values = iter(plan.call(*[tensors[number].known_value for number in plan.fed]))
+    graph = eager.eager_graph()
+
+    def made(tensor: Any) -> Any:
+        if isinstance(tensor, IndexedSlices):
+            shape = None if tensor.dense_shape is None else tensor.dense_shape
+            return IndexedSlices(
+                *(made(part) for part in (tensor.values, tensor.indices, shape) if part is not None)
+            )
+        return None if tensor is None else graph.constant(next(values), tensor.dtype.base_dtype)
+
+    return [made(tensor) for tensor in plan.results]
+
+
+def _build(tape: Tape, kind: _Kind, ys: list[Tensor], xs: list[Tensor], given: list[Any]) -> _Plan:
+    """The plan of a kind, made from a tape of it."""
+    graph = Graph()
+    nodes: dict[Tensor, Tensor] = {}
+    by_node: dict[Tensor, int] = {}
+    made_here = {tensor for op, _ in tape.records for tensor in op.outputs}
+    with graph.as_default():
+        for number, tensor in enumerate(kind.tensors):
+            if tensor not in made_here:
+                nodes[tensor] = _stand_in(graph, tensor, number in kind.constants)
+                by_node[nodes[tensor]] = number
+        for op, inputs in tape.records:
+            name = graph.unique_name(op.name.rpartition("/")[2] or op.op_def.type)
+            types = [tensor.dtype for tensor in op.outputs]
+            ins = [nodes[tensor] for tensor in inputs]
+            node = graph.make_op(op.op_def, name, ins, op.attrs, types, op.frames)
+            for made, tensor in zip(node.outputs, op.outputs, strict=True):
+                made.dims = tensor.dims
+                nodes[tensor] = made
+                by_node[made] = kind.numbers[tensor]
+        grad_ys = [_stand_in(graph, tensor, False) for tensor in given]
+        by_node.update((node, len(kind.tensors) + i) for i, node in enumerate(grad_ys))
+        used = [x for x in xs if x in nodes]
+        found = gradients([nodes[y] for y in ys], [nodes[x] for x in used], grad_ys or None)
+        by_source = dict(zip(used, found, strict=True))
+        results = [by_source.get(x) for x in xs]
+    fetches = [part for result in results for part in _parts(result)]
+    fed = _needed(fetches, by_node)
+    call = eager.callable_of(graph, fetches, list(fed))
+    return _Plan(call, [by_node[node] for node in fed], results)
+
+
+def _stand_in(graph: Graph, tensor: Any, is_constant: bool) -> Tensor:
+    """What stands for a tensor that was not made on the tape."""
+    if tensor.dtype.is_handle:
+        return handle_in_graph(tensor, graph)
+    dtype = tensor.dtype.base_dtype
+    if is_constant:
+        attrs = {"value": tensor.known_value, "dtype": dtype}
+        return graph.make_op(get_op("Const"), graph.unique_name("Const"), [], attrs).outputs[0]
+    attrs = {"dtype": dtype, "shape": tensor.dims}
+    name = graph.unique_name("Placeholder")
+    return graph.make_op(get_op("Placeholder"), name, [], attrs).outputs[0]
+
+
+def _parts(result: Any) -> list[Tensor]:
+    if isinstance(result, IndexedSlices):
+        found = [result.values, result.indices, result.dense_shape]
+        return [part for part in found if part is not None]
+    return [] if result is None else [result]
+
+
+def _needed(fetches: Sequence[Tensor], by_node: dict[Tensor, int]) -> list[Tensor]:
+    """Those of the recorded tensors that the fetched ones are computed from."""
+    found: dict[Tensor, None] = {}
+    seen: set[Tensor] = set()
+    left = list(fetches)
+    while left:
+        tensor = left.pop()
+        if tensor in seen:
+            continue
+        seen.add(tensor)
+        if tensor in by_node and not tensor.dtype.is_handle:
+            if tensor.op.type != "Const":
+                found[tensor] = None
+            continue
+        left += tensor.op.inputs
+        for op in tensor.op.control_inputs:
+            left += op.inputs
+    return list(found)
