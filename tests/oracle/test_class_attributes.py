@@ -98,7 +98,7 @@ LATER = {
 #: The same for TensorFlow 1, with the reason.
 ABSENT = {
     # Parts of the graph's C++ side.
-    "Graph": "Dismantle building_function",
+    "Graph": "Dismantle",
     "DType": "is_numeric",
     # tf.batch_scatter_update is there.
     "Variable": "batch_scatter_update",
@@ -108,8 +108,6 @@ ABSENT = {
     "submodules with_name_scope",
     # Operators hold tensors, and variables only as their user's.
     "linalg.LinearOperator*": "name_scope submodules trainable_variables variables with_name_scope",
-    # They need a loop over gradients: tf.gradients of each element does it.
-    "GradientTape": "batch_jacobian jacobian",
     # Of googletest's reports.
     "test.TestCase": "get_recorded_properties record_property tempfile_cleanup",
     # Keras keeps these with a layer's cell, or in its configuration.

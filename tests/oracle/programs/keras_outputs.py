@@ -33,7 +33,7 @@ for form in ("list", "dict"):
         targets = [targets[k] for k in order]
     model.compile(keras.optimizers.SGD(0.1), losses, metrics, loss_weights=weights)
     history = model.fit(x, targets, batch_size=4, epochs=3, shuffle=False, verbose=0).history
-    result[form] = {k: list(v) for k, v in history.items()}
+    result[form] = {k: floats(v) for k, v in history.items()}
     result[form + "_names"] = model.metrics_names
     result[form + "_evaluate"] = floats(model.evaluate(x, targets, batch_size=4, verbose=0))
     result[form + "_weights"] = model.get_weights()
@@ -68,7 +68,7 @@ history = model.fit(
     validation_data=(x[:6], numbers[:6]),
     validation_freq=2,
 )
-result["sample_weight"] = {k: list(v) for k, v in history.history.items()}
+result["sample_weight"] = {k: floats(v) for k, v in history.history.items()}
 history = model.fit(
     x,
     numbers,
@@ -78,7 +78,7 @@ history = model.fit(
     verbose=0,
     class_weight={0: 1.0, 1: 3.0, 2: 0.5, 3: 0.0},
 )
-result["class_weight"] = history.history["loss"]
+result["class_weight"] = floats(history.history["loss"])
 
 steps = random.randn(4, 6, 3).astype("float32")
 steps[0, 2:] = 0
@@ -100,9 +100,10 @@ for mode in (None, "temporal"):
         sample_weight_mode=mode,
     )
     given = None if mode is None else np.linspace(0, 2, 24).reshape(4, 6)
-    result[f"masked_{mode}"] = model.fit(
+    history = model.fit(
         steps, labels, batch_size=3, epochs=2, shuffle=False, verbose=0, sample_weight=given
-    ).history["loss"]
+    ).history
+    result[f"masked_{mode}"] = floats(history["loss"])
     result[f"masked_{mode}_evaluate"] = floats(model.evaluate(steps, labels, verbose=0))
 
 model = keras.Sequential([layers.Dense(1, activation="sigmoid", input_dim=3)])

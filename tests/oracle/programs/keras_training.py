@@ -45,5 +45,6 @@ for name, optimizer in {
     x = random.randn(10, 4).astype("float32")
     y = np.eye(3)[random.randint(0, 3, 10)]
     history = model.fit(x, y, batch_size=4, epochs=5, shuffle=False, verbose=0)
-    result[name] = [history.history["loss"], history.history["acc"], model.get_weights()[0]]
+    told = [[float(v) for v in history.history[key]] for key in ("loss", "acc")]
+    result[name] = [*told, model.get_weights()[0]]
     result[name + "_names"] = model.metrics_names
