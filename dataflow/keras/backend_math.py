@@ -200,6 +200,8 @@ def hard_sigmoid(x: Any) -> Any:
 
 def relu(x: Any, alpha: float = 0.0, max_value: Any = None, threshold: float = 0) -> Any:
     """x above ``threshold``, ``alpha (x - threshold)`` below, at most ``max_value``."""
+    if threshold == 0 and max_value == 6 and not alpha:
+        return activation.relu6(x)
     if threshold == 0:
         result = activation.leaky_relu(x, alpha) if alpha else activation.relu(x)
     else:

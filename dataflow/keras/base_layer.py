@@ -129,7 +129,7 @@ class Layer(LayerTree, base.Layer):
         ``inputs`` are what the losses are computed from, where they are: see `get_losses_for`.
         """
         for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
-            loss = loss() if callable(loss) else convert_to_tensor(loss)
+            loss = loss() if callable(loss) else convert_to_tensor(loss, preferred_dtype=K.floatx())
             loss = loss if loss.shape.ndims == 0 else reduce_mean(loss)
             if inputs is not None:
                 tag(loss, "needs_inputs", True)

@@ -12,7 +12,7 @@ from typing import Any
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.keras import backend as K, layers
+from dataflow.keras import backend as K, layers, recurrent_weights
 from dataflow.keras.callback_list import Callback
 from dataflow.keras.models import Model
 from dataflow.ops import array
@@ -137,6 +137,24 @@ def deconv_length(
 def count_params(weights: Any) -> int:
     """How many numbers different ``weights`` hold."""
     return sum(map(K.count_params, dict.fromkeys(weights)))
+
+
+def preprocess_weights_for_loading(
+    layer: Any, weights: list[Any], original_keras_version: Any = None, original_backend: Any = None
+) -> list[Any]:
+    """Arrays that a file holds for ``layer`` in the form that the layer has: CuDNN's are those of plain layers.
+
+    Raises `ValueError` for the forms of Keras 1 and of other backends, and for those of another GRU.
+    """
+    if str(original_keras_version or "2")[:1] == "1" or original_backend not in (
+        None,
+        "tensorflow",
+    ):
+        raise ValueError(
+            "Weights are read as Keras 2 wrote them with TensorFlow; these are of Keras "
+            f"{original_keras_version or 2} with {original_backend or 'tensorflow'}."
+        )
+    return recurrent_weights.loaded(layer, list(weights))
 
 
 def print_summary(

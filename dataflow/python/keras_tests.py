@@ -224,7 +224,16 @@ def get_v2_optimizer(name: str, **kwargs: Any) -> Any:
     return keras.optimizers.deserialize({"class_name": name, "config": kwargs})
 
 
-def _same_sizes(what: str, expected: Any, actual: Any) -> None:
+def random_input(shape: Any, dtype: Any) -> Any:
+    """Numbers from 0 to 10 for a layer; unknown sizes are 1 to 3. Raises `ValueError` without a shape."""
+    if shape is None:
+        raise ValueError("layer_test needs input_shape or input_data.")
+    sizes = [np.random.randint(1, 4) if size is None else size for size in shape]
+    return (10 * np.random.random(sizes)).astype(dtype)
+
+
+def same_sizes(what: str, expected: Any, actual: Any) -> None:
+    """Raises `AssertionError` where a size that ``expected`` knows is another in ``actual``."""
     expected, actual = TensorShape(expected).as_list(), TensorShape(actual).as_list()
     if len(expected) != len(actual) or any(
         e is not None and e != a for e, a in zip(expected, actual, strict=True)
@@ -251,14 +260,10 @@ def layer_test(
     one step is trained. Raises `AssertionError` where something differs, `ValueError` without input.
     """
     if input_data is None:
-        if input_shape is None:
-            raise ValueError("layer_test needs input_shape or input_data.")
-        sizes = [np.random.randint(1, 4) if size is None else size for size in input_shape]
         input_dtype = input_dtype or "float32"
-        input_data = 10 * np.random.random(sizes)
+        input_data = random_input(input_shape, input_dtype)
         if np.dtype(input_dtype).kind == "f":
             input_data -= 0.5
-        input_data = input_data.astype(input_dtype)
     input_shape = input_data.shape if input_shape is None else input_shape
     input_dtype = input_data.dtype.name if input_dtype is None else input_dtype
     what = f"{layer_cls.__name__}({kwargs or {}})"
@@ -277,10 +282,10 @@ def layer_test(
             f"{keras.backend.dtype(y)}."
         )
     if expected_output_shape is not None:
-        _same_sizes(what, expected_output_shape, y.shape)
+        same_sizes(what, expected_output_shape, y.shape)
     model = keras.models.Model(x, y)
     computed = layer.compute_output_shape(TensorShape(input_shape))
-    output = _checked_model(what, model, input_data, computed, expected_output)
+    output = checked_model(what, model, input_data, computed, expected_output)
 
     if validate_training:
         model = keras.models.Model(x, layer(x))
@@ -289,13 +294,13 @@ def layer_test(
 
     config = {**layer.get_config(), "batch_input_shape": input_shape}
     model = keras.models.Sequential([layer.__class__.from_config(config)])
-    return _checked_model(f"{what}, from its config", model, input_data, computed, expected_output)
+    return checked_model(f"{what}, from its config", model, input_data, computed, expected_output)
 
 
-def _checked_model(what: str, model: Any, data: Any, computed: Any, expected: Any) -> Any:
+def checked_model(what: str, model: Any, data: Any, computed: Any, expected: Any) -> Any:
     """The model's output, which must have the computed shape, and come back from the model's config."""
     output = model.predict(data)
-    _same_sizes(what, computed, output.shape)
+    same_sizes(what, computed, output.shape)
     if expected is not None:
         np.testing.assert_allclose(output, expected, rtol=1e-3, atol=1e-6)
     again = type(model).from_config(model.get_config())

@@ -312,11 +312,12 @@ KERAS = {
     "keras.backend.common": "python.keras_package keras.backend",
     **{f"keras.utils.{n}": "keras.utils" for n in ("visualize_util", "training_utils")},
     "keras.utils.multi_gpu_utils": "keras.utils.multi_gpu",
+    "keras.utils.test_utils": "python.keras_test_utils",
     "keras.utils.conv_utils": "python.layer_sizes python.keras_package",
     "keras.backend.tensorflow_backend": "keras.backend python.keras_package",
     "keras.callbacks.callbacks": "keras.callbacks",
     "keras.engine.input_layer": "keras.layers",
-    "keras.engine.saving": "keras.saving",
+    "keras.engine.saving": "keras.saving python.keras_package",
     "keras.objectives": "keras.losses",
     "keras.initializations": "keras.initializers",
 }

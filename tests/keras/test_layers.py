@@ -331,3 +331,40 @@ def test_reductions_of_ones_own_over_everything_but_the_channels() -> None:
     assert GlobalSum().compute_output_shape((None, 3, 2)).as_list() == [None, 2]
     first = layers.GlobalMaxPooling2D(data_format="channels_first")
     assert first.compute_output_shape((4, 2, 5, 6)).as_list() == [4, 2]
+
+
+def test_losses_that_are_numbers_are_floating() -> None:
+    x = keras.Input((3,))
+    model = keras.Model(x, layers.Dense(2)(x))
+    model.add_loss([1, tf.reduce_mean(model.output)])
+    model.compile("sgd", "mse")
+    assert [loss.dtype for loss in model.losses] == [tf.float32, tf.float32]
+    zeros = np.zeros((1, 3), np.float32)
+    assert model.evaluate(zeros, np.zeros((1, 2), np.float32), verbose=0) == 1.0
+
+
+def test_relus_settings_are_attributes_and_checked() -> None:
+    x = keras.Input((3,))
+    layer = layers.ReLU(6, negative_slope=0.1)
+    assert (layer.max_value, layer.negative_slope, layer.threshold) == (6, 0.1, 0)
+    assert layers.ReLU(6)(x).op.type == "Relu6"
+    values = np.array([[-10.0, 3.0, 9.0]], np.float32)
+    session = keras.backend.get_session()
+    assert session.run(layers.ReLU(6)(x), {x: values}).tolist() == [[0.0, 3.0, 6.0]]
+    assert np.allclose(session.run(layer(x), {x: values}), [[-1.0, 3.0, 6.0]])
+    for name in ("max_value", "negative_slope"):
+        with pytest.raises(ValueError, match=f"{name} of Relu layer cannot be negative value: -1"):
+            layers.ReLU(**{name: -1})
+
+
+def test_slopes_of_prelu_are_shared_regularized_and_constrained() -> None:
+    x = keras.Input((4, 3))
+    layer = layers.PReLU("ones", "l2", "NonNeg", 1)
+    layer(x)
+    assert layer.alpha.shape.as_list() == [1, 3]
+    assert layer.shared_axes == [1]
+    assert len(layer.losses) == 1
+    assert isinstance(layer.alpha_constraint, keras.constraints.NonNeg)
+    again = layers.PReLU.from_config(layer.get_config())
+    assert again.get_config() == layer.get_config()
+    assert again.alpha_regularizer.get_config() == layer.alpha_regularizer.get_config()

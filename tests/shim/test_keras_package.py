@@ -268,3 +268,70 @@ result = [[w.name.split("/")[-1] for w in layer.weights], [K.int_shape(w) for w 
 """
     )
     assert found == [["a:0", "b:0", "c:0"], [[3, 2], [2], [2]], ["a", "b"], 3]
+
+
+def test_layers_are_tested_as_with_the_package() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+from keras import layers
+from keras.utils import test_utils
+from keras.utils.test_utils import get_test_data, keras_test, layer_test
+
+np.random.seed(0)
+(x, y), (x_test, y_test) = get_test_data(num_train=400, num_test=3, input_shape=(4,), num_classes=3)
+(_, target), _ = get_test_data(num_train=5, num_test=1, output_shape=(2, 3), classification=False)
+near = [float(x[y == i].mean()) for i in range(3)]
+output = layer_test(layers.Dense, kwargs={"units": 2}, input_shape=(3, 4))
+
+class Wrong(layers.Layer):
+    def call(self, inputs):
+        return inputs * 2.0
+    def compute_output_shape(self, shape):
+        return (shape[0], 7)
+
+def failure(*args, **kwargs):
+    try:
+        layer_test(*args, **kwargs)
+    except (AssertionError, ValueError) as error:
+        return type(error).__name__
+
+@keras_test
+def named():
+    "kept"
+    return 3
+named_result = named()
+first_name = layers.Input((2,)).op.name
+
+result = [near, [list(x.shape), list(x_test.shape), list(y_test.shape), list(target.shape)], list(output.shape),
+          [failure(Wrong, input_shape=(3, 4)), failure(layers.Dense, kwargs={"units": 2}),
+           failure(layers.ReLU, input_shape=(2, 3), expected_output=np.full((2, 3), -1.0)),
+           failure(layers.Embedding, kwargs={"input_dim": 11, "output_dim": 2}, input_shape=(2, 3), input_dtype="int32"),
+           failure(layers.Embedding, kwargs={"input_dim": 11, "output_dim": 2}, input_shape=(2, 3), input_dtype="int32",
+                   expected_output_dtype="float32"),
+           failure(layers.Dropout, kwargs={"rate": 0.5}, input_shape=(2, 3), fixed_batch_size=True)],
+          [named_result, named.__name__, named.__doc__, test_utils.layer_test is layer_test],
+          first_name]
+"""
+    )
+    near, shapes, output, failures, kept, name = found
+    assert np.allclose(near, [0, 1, 2], atol=0.15)
+    assert shapes == [[400, 4], [3, 4], [3], [5, 2, 3]]
+    assert output == [3, 2]
+    assert failures == ["AssertionError", "ValueError", *["AssertionError"] * 2, None, None]
+    assert kept == [3, "named", "kept", True]
+    assert name == "input_1"  # keras_test forgot the models
+
+
+def test_weights_of_cudnns_layers_are_made_those_of_plain_ones() -> None:
+    layer = tf.keras.layers.LSTM(2)
+    kernel, recurrent, bias = np.arange(24.0).reshape(3, 8), np.arange(16.0).reshape(2, 8), np.arange(16.0)  # fmt: skip
+    found = package.preprocess_weights_for_loading(layer, [kernel, recurrent, bias])
+    assert np.array_equal(found[2], bias[:8] + bias[8:])
+    assert np.array_equal(found[1][:, :2], recurrent[:, :2].T)
+    plain = [kernel, recurrent, bias[:8]]
+    assert [a.tolist() for a in package.preprocess_weights_for_loading(layer, plain)] == [a.tolist() for a in plain]  # fmt: skip
+    with pytest.raises(ValueError, match="Keras 1.2 with theano"):
+        package.preprocess_weights_for_loading(layer, plain, "1.2", "theano")

@@ -289,16 +289,19 @@ class LeakyReLU(Layer):
 
 
 class ReLU(Layer):
-    """As `tf.keras.backend.relu`."""
+    """As `tf.keras.backend.relu`. Raises `ValueError` for a negative ``max_value`` or ``negative_slope``."""
 
     def __init__(
         self, max_value: Any = None, negative_slope: float = 0, threshold: float = 0, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self.settings = (negative_slope, max_value, threshold)
+        for name, value in (("max_value", max_value), ("negative_slope", negative_slope)):
+            if value is not None and value < 0:
+                raise ValueError(f"{name} of Relu layer cannot be negative value: {value}")
+        self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
 
     def call(self, inputs: Any) -> Any:
-        return K.relu(inputs, *self.settings)
+        return K.relu(inputs, self.negative_slope, self.max_value, self.threshold)
 
 
 class ELU(Layer):
@@ -315,16 +318,31 @@ class ELU(Layer):
 class PReLU(Layer):
     """x where positive, else a learnt slope times x (He et al. 2015)."""
 
-    def __init__(self, alpha_initializer: Any = "zeros", shared_axes: Any = None, **kwargs: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        alpha_initializer: Any = "zeros",
+        alpha_regularizer: Any = None,
+        alpha_constraint: Any = None,
+        shared_axes: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.alpha_initializer = alpha_initializer
-        self.shared_axes = shared_axes
+        self.alpha_regularizer = regularizers.get(alpha_regularizer)
+        self.alpha_constraint = constraints.get(alpha_constraint)
+        self.shared_axes = [shared_axes] if isinstance(shared_axes, int) else shared_axes
 
     def build(self, input_shape: Any) -> None:
         sizes = TensorShape(input_shape).as_list()[1:]
         for axis in self.shared_axes or ():
             sizes[axis - 1] = 1
-        self.alpha = self.add_weight("alpha", sizes, initializer=self.alpha_initializer)
+        self.alpha = self.add_weight(
+            "alpha",
+            sizes,
+            initializer=self.alpha_initializer,
+            regularizer=self.alpha_regularizer,
+            constraint=self.alpha_constraint,
+        )
         self.built = True
 
     def call(self, inputs: Any) -> Any:
