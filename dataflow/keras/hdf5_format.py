@@ -9,9 +9,11 @@ Needs h5py.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import io
 import json
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -90,28 +92,36 @@ def _write_whole(path: str, write: Any) -> None:
     write_atomically(path, content)
 
 
-def save_model(path: str, model: Any, include_optimizer: bool) -> None:
-    """Writes architecture, weights, and what `compile` was given."""
+def is_open_file(target: Any) -> bool:
+    """Whether ``target`` is a file of h5py's, rather than the name of one."""
+    return "h5py" in sys.modules and isinstance(target, sys.modules["h5py"].File)
+
+
+def save_model(path: Any, model: Any, include_optimizer: bool) -> None:
+    """Writes architecture, weights, and what `compile` was given, to a file by its name or to one that is open."""
     config = {"class_name": class_name(model), "config": model.get_config()}
 
     def write(opened: Any) -> None:
         opened.attrs["backend"] = b"tensorflow"
         opened.attrs["keras_version"] = _VERSION.encode()
-        opened.attrs["model_config"] = json.dumps(config).encode()
+        opened.attrs["model_config"] = json.dumps(config, default=serialize).encode()
         _write_weights(opened.create_group("model_weights"), model)
         if include_optimizer and model.optimizer is not None:
             training = {
                 "optimizer_config": serialize(model.optimizer),
                 **serialize(model._compile_arguments),
             }
-            opened.attrs["training_config"] = json.dumps(training).encode()
+            opened.attrs["training_config"] = json.dumps(training, default=serialize).encode()
             variables = model.optimizer.weights
             if variables:
                 group = opened.create_group("optimizer_weights")
                 _write_arrays(group, variables, K.batch_get_value(variables))
 
     with model._graph.as_default():
-        _write_whole(path, write)
+        if is_open_file(path):
+            write(path)
+        else:
+            _write_whole(path, write)
 
 
 def save_weights(path: str, model: Model) -> None:
@@ -120,14 +130,16 @@ def save_weights(path: str, model: Model) -> None:
         _write_whole(path, lambda opened: _write_weights(opened, model))
 
 
-def _open(path: str) -> Any:
+def _open(path: Any) -> Any:
+    if is_open_file(path):
+        return contextlib.nullcontext(path)
     try:
         return _h5py(path).File(path, "r")
     except OSError as error:
         raise DataLossError(message=f"{path} is damaged, or no whole HDF5 file: {error}") from error
 
 
-def load_model(path: str, custom_objects: Any, compile: bool) -> Any:
+def load_model(path: Any, custom_objects: Any, compile: bool) -> Any:
     """The model of a file; raises `ValueError` for one of weights only."""
     from dataflow.keras.layers import deserialize
 

@@ -93,8 +93,11 @@ def save_model(
     """Writes architecture, weights, and what `compile` was given, to one file, in one step.
 
     Raises `FileExistsError` without ``overwrite``, `TypeError` where a layer holds something that
-    has no name and is no lambda.
+    has no name and is no lambda. ``filepath`` may be an open `h5py.File`.
     """
+    if hdf5_format.is_open_file(filepath):
+        hdf5_format.save_model(filepath, model, include_optimizer)
+        return
     path, is_hdf5 = _target(filepath, overwrite, save_format, is_model=True)
     if is_hdf5:
         hdf5_format.save_model(path, model, include_optimizer)
@@ -112,7 +115,7 @@ def save_model(
             }
             for i, value in enumerate(model.optimizer.get_weights()):
                 arrays[f"optimizer_weights/{i}"] = value
-    write_arrays(path, arrays, {_KEY: json.dumps(note)})
+    write_arrays(path, arrays, {_KEY: json.dumps(note, default=serialize)})
 
 
 def load_model(
@@ -127,9 +130,10 @@ def load_model(
     Raises `FileNotFoundError`; `DataLossError` for a damaged file or another format; `ValueError`
     for a name that is not known, or code that may not be loaded.
     """
-    path = _check(filepath)
+    is_open = hdf5_format.is_open_file(filepath)
+    path = filepath if is_open else _check(filepath)
     with function_code.safe_mode(safe_mode):
-        if _is_hdf5(path):
+        if is_open or _is_hdf5(path):
             return hdf5_format.load_model(path, custom_objects, compile)
         return _load_model(path, custom_objects, compile)
 

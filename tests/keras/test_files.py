@@ -146,3 +146,24 @@ def test_a_model_is_hdf5_whatever_its_name(tmp_path):
     again = keras.models.load_model(tmp_path / "model")
     np.testing.assert_array_equal(again.get_weights()[0], model.get_weights()[0])
     again.load_weights(tmp_path / "weights")
+
+
+def test_a_model_goes_to_a_file_that_is_open_and_its_initializer_holds_numbers(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    numbers = np.arange(6.0).reshape(3, 2)
+    made = keras.initializers.Constant(numbers)
+    model = keras.Sequential([layers.Dense(2, input_shape=(3,), kernel_initializer=made)])
+    model.compile("sgd", "mse")
+    model.fit(np.ones((4, 3)), np.ones((4, 2)), verbose=0)
+    with h5py.File(tmp_path / "open.h5", "w") as opened:
+        keras.models.save_model(model, opened)
+        inside = keras.models.load_model(opened)
+        assert opened.id.valid  # it is the program's to close
+    for again in (inside, keras.models.load_model(tmp_path / "open.h5")):
+        for found, wanted in zip(again.get_weights(), model.get_weights(), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+        assert again.optimizer is not None
+        assert again.get_config()["layers"][0]["config"]["kernel_initializer"]["config"]["value"] == numbers.tolist()  # fmt: skip
+    model.save(tmp_path / "model.safetensors")
+    again = keras.models.load_model(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.get_weights()[0], model.get_weights()[0])
