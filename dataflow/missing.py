@@ -16,7 +16,8 @@ _ADVICE = {
     "tf.train.MonitoredTrainingSession().",
     "contrib.training.batch_sequences_with_states": "cut sequences in Python, and feed the state of the "
     "last part: tf.nn.dynamic_rnn(..., initial_state=state).",
-    "enable_v2_behavior": "dataflow is TensorFlow 1's graph mode; leave the line out.",
+    "enable_v2_behavior": "TensorFlow 2's behavior is not here as a whole; write tf.enable_eager_execution() "
+    "for a program that runs line by line, or leave the line out for one that builds a graph.",
     "profiler.advise": "look at the times of tf.profiler.profile(run_meta=...).",
     "profiler.write_op_log": "types of nodes are their op types, devices and '_trainable_variables'.",
     "summary.create_file_writer": "it is TensorFlow 2's; use tf.summary.FileWriter(logdir).",
