@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from dataflow.graph import nest
+from dataflow.graph.tensor import Tensor
+
+
+class KerasHistory(NamedTuple):
+    """Where a tensor comes from: the layer, which of its calls, and which output of that."""
+
+    layer: Any
+    node_index: int
+    tensor_index: int
 
 
 def tag(tensor: Any, key: str, value: Any) -> None:
@@ -39,6 +48,8 @@ class Node:
         layer.remember_call(inputs, outputs)
         for index, tensor in enumerate(nest.flatten(outputs)):
             tag(tensor, "history", (layer, self, index))
+            if isinstance(tensor, Tensor):  # programs ask by it whether a tensor is of Keras
+                vars(tensor)["_keras_history"] = KerasHistory(layer, len(layer._nodes) - 1, index)
         for tensor in nest.flatten(inputs):
             tag(tensor, "takers", [*(tag_of(tensor, "takers") or ()), self])
 

@@ -29,7 +29,7 @@ from dataflow.keras.confusion_metrics import (
     TrueNegatives,
     TruePositives,
 )
-from dataflow.keras.serialization import lookup, serialize
+from dataflow.keras.serialization import custom_object_scope, lookup, serialize as write
 from dataflow.ops import array
 from dataflow.ops.comparison import equal, greater
 from dataflow.ops.elementary import abs_, round_, sqrt
@@ -80,11 +80,15 @@ def accuracy(y_true: Any, y_pred: Any) -> Any:
 
 def top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Any:
     """Whether the label is among the ``k`` largest."""
-    return sparse_top_k_categorical_accuracy(argmax(y_true, -1), y_pred, k)
+    return _among_largest(argmax(y_true, -1), y_pred, k)
 
 
 def sparse_top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Any:
     """Whether the label's number is among the ``k`` largest."""
+    return _among_largest(y_true, y_pred, k)
+
+
+def _among_largest(y_true: TensorLike, y_pred: TensorLike, k: int) -> Any:
     from dataflow.ops.sequences import in_top_k
 
     labels = array.reshape(cast(y_true, "int32"), [-1])
@@ -149,7 +153,7 @@ class MeanRelativeError(Mean):
         return super().update_state(div_no_nan(difference, scale), sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        return {"name": self.name, "normalizer": serialize(self.normalizer)}
+        return {"name": self.name, "normalizer": write(self.normalizer)}
 
 
 class RootMeanSquaredError(MeanMetricWrapper):
@@ -188,7 +192,22 @@ def get(identifier: Any) -> Any:
     raise ValueError(f"Could not interpret metric function identifier: {identifier!r}")
 
 
-deserialize = get
+def serialize(metric: Any) -> Any:
+    """The name of a function, or of an object that has one; the class and config of a metric."""
+    if hasattr(metric, "get_config") or not hasattr(metric, "__name__"):
+        return write(metric)
+    return metric.__name__
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """The metric of a name or config, among ``custom_objects`` first.
+
+    Raises `ValueError` for a name that no metric has.
+    """
+    if isinstance(config, str) and config in (custom_objects or {}):
+        return custom_objects[config]
+    with custom_object_scope(custom_objects or {}):
+        return get(config)
 
 
 def of_name(name: str, loss: Any, y_pred: Any) -> Any:

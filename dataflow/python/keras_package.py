@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
@@ -108,6 +109,43 @@ def _to_tensor(x: Any, dtype: Any) -> Tensor:
 def _get_available_gpus() -> list[str]:
     """The names of the GPUs."""
     return [d.name for d in K.get_session().list_devices() if d.device_type == "GPU"]
+
+
+class OfTensor:
+    """An attribute that tensors of Keras have in the package, until a program sets one of its own."""
+
+    def __init__(self, name: str, read: Callable[[Tensor], Any]) -> None:
+        self._name = name
+        self._read = read
+
+    def __get__(self, tensor: Any, owner: type) -> Any:
+        if not K.is_keras_tensor(tensor):
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
+        return self._read(tensor)
+
+
+def uses_learning_phase(tensor: Tensor) -> bool:
+    """Whether ``tensor`` is computed from the tensor that `K.learning_phase` returns."""
+    seen, waiting = set(), [tensor.op]
+    while waiting:
+        op = waiting.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        if op.name.rpartition("/")[2] == "keras_learning_phase":
+            return True
+        waiting.extend(t.op for t in op.inputs)
+    return False
+
+
+def averaged(metric: Callable[..., Any]) -> Callable[..., Any]:
+    """``metric`` whose result is a number, not one for each example."""
+
+    @functools.wraps(metric)
+    def average(*args: Any, **kwargs: Any) -> Any:
+        return K.mean(metric(*args, **kwargs), axis=-1)
+
+    return average
 
 
 # ---- keras.optimizers, keras.utils --------------------------------------------------------------

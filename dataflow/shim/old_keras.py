@@ -116,7 +116,7 @@ def mend(keras: Any) -> None:
     keras.optimizers.clip_norm = package.clip_norm
     keras.callbacks.CallbackList = package.CallbackList
     keras.utils.print_summary = package.print_summary
-    keras.metrics.logcosh = keras.losses.logcosh
+    _mend_metrics_and_tensors(keras, package)
     for name in ("AtrousConvolution1D", "AtrousConvolution2D"):
         setattr(keras.layers, name, getattr(package, name))
 
@@ -133,6 +133,23 @@ def _shape_first(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(self, *args, **kwargs)
 
     return add_weight
+
+
+def _mend_metrics_and_tensors(keras: Any, package: Any) -> None:
+    from dataflow.graph.tensor import Tensor
+
+    keras.metrics.logcosh = keras.losses.logcosh
+    for name in ("top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy"):
+        setattr(keras.metrics, name, package.averaged(getattr(keras.metrics, name)))
+    attributes: dict[str, Callable[[Any], Any]] = {
+        "_keras_shape": keras.backend.int_shape,
+        "_uses_learning_phase": package.uses_learning_phase,
+    }
+    for name, read in attributes.items():
+        setattr(Tensor, name, package.OfTensor(name, read))
+    keras.Model.uses_learning_phase = property(
+        lambda model: any(package.uses_learning_phase(tensor) for tensor in model.outputs)
+    )
 
 
 def _taking(

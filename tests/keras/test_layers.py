@@ -368,3 +368,27 @@ def test_slopes_of_prelu_are_shared_regularized_and_constrained() -> None:
     again = layers.PReLU.from_config(layer.get_config())
     assert again.get_config() == layer.get_config()
     assert again.alpha_regularizer.get_config() == layer.alpha_regularizer.get_config()
+
+
+def test_tensors_remember_the_call_that_made_them() -> None:
+    x = tf.keras.Input((3,))
+    layer = tf.keras.layers.Dense(2)
+    first, second = layer(x), layer(x)
+    assert first._keras_history == (layer, 0, 0) and second._keras_history == (layer, 1, 0)
+    assert second._keras_history.node_index == 1 and x._keras_history.layer.name == "input_1"
+    assert not hasattr(tf.constant(1), "_keras_history")
+
+
+def test_metrics_by_name_with_objects_of_a_program() -> None:
+    class Named:
+        __name__ = "mine"
+
+    metrics = tf.keras.metrics
+    assert metrics.serialize(Named()) == "mine"
+    assert metrics.deserialize("mine", custom_objects={"mine": True}) is True
+    with pytest.raises(ValueError, match="mine"):
+        metrics.deserialize("mine")
+    config = {"class_name": "Own", "config": {"name": "n"}}
+    assert metrics.deserialize(config, custom_objects={"Own": metrics.Sum}).name == "n"
+    assert metrics.deserialize(metrics.serialize(metrics.Mean("m"))).name == "m"
+    assert metrics.deserialize("mse") is metrics.mean_squared_error

@@ -270,6 +270,37 @@ result = [[w.name.split("/")[-1] for w in layer.weights], [K.int_shape(w) for w 
     assert found == [["a:0", "b:0", "c:0"], [[3, 2], [2], [2]], ["a", "b"], 3]
 
 
+def test_tensors_and_metrics_of_the_package() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import keras
+import tensorflow as tf
+from keras import backend as K
+from keras.layers import Concatenate, Dense, Dropout, Input
+
+x = Input((3,))
+dense, dropped = Dense(2)(x), Dropout(0.5)(x)
+always = Dropout(0.5)(x, training=True)
+model = keras.Model(x, Concatenate()([dense, dropped]))
+again = model(Input((3,)))
+plain = tf.constant(1.0)
+pred, true = K.constant([[0.3, 0.2, 0.1], [0.1, 0.2, 0.7]]), K.constant([[0, 1, 0], [1, 0, 0]])
+result = [x._keras_shape, [t._uses_learning_phase for t in (x, dense, dropped, always, model.output, again)],
+          [model.uses_learning_phase, keras.Model(x, always).uses_learning_phase],
+          [hasattr(plain, "_keras_shape"), hasattr(plain, "_uses_learning_phase")]]
+dense._keras_shape = (7, 2)
+result += [dense._keras_shape, [float(K.eval(keras.metrics.top_k_categorical_accuracy(true, pred, k=k))) for k in (1, 2, 3)],
+           float(K.eval(keras.metrics.sparse_top_k_categorical_accuracy(K.constant([[1], [0]]), pred, k=2)))]
+"""
+    )
+    assert found[0] == [None, 3]
+    assert found[1] == [False, False, True, False, True, True]
+    assert found[2:4] == [[True, False], [False, False]]
+    assert found[4:] == [[7, 2], [0.0, 0.5, 1.0], 0.5]
+
+
 def test_layers_are_tested_as_with_the_package() -> None:
     found = result_of(
         """
