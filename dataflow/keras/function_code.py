@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import contextvars
 import json
 import marshal
 import sys
@@ -24,8 +25,11 @@ from dataflow.keras.serialization import get_custom_objects, serialize
 _WRITTEN_BY = f"Lambda layer, Python {sys.version_info[0]}.{sys.version_info[1]}"
 _NUM_REMEMBERED = 256
 
+#: Whether code in files is loaded: everywhere, and in this thread.
 _is_unsafe = False
-_is_in_memory = False
+_is_unsafe_here = contextvars.ContextVar("is_unsafe_here", default=False)
+#: Whether configs hold functions themselves, in this thread.
+_is_in_memory = contextvars.ContextVar("is_in_memory", default=False)
 _remembered: OrderedDict[str, Any] = OrderedDict()
 
 
@@ -41,29 +45,26 @@ def enable_unsafe_deserialization() -> None:
 @contextlib.contextmanager
 def safe_mode(is_safe: bool) -> Iterator[None]:
     """Inside the block code in files is loaded if not ``is_safe``, or if it was anyway."""
-    global _is_unsafe
-    before = _is_unsafe
-    _is_unsafe = before or not is_safe
+    token = _is_unsafe_here.set(_is_unsafe_here.get() or not is_safe)
     try:
         yield
     finally:
-        _is_unsafe = before
+        _is_unsafe_here.reset(token)
 
 
 @contextlib.contextmanager
 def in_memory() -> Iterator[None]:
     """Inside the block configs hold functions themselves: they are read here and now, from no file."""
-    global _is_in_memory
-    before, _is_in_memory = _is_in_memory, True
+    token = _is_in_memory.set(True)
     try:
         yield
     finally:
-        _is_in_memory = before
+        _is_in_memory.reset(token)
 
 
 def is_in_memory() -> bool:
     """Whether configs hold functions and values themselves."""
-    return _is_in_memory
+    return _is_in_memory.get()
 
 
 def dump(function: Any) -> tuple[Any, str, str | None]:
@@ -73,7 +74,7 @@ def dump(function: Any) -> tuple[Any, str, str | None]:
     Raises `TypeError` for a function that uses something of the scope around it that is not JSON.
     """
     module = getattr(function, "__module__", None)
-    if _is_in_memory:
+    if _is_in_memory.get():
         return function, "raw", module
     if not isinstance(function, FunctionType) or function.__name__ != "<lambda>":
         return serialize(function), "function", module
@@ -158,7 +159,7 @@ def _from_code(config: Any, module: str | None, layer_name: str) -> Any:
         f"Pass the function under the layer's name: "
         f"load_model(path, custom_objects={{{layer_name!r}: function}})"
     )
-    if not _is_unsafe:
+    if not (_is_unsafe or _is_unsafe_here.get()):
         raise ValueError(
             f"The Lambda layer {layer_name!r} holds the code of a function. It is not loaded, as code "
             f"in a file from elsewhere can do anything to this machine.\n{instead}; or, if you "

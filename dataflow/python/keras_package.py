@@ -182,7 +182,7 @@ def preprocess_weights_for_loading(
 ) -> list[Any]:
     """Arrays that a file holds for ``layer`` in the form that the layer has: CuDNN's are those of plain layers.
 
-    Raises `ValueError` for the forms of Keras 1 and of other backends, and for those of another GRU.
+    Raises `ValueError` for the forms of Keras 1 and of other backends.
     """
     if str(original_keras_version or "2")[:1] == "1" or original_backend not in (
         None,

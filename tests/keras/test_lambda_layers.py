@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.capabilities import THREADS
 from dataflow.keras import function_code
 
 keras = tf.keras
@@ -229,3 +231,25 @@ def test_a_clone_takes_functions_that_no_file_can_hold() -> None:
     assert again.predict(ones) == model.predict(ones) != 0
     with pytest.raises(TypeError, match="cannot be saved"):
         again.to_json()
+
+
+@pytest.mark.skipif(not THREADS, reason="there is one thread")
+def test_what_one_thread_allows_no_other_may_do(tmp_path):
+    model = add(0.5)
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    forget()
+
+    def outcome():
+        try:
+            return [keras.models.load_model(path).count_params(), function_code.is_in_memory()]
+        except ValueError as error:
+            return [str(error).partition(".")[0], function_code.is_in_memory()]
+
+    outcomes = []
+    with function_code.safe_mode(False), function_code.in_memory():
+        thread = threading.Thread(target=lambda: outcomes.extend(outcome()))
+        thread.start()
+        thread.join(60)
+        assert outcome() == [6, True]
+    assert outcomes == ["The Lambda layer 'squares' holds the code of a function", False]
