@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.capabilities import THREADS
 from dataflow.keras import function_code
 
 keras = tf.keras
@@ -233,7 +232,7 @@ def test_a_clone_takes_functions_that_no_file_can_hold() -> None:
         again.to_json()
 
 
-@pytest.mark.skipif(not THREADS, reason="there is one thread")
+@pytest.mark.threads
 def test_what_one_thread_allows_no_other_may_do(tmp_path):
     model = add(0.5)
     path = tmp_path / "model.safetensors"

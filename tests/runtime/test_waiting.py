@@ -442,7 +442,7 @@ def test_regions_of_other_threads_are_taken_along(monkeypatch: pytest.MonkeyPatc
         assert "future(" in plan.source
 
 
-@pytest.mark.skipif(not THREADS, reason="nobody could make it ready")
+@pytest.mark.threads
 def test_a_wait_says_whether_it_became_ready_or_the_time_ran_out() -> None:
     condition, there = threading.Condition(), []
 
