@@ -57,13 +57,16 @@ class _Kind:
         #: None where the gradient is not planned.
         self.key: tuple[Any, ...] | None = None
         parts: list[Any] = []
-        if self._read(tape, parts):
-            parts += [self.numbers.get(tensor) for tensor in ys]
+        if self._read(tape, parts) and all(self._is_computed(tensor) for tensor in ys):
+            parts += [self.numbers[tensor] for tensor in ys]
             parts.append(None)
             parts += [self.numbers.get(tensor) for tensor in xs]
             for tensor in given:
                 parts += (tensor.dtype, tensor.dims)
             self.key = tuple(parts)
+
+    def _is_computed(self, tensor: Any) -> bool:
+        return tensor in self.numbers and tensor.known_value is not None
 
     def _read(self, tape: Tape, parts: list[Any]) -> bool:
         """Adds what the records have in common; whether their gradient can be planned."""

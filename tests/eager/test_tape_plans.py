@@ -119,6 +119,18 @@ def test_given_gradients_and_sources_that_nothing_depends_on(
     assert num_plans(plans) >= 2
 
 
+def test_a_target_that_was_not_computed_on_the_tape() -> None:
+    for i in range(TIMES):
+        x, unused = tf.constant(float(i)), tf.constant(3.0)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch([x, unused])
+            y = x * x
+        assert tape.gradient(x, x).numpy() == 1
+        assert tape.gradient(unused, unused).numpy() == 1
+        assert tape.gradient([x, y], x).numpy() == 1 + 2 * i
+        assert tape.gradient(x, [x, y])[1] is None
+
+
 def test_a_tape_within_a_tape(monkeypatch: pytest.MonkeyPatch) -> None:
     def step(i: int) -> Any:
         x = tf.constant(float(i + 1))
