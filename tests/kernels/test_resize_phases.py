@@ -18,22 +18,13 @@ from dataflow.kernels.image_resize import (
 )
 from dataflow.kernels.jit import native_ufunc
 from dataflow.kernels.resize_phases import pieces_of, resize
+from tests.kernels.mappings import mappings_that_ran
 
 
 @pytest.fixture(params=["loops", "NumPy"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(resize_phases, "_LEAST_ELEMENTS", 1)
-    ran: list[bool] = []
-    run = native_ufunc.Mapping.run
-
-    def watched(*arguments: Any) -> bool:
-        ran.append(request.param == "loops" and run(*arguments))
-        return ran[-1]
-
-    if request.param == "loops":
-        pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-        request.getfixturevalue("at_once")
-    monkeypatch.setattr(native_ufunc.Mapping, "run", watched)
+    ran = mappings_that_ran(request, monkeypatch)
     yield request.param
     assert ran
     assert (request.param == "loops") == all(ran)

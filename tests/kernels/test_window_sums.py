@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import image_resize, pooling, window_sums
-from dataflow.kernels.jit import native_ufunc
 from dataflow.kernels.loader import get_kernel
+from tests.kernels.mappings import mappings_that_ran
 
 
 def _kernel(op_type: str) -> Any:
@@ -34,17 +34,7 @@ POOLS = [
 @pytest.fixture(params=["loops", "NumPy"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(window_sums, "_LEAST_ELEMENTS", 1)
-    ran: list[bool] = []
-    run = native_ufunc.Mapping.run
-
-    def watched(*arguments: Any) -> bool:
-        ran.append(request.param == "loops" and run(*arguments))
-        return ran[-1]
-
-    if request.param == "loops":
-        pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-        request.getfixturevalue("at_once")
-    monkeypatch.setattr(native_ufunc.Mapping, "run", watched)
+    ran = mappings_that_ran(request, monkeypatch)
     yield request.param
     size = request.node.callspec.params.get("size", (2,))
     if size[-1] == 1:  # loops are along channels

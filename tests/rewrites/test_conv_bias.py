@@ -51,8 +51,6 @@ def test_the_same_bits(
     either: None, size: tuple[int, ...], stride: int, padding: str, dilation: int, relu: bool
 ) -> None:
     batch, high, wide, channels, taps_high, taps_wide, outputs = size
-    if padding == "VALID" and (taps_high > high or taps_wide > wide):
-        pytest.skip("no place for the window")
     x = tf.placeholder(tf.float32, [None, high, wide, channels])
     filters = tf.placeholder(tf.float32, [taps_high, taps_wide, channels, outputs])
     bias = tf.placeholder(tf.float32, [outputs])
