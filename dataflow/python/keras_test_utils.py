@@ -10,7 +10,7 @@ import numpy as np
 
 import dataflow.keras
 from dataflow.python.keras_helpers import has_arg
-from dataflow.python.keras_tests import checked_model, random_input
+from dataflow.python.keras_tests import checked_model, random_input, same_dtype
 
 __all__ = ["get_test_data", "keras_test", "layer_test"]
 
@@ -78,11 +78,7 @@ def layer_test(
     sizes = {"batch_shape": input_shape} if fixed_batch_size else {"shape": input_shape[1:]}
     x = keras.layers.Input(**sizes, dtype=input_dtype)
     y = layer(x)
-    wanted = np.dtype(expected_output_dtype or input_dtype).name
-    if keras.backend.dtype(y) != wanted:
-        raise AssertionError(
-            f"{what}: expected the output dtype {wanted}, found {keras.backend.dtype(y)}."
-        )
+    same_dtype(what, np.dtype(expected_output_dtype or input_dtype).name, y)
     model = keras.models.Model(x, y)
     output = checked_model(what, model, input_data, computed, expected_output)
     if has_arg(layer.call, "training"):

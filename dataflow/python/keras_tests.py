@@ -241,6 +241,13 @@ def same_sizes(what: str, expected: Any, actual: Any) -> None:
         raise AssertionError(f"{what}: expected the output shape {expected}, found {actual}.")
 
 
+def same_dtype(what: str, expected: Any, tensor: Any) -> None:
+    """Raises `AssertionError` where the dtype of ``tensor`` has not the name ``expected``."""
+    found = keras.backend.dtype(tensor)
+    if found != expected:
+        raise AssertionError(f"{what}: expected the output dtype {expected}, found {found}.")
+
+
 def layer_test(
     layer_cls: Any,
     kwargs: Any = None,
@@ -276,11 +283,7 @@ def layer_test(
 
     x = keras.layers.Input(shape=input_shape[1:], dtype=input_dtype)
     y = layer(x)
-    if keras.backend.dtype(y) != (expected_output_dtype or input_dtype):
-        raise AssertionError(
-            f"{what}: expected the output dtype {expected_output_dtype or input_dtype}, found "
-            f"{keras.backend.dtype(y)}."
-        )
+    same_dtype(what, expected_output_dtype or input_dtype, y)
     if expected_output_shape is not None:
         same_sizes(what, expected_output_shape, y.shape)
     model = keras.models.Model(x, y)

@@ -9,6 +9,7 @@ from typing import Any
 
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike
+from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.recurrent import GRU, LSTM
 from dataflow.ops import array
 from dataflow.ops.initializers import Ones
@@ -24,10 +25,20 @@ def _settings(cls: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     return kwargs
 
 
-def _refuse_mask(mask: Any) -> None:
-    masks = mask if isinstance(mask, (list, tuple)) else [mask]
-    if masks and masks[0] is not None:
-        raise ValueError("Masking is not supported for CuDNN RNNs.")
+class _WithoutMasks(Layer):
+    """A layer that refuses masks."""
+
+    def call(
+        self,
+        inputs: Any,
+        mask: Any = None,
+        training: bool | Tensor | None = None,
+        initial_state: Any = None,
+    ) -> Any:
+        masks = mask if isinstance(mask, (list, tuple)) else [mask]
+        if masks and masks[0] is not None:
+            raise ValueError("Masking is not supported for CuDNN RNNs.")
+        return super().call(inputs, training=training, initial_state=initial_state)
 
 
 class _UnitForgetBias:
@@ -49,7 +60,7 @@ class _UnitForgetBias:
         return array.concat(parts, 0)
 
 
-class CuDNNLSTM(LSTM):
+class CuDNNLSTM(_WithoutMasks, LSTM):
     """`LSTM` with sigmoid gates and two biases in one vector of 8 * units; no masks, no dropout."""
 
     def __init__(self, units: int, unit_forget_bias: bool = True, **kwargs: Any) -> None:
@@ -71,18 +82,8 @@ class CuDNNLSTM(LSTM):
     def _input_bias(self) -> Any:
         return self.bias[: 4 * self.units] + self.bias[4 * self.units :]
 
-    def call(
-        self,
-        inputs: Any,
-        mask: Any = None,
-        training: bool | Tensor | None = None,
-        initial_state: Any = None,
-    ) -> Any:
-        _refuse_mask(mask)
-        return super().call(inputs, training=training, initial_state=initial_state)
 
-
-class CuDNNGRU(GRU):
+class CuDNNGRU(_WithoutMasks, GRU):
     """`GRU` that resets after the product, with sigmoid gates and a bias of 6 * units; no masks."""
 
     def __init__(self, units: int, **kwargs: Any) -> None:
@@ -101,13 +102,3 @@ class CuDNNGRU(GRU):
 
     def _recurrent_bias(self) -> Any:
         return self.bias[3 * self.units :]
-
-    def call(
-        self,
-        inputs: Any,
-        mask: Any = None,
-        training: bool | Tensor | None = None,
-        initial_state: Any = None,
-    ) -> Any:
-        _refuse_mask(mask)
-        return super().call(inputs, training=training, initial_state=initial_state)
