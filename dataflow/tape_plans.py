@@ -20,13 +20,13 @@ from typing import Any
 
 from dataflow.gradients import gradients
 from dataflow.graph import eager
-from dataflow.graph.eager_tensor import handle_in_graph
 from dataflow.graph.graph import Graph
 from dataflow.graph.op_def import OpDef
-from dataflow.graph.registry import get_op
+from dataflow.graph.operation import Operation
 from dataflow.graph.tape import Tape, recording
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.sources import placeholder
 
 #: Plans that are kept, and kinds of tapes that were seen once.
 _MOST_PLANS, _MOST_SEEN = 64, 1024
@@ -56,8 +56,10 @@ class _Kind:
         self.constants: set[int] = set()
         #: None where the gradient is not planned.
         self.key: tuple[Any, ...] | None = None
-        parts: list[Any] = []
-        if self._read(tape, parts) and all(self._is_computed(tensor) for tensor in ys):
+        self._parts: list[Any] = []
+        can_be_planned = all(self._note(op, inputs) for op, inputs in tape.records)
+        if can_be_planned and all(y in self.numbers and _has_value(y) for y in ys):
+            parts = self._parts
             parts += [self.numbers[tensor] for tensor in ys]
             parts.append(None)
             parts += [self.numbers.get(tensor) for tensor in xs]
@@ -65,49 +67,40 @@ class _Kind:
                 parts += (tensor.dtype, tensor.dims)
             self.key = tuple(parts)
 
-    def _is_computed(self, tensor: Any) -> bool:
-        return tensor in self.numbers and tensor.known_value is not None
-
-    def _read(self, tape: Tape, parts: list[Any]) -> bool:
-        """Adds what the records have in common; whether their gradient can be planned."""
-        numbers = self.numbers
-        for op, inputs in tape.records:
-            if op.gradient_override:
-                return False
-            op_def = op.op_def
-            is_read = False
-            tensor: Any
-            for place, tensor in enumerate(inputs):
-                number = numbers.get(tensor)
-                if number is None:
-                    number = numbers[tensor] = len(self.tensors)
-                    self.tensors.append(tensor)
-                    if tensor.handle_node is not None:
-                        if getattr(tensor, "variable", None) is None:
-                            return False
-                        is_read = True
-                        parts.append(tensor.handle_node)
-                    elif tensor.known_value is None:
-                        return False
-                    elif _is_setting(op_def, place, len(inputs), tensor):
-                        self.constants.add(number)
-                        parts += (tensor.dtype, tensor.dims, tensor.known_value.tobytes())
-                    else:
-                        parts += (tensor.dtype, tensor.dims)
-                elif tensor.handle_node is not None:
-                    is_read = True
-                parts.append(number)
-            if op_def.stateful and not is_read:
-                return False
-            parts.append(op_def)
-            parts.append(eager.hashable(op.attrs))
-            for tensor in op.outputs:
-                if tensor.known_value is None:
+    def _note(self, op: Operation, inputs: list[Any]) -> bool:
+        """Adds what an operation has in common with others; whether its gradient can be planned."""
+        op_def = op.op_def
+        if op.gradient_override:
+            return False
+        if op_def.stateful and all(tensor.handle_node is None for tensor in inputs):
+            return False
+        for place, tensor in enumerate(inputs):
+            if tensor not in self.numbers:
+                if not _has_value(tensor) and getattr(tensor, "variable", None) is None:
                     return False
-                numbers[tensor] = len(self.tensors)
-                self.tensors.append(tensor)
-                parts.append(tensor.dims)
+                self._number(tensor)
+                self._parts += self._given(tensor, _is_setting(op_def, place, len(inputs), tensor))
+            self._parts.append(self.numbers[tensor])
+        self._parts += (op_def, eager.hashable(op.attrs))
+        for tensor in op.outputs:
+            if not _has_value(tensor):
+                return False
+            self._number(tensor)
+            self._parts.append(tensor.dims)
         return True
+
+    def _number(self, tensor: Any) -> None:
+        self.numbers[tensor] = len(self.tensors)
+        self.tensors.append(tensor)
+
+    def _given(self, tensor: Any, is_setting: bool) -> tuple[Any, ...]:
+        """What tells tensors apart that were not made on the tape."""
+        if tensor.handle_node is not None:
+            return (tensor.handle_node,)
+        if is_setting:
+            self.constants.add(self.numbers[tensor])
+            return tensor.dtype, tensor.dims, tensor.known_value.tobytes()
+        return tensor.dtype, tensor.dims
 
 
 @functools.cache
@@ -122,7 +115,7 @@ def _settings_of(op_def: OpDef) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _is_setting(op_def: OpDef, place: int, count: int, tensor: Any) -> bool:
-    if not op_def.host_inputs or tensor.known_value.size > _MOST_NUMBERS:
+    if not op_def.host_inputs or tensor.dtype.is_handle or tensor.known_value.size > _MOST_NUMBERS:
         return False
     first, last = _settings_of(op_def)
     return place in first or place - count in last
@@ -133,31 +126,36 @@ class _Plans:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._plans: dict[tuple[Any, ...], _Plan | None] = {}
+        self._plans: dict[tuple[Any, ...], _Plan] = {}
         self._seen: set[tuple[Any, ...]] = set()
 
-    def of(self, kind: _Kind, build: Callable[[], _Plan | None]) -> _Plan | None:
+    def of(self, kind: _Kind, build: Callable[[], _Plan]) -> _Plan | None:
         """The plan of a kind that was met before; ``None`` where it was not, or there can be none."""
         key = kind.key
-        try:
-            if key is None:
-                return None
-            with self._lock:
-                if key in self._plans:
-                    plan = self._plans[key] = self._plans.pop(key)  # the latest is the last
-                    return plan
+        if key is None or not _has_hash(key):
+            return None
+        with self._lock:
+            plan = self._plans.pop(key, None)
+            if plan is None:
                 if key not in self._seen:
                     if len(self._seen) >= _MOST_SEEN:
                         self._seen.clear()
                     self._seen.add(key)
                     return None
+                plan = build()
+                self._seen.discard(key)
                 if len(self._plans) >= _MOST_PLANS:
                     self._plans.pop(next(iter(self._plans)))
-                self._seen.discard(key)
-                plan = self._plans[key] = build()
-                return plan
-        except TypeError:  # an attribute that has no hash
-            return None
+            self._plans[key] = plan  # the latest is the last
+            return plan
+
+
+def _has_hash(key: tuple[Any, ...]) -> bool:
+    try:
+        hash(key)
+    except TypeError:  # an attribute has none
+        return False
+    return True
 
 
 _plans = _Plans()
@@ -191,10 +189,7 @@ def _run(plan: _Plan, tensors: list[Any]) -> list[Any]:
 
     def made(tensor: Any) -> Any:
         if isinstance(tensor, IndexedSlices):
-            shape = None if tensor.dense_shape is None else tensor.dense_shape
-            return IndexedSlices(
-                *(made(part) for part in (tensor.values, tensor.indices, shape) if part is not None)
-            )
+            return IndexedSlices(*map(made, _parts(tensor)))
         return None if tensor is None else graph.constant(next(values), tensor.dtype.base_dtype)
 
     return [made(tensor) for tensor in plan.results]
@@ -234,15 +229,9 @@ def _build(tape: Tape, kind: _Kind, ys: list[Tensor], xs: list[Tensor], given: l
 
 def _stand_in(graph: Graph, tensor: Any, is_constant: bool) -> Tensor:
     """What stands for a tensor that was not made on the tape."""
-    if tensor.dtype.is_handle:
-        return handle_in_graph(tensor, graph)
-    dtype = tensor.dtype.base_dtype
-    if is_constant:
-        attrs = {"value": tensor.known_value, "dtype": dtype}
-        return graph.make_op(get_op("Const"), graph.unique_name("Const"), [], attrs).outputs[0]
-    attrs = {"dtype": dtype, "shape": tensor.dims}
-    name = graph.unique_name("Placeholder")
-    return graph.make_op(get_op("Placeholder"), name, [], attrs).outputs[0]
+    if is_constant or tensor.dtype.is_handle:
+        return tensor.in_graph(graph)  # type: ignore[no-any-return]
+    return placeholder(tensor.dtype.base_dtype, tensor.dims)
 
 
 def _parts(result: Any) -> list[Tensor]:
