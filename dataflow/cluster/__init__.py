@@ -10,13 +10,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-#: Name -> its module, relative to this package.
 _HOMES = {
     "Cluster": "management.running_cluster",
-    "ClusterDef": ".cluster_def",
-    "ClusterSpec": ".cluster_spec",
+    "ClusterDef": "management.cluster_def",
+    "ClusterSpec": "management.spec",
     "Event": "management.running_cluster",
-    "JobDef": ".cluster_def",
+    "JobDef": "management.cluster_def",
     "Latency": "execution.simulation",
     "Recording": "execution.recording",
     "Server": "management.server",
@@ -42,7 +41,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'dataflow.cluster' has no attribute {name!r}")
-    value = getattr(importlib.import_module("." + home, __name__), name)
+    value = getattr(importlib.import_module(f"dataflow.cluster.{home}"), name)
     globals()[name] = value
     return value
 

@@ -246,6 +246,6 @@ class Operation:
         return "\n".join(lines) + "\n"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        from dataflow.display import mimebundle
+        from dataflow.graph.display import mimebundle
 
         return mimebundle(self, include, exclude)

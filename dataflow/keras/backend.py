@@ -33,6 +33,7 @@ from dataflow.keras.backend_settings import (
     set_image_data_format as set_image_data_format,
     settings as _settings,
 )
+from dataflow.keras.running import Function
 from dataflow.ops import activation, array, elementary, math, random, reduce, tensor_products
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
@@ -45,7 +46,7 @@ from dataflow.ops.sources import (
     placeholder as make_placeholder,
     placeholder_with_default,
 )
-from dataflow.ops.sparse_tensor import sparse_placeholder
+from dataflow.ops.sparse_tensor import SparseTensor, sparse_placeholder
 from dataflow.ops.state import assign, is_variable_initialized
 from dataflow.ops.variable_lists import variables_initializer
 from dataflow.ops.variables import Variable
@@ -350,7 +351,11 @@ def dtype(x: Any) -> str:
 
 
 def is_keras_tensor(x: Any) -> bool:
-    """Whether ``x`` came out of a Keras layer (or `Input`)."""
+    """Whether ``x`` came out of a Keras layer (or `Input`); raises `ValueError` for what is no tensor."""
+    if not isinstance(x, (Tensor, Variable, SparseTensor)):
+        raise ValueError(
+            f"Unexpectedly found an instance of type `{type(x)}`. Expected a symbolic tensor instance."
+        )
     return bool((getattr(x, "extras", None) or {}).get("history"))
 
 
@@ -365,32 +370,9 @@ def _fitting(target: Any, value: Any) -> Any:
     return value
 
 
-class _Function:
-    def __init__(self, inputs: Any, outputs: Any, updates: Any) -> None:
-        self._inputs = list(inputs)
-        self._single = not isinstance(outputs, (list, tuple))
-        self._outputs = [outputs] if self._single else list(outputs)
-        self._updates = [u[0].assign(u[1]) if isinstance(u, tuple) else u for u in updates or []]
-
-    def __call__(self, inputs: Any) -> Any:
-        if len(inputs) != len(self._inputs):
-            raise ValueError(
-                f"K.function: it takes {len(self._inputs)} inputs, got {len(inputs)}; "
-                "pass them as one list."
-            )
-        feed = {}
-        for tensor, value in zip(self._inputs, inputs, strict=True):
-            if isinstance(tensor, Tensor):
-                feed[tensor] = value
-        graph = (self._outputs or self._inputs)[0].graph
-        with graph.as_default():
-            values = get_session().run((self._outputs, self._updates), feed)[0]
-        return values[0] if self._single else values
-
-
-def function(inputs: Any, outputs: Any, updates: Any = None, name: str | None = None) -> Any:
-    """A Python function of arrays that runs ``outputs`` (and ``updates``) in Keras's session."""
-    return _Function(inputs, outputs, updates)
+def function(inputs: Any, outputs: Any, updates: Any = None, name: Any = None, **kwargs: Any) -> Any:  # fmt: skip
+    """A Python function of arrays that runs ``outputs`` (and ``updates``): `keras.running.Function`."""
+    return Function(get_session, inputs, outputs, updates, name, **kwargs)
 
 
 # ---- functions of tensors -----------------------------------------------------------------

@@ -21,14 +21,20 @@ from dataflow.ops.depthwise_functions import (
     depthwise_conv2d as _depthwise_conv2d,
     separable_conv2d as _separable_conv2d,
 )
-from dataflow.ops.dilated_convolutions import convolution
+from dataflow.ops.dilated_convolutions import atrous_conv2d_transpose, convolution
 from dataflow.ops.image_resize import resize_bilinear, resize_nearest_neighbor
 from dataflow.ops.pooling_functions import pool
 
 __all__ = [
     *("bias_add", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "depthwise_conv2d"),
     *("local_conv1d", "local_conv2d", "pool2d", "pool3d", "resize_images", "resize_volumes"),
-    *("separable_conv2d", "spatial_2d_padding", "spatial_3d_padding", "temporal_padding"),
+    *(
+        "separable_conv1d",
+        "separable_conv2d",
+        "spatial_2d_padding",
+        "spatial_3d_padding",
+        "temporal_padding",
+    ),
 ]
 
 
@@ -151,8 +157,11 @@ def _convolution(
     )
 
 
-def conv2d_transpose(x: Any, kernel: Any, output_shape: Any, strides: int | Sequence[int] = (1, 1), padding: str = "valid", data_format: str | None = None) -> Tensor:  # fmt: skip
-    """The transpose of `conv2d`; ``kernel`` [height, width, out, in], ``output_shape`` four sizes."""
+def conv2d_transpose(x: Any, kernel: Any, output_shape: Any, strides: int | Sequence[int] = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
+    """The transpose of `conv2d`; ``kernel`` [height, width, out, in], ``output_shape`` four sizes.
+
+    ``dilation_rate`` is one for both axes, and then ``strides`` are 1. Raises `ValueError` otherwise.
+    """
     x = convert_to_tensor(x)
     name = _format(data_format, 2)
     sizes = output_shape
@@ -160,12 +169,31 @@ def conv2d_transpose(x: Any, kernel: Any, output_shape: Any, strides: int | Sequ
         given = [array.shape(x)[0] if size is None else size for size in output_shape]
         dynamic = any(isinstance(size, Tensor) for size in given)
         sizes = array.stack(given) if dynamic else given
-    result = _conv2d_transpose(
-        x, kernel, sizes, _image_strides(strides, name), _padding(padding), name
-    )
+    if _numbers(dilation_rate, 2) != [1, 1]:
+        result = _dilated_transpose(x, kernel, sizes, strides, padding, name, dilation_rate)
+    else:
+        steps = _image_strides(strides, name)
+        result = _conv2d_transpose(x, kernel, sizes, steps, _padding(padding), name)
     if not isinstance(output_shape, Tensor):
         result.set_shape([s if isinstance(s, int) else None for s in output_shape])
-    return result
+    return result  # type: ignore[no-any-return]
+
+
+def _dilated_transpose(
+    x: Any, kernel: Any, sizes: Any, strides: Any, padding: str, name: str, rates: Any
+) -> Any:
+    rate, other = _numbers(rates, 2)
+    if rate != other or _numbers(strides, 2) != [1, 1]:
+        raise ValueError(
+            "conv2d_transpose: a dilation_rate is the same for both axes, and with it strides are 1; "
+            f"got dilation_rate={rates}, strides={strides}."
+        )
+    if name == "NHWC":
+        return atrous_conv2d_transpose(x, kernel, sizes, rate, _padding(padding))
+    last = array.transpose(x, [0, 2, 3, 1])
+    sizes = array.gather(sizes, [0, 2, 3, 1])
+    result = atrous_conv2d_transpose(last, kernel, sizes, rate, _padding(padding))
+    return array.transpose(result, [0, 3, 1, 2])
 
 
 def _image_strides(strides: int | Sequence[int], data_format: str) -> list[int]:
@@ -184,6 +212,16 @@ def depthwise_conv2d(x: Any, depthwise_kernel: Any, strides: int | Sequence[int]
         rate=_numbers(dilation_rate, 2),
         data_format=name,
     )
+
+
+def separable_conv1d(x: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: int | Sequence[int] = 1, padding: str = "valid", data_format: str | None = None, dilation_rate: Any = 1) -> Tensor:  # fmt: skip
+    """As `separable_conv2d`, for sequences: kernels [steps, channels, multiplier] and [1, in, out]."""
+    axis = 2 if _format(data_format, 1) == "NCW" else 1
+    step, rate = _numbers(strides, 1) * 2, [1, *_numbers(dilation_rate, 1)]
+    kernels = [array.expand_dims(kernel, 0) for kernel in (depthwise_kernel, pointwise_kernel)]
+    image = array.expand_dims(x, axis)
+    made = separable_conv2d(image, kernels[0], kernels[1], step, padding, data_format, rate)
+    return array.squeeze(made, [axis])
 
 
 def separable_conv2d(x: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: int | Sequence[int] = (1, 1), padding: str = "valid", data_format: str | None = None, dilation_rate: Any = (1, 1)) -> Tensor:  # fmt: skip
@@ -279,6 +317,5 @@ def bias_add(x: Any, bias: Any, data_format: str | None = None) -> Tensor:
         if not first:
             return _bias_add(x, bias)
         return x + array.reshape(bias, [1, dims[0], *[1] * (rank - 2)])  # type: ignore[no-any-return]
-    shaped = [dims[-1], *dims[:-1]] if first else dims
-    moved = array.transpose(bias, [len(dims) - 1, *range(len(dims) - 1)]) if first else bias
-    return x + array.reshape(moved, [1, *shaped])  # type: ignore[no-any-return]
+    shaped = [dims[-1], *dims[:-1]] if first else dims  # Keras reshapes, it does not transpose
+    return x + array.reshape(bias, [1, *shaped])  # type: ignore[no-any-return]

@@ -104,7 +104,7 @@ def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = "int32") -> Tensor:
     """``start, start + step, ...`` below ``stop``; a vector."""
     if stop is None:
-        start, stop = 0, start
+        start, stop = 0, math.maximum(start, 0)  # empty below 0, as NumPy's
     return math.cast(array.range_(start, limit=stop, delta=step), dtype)  # type: ignore[no-any-return]
 
 

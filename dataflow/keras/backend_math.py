@@ -204,10 +204,11 @@ def relu(x: Any, alpha: float = 0.0, max_value: Any = None, threshold: float = 0
         return activation.relu6(x)
     if threshold == 0:
         result = activation.leaky_relu(x, alpha) if alpha else activation.relu(x)
-    else:
-        above = math.cast(greater(x, threshold), x.dtype.base_dtype)
-        result = above * x + (1 - above) * alpha * (x - threshold)
-    return result if max_value is None else math.minimum(result, float(max_value))
+        return result if max_value is None else math.minimum(result, float(max_value))
+    result = math.cast(greater(x, threshold), x.dtype.base_dtype) * x
+    if max_value is not None:
+        result = math.minimum(math.maximum(result, 0.0), float(max_value))
+    return result - alpha * activation.relu(threshold - x) if alpha else result
 
 
 def categorical_crossentropy(

@@ -417,6 +417,9 @@ class Layer(LayerTree, base.Layer):
             config.update(self.own_config())
         return config
 
+    def _is_described_by_attributes(self) -> bool:
+        return is_ours(type(self).__init__)
+
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """The layer of a config, written here or by TensorFlow."""

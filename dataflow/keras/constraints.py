@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.keras import backend_settings as K
-from dataflow.layers.serialization import deserialize as _deserialize, lookup, serialize
+from dataflow.keras.serialization import deserialize as _deserialize, lookup, serialize
 from dataflow.ops import array
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.elementary import sqrt, square
@@ -128,11 +128,11 @@ non_neg = nonneg = NonNeg
 unit_norm = unitnorm = UnitNorm
 _BY_NAME: dict[str, Any] = {
     **{cls.__name__: cls for cls in (MaxNorm, MinMaxNorm, NonNeg, RadialConstraint, UnitNorm)},
-    "max_norm": MaxNorm,
+    **dict.fromkeys(("max_norm", "maxnorm"), MaxNorm),
+    **dict.fromkeys(("non_neg", "nonneg"), NonNeg),
+    **dict.fromkeys(("unit_norm", "unitnorm"), UnitNorm),
     "min_max_norm": MinMaxNorm,
     "radial_constraint": RadialConstraint,
-    "non_neg": NonNeg,
-    "unit_norm": UnitNorm,
 }
 
 

@@ -19,8 +19,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from dataflow.layers.serialization import get_custom_objects, serialize
-from dataflow.providers import provided
+from dataflow.keras.serialization import get_custom_objects, serialize
 
 #: In the place of the code's file: another Python's code must not run, and nobody needs the path.
 _WRITTEN_BY = f"Lambda layer, Python {sys.version_info[0]}.{sys.version_info[1]}"
@@ -144,8 +143,10 @@ def load(config: Any, kind: str, module: str | None, layer_name: str) -> Any:
 
 def _own_function(name: str) -> Any:
     """A function of `tf.nn`, `tf.math` or `tf.keras.backend`, by name."""
-    tf = provided("public_names")
-    for place in (tf.nn, tf.math, tf.keras.backend):
+    import dataflow
+    from dataflow.keras import backend
+
+    for place in (dataflow.nn, dataflow.math, backend):
         found = getattr(place, name, None)
         if callable(found) and not isinstance(found, type) and not name.startswith("_"):
             return found

@@ -5,6 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+#: Arguments that attributes of the same name do not tell.
+_GIVEN = ("axis", "axes", "layer", "cell", "cells", "function", "weights")
+#: Functions that a layer goes without where they are not given, and the name of that.
+_FUNCTIONS = ("activation", "recurrent_activation")
+
 
 class Configurable:
     """An object that keeps the arguments it was made with, so that `get_config` need not repeat them."""
@@ -20,7 +25,7 @@ class Configurable:
 
     def own_config(self) -> dict[str, Any]:
         """The arguments of this class, defaults included, as JSON can hold them."""
-        from dataflow.layers.serialization import serialize
+        from dataflow.keras.serialization import serialize
 
         args, kwargs = self._arguments
         signature = inspect.signature(type(self).__init__)
@@ -33,10 +38,24 @@ class Configurable:
                 continue
             if kind is inspect.Parameter.VAR_KEYWORD:
                 rest = {k: v for k, v in value.items() if k not in self.shared_arguments}
-                own.update({k: serialize(v) for k, v in rest.items()})
+                own.update({k: self._as_it_is(k, v) for k, v in sorted(rest.items())})
             elif kind is not inspect.Parameter.VAR_POSITIONAL:
-                own[key] = serialize(value)
-        return own
+                own[key] = self._as_it_is(key, value)
+        return {key: serialize(value) for key, value in own.items()}
+
+    def _as_it_is(self, key: str, given: Any) -> Any:
+        """The argument ``key`` as the object has it now: sizes for each axis, functions for names.
+
+        Programs change what a layer does (``layer.rate = 0.3``) and make a model from its config.
+        """
+        if key in _GIVEN or given == "causal" or not self._is_described_by_attributes():
+            return given
+        value = vars(self).get(key, given)
+        return "linear" if value is None and key in _FUNCTIONS else value
+
+    def _is_described_by_attributes(self) -> bool:
+        """Whether attributes with the names of arguments mean what these do."""
+        return False
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:

@@ -1,7 +1,7 @@
 """``keras.legacy.interfaces``: its decorators translated the arguments of Keras 1.
 
 Here the classes and functions of the package take those by themselves (`dataflow.shim.old_keras`), so
-what a program decorates with them, an optimizer's ``get_updates`` mostly, stays as it is.
+what a program decorates with them stays as it is, but for an optimizer's ``get_updates``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ def generate_legacy_interface(*args: Any, **kwargs: Any) -> Callable[[Any], Any]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "legacy_get_updates_support":
+        from dataflow.shim.keras1_arguments import updates_of_loss
+
+        return updates_of_loss
     if name.startswith("legacy_") or name.endswith("_support"):
         return generate_legacy_interface()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -112,16 +112,18 @@ def _get_available_gpus() -> list[str]:
 
 
 class OfTensor:
-    """An attribute that tensors of Keras have in the package, until a program sets one of its own."""
+    """An attribute that tensors have in the package, until a program sets one of its own."""
 
     def __init__(self, name: str, read: Callable[[Tensor], Any]) -> None:
         self._name = name
         self._read = read
 
     def __get__(self, tensor: Any, owner: type) -> Any:
-        if not K.is_keras_tensor(tensor):
-            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
-        return self._read(tensor)
+        if tensor is not None:
+            found = self._read(tensor)
+            if found is True or K.is_keras_tensor(tensor):  # of others it is known that they learn
+                return found
+        raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
 
 
 def uses_learning_phase(tensor: Tensor) -> bool:

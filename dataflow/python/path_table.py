@@ -313,7 +313,7 @@ KERAS = {
     **{f"keras.utils.{n}": "keras.utils" for n in ("visualize_util", "training_utils")},
     "keras.utils.multi_gpu_utils": "keras.utils.multi_gpu",
     "keras.utils.test_utils": "python.keras_test_utils",
-    "keras.utils.conv_utils": "python.layer_sizes python.keras_package",
+    "keras.utils.conv_utils": "python.layer_sizes python.keras_package keras.utils.kernel_conversion",
     "keras.backend.tensorflow_backend": "keras.backend python.keras_package",
     "keras.callbacks.callbacks": "keras.callbacks",
     "keras.engine.input_layer": "keras.layers",

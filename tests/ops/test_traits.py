@@ -303,7 +303,8 @@ OTHER_WORDS = {
     "graph/op_signature.py": "Shape",
     "graph/serialize.py": "Shape",
     # Layers of Keras.
-    "shim/old_keras.py": "Add Conv2D Conv3D Maximum",
+    "shim/keras1_arguments.py": "Conv2D Conv3D",
+    "shim/old_keras.py": "Add Maximum",
     # ... and the question whether a tensor is a placeholder.
     "python/keras_package.py": "Conv2D PlaceholderWithDefault",
     # The name of a variable that was given none.

@@ -26,7 +26,9 @@ def _settings(cls: str, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 class _WithoutMasks(Layer):
-    """A layer that refuses masks."""
+    """A layer that refuses masks, and what cuDNN fixes."""
+
+    takes_all_settings = False
 
     def call(
         self,

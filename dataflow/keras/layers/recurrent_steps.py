@@ -6,6 +6,7 @@ Weights as Keras has them: ``kernel`` [inputs, gates * units], ``recurrent_kerne
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from dataflow.graph.type_aliases import DTypeLike, InitializerLike
 from dataflow.keras import activations
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import weight_settings
+from dataflow.keras.serialization import serialize
 from dataflow.layers.base import smart_cond
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
@@ -27,6 +29,8 @@ class RecurrentWeights(Layer):
 
     num_gates = 1
     num_states = 1
+    #: Whether a layer of this class takes every argument that the classes that it is made of take.
+    takes_all_settings = True
     kernel_initializer: Any
     recurrent_initializer: Any
     bias_initializer: Any
@@ -72,6 +76,18 @@ class RecurrentWeights(Layer):
         for key, value in settings.items():
             setattr(self, key, value)
         self._recurrent_noise: Any = None
+
+    def own_config(self) -> dict[str, Any]:
+        """The arguments of this class, and those that it leaves to the classes that it is made of."""
+        own = super().own_config()
+        if not self.takes_all_settings or not self._is_described_by_attributes():
+            return own
+        makers = (vars(cls).get("__init__") for cls in type(self).__mro__[:-1])
+        names = [n for make in makers if make for n in inspect.signature(make).parameters]
+        held, known = vars(self), {*own, *self.shared_arguments, "units"}
+        more = {name: held[name] for name in (*names, "implementation") if name in held}
+        own.update({k: serialize(v) for k, v in more.items() if k not in known})
+        return {key: own.pop(key) for key in (*dict.fromkeys(names), *sorted(own)) if key in own}
 
     def _weight(self, name: str, kind: str, shape: list[int], initializer: Any = None) -> Any:
         return self.add_weight(

@@ -1,0 +1,97 @@
+"""`keras.backend` where arguments are unusual; values from TensorFlow 1.15."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+K = tf.keras.backend
+
+
+def test_a_function_runs_more_than_its_outputs():
+    x, y = K.variable(0.0), K.variable(0.0)
+    a, b = K.placeholder(()), K.placeholder(())
+    feed = {b: 3.0}
+    call = K.function([a], [a + 1.0], [(x, a + 10.0)], feed_dict=feed, fetches=[tf.assign(y, b * 10.0)])  # fmt: skip
+    assert call([10.0]) == [11.0]
+    assert K.batch_get_value([x, y]) == [20.0, 30.0]
+    feed[b] = 4.0
+    assert call([20.0]) == [21.0]
+    assert K.batch_get_value([x, y]) == [30.0, 40.0]
+    metadata = tf.RunMetadata()
+    traced = K.function([a], [a + 1.0], options=tf.RunOptions(trace_level=3), run_metadata=metadata)  # fmt: skip
+    assert traced([1.0]) == [2.0]
+    assert len(metadata.step_stats.dev_stats) > 0
+    with pytest.raises(ValueError, match="not supported at this time"):
+        K.function([a], [a], colour="red")
+    with pytest.raises(TypeError, match="list or tuple"):
+        K.function(a, [a])
+    with pytest.raises(TypeError, match="list or tuple"):
+        K.function([a], [a], updates=tf.assign(y, 1.0))
+    with pytest.raises(TypeError, match="list or tuple"):
+        K.function([a], [a])(np.float32(1))
+
+
+def test_arange_is_empty_below_0():
+    assert K.eval(K.arange(-3)).tolist() == []
+    assert K.eval(K.arange(K.constant(-1, "int32"))).tolist() == []
+    assert K.eval(K.arange(K.constant(2, "int32"))).tolist() == [0, 1]
+    assert K.eval(K.arange(-5, 5, 4)).tolist() == [-5, -1, 3]
+
+
+def test_relu_with_everything():
+    x = K.constant([-4.0, -2.0, 0.5, 9.0])
+    assert np.allclose(K.eval(K.relu(x, 0.1, 5.0, -2.8)), [-0.12, 0, 0.5, 5])
+    assert np.allclose(K.eval(K.relu(x, 0.1, 5.0, 1.0)), [-0.5, -0.3, -0.05, 5])
+    assert np.allclose(K.eval(K.relu(x, 0.0, None, 0.75)), [0, 0, 0, 9])
+
+
+def test_a_bias_for_each_place_is_reshaped_where_channels_come_first():
+    bias = np.arange(6.0).reshape(3, 2)
+    found = K.eval(K.bias_add(K.zeros((1, 2, 3)), K.constant(bias), data_format="channels_first"))
+    assert np.array_equal(found, bias.reshape(1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    "padding, strides, rate", [("valid", 1, 1), ("same", 2, 1), ("valid", 1, 2)]
+)
+def test_separable_convolution_of_sequences(padding, strides, rate):
+    random = np.random.RandomState(0)
+    x, deep, wide = random.rand(2, 7, 3), random.rand(2, 3, 2), random.rand(1, 6, 4)
+    given = map(K.constant, (x, deep, wide))
+    found = K.eval(K.separable_conv1d(*given, strides, padding, dilation_rate=rate))
+    image = map(K.constant, (x[:, None], deep[None], wide[None]))
+    ends = K.separable_conv2d(*image, (1, 1), "valid", dilation_rate=(1, rate))
+    if padding == "valid":
+        assert np.allclose(found, K.eval(ends)[:, 0])
+    else:
+        assert found.shape == (2, 4, 4)
+    first = [K.constant(v) for v in (x.transpose(0, 2, 1), deep, wide)]
+    moved = K.eval(K.separable_conv1d(*first, strides, padding, "channels_first", rate))
+    assert np.allclose(moved.transpose(0, 2, 1), found)
+
+
+@pytest.mark.parametrize("data_format", ["channels_last", "channels_first"])
+def test_transposed_convolution_with_gaps(data_format):
+    kernel = np.arange(1.0, 5.0).reshape(2, 2, 1, 1)
+    x, shape = np.zeros((1, 2, 2, 1)), (1, 4, 4, 1)
+    x[0, 0, 0] = 1
+    expected = np.zeros((4, 4))
+    expected[::2, ::2] = kernel[..., 0, 0]
+    if data_format == "channels_first":
+        x, shape = x.transpose(0, 3, 1, 2), (1, 1, 4, 4)
+    made = K.conv2d_transpose(K.constant(x), K.constant(kernel), shape, data_format=data_format, dilation_rate=(2, 2))  # fmt: skip
+    assert np.array_equal(K.eval(made).reshape(4, 4), expected)
+    assert made.shape.as_list() == list(shape)
+    with pytest.raises(ValueError, match="the same for both axes"):
+        K.conv2d_transpose(K.constant(x), K.constant(kernel), shape, (2, 2), dilation_rate=(2, 2))
+
+
+def test_only_tensors_are_asked_whether_they_are_kerass():
+    assert not K.is_keras_tensor(K.variable(1.0))
+    assert not K.is_keras_tensor(tf.SparseTensor([[0]], [1.0], [2]))
+    assert K.is_keras_tensor(tf.keras.Input((2,)))
+    with pytest.raises(ValueError, match="instance of type"):
+        K.is_keras_tensor(np.zeros(2))
