@@ -288,12 +288,6 @@ _GROUPS = (
     ),
     (
         "contrib.estimator",
-        "RNNClassifier RNNEstimator",
-        "they were recurrent networks over sequence columns; write a model_fn with "
-        "tf.contrib.feature_column.sequence_input_layer and tf.nn.dynamic_rnn.",
-    ),
-    (
-        "contrib.estimator",
         "SavedModelEstimator export_all_saved_models export_saved_model_for_mode",
         "they wrote and read SavedModels of several modes; use "
         "estimator.experimental_export_all_saved_models and tf.saved_model.loader.load.",

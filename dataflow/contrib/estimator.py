@@ -15,6 +15,7 @@ from dataflow.estimator.early_stopping import (
     stop_if_no_decrease_hook,
     stop_if_no_increase_hook,
 )
+from dataflow.estimator.extenders import clip_gradients_by_norm, forward_features
 from dataflow.estimator.head_estimators import (
     DNNEstimator,
     DNNLinearCombinedEstimator,
@@ -27,6 +28,7 @@ from dataflow.estimator.logit_functions import (
     linear_logit_fn_builder,
 )
 from dataflow.estimator.multi_heads import MultiHead, MultiLabelHead
+from dataflow.estimator.recurrent import RNNClassifier, RNNEstimator
 from dataflow.estimator.regression_heads import (
     LogisticRegressionHead,
     PoissonRegressionHead,
@@ -39,10 +41,14 @@ __all__ = [
     "DNNEstimator",
     "DNNLinearCombinedEstimator",
     "LinearEstimator",
+    "RNNClassifier",
+    "RNNEstimator",
     "add_metrics",
     "binary_classification_head",
     "call_logit_fn",
+    "clip_gradients_by_norm",
     "dnn_logit_fn_builder",
+    "forward_features",
     "linear_logit_fn_builder",
     "logistic_regression_head",
     "make_early_stopping_hook",

@@ -68,7 +68,7 @@ class _ClassHead(Head):
             table = index_table_from_tensor(list(self._vocabulary), name="class_id_lookup")
             labels = table.lookup(labels)
         elif not labels.dtype.is_integer and not (
-            isinstance(self, BinaryClassHead) and labels.dtype.is_floating
+            isinstance(self, BinaryClassHead) and (labels.dtype.is_floating or labels.dtype.is_bool)
         ):
             raise ValueError(f"Labels dtype should be integer. Instead got {labels}")
         top = self._num_classes - 1

@@ -50,6 +50,18 @@ def test_estimators_learn_with_a_head(kind, tmp_path) -> None:
     assert after["loss"] == pytest.approx(after["average_loss"], rel=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["float", "bool"])
+def test_two_classes_may_be_floats_or_bools(kind, tmp_path) -> None:
+    plain = E.LinearClassifier(COLUMNS, str(tmp_path / "a"))
+    other = E.LinearClassifier(COLUMNS, str(tmp_path / "b"))
+    plain.train(inputs(TWO), steps=3)
+    other.train(inputs(TWO.astype(kind)), steps=3)
+    assert other.evaluate(inputs(TWO.astype(kind))) == plain.evaluate(inputs(TWO))
+    three = E.LinearClassifier(COLUMNS, str(tmp_path / "c"), n_classes=3)
+    with pytest.raises(ValueError, match="Labels dtype should be integer"):
+        three.train(inputs(TWO.astype(kind)), steps=1)
+
+
 def test_a_canned_estimator_and_the_head_agree(tmp_path) -> None:
     rate = {"optimizer": lambda: tf.train.GradientDescentOptimizer(0.01)}
     canned = E.LinearClassifier(COLUMNS, str(tmp_path / "a"), **rate)
