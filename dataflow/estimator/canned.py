@@ -59,7 +59,7 @@ def optimizer_instance(optimizer: Any, learning_rate: float) -> Optimizer:
     return optimizer
 
 
-def _summaries(value: Tensor, tag: str) -> None:
+def activation_summaries(value: Tensor, tag: str) -> None:
     scalar(f"{tag}/fraction_of_zero_values", zero_fraction(value))
     histogram(f"{tag}/activation", value)
 
@@ -112,20 +112,20 @@ def dnn_logits(
                 net = batch_normalization(
                     net, momentum=0.999, training=training, name=f"batchnorm_{i}"
                 )
-        _summaries(net, f"dnn/{name}")
+        activation_summaries(net, f"dnn/{name}")
     logits: Tensor = building.layer(net, units, None, "logits")
-    _summaries(logits, "dnn/logits")
+    activation_summaries(logits, "dnn/logits")
     return logits
 
 
-def _check_features(features: Any) -> None:
+def check_features(features: Any) -> None:
     if not isinstance(features, dict):
         raise ValueError(
             f"features should be a dictionary of `Tensor`s. Given type: {type(features)}"
         )
 
 
-def _ps_partitioner(config: Any, min_slice_bytes: int) -> Any:
+def ps_partitioner(config: Any, min_slice_bytes: int) -> Any:
     """Cuts large variables among the parameter servers."""
     num_ps = config.num_ps_replicas if config is not None else 0
     return min_max_variable_partitioner(
@@ -155,9 +155,9 @@ def dnn_model_fn(
     building: Building = _BUILDING,
 ) -> EstimatorSpec:
     """A deep network; Adagrad with 0.05 by default."""
-    _check_features(features)
+    check_features(features)
     optimizer = optimizer_instance(optimizer, 0.05)
-    partitioner = partitioner or _ps_partitioner(config, 64 << 20)
+    partitioner = partitioner or ps_partitioner(config, 64 << 20)
     with variable_scope("dnn", values=list(features.values()), partitioner=partitioner):
         logits = dnn_logits(
             features, mode, head.logits_dimension, hidden_units, feature_columns,
@@ -187,7 +187,7 @@ def linear_logits(
 ) -> Tensor:
     """A linear model of the columns, [batch, units], with its summaries."""
     logits: Tensor = building.sums(features, feature_columns, units=units, sparse_combiner=combiner)
-    _summaries(logits, "linear/logits")
+    activation_summaries(logits, "linear/logits")
     return logits
 
 
@@ -204,9 +204,9 @@ def linear_model_fn(
     building: Building = _BUILDING,
 ) -> EstimatorSpec:
     """A linear model; Ftrl with min(0.2, 1/sqrt(number of columns)) by default."""
-    _check_features(features)
+    check_features(features)
     optimizer = optimizer_instance(optimizer, _linear_rate(feature_columns, 0.2))
-    partitioner = partitioner or _ps_partitioner(config, 64 << 20)
+    partitioner = partitioner or ps_partitioner(config, 64 << 20)
     with variable_scope("linear", values=list(features.values()), partitioner=partitioner):
         logits = linear_logits(
             features, head.logits_dimension, feature_columns, sparse_combiner, building
@@ -244,7 +244,7 @@ def combined_model_fn(
 
     Cheng et al., "Wide & Deep Learning for Recommender Systems", 2016.
     """
-    _check_features(features)
+    check_features(features)
     if not linear_feature_columns and not dnn_feature_columns:
         raise ValueError("Either linear_feature_columns or dnn_feature_columns must be defined.")
     parts: list[tuple[str, Optimizer]] = []
@@ -294,7 +294,7 @@ def baseline_model_fn(
     features: Any, labels: Any, mode: str, head: Head, optimizer: Any, config: Any
 ) -> EstimatorSpec:
     """A bias that ignores the features: it learns the mean label."""
-    _check_features(features)
+    check_features(features)
     optimizer = optimizer_instance(optimizer, 0.3)
     with variable_scope("baseline", values=list(features.values())):
         bias = get_variable("bias", [head.logits_dimension], initializer=zeros_initializer())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.estimator.canned import _check_features, _ps_partitioner, optimizer_instance
+from dataflow.estimator.canned import check_features, optimizer_instance, ps_partitioner
 from dataflow.estimator.class_heads import class_head
 from dataflow.estimator.estimator import Estimator
 from dataflow.estimator.extenders import clip_gradients_by_norm
@@ -146,19 +146,19 @@ def rnn_model_fn(
     config: Any,
 ) -> EstimatorSpec:
     """A recurrent network; gradients of an optimizer given by name are clipped to norm 5."""
-    _check_features(features)
+    check_features(features)
     if not isinstance(optimizer, Optimizer):
         optimizer = clip_gradients_by_norm(
             optimizer_instance(optimizer, _DEFAULT_LEARNING_RATE), _DEFAULT_CLIP_NORM
         )
-    scope_partitioner = _ps_partitioner(config, 256 << 10)
+    scope_partitioner = ps_partitioner(config, 256 << 10)
     with variable_scope("rnn", values=list(features.values()), partitioner=scope_partitioner):
         logit_fn = _rnn_logit_fn_builder(
             head.logits_dimension,
             rnn_cell_fn,
             sequence_feature_columns,
             context_feature_columns,
-            partitioner or _ps_partitioner(config, 64 << 20),
+            partitioner or ps_partitioner(config, 64 << 20),
         )
         logits, _ = logit_fn(features=features, mode=mode)
         return head.create_estimator_spec(

@@ -1,17 +1,20 @@
-"""Names of ``tensorflow.python.estimator.canned.head``: heads whose loss is a sum over the batch."""
+"""Names of ``tensorflow.python.estimator.canned.{head dnn optimizers}``: heads whose loss is a sum over the batch."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from dataflow.estimator.canned import activation_summaries, optimizer_instance
 from dataflow.estimator.class_heads import CannedBinaryHead, MultiClassHead
 from dataflow.estimator.heads import Head
 from dataflow.estimator.regression_heads import RegressionHead
 from dataflow.losses import Reduction
+from dataflow.train.optimizer import Optimizer
 
 __all__: list[str] = []
 
 _Head = Head
+_add_hidden_layer_summary = activation_summaries
 _BinaryLogisticHeadWithSigmoidCrossEntropyLoss = CannedBinaryHead
 _MultiClassHeadWithSoftmaxCrossEntropyLoss = MultiClassHead
 _RegressionHeadWithMeanSquaredErrorLoss = RegressionHead
@@ -55,3 +58,10 @@ def _regression_head(
     return RegressionHead(
         label_dimension, weight_column, loss_reduction, loss_fn, inverse_link_fn, name
     )
+
+
+def get_optimizer_instance(opt: Any, learning_rate: float | None = None) -> Optimizer:
+    """An optimizer by its name, from a function, or itself; `ValueError` for a name without a rate."""
+    if isinstance(opt, str) and not learning_rate:
+        raise ValueError("learning_rate must be specified when opt is string.")
+    return optimizer_instance(opt, learning_rate or 0.0)

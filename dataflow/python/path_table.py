@@ -151,8 +151,9 @@ python.estimator : estimator
 python.estimator.{estimator estimator_lib run_config model_fn training export.export} : estimator estimator.cluster_task
 python.estimator.{exporter export.export_output export.export_lib canned.parsing_utils} : estimator
 python.estimator.{canned.baseline canned.dnn_linear_combined canned.boosted_trees} : estimator
-python.estimator.canned.{metric_keys prediction_keys optimizers} : estimator.canned estimator
-python.estimator.{canned.dnn canned.linear} : estimator
+python.estimator.canned.{metric_keys prediction_keys} : estimator.canned estimator
+python.estimator.canned.optimizers : python.heads estimator
+python.estimator.{canned.dnn canned.linear} : python.heads estimator
 python.estimator.canned.head : python.heads estimator
 python.estimator.inputs.{numpy_io pandas_io} : estimator.inputs
 python.estimator.head.{base_head binary_class_head multi_class_head multi_head} : estimator
