@@ -152,12 +152,14 @@ def explain(
     values: Mapping[Any, Any] | None = None
     if feed_dict is None or isinstance(feed_dict, Mapping):
         values = dict(feed_dict or {})
-        feeds = list(flatten_feeds(graph, dict(feed_dict))) if feed_dict else []
+        feeds = list(flatten_feeds(graph, values)) if values else []
     else:
         feeds = [graph.as_graph_element(t, allow_operation=False) for t in feed_dict]
     if session.remote is not None:
         return explain_tasks(session.remote, fetches, feeds)
     plan = Plan(session, FetchPlan(graph, fetches), feeds)
+    if plan.forms is not None and values is not None:
+        plan = plan.forms.plan_for(list(flatten_feeds(graph, values).values())) or plan
     before = [node_to_dict(op) for op in plan.ops]
     nodes = graph_to_dict(graph)["nodes"]
     history = RewriteHistory(nodes, plan.ops, plan.feeds)

@@ -85,6 +85,8 @@ class RewriteTimes:
                 self._session, FetchPlan(self._session.graph, self._fetches), self._feeds, {}
             )
             _refuse(plan.ops)
+            if plan.forms is not None:
+                plan = plan.forms.plan_for(self._fed(plan.feeds)) or plan
             plan.told_of_nan = True  # that was, or will be, said of the learner's own run
             plan.rewrite(_Until(deadline), num_hits=num_hits)
             plans.append(plan)

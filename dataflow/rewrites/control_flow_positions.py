@@ -90,7 +90,7 @@ def _with_branch(t: Tensor, found: dict[Operation, Position]) -> Position:
     if t.op.op_def.control_flow == "switch" and t.op in found:
         predicate = t.op.inputs[1]
         if predicate.op.op_def.control_flow != "loop_cond":
-            branch = (_original(predicate), t.value_index == 1)
+            branch = (original(predicate), t.value_index == 1)
             return place._replace(branches=place.branches | {branch})
     return place
 
@@ -103,7 +103,7 @@ def position_after(source: Operation, found: dict[Operation, Position]) -> Posit
     return place
 
 
-def _original(predicate: Tensor) -> Tensor:
+def original(predicate: Tensor) -> Tensor:
     """The tensor that a predicate is a copy of, behind identities."""
     while predicate.op.type == "Identity" and not predicate.op.inputs[0].dtype.is_ref:
         predicate = predicate.op.inputs[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dataflow.graph.operation import Operation
@@ -86,16 +86,18 @@ def apply_gradually(
     batch_size_hint: int | None = None,
     gpu_nodes: Collection[Operation] = (),
     num_hits: int | None = None,
+    known: Mapping[Tensor, bool] | None = None,
 ) -> Steps[Rewritten]:
-    """As `apply`, in steps (`gradual.Steps`)."""
+    """As `apply`, in steps (`gradual.Steps`), and for runs that feed ``known`` (`known_predicates`)."""
     sums = loop_accumulator_sinking.find(ops, feeds, fetches) if options.loop_accumulators else []
     work = yield from WorkingGraph.made_gradually(ops, fetches, fetch_operations, feeds)
-    unordered_reads.keep_order(work)
+    fed = {work.feed_of(tensor): value for tensor, value in (known or {}).items()}
+    unordered_reads.keep_order(work, fed)
     journal: list[Hit] = []
     if watch is not None or num_hits is not None:
         journal = WatchedJournal(functools.partial(watch, work) if watch else None, num_hits)
     plan = passes.Rewriting(
-        work, journal, options, sums, equal_dims or [], batch_size_hint, gpu_nodes
+        work, journal, options, sums, equal_dims or [], batch_size_hint, gpu_nodes, fed
     )
     if num_hits != 0:
         with contextlib.suppress(Enough):

@@ -6,11 +6,12 @@ A new one is a file with a function ``run`` and a row here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
 from dataflow.rewrites import (
     bias_relu_pool,
     broadcasting,
@@ -21,6 +22,7 @@ from dataflow.rewrites import (
     debug_ops,
     dependencies,
     fusion,
+    known_predicates,
     loop_accumulator_sinking,
     loop_reads,
     multi_output_fusion,
@@ -45,8 +47,9 @@ _MAX_ROUNDS = 4
 class Rewriting:
     """A plan while it is rewritten: what passes change, and what they may consult.
 
-    ``equal_dims``, ``batch_size_hint`` and ``gpu_nodes`` are those of `engine.apply`; ``sums`` are the loop
-    variables that `loop_accumulator_sinking.find` found among the user's nodes.
+    ``equal_dims``, ``batch_size_hint`` and ``gpu_nodes`` are those of `engine.apply`; ``known`` says what fed
+    predicates are in all runs of this plan; ``sums`` are the loop variables that
+    `loop_accumulator_sinking.find` found among the user's nodes.
     """
 
     work: WorkingGraph
@@ -56,6 +59,7 @@ class Rewriting:
     equal_dims: EqualDims = field(default_factory=list)
     batch_size_hint: int | None = None
     gpu_nodes: Collection[Operation] = ()
+    known: Mapping[Tensor, bool] = field(default_factory=dict)
     #: How many hits each pass had when it last ran, by name.
     hits: dict[str, int] = field(default_factory=dict)
 
@@ -79,6 +83,11 @@ class Pass(NamedTuple):
 
 #: Once, on the nodes as the user made them.
 FIRST = (
+    Pass(
+        "known_predicates",
+        ("dead_branches",),
+        lambda p: known_predicates.run(p.work, p.journal, p.known),
+    ),
     Pass("loop_reads", ("loop_accumulators",), lambda p: loop_reads.run(p.work, p.journal)),
     Pass(
         "loop_accumulator_sinking",

@@ -8,10 +8,13 @@ the private copy, before any rewrite. It is a rare case: what trains depends on 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 from dataflow.rewrites.effects import variable_behind
+from dataflow.rewrites.known_predicates import without_taken
 from dataflow.rewrites.working_graph import WorkingGraph
 
 
@@ -22,14 +25,19 @@ class _Uses:
         self.all = self.changes = 0
 
 
-def keep_order(work: WorkingGraph) -> None:
-    """Adds the control edges: none within loops, or between different branches."""
+def keep_order(work: WorkingGraph, known: Mapping[Tensor, bool]) -> None:
+    """Adds the control edges: none within loops, or between different branches.
+
+    A branch that runs because a fed predicate is ``known`` is none, as it will be opened.
+    """
     ops = work.needed()
     changed = {op: variable for op in ops if (variable := _changed_by(op)) is not None}
     if not changed:
         return
     uses = {variable: _Uses() for variable in changed.values()}
     where = positions(ops, work.feed_tensors)
+    if known:
+        where = {op: without_taken(place, known) for op, place in where.items()}
     numbered: list[Operation] = []
     behind: dict[Operation, int] = {}  # the uses that come before each node, and itself
     for op in ops:

@@ -306,6 +306,10 @@ class WorkingGraph:
         """The copy of one of the user's nodes."""
         return self._ops[op]
 
+    def feed_of(self, tensor: Tensor) -> Tensor:
+        """What stands for one of the user's fed tensors."""
+        return self._new[tensor]
+
     def needed(self) -> list[Operation]:
         """The nodes that are still needed, in topological order; do not modify the list."""
         if self._needed is None:

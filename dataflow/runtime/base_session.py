@@ -311,7 +311,8 @@ class BaseSession:
         It holds the graph before and after the rewrites, the journal of rewrites with their
         equations, the source of the plan and of its fused kernels, the order of the nodes, and for
         each value when it is made, when it is dropped and what its buffer is. ``feed_dict`` says
-        which tensors are fed; their values are not used, so a list of tensors works as well.
+        which tensors are fed; a list of tensors works as well. Of their values only those of predicates
+        are used: with ``{training: True}`` it is the plan of runs that feed ``training`` so.
         ``explain(...).player()`` shows the rewrites one by one in a notebook.
 
         In a session on a cluster: what each task does, the messages between them, and the code of

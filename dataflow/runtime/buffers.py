@@ -9,7 +9,8 @@ A line may overwrite an input when nothing can see that input afterwards and the
 - it has the result's dtype, and its shape for any feeds. Unknown dimensions are compared
   by their symbols (`rewrites.symbolic_shapes`).
 
-Plans with loops or branches are left alone, and so are recorded runs, whose values are kept.
+Plans with loops or branches are left alone (those of a predicate that is fed are gone by then: `specialized_plans`),
+and so are recorded runs, whose values are kept.
 
 Measured (relu of a product plus another array, two cores): no gain at 128 x 256 floats, 7 % at
 128 x 1024, 13 % at four million, where `out=` saves page faults and cache misses on a fresh buffer.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ from dataflow.runtime.kernel_context import KernelContext
 from dataflow.runtime.ownership import detach
 from dataflow.runtime.run_errors import annotate_error
 from dataflow.runtime.shape_order import shapes_first
+from dataflow.runtime.specialized_plans import Forms
 from dataflow.runtime.waiting import HandedOver, Overlap
 
 if TYPE_CHECKING:
@@ -110,6 +112,9 @@ class Plan:
         self.thread_scopes = self._thread_scopes()
         #: Runs until rewriting starts; 0 while runs do it in steps, and -1 after that.
         self._runs_left = RUNS_BEFORE_REWRITING if self._options is not None else -1
+        #: What feeds are known to be in all runs of this plan (`specialized_plans`).
+        self._known: dict[Tensor, bool] = {}
+        self.forms = Forms.of(self, self._options)
         self._rewriting: Gradual | None = None
 
     def _from_the_beginning(self, devices: dict[Operation, str]) -> Placed:
@@ -171,6 +176,7 @@ class Plan:
             batch_size_hint,
             {self.origin.get(op, op) for op in self.kernel_devices},
             num_hits,
+            self._known,
         )
         placed = self.place(
             shapes_first(rewritten.ops),
@@ -249,6 +255,13 @@ class Plan:
 
         parts = split(placed)
         return None if isinstance(parts, str) else CudaGraphs(self, parts)
+
+    def in_runs_with(self, known: dict[Tensor, bool]) -> Plan:
+        """A plan for those runs that feed ``known``: it starts as this one, and its own runs rewrite it."""
+        plan = copy.copy(self)
+        plan._known, plan.forms = known, None
+        plan._gives_back, plan._runs_left, plan._rewriting = False, 0, None
+        return plan
 
     def place(
         self,
@@ -412,6 +425,11 @@ class Plan:
     def run_flat(self, arguments: list[Any]) -> list[Any]:
         """Runs with converted feeds; returns the values of ``fetches.tensors``."""
         if self._runs_left >= 0:
+            if self.forms is not None and self._runs_left == 0:
+                plan = self.forms.plan_for(arguments)
+                if plan is not None:
+                    return plan.run_flat(arguments)
+                self.forms = None
             self._go_on_rewriting(arguments)
         outside = begin_flushing()
         try:
