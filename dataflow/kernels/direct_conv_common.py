@@ -46,15 +46,15 @@ def kept(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
 
 
 class Lines:
-    """The lines of an input, padded to a common length where windows reach beyond their ends."""
+    """The lines of an input, with ``copies`` padded where windows reach beyond their ends."""
 
-    def __init__(self, shape: tuple[int, ...], width: Window) -> None:
+    def __init__(self, shape: tuple[int, ...], width: Window, copies: bool) -> None:
         self.batch, self.height, _, channels = shape
         self.place_bytes = channels * NUMBER_BYTES
         needed = (width.count - 1) * width.stride + width.extent
-        self.is_padded = width.before > 0 or needed > width.size
+        self.is_padded = copies and (width.before > 0 or needed > width.size)
         self.length = max(needed, width.before + width.size) if self.is_padded else width.size
-        self.before = width.before
+        self.before = width.before if self.is_padded else 0
         self.line_bytes = self.length * self.place_bytes
         self.given_bytes = width.size * self.place_bytes
         self.image_bytes = self.height * self.line_bytes

@@ -15,6 +15,7 @@ import numpy as np
 
 from dataflow.kernels import direct_few_outputs
 from dataflow.kernels.array_types import Array, Module
+from dataflow.kernels.conv_geometry import places_by_taps
 from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
@@ -33,6 +34,9 @@ from dataflow.windows import Window
 
 #: Bytes that a tile adds up at a time; every tile reads all of them again.
 _CHUNK_BYTES = 1 << 18
+#: Lines with fewer channels are copied with zeros at their ends. With more the places at the ends are added up by
+#: themselves, down the image: that takes the time of their taps, and a copy of 16 channels a fifth of the whole.
+_LEAST_CHANNELS = 8
 #: Rows that a thread takes are multiples of this.
 _ROWS_TOGETHER = 24
 #: Steps that a list has, about: each takes 20 us to write down.
@@ -63,7 +67,7 @@ def _filter_gradient(x: Array, grad: Array, height: Window, width: Window, out: 
 
     found: _FilterGradient = kept(("filter", _CHUNK_BYTES, x.shape, out.shape, height, width), make)
     totals = np.empty((found.shares, *out.shape), out.dtype) if found.shares > 1 else out
-    if found.has_unmet:
+    if found.adds_to_zeros:
         totals.fill(0)
     padded = found.lines.scratch()
     arrays = addresses(x, padded, None, grad, totals)
@@ -108,48 +112,55 @@ class _FilterGradient:
             height, width = width, height
         self.height, self.width = height, width
         _, self.taps_wide, self.channels, self.outputs = out_shape
-        self.lines = Lines(x_shape, width)
+        self.lines = lines = Lines(x_shape, width, copies=self.channels < _LEAST_CHANNELS)
+        self.image_bytes = lines.image_bytes
+        #: Places along the width by the taps that meet the image there, those of most taps first.
+        self.groups = sorted((g for g in places_by_taps(width) if g[3]), key=lambda g: -g[3])
+        if lines.is_padded:
+            self.groups = [(0, width.count, 0, width.taps)]
         self.panels = panels_of(code.isa, self.outputs)
         #: Parts of the filter, each with a step of its own for every chunk.
-        self.parts = height.taps * len(self.panels)
+        self.parts = height.taps * len(self.panels) * len(self.groups)
         self.steps, self.padding = Steps(code), Steps(code)
         self.grad_line_bytes = width.count * self.outputs * NUMBER_BYTES
         self.grad_image_bytes = height.count * self.grad_line_bytes
-        batch = x_shape[0]
-        places = batch * height.count * width.count
+        batch = self.batch = x_shape[0]
         self.filter_bytes = int(np.prod(out_shape)) * NUMBER_BYTES
-        is_large = places * self.filter_bytes // NUMBER_BYTES >= SHARED_PRODUCT
+        is_large = (
+            batch * height.count * width.count * self.filter_bytes // NUMBER_BYTES >= SHARED_PRODUCT
+        )
         # The same on all machines: shares decide how the sums round.
         threads = SHARING_THREADS if is_large else 1
-        batch_bytes = batch * (self.lines.image_bytes + self.grad_image_bytes)
+        batch_bytes = batch * (self.image_bytes + self.grad_image_bytes)
         # Totals are to be small beside what they are made of.
         all_lines = batch * height.count
         shares = min(threads * PIECES_EACH, all_lines, batch_bytes // (2 * self.filter_bytes))
         shares -= shares % threads
         self.shares = shares if threads > 1 else 1
         met = set()
+        #: There are taps that never lie on an image, or never together.
+        self.adds_to_zeros = not self.groups or self.groups[0][3] < self.taps_wide
         if self.shares:
             whole = height.count if self.shares <= batch else 1  # images, or else lines
             ends = [all_lines // whole * i // self.shares * whole for i in range(self.shares + 1)]
             for share, (first, last) in enumerate(itertools.pairwise(ends)):
-                for images, lines in self._chunks(first, last):
-                    self._pad(images, lines)
+                for images, places in self._chunks(first, last):
+                    self._pad(images, places)
                     for tap, panel, rows in self._parts(1):
                         to = (share, tap, panel.first)
-                        if self._tiles(tap, panel, rows, images, lines, share, to in met):
+                        if self._tiles(tap, panel, rows, images, places, share, to in met):
                             met.add(to)
                 self.steps.end_piece()
         else:
-            self.lines.pad(self.padding, range(batch), range(self.lines.height))
+            lines.pad(self.padding, range(batch), range(lines.height))
             for tap, panel, rows in self._parts(threads * PIECES_EACH):
                 begun = False
-                for images, lines in self._chunks(0, all_lines):
-                    begun |= self._tiles(tap, panel, rows, images, lines, 0, begun)
+                for images, places in self._chunks(0, all_lines):
+                    begun |= self._tiles(tap, panel, rows, images, places, 0, begun)
                 if begun:
                     met.add((0, tap, panel.first))
                 self.steps.end_piece()
-        #: Some taps never lie on an image.
-        self.has_unmet = len(met) < max(1, self.shares) * height.taps * len(self.panels)
+        self.adds_to_zeros |= len(met) < max(1, self.shares) * height.taps * len(self.panels)
 
     def _parts(self, least: int) -> Iterator[tuple[int, Panel, range]]:
         """(tap in height, panel of outputs, rows) for all of the filter, in so many parts."""
@@ -163,9 +174,9 @@ class _FilterGradient:
 
     def _chunks(self, first: int, last: int) -> Iterator[tuple[range, range]]:
         """Images, and their places in height, that are added up at a time: some of those of the whole batch."""
-        both = self.lines.image_bytes + self.grad_image_bytes
+        both = self.image_bytes + self.grad_image_bytes
         count = self.height.count
-        chunk_bytes = max(_CHUNK_BYTES, self.lines.batch * both * self.parts // _MOST_STEPS)
+        chunk_bytes = max(_CHUNK_BYTES, self.batch * both * self.parts // _MOST_STEPS)
         images = chunk_bytes // max(1, both)
         size = max(1, count * chunk_bytes // max(1, both))
         while first < last:
@@ -197,51 +208,84 @@ class _FilterGradient:
         adds: bool,
     ) -> bool:
         """What some images and places give to a part of the filter; ``False`` if nothing."""
-        width, height, lines = self.width, self.height, self.lines
-        inside = height.inside(tap)[0]
+        inside = self.height.inside(tap)[0]
         first, last = max(places.start, inside.start), min(places.stop, inside.stop)
         if last <= first:
             return False
-        # Neighboring taps and their channels lie side by side in the input: they are one axis.
-        together = self.taps_wide if width.dilation == 1 else 1
+        adds |= self.adds_to_zeros
+        for group in self.groups:
+            self._group(tap, panel, rows, images, range(first, last), share, adds, group)
+            adds = True
+        return True
+
+    def _group(
+        self,
+        tap: int,
+        panel: Panel,
+        rows: range,
+        images: range,
+        places: range,
+        share: int,
+        adds: bool,
+        wide: tuple[int, int, int, int],
+    ) -> None:
+        """As `_tiles`, for places along the width that have the same taps."""
+        width, height, lines = self.width, self.height, self.lines
+        first, length, tap_wide, taps_wide = wide
+        column = first * width.stride - width.before + lines.before
         row_bytes = self.outputs * NUMBER_BYTES
-        line = first * height.stride + tap * height.dilation - height.before
-        step = width.stride * lines.place_bytes
-        line_turn = height.stride * lines.line_bytes - width.count * step
-        image_turn = lines.image_bytes - (last - first) * height.stride * lines.line_bytes
-        skipped = self.grad_image_bytes - (last - first) * self.grad_line_bytes
-        image = [(line_turn, 0)] * (last - first - 1) + [(line_turn + image_turn, skipped)]
+        if width.dilation == 1:
+            # Neighboring taps and their channels lie side by side in the input: they are one axis.
+            begin = max(rows.start, tap_wide * self.channels)
+            rows = range(begin, min(rows.stop, (tap_wide + taps_wide) * self.channels))
+            axes = []
+        else:
+            column += tap_wide * width.dilation
+            tap_bytes = self.channels * row_bytes
+            axes = [Axis(taps_wide, width.dilation * lines.place_bytes, tap_bytes)]
+        if not rows:
+            return
+        line = places.start * height.stride + tap * height.dilation - height.before
+        to = tap * self.taps_wide * self.channels + rows.start
+        if width.dilation != 1:
+            to += tap_wide * self.channels
+        along = (length, width.stride * lines.place_bytes, row_bytes)
+        down = (len(places), height.stride * lines.line_bytes, self.grad_line_bytes)
+        inner, outer = (down, along) if 2 * length <= len(places) else (along, down)
+        image = (len(images), self.image_bytes, self.grad_image_bytes)
         self.steps.tiles(
             len(rows),
             panel,
             left=(
                 lines.array,
-                images.start * lines.image_bytes
+                images.start * self.image_bytes
                 + line * lines.line_bytes
+                + column * lines.place_bytes
                 + rows.start * NUMBER_BYTES,
             ),
             right=(
                 RIGHT,
                 images.start * self.grad_image_bytes
-                + first * self.grad_line_bytes
+                + places.start * self.grad_line_bytes
+                + first * row_bytes
                 + panel.first * NUMBER_BYTES,
             ),
-            out=share * self.filter_bytes
-            + (tap * self.taps_wide * self.channels + rows.start) * row_bytes
-            + panel.first * NUMBER_BYTES,
+            out=share * self.filter_bytes + to * row_bytes + panel.first * NUMBER_BYTES,
             row=NUMBER_BYTES,
-            step=step,
-            right_step=row_bytes,
+            step=inner[1],
+            right_step=inner[2],
             out_row=row_bytes,
-            count=width.count,
-            segments=tuple(image * len(images)),
+            count=inner[0],
+            segments=_segments(inner, outer, image),
             adds=adds,
-            axes=[
-                Axis(
-                    self.taps_wide // together,
-                    width.dilation * lines.place_bytes,
-                    self.channels * row_bytes,
-                )
-            ],
+            axes=axes,
         )
-        return True
+
+
+@functools.lru_cache(maxsize=256)
+def _segments(*axes: tuple[int, int, int]) -> tuple[tuple[int, int], ...]:
+    """The distances after each run of the innermost of three axes, each of a length and two steps."""
+    inner, outer, image = axes
+    turn = [outer[side] - inner[0] * inner[side] for side in (1, 2)]
+    end = [image[side] - (outer[0] - 1) * outer[side] - inner[0] * inner[side] for side in (1, 2)]
+    return tuple(([(turn[0], turn[1])] * (outer[0] - 1) + [(end[0], end[1])]) * image[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -240,6 +241,30 @@ def test_shares_of_the_lines_of_few_images(monkeypatch: pytest.MonkeyPatch) -> N
         for batch in (1, 2, 3, 9):
             for case in CASES[:4]:
                 test_all_three_convolutions(monkeypatch, (batch, 21, 33, 5, 3, 3, 17), case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: "-".join(map(str, c.values())))
+@pytest.mark.parametrize("chunk_bytes", [1, 1 << 20])
+@pytest.mark.parametrize("shared", [1, 1 << 40], ids=["shared", "whole"])
+def test_gradients_of_filters_without_copies_of_lines(
+    monkeypatch: pytest.MonkeyPatch, case: dict[str, Any], chunk_bytes: int, shared: int
+) -> None:
+    """Places at the ends of lines meet some taps only; in narrow images no place meets all of them."""
+    monkeypatch.setattr(direct_filter_gradient, "SHARED_PRODUCT", shared)
+    monkeypatch.setattr(direct_filter_gradient, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(direct_filter_gradient, "_LEAST_CHANNELS", 1)
+    sizes = [*SIZES, (9, 13, 12, 9, 3, 3, 20)]
+    if case["padding"] == "SAME":
+        sizes += [(3, 12, 3, 8, 3, 5, 16), (3, 2, 2, 8, 4, 7, 16), (2, 12, 4, 3, 1, 9, 5)]
+    for batch, high, wide, channels, taps_high, taps_wide, outputs in sizes:
+        rng = np.random.default_rng(0)
+        x = rng.standard_normal((batch, high, wide, channels)).astype(np.float32)
+        shape = (taps_high, taps_wide, channels, outputs)
+        attributes = _attributes(case)
+        grad = CONV2D(np, x, np.ones(shape, np.float32), **attributes)
+        grad = rng.standard_normal(grad.shape).astype(np.float32)
+        gradient = partial(CONV2D_BACKPROP_FILTER, np, x, np.array(shape), grad, **attributes)
+        _compare(monkeypatch, "filter_gradient", gradient)
 
 
 def test_infinity_reaches_the_sums_of_the_taps_that_see_it_and_no_others() -> None:
