@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels.registry import cpu_only_reason
 from dataflow.kernels.xp import gpus, num_pretend_gpus, pretend_gpus
 from dataflow.placement.memory import memory_of
 from dataflow.placement.placer import place
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.plan import Plan
 from dataflow.runtime.stepper import record
 
 ON_CPU = tf.ConfigProto(device_count={"GPU": 0})
@@ -483,3 +486,25 @@ def test_an_op_comes_to_the_variable_that_it_changes_from_where_it_is_pinned(whe
             found = devices_of(session, [changed, before])
     wanted = {"/gpu:1": "GPU:1", "/cpu:0": "CPU:0", "": "GPU:0"}[where]
     assert found["changed"] == wanted and found["before"] == "GPU:0"
+
+
+def test_beside_others_only_what_has_no_kernel_there_leaves_the_gpu() -> None:
+    x = tf.constant([1.0, 2.0], name="x")
+    with tf.colocate_with(x.op):
+        text = tf.as_string(x, name="text")
+    with tf.Session() as session:
+        found = devices_of(session, text)
+        assert session.run(text).tolist() == [b"1.000000", b"2.000000"]
+    assert (found["x"], found["text"]) == ("GPU:0", "CPU:0")
+
+
+def test_a_kernel_that_a_gpu_has_not_is_refused_with_the_reason() -> None:
+    text = tf.as_string(tf.constant(1.0), name="text")
+    with tf.Session() as session:
+        plan = Plan(session, FetchPlan(session.graph, text, session), [])
+        with pytest.raises(tf.errors.UnimplementedError) as e:
+            plan.bind_kernel(text.op, "gpu:0")
+    reason = cpu_only_reason("AsString")
+    assert reason
+    assert f"There is no gpu kernel for AsString (node 'text'): {reason}" in str(e.value)
+    assert "test_gpu_placement" in str(e.value)

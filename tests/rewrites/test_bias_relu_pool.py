@@ -171,3 +171,15 @@ def test_what_is_added_to_each_pixel_is_no_bias(either: None) -> None:
         plan, got, wanted = both([y], {x: numbers(3, 6, 12, 5), more: numbers(*shape)})
         assert not moved(plan)
         same(got, wanted)
+
+
+@pytest.mark.parametrize("where", ["pooling", "the rest"])
+def test_what_is_placed_elsewhere_stays_there(where: str) -> None:
+    x = tf.placeholder(tf.float32, [2, 4, 6, 2])
+    with tf.device("" if where == "pooling" else "/cpu:0"):
+        h = tf.nn.relu(x + tf.constant([1.0, -1.0]))
+    with tf.device("/cpu:0" if where == "pooling" else ""):
+        y = tf.nn.max_pool(h, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    plan, got, wanted = both([y], {x: numbers(2, 4, 6, 2).astype(np.float32)})
+    assert not moved(plan)
+    same(got, wanted)

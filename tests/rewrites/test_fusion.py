@@ -103,3 +103,15 @@ def test_how_large_a_value_must_be(
     monkeypatch.setattr("dataflow.rewrites.multi_output_fusion.run", lambda *_, **__: iter(()))
     x = tf.placeholder(tf.float32, dims, name="x")
     assert ("_Fused" in types(tf.exp(tf.tanh(x)), [x])) is is_fused
+
+
+@pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0, 4.0])
+def test_exponents_for_which_the_kernel_multiplies_stay(exponent: float) -> None:
+    x = image()
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.arithmetic_optimization = 2  # OFF, or a rule is quicker
+    y = tf.exp(tf.tanh(tf.pow(tf.sin(x), exponent)))
+    with tf.Session(config=config) as session:
+        plan = Plan(session, FetchPlan(session.graph, y, session), [x])
+        plan.rewrite()
+        assert "Pow" in [op.type for op in plan.compiled_ops]

@@ -80,3 +80,18 @@ def test_equal_reads_are_one_unless_a_change_lies_between(v: Any) -> None:
         assert ("ReadVariableOp_1",) in merged and ("ReadVariableOp_2",) not in merged
         values = [value[0, 0] for value in plan.run([])]
         assert values == [2.0, 2.0, 4.0]
+
+
+def test_a_read_that_stays_does_not_keep_another_in_the_loop(v: Any) -> None:
+    def body(i: Any, total: Any) -> Any:
+        with tf.control_dependencies([tf.square(total)]):
+            late = v.read_value()
+        return i + 1, total + late + other.value()
+
+    other = tf.get_variable("other", initializer=ONES, use_resource=True)
+    total = tf.while_loop(lambda i, _: i < 2, body, [tf.constant(0), tf.zeros([2, 2])])[1]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        plan = rewritten(session, total, [])
+        assert len(equations(plan)) == 1
+        assert plan.run([]).tolist() == [[4.0, 6.0], [8.0, 10.0]]

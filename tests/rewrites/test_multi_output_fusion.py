@@ -370,3 +370,15 @@ def test_what_comes_before_a_join_does_not_hide_it(either: None) -> None:
     plan, got, wanted = both(fetches, {x: np.linspace(-1, 1, 4096).reshape(64, 64)})
     same(got, wanted)
     assert types(plan).count("ConcatV2") == 1
+
+
+@pytest.mark.parametrize(("steps", "is_fused"), [(4, False), (5, True)])
+def test_a_sum_of_two_terms_is_worth_one_call(steps: int, is_fused: bool) -> None:
+    """Of one element the kernel has to save more calls than it costs, and the sum is one of them."""
+    x, y = (tf.placeholder(tf.float32, [1]) for _ in range(2))
+    z = tf.add_n([x, y])
+    for _ in range(steps - 1):
+        z = z * x
+    plan, got, wanted = both([z], {x: np.ones(1, np.float32), y: np.ones(1, np.float32)})
+    same(got, wanted)
+    assert ("_FusedRegion" in types(plan)) is is_fused

@@ -583,3 +583,24 @@ def test_a_rectifier_of_something_else_keeps_its_gradient() -> None:
         plan = rewritten(s, gradient, [x])
         np.testing.assert_allclose(plan.run([value]), plain, rtol=1e-6)
     assert "relu_gradient_before_pooling" not in [h.rule for h in plan.journal]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_pooling_gradient_that_waits_for_a_node_stays_where_it_is(waits: bool) -> None:
+    x = tf.placeholder(tf.float32, [1, 4, 4, 1])
+    y = tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    ones = tf.ones([1, 2, 2, 1])
+    with tf.control_dependencies([tf.Variable(1.0).initializer] if waits else []):
+        pooled = tf.raw_ops.MaxPoolGrad(
+            orig_input=x,
+            orig_output=y,
+            grad=ones,
+            ksize=[1, 2, 2, 1],
+            strides=[1, 2, 2, 1],
+            padding="SAME",
+        )
+    gradient = tf.raw_ops.ReluGrad(gradients=pooled, features=x)
+    with tf.Session() as s:
+        plan = rewritten(s, gradient, [x])
+    rules = [h.rule for h in plan.journal]
+    assert ("relu_gradient_before_pooling" in rules) is not waits

@@ -83,3 +83,12 @@ def test_a_misfit_is_that_of_its_node() -> None:
         with pytest.raises(InvalidArgumentError) as e:
             plan.run([np.ones((4, 3), "f"), np.ones((64, 64), "f")])
     assert e.value.op.name.endswith("the_product")
+
+
+def test_products_that_wait_for_a_node_are_not_packed() -> None:
+    x, w = tf.placeholder(tf.float32, [64, 64]), tf.placeholder(tf.float32, [64, 64])
+    left = [x * i for i in (1.0, 2.0, 3.0, 4.0)]
+    with tf.control_dependencies([tf.Variable(1.0).initializer]):
+        products = [tf.matmul(matrix, w) for matrix in left]
+    with tf.Session() as session:
+        assert "_PackedMatrix" not in types(rewritten(session, products, [x, w]))

@@ -380,3 +380,42 @@ def test_random_ops_keep_their_order(eager: None) -> None:
 
     serial = tf.ConfigProto(inter_op_parallelism_threads=1)
     np.testing.assert_allclose(run(None), run(serial), rtol=1e-6)
+
+
+def test_a_variable_may_have_changed_before_the_region(eager: None) -> None:
+    pure = tf.tanh(tf.placeholder(tf.float32, [4])).op
+    change = tf.assign(tf.Variable(tf.zeros([4])), tf.ones([4])).op
+    lines = [
+        Line(0, "k0(v1, x)", change),
+        Line(0, "t0 = k1(v1.array)", pure, ("t0",)),
+        Line(0, "t1 = k2(x)", pure, ("t1",)),
+        Line(0, "t2 = k3(t0, t1)", pure, ("t2",), ("t0", "t1")),
+    ]
+    assert concurrency.find(lines, 1, False) == [(1, 1, 3, (), ("t0",))]
+
+
+def test_one_region_may_begin_where_another_ended(eager: None) -> None:
+    pure = tf.tanh(tf.placeholder(tf.float32, [4])).op
+    lines = [
+        Line(0, "t0 = k0(x)", pure, ("t0",)),
+        Line(0, "t1 = k1(x)", pure, ("t1",)),
+        Line(0, "t2 = k2(t0)", pure, ("t2",), ("t0",)),
+        Line(0, "t3 = k3(t2)", pure, ("t3",), ("t2",)),
+        Line(0, "t4 = k4(t1, t3)", pure, ("t4",), ("t1", "t3")),
+    ]
+    found = [(0, 0, 2, (), ("t0",)), (1, 1, 4, (), ("t1",))]
+    assert concurrency.find(lines, 2, False) == found
+
+
+def test_a_region_needs_enough_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    long, short = (tf.tanh(tf.placeholder(tf.float32, [4])).op for _ in range(2))
+    least = concurrency.LEAST_MICROSECONDS
+    cost = {long: 3 * least, short: 0.9 * least}
+    monkeypatch.setattr(concurrency, "microseconds", lambda op, single: cost[op])
+    for beside, found in ((short, []), (long, [(0, 0, 2, (), ("t0",))])):
+        lines = [
+            Line(0, "t0 = k0(x)", long, ("t0",)),
+            Line(0, "t1 = k1(x)", beside, ("t1",)),
+            Line(0, "t2 = k2(t0, t1)", long, ("t2",), ("t0", "t1")),
+        ]
+        assert concurrency.find(lines, 1, False) == found

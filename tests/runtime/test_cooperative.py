@@ -701,3 +701,22 @@ def test_a_turn_in_which_all_others_end_is_the_last() -> None:
     other.start()
     scheduler.let_run()
     assert not waiting.is_alive() and not other.is_alive()
+
+
+@pytest.mark.without_threads
+def test_between_cells_a_job_that_sleeps_is_woken_by_the_event_loop() -> None:
+    turns: list[float] = []
+
+    def body() -> Any:
+        for _ in range(3):
+            turns.append(time.monotonic())
+            yield Wait("the time", lambda: False, until=time.monotonic() + 0.02)
+
+    async def notebook() -> None:
+        task = Task(body, name="sleeper")
+        task.start()
+        while task.is_alive():  # nobody waits for the task
+            await asyncio.sleep(0.005)
+
+    asyncio.run(notebook())
+    assert len(turns) == 3

@@ -167,6 +167,20 @@ def test_partial_runs_of_loops_and_branches() -> None:
         assert s.partial_run(handle, "mul:0", {b: 2.0}) == 24.0
 
 
+def test_a_partial_run_computes_a_branch_again_for_what_it_is_asked_later() -> None:
+    a = tf.placeholder(tf.float32, [])
+
+    def branch() -> Any:
+        shared = tf.square(a)
+        return shared + 1.0, shared * 2.0
+
+    more, twice = tf.cond(a > 0.0, branch, lambda: (a, a))
+    with tf.Session() as s:
+        handle = s.partial_run_setup([more, twice], [a])
+        assert s.partial_run(handle, more, {a: 3.0}) == 10.0
+        assert s.partial_run(handle, twice) == 18.0
+
+
 def test_a_partial_run_is_set_up_with_any_nesting() -> None:
     sparse, one = tf.sparse_placeholder(tf.float32), tf.placeholder(tf.float32, [], name="one")
     total = tf.sparse_reduce_sum(sparse)

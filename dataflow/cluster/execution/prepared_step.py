@@ -19,7 +19,7 @@ class RemotePartition:
         address: str,
         partition: GraphPartition,
         feeds: Sequence[Tensor],
-        traced: bool = False,
+        traced: bool,
     ) -> None:
         self.task = task
         self.traced = traced

@@ -502,3 +502,15 @@ def test_a_stopped_task_ends_all_exchanges_that_go_on(here):
             pass
         here.close()
     assert ended == [0, 1, 2]
+
+
+def test_who_leaves_a_leader_that_is_lost_wakes_its_own_connection(monkeypatch):
+    member = Collectives(OTHER, Pool(), lambda: ADDRESSES)
+
+    def lost(*arguments):
+        raise errors.UnavailableError(None, None, "the leader is lost")
+
+    monkeypatch.setattr(member, "_tell", lost)
+    woken = []
+    member._leave(HERE, [OTHER, 1], "gave up", SimpleNamespace(wake=lambda: woken.append(True)))
+    assert woken == [True]

@@ -79,7 +79,7 @@ class Play:
         self.ps, self.other = self.pool.ends[PS], self.pool.ends[OTHER]
 
     def remote(self, task, partition=None, feeds=()):
-        remote = RemotePartition(task, "", partition or GraphPartition(task), list(feeds))
+        remote = RemotePartition(task, "", partition or GraphPartition(task), list(feeds), False)
         remote.handle, remote.incarnation = 5, f"first {task}"
         return remote
 
@@ -683,3 +683,12 @@ def test_who_wakes_the_step_late_writes_to_no_closed_file(play, monkeypatch):
         os.fstat(fd)
     step._write_wake()  # nothing is left to write to
     assert step.wake_fd == -1
+
+
+def test_a_task_that_is_lost_while_a_send_waits_for_room(play):
+    step = play.step(play.elsewhere(PS))
+    step.connections[PS] = play.pool.take("a:1", PS)
+    play.ps.close()
+    with pytest.raises(errors.UnavailableError):
+        step._take_in()
+    assert isinstance(step.error, errors.UnavailableError) and PS in step.error.message

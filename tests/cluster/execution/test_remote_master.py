@@ -1,13 +1,16 @@
 """Sessions whose master is reached over a connection, as from another process."""
 
+import contextlib
+import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster.execution import client
+from dataflow.cluster.execution import client, remote_master
 from dataflow.cluster.execution.remote_master import RemoteMaster
+from dataflow.cluster.transport.connection import Connection
 
 pytestmark = pytest.mark.usefixtures("no_gpus")
 
@@ -174,3 +177,41 @@ def test_a_fetch_in_a_branch_that_its_task_did_not_take(target):
             assert session.run(y, {x: 0.0, taken: True}) == 1.0
             with pytest.raises(tf.errors.InvalidArgumentError, match="in a branch not taken"):
                 session.run(y, {x: 0.0, taken: False})
+
+
+def test_a_connection_that_is_not_quiet_is_closed_before_the_session_is_made_again(
+    target, monkeypatch
+):
+    v, x, added = step()
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        backend = session.remote.backend
+        broken = backend._control
+        is_quiet = type(broken).is_quiet
+        monkeypatch.setattr(
+            type(broken), "is_quiet", lambda self: self is not broken and is_quiet(self)
+        )
+        assert session.run(added, {x: [1.0, 1.0]}).tolist() == [3, 4]
+        assert broken.closed and backend._control is not broken
+
+
+def test_a_master_is_told_of_a_time_limit_also_when_it_is_over(target, monkeypatch):
+    """No time at all would stand for no limit."""
+    v, x, added = step()
+    heads = []
+    with tf.Session(target) as session:
+        session.run(v.initializer)
+        session.run(added, {x: [1.0, 1.0]})
+        send = Connection.send
+
+        def noted(self, kind, channel=0, step=0, tensors=(), head=None, *rest, **more):
+            heads.append(head or {})
+            return send(self, kind, channel, step, tensors, head, *rest, **more)
+
+        monkeypatch.setattr(Connection, "send", noted)
+        now = time.monotonic
+        monkeypatch.setattr(remote_master, "time", SimpleNamespace(monotonic=lambda: now() + 60))
+        options = tf.RunOptions(timeout_in_ms=5000)
+        with contextlib.suppress(tf.errors.DeadlineExceededError):
+            session.run(added, {x: [1.0, 1.0]}, options)
+    assert [head["timeout"] for head in heads if head.get("method") == "session.run"] == [0.001]

@@ -5,7 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from dataflow.cluster.execution import simulation
+from dataflow.cluster.execution.recording import Recording
 from dataflow.cluster.execution.simulation import Latency, backup_curve, simulate
+from dataflow.cluster.execution.state_machine import SyncMachine
 
 CALM = Latency(1.0, sigma=0.0, straggler_probability=0.0)
 
@@ -152,3 +155,13 @@ def test_a_simulation_without_steps_has_figures_that_say_so():
     assert all(np.isnan(row[f"{name}_seconds"]) for name in ("p10", "median", "p90"))
     assert (row["steps_per_second"], row["mean_staleness"], empty.seconds) == (0.0, 0.0, 0.0)
     assert np.isnan(empty.median_step_seconds)
+
+
+def test_a_gradient_of_an_earlier_life_is_no_row_of_the_recording():
+    """A worker that has begun anew has pulled the parameters, and computed nothing since."""
+    world = simulation._World(SyncMachine(2, 2), 2, CALM, 0.0, 0)
+    world.recording, world.granted[0] = Recording(max_steps=4), 0
+    for moments, rows in (([0.0], 0), ([0.0, 1.0], 0), ([0.0, 1.0, 2.0], 1)):
+        world.moments[0] = moments
+        world.note(0, False)
+        assert len(world.recording.steps()) == rows
