@@ -31,13 +31,15 @@ class Backend(Protocol[Handle]):
 
     ``has_logs``: what tasks print can be asked of them. ``has_starter``: they can be started again,
     and others added. ``head_gone``: what started them has died. ``on_death(task, why)`` is called when
-    a task dies.
+    a task dies. ``on_line(task, line)`` is called with each line that a server tells where its output is
+    this process's own.
     """
 
     has_logs: bool
     has_starter: bool
     head_gone: bool
     on_death: Callable[[Any, str], None] | None
+    on_line: Callable[[Any, str], None] | None
 
     @property
     def tasks(self) -> Sequence[Handle]:

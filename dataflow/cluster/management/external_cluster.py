@@ -40,6 +40,7 @@ class ExternalBackend:
     def __init__(self, spec: ClusterSpec, key: str, timeout_seconds: float = 1.0) -> None:
         self.key = key
         self.on_death: Callable[[Any, str], None] | None = None
+        self.on_line: Callable[[Any, str], None] | None = None
         self._tasks = [
             ExternalTask(job, index, spec.task_address(job, index))
             for job in spec.jobs

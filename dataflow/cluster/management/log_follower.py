@@ -32,6 +32,15 @@ class LogFollower:
             target=self._read, args=(task, lines), name=f"log {task.name}", daemon=True
         ).start()
 
+    def take(self, task: TaskHandle, line: str) -> None:
+        """Keep one more line of a task."""
+        self._keep(task, self._lines.setdefault(task.name, deque(maxlen=_KEPT_LINES)), line)
+
+    def _keep(self, task: TaskHandle, lines: deque[str], line: str) -> None:
+        lines.append(line)
+        if self._shows:
+            print(f"({task.name}) {line}")
+
     def last(self, task: str, num_lines: int) -> list[str]:
         """Return the last lines of a task, by its name."""
         return list(self._lines.get(task, ()))[-num_lines:] if num_lines > 0 else []
@@ -42,9 +51,7 @@ class LogFollower:
             message = call(connection, "logs.follow")
             while True:
                 for line in (message.head or {}).get("lines", ()):
-                    lines.append(line)
-                    if self._shows:
-                        print(f"({task.name}) {line}")
+                    self._keep(task, lines, line)
                 message = connection.receive()
                 if message.kind != Kind.LOG:
                     return

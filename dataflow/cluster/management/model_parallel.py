@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dataflow.cluster.management.training_options import (
     COPY_SECONDS,
     LOOK_SECONDS,
+    Progress,
     container_of,
     copy_values,
     loss_of,
@@ -156,7 +157,8 @@ def work_on_all(
         mirrored = {name: v for name, v in built.variables.items() if name in variables}
         for name, value in kept.run({name: variables[name] for name in mirrored}).items():
             mirrored[name].load(value, session)
-        asked = copied = said = time.monotonic()
+        asked = copied = time.monotonic()
+        progress = Progress(server.say)
         for now in paced(options["most"]):
             if now - asked >= LOOK_SECONDS:
                 asked = now
@@ -167,8 +169,6 @@ def work_on_all(
             if now - copied >= COPY_SECONDS:
                 copied = now
                 copy_values(session, mirrored, kept, variables)
-            if now - said >= 1.0 or steps == 1:
-                said = now
-                print(f"step {steps}, loss {float(loss):.4f}")
+            progress.step(now, steps, loss)
         copy_values(session, mirrored, kept, variables)
     return steps

@@ -123,6 +123,7 @@ class RayBackend:
             )
         self.tasks: list[ActorTask] = []
         self.on_death = on_death
+        self.on_line: Callable[[ActorTask, str], None] | None = None  # tasks have logs of their own
         self._say = say
         self._group: Any = None
         self._num_bundles = 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dataflow.cluster.management.training_options import (
     COPY_SECONDS,
     LOOK_SECONDS,
+    Progress,
     container_of,
     copy_values,
     loss_of,
@@ -182,7 +183,8 @@ def work_in_ring(
                     mirrored[name].load(value, session)
             session.run(built.broadcast)
             session.run(built.begin)
-            asked = copied = said = time.monotonic()
+            asked = copied = time.monotonic()
+            progress = Progress(server.say)
             stop = 0.0
             for now in paced(options["most"]):
                 if is_chief and now - asked >= LOOK_SECONDS:
@@ -195,9 +197,7 @@ def work_in_ring(
                 if is_chief and now - copied >= COPY_SECONDS:
                     copied = now
                     copy_values(session, mirrored, kept, variables)
-                if now - said >= 1.0 or steps == 1:
-                    said = now
-                    print(f"step {steps}, loss {float(loss):.4f}")
+                progress.step(now, steps, loss)
             if is_chief:
                 copy_values(session, mirrored, kept, variables)
     finally:

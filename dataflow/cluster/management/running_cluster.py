@@ -66,6 +66,7 @@ class Cluster:
         self._links = FaultyLinks(self._ask)
         registry.add_keys(list(self.spec.addresses().values()), key)
         backend.on_death = self._on_death
+        backend.on_line = self._logs.take
         for task in backend.tasks:
             self._follow(task)
 

@@ -7,7 +7,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.capabilities import ELSEWHERE, SOCKETS, THREADS, refused
@@ -113,6 +113,8 @@ class Server:
         self._lock = threading.Lock()
         self.task = f"/job:{self._job_name}/task:{self._task_index}"
         self.resources = ResourceManager()
+        #: What the server's own functions tell of their progress, by lines.
+        self.say: Callable[[str], None] = print
         if start:
             self.start()
 

@@ -8,6 +8,7 @@ paused begins no further step.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import threading
@@ -47,6 +48,7 @@ class ThreadBackend:
 
     def __init__(self, jobs_and_indices: list[tuple[str, int]], key: str) -> None:
         self.on_death: Callable[[Any, str], None] | None = None
+        self.on_line: Callable[[Any, str], None] | None = None
         self.tasks: list[ThreadTask] = []
         try:
             self.add(jobs_and_indices, key, 0.0)
@@ -81,8 +83,13 @@ class ThreadBackend:
 
     def _start(self, task: ThreadTask, key: str, address: str) -> None:
         task.server = Server({task.job: {task.index: address}}, task.job, task.index, key=key)
+        task.server.say = functools.partial(self._say, task)
         task.address = task.server.address
         task.state = "running"
+
+    def _say(self, task: ThreadTask, line: str) -> None:
+        if self.on_line is not None:
+            self.on_line(task, line)
 
     def restart(self, task: ThreadTask, key: str) -> None:
         """Start a task again at its address. Its variables are gone."""

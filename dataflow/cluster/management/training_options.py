@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dataflow.train.gradient_descent import GradientDescentOptimizer
@@ -45,6 +45,20 @@ def copy_values(
     """Leave the values of ``mirrored`` at the parameter servers, in ``variables`` of the same names."""
     for name, value in session.run(mirrored).items():
         variables[name].load(value, kept)
+
+
+class Progress:
+    """Tells a worker's step and its loss: the first one, then one a second, as lines for ``say``."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._said: float | None = None
+
+    def step(self, now: float, steps: int, loss: Any) -> None:
+        """A step has ended, the ``steps``-th of this worker, with a scalar ``loss``."""
+        if self._said is None or now - self._said >= 1.0:
+            self._said = now
+            self._say(f"step {steps}, loss {float(loss):.4f}")
 
 
 def paced(most: float | None) -> Iterator[float]:

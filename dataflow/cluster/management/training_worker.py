@@ -12,7 +12,7 @@ from dataflow import dtypes
 from dataflow.cluster.management.model_parallel import work_on_all
 from dataflow.cluster.management.ring_training import work_in_ring
 from dataflow.cluster.management.spec import ClusterSpec
-from dataflow.cluster.management.training_options import container_of, optimizer_of, paced
+from dataflow.cluster.management.training_options import Progress, container_of, optimizer_of, paced
 from dataflow.errors import OpError
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.graph_functions import device as device_scope
@@ -56,15 +56,13 @@ def work(server: Server, options: dict[str, Any]) -> int:
                     by_name = {v.op.name: v for v in variables}
                     work_so = work_in_ring if options["ring"] else work_on_all
                     return work_so(server, options, session, current, by_name)
-                said = time.monotonic()
+                progress = Progress(server.say)
                 for now in paced(options["most"]):
                     loss, found = session.run(fetches)[:2]
                     steps += 1
                     if int(found) != number:
                         break
-                    if now - said >= 1.0 or steps == 1:
-                        said = now
-                        print(f"step {steps}, loss {float(loss):.4f}")
+                    progress.step(now, steps, loss)
             except OpError:
                 if abs(int(session.run(current))) == number:
                     raise  # this does not end the mode

@@ -119,7 +119,12 @@ def test_a_training_runs_on_threads(launched):
         return tf.square(w - 1.0)
 
     training = tf.cluster.Training(launched, model, learning_rate=0.1).start()
-    wait_until(lambda: (training.status()["loss"] or 9.0) < 0.1)
+
+    def has_learned():
+        loss = training.status()["loss"]
+        return loss is not None and loss < 0.1  # soon it is 0.0
+
+    wait_until(has_learned)
     training.stop()
     wait_until(lambda: not training.status()["workers"])
 
@@ -129,3 +134,26 @@ def test_what_only_processes_have_is_refused():
         tf.cluster.launch(backend="fork")
     with pytest.raises(ValueError, match="address= is of Ray"):
         tf.cluster.launch(backend="threads", address="auto")
+
+
+def line(part, num_parts):
+    w = tf.get_variable("w", [], initializer=tf.zeros_initializer())
+    return tf.square(w - 3.0)
+
+
+@pytest.mark.threads
+@pytest.mark.parametrize("logs", [False, True])
+@pytest.mark.parametrize("mode", ["asynchronous", "all-reduce"])
+def test_a_training_tells_its_steps_to_the_log_and_shows_them_on_request(mode, logs, capsys):
+    with tf.cluster.launch(ps=1, workers=2, backend="threads", logs=logs) as cluster:
+        training = tf.cluster.Training(cluster, line, learning_rate=0.01, mode=mode).start()
+        try:
+            wait_until(lambda: all(cluster.log(f"worker:{i}") for i in range(2)))
+        finally:
+            training.stop()
+        told = cluster.log("worker:1")[0]
+        assert told.startswith("step 1, loss ")
+        assert cluster.log("ps:0") == []
+    shown = capsys.readouterr().out.splitlines()
+    assert (f"(/job:worker/task:1) {told}" in shown) == logs
+    assert [s for s in shown if "loss" in s and not s.startswith("(/job:worker")] == []
