@@ -483,7 +483,6 @@ _CONTRIB = {
     "hadoop": ("a reader of Hadoop's files", "write TFRecord files"),
     "input_pipeline": ("an op that picks files", "use tf.data.Dataset.list_files"),
     "kafka": ("a reader of Kafka", "use tf.data.Dataset.from_generator"),
-    "kernel_methods": ("random Fourier features", "use tf.cos(tf.matmul(x, W) + b), W drawn once"),
     "kinesis": ("a reader of Kinesis", "use tf.data.Dataset.from_generator"),
     "labeled_tensor": ("tensors with named axes", "use plain tensors, and name axes in comments"),
     "linear_optimizer": ("SDCA", "use tf.train.FtrlOptimizer"),

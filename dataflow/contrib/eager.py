@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow import traced_functions
 from dataflow.contrib import eager_metrics as metrics
+from dataflow.contrib.eager_network import Network, Sequential
 from dataflow.data.eager_iterator import EagerIterator
 from dataflow.device_spec import DeviceSpec
 from dataflow.gradient_tape import GradientTape
@@ -43,7 +44,9 @@ __all__ = [
     "EagerVariableStore",
     "GradientTape",
     "Iterator",
+    "Network",
     "Saver",
+    "Sequential",
     "TensorSpec",
     "Variable",
     "custom_gradient",
