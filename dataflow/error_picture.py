@@ -73,8 +73,9 @@ def picture_svg(node: FailedNode) -> str:
             f'<path d="M{x1 + 7:.0f},{end:.1f}l-8,-4v8z" style="fill:{color}"/>'
         )
         if one.argument:
+            beside = y - 6 if y <= end else y + 15  # where the line does not go
             parts.append(
-                f'<text x="{x0 + 8:.0f}" y="{y - 6:.1f}" style="fill:{color}" font-size="12">'
+                f'<text x="{x0 + 8:.0f}" y="{beside:.1f}" style="fill:{color}" font-size="12">'
                 f"{html.escape(one.argument)}</text>"
             )
     parts.append(_box(left + middle + 4, center, right, node.name, node.op_type, _RED, True))

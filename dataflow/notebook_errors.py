@@ -85,7 +85,9 @@ def _show(
     num_hidden, restore = _hide_in_chain(error)
     num_hidden += _length(frames) - _length(kept)
     try:
-        shell.showtraceback((kind, error, kept), tb_offset=tb_offset, running_compiled_code=True)
+        # Of a cell that is no Python nothing ran: its frames are IPython's own, and it leaves those out.
+        ran = not (isinstance(error, SyntaxError) and _are_of_ipython(kept))
+        shell.showtraceback((kind, error, kept), tb_offset=tb_offset, running_compiled_code=ran)
     finally:
         restore()
     if not num_hidden:
@@ -142,6 +144,11 @@ def _each(frames: TracebackType | None) -> Iterator[TracebackType]:
     while frames is not None:
         yield frames
         frames = frames.tb_next
+
+
+def _are_of_ipython(frames: TracebackType | None) -> bool:
+    names = [str(tb.tb_frame.f_globals.get("__name__", "")) for tb in _each(frames)]
+    return all(name.partition(".")[0] == "IPython" for name in names)
 
 
 def _length(frames: TracebackType | None) -> int:

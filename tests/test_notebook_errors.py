@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -79,6 +80,13 @@ def test_tb_shows_all_of_it_and_other_errors_are_as_ever() -> None:
     assert "ZeroDivisionError: division by zero" in division[0]
     assert "left out" not in division[0]
     assert last == ("still here\n", "NoneType")
+
+
+def test_a_cell_that_is_no_python_shows_its_line_alone() -> None:
+    before, _, after, evaluated = _run("x = = 1", _BEGIN, "x = = 1", "eval('x = = 1')")
+    assert after[0].splitlines()[1:] == before[0].splitlines()[1:]  # but for the cell's number
+    assert "x = = 1" in after[0] and "interactiveshell.py" not in after[0]
+    assert "eval('x = = 1')" in evaluated[0], "what ran shows where"
 
 
 def test_what_the_engine_calls_back_is_kept() -> None:
@@ -177,6 +185,10 @@ def test_the_picture_marks_the_input_that_does_not_fit() -> None:
     svg = picture_svg(failed)
     xml.etree.ElementTree.fromstring(svg)
     assert "values[1] b:0: float32 [3, 3], which does not fit" in svg
+    # The upper arguments stand above their lines, the lowest one below: lines meet in the middle.
+    starts = [float(y) for y in re.findall(r'd="M\d+,([\d.]+)C', svg)]
+    names = [float(y) for y in re.findall(r'y="([\d.]+)"[^>]*>(?:values\[|axis<)', svg)]
+    assert [a < b for a, b in zip(names, starts, strict=True)] == [True, True, False]
     hostile = failed._replace(name="<script>alert(1)</script>")
     assert "<script" not in picture_svg(hostile)
 

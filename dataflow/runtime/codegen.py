@@ -568,10 +568,12 @@ def _write(
 def _unfed(tensors: dict[str, Tensor], name: str) -> None:
     """Raises the error for a placeholder that was not fed."""
     tensor = tensors[name]
+    # A name that no variable of Python can have is given as a string.
+    key = tensor.op.name if tensor.op.name.isidentifier() else repr(tensor.name)
     raise InvalidArgumentError(
         None,
         tensor.op,
         f"You must feed a value for placeholder tensor {tensor.op.name!r} with dtype "
         f"{tensor.dtype.name} and shape {describe_tensor(tensor)[len(tensor.dtype.name) :]}.\n"
-        f"  Give it in the feed_dict: sess.run(fetches, feed_dict={{{tensor.op.name}: value}}).",
+        f"  Give it in the feed_dict: sess.run(fetches, feed_dict={{{key}: value}}).",
     )

@@ -34,7 +34,7 @@ def problems(notebook: Any, number: int) -> list[str]:
     if len(notebook.cells) > MAX_CELLS:
         found.append(f"{len(notebook.cells)} cells, at most {MAX_CELLS}")
     found += [*_spaced(notebook, number), *_open(notebook)]
-    found += layout(notebook)
+    found += [*layout(notebook), *told_by_a_view(notebook)]
     wanted = [h for h in headings(notebook) if h in ENDING]
     if wanted != ENDING:
         found.append(f"the ending is {wanted}, needed {ENDING}")
@@ -43,6 +43,18 @@ def problems(notebook: Any, number: int) -> list[str]:
     link = re.search(r"\*\*Next:\*\*.*?\]\(([^)]+)\)", _markdown(notebook), flags=re.S)
     if following and (link is None or link[1] != following):
         found.append(f"**Next:** does not link to {following}")
+    return found
+
+
+def told_by_a_view(notebook: Any) -> list[str]:
+    """Answers that a view further up would draw: a constant in the graph that it shows."""
+    found, is_drawn = [], False
+    for cell in notebook.cells:
+        is_drawn = is_drawn or "GraphView(" in cell.source
+        if is_drawn and re.search(
+            r"predict\.value\(\s*tf\.Session\(\),\s*tf\.constant\(", cell.source
+        ):
+            found.append(f"{cell.id}: the answer stands in the graph that is drawn above")
     return found
 
 
@@ -244,6 +256,9 @@ def broken(change: str) -> list[str]:
     elif change == "two hints":
         asked = next(c for c in notebook.cells if "hints=[" in c.source)
         asked.source += '\nask(hints=["look there", "the answer"])'
+    elif change == "told":
+        view = next(c for c in notebook.cells if "GraphView(" in c.source)
+        view.source += "\npredict.value(tf.Session(), tf.constant(6))"
     elif change == "next":
         for cell in notebook.cells:
             cell.source = cell.source.replace(FILES["3"], FILES["4"])
@@ -267,6 +282,7 @@ def broken(change: str) -> list[str]:
         ("spaced", "about an earlier lesson"),
         ("open task", "many right answers"),
         ("many", "at most 66"),
+        ("told", "drawn above"),
         ("two hints", "three rungs"),
     ],
 )

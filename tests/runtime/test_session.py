@@ -234,6 +234,18 @@ def test_an_unfed_placeholder() -> None:
         assert s.run(y, {x: [[1, 2, 3]]}).tolist() == [[2, 4, 6]]
 
 
+def test_what_to_feed_is_said_in_python() -> None:
+    with tf.name_scope("enc"):
+        x = tf.placeholder(tf.float32, [], name="x")
+    with tf.Session() as s:
+        with pytest.raises(tf.errors.InvalidArgumentError) as e:
+            s.run(x + 1.0)
+        assert "feed_dict={'enc/x:0': value}" in str(e.value)
+        assert s.run(x + 1.0, {"enc/x:0": 2.0}) == 3.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="feed_dict={y: value}"):
+            s.run(tf.exp(tf.placeholder(tf.float32, [], name="y")))
+
+
 def test_an_uninitialized_variable() -> None:
     v = tf.Variable(1.0, name="v")
     with tf.Session() as s:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GraphModel } from "../../widgets/dataflow_widgets/shared/graph.js";
-import { countWords, forwardOf, gradientsOf, search, why } from "../../widgets/dataflow_widgets/shared/explain.js";
+import { countWords, dashedWords, forwardOf, gradientsOf, search, why } from "../../widgets/dataflow_widgets/shared/explain.js";
 import { staticBytes } from "../../widgets/dataflow_widgets/shared/palette.js";
 import { editable } from "../../widgets/dataflow_widgets/shared/branch.js";
 import { Replay, branchTaken, notFinite, parseCondition, travels } from "../../widgets/dataflow_widgets/shared/replay.js";
@@ -192,6 +192,8 @@ test("search: by name, type and device, best first", () => {
 test("counts in words", () => {
   assert.equal(countWords(6, marks({ fetched: [5], fed: [], needed: [0, 1, 2, 3, 5] })), "6 operations: 1 fetched, 0 fed, 5 needed, 1 pruned");
   assert.equal(countWords(1, null), "1 operation");
+  assert.equal(dashedWords("18 operations: 1 fetched, 0 fed, 3 needed, 15 pruned"), "18 operations: 1 fetched, 0 fed, 3 needed, 15 pruned (dashed)");
+  assert.equal(dashedWords("1 operation"), "1 operation");
 });
 
 test("bytes of a static shape", () => {

@@ -32,6 +32,18 @@ def test_the_payload_is_the_graph() -> None:
     assert view.payload["nodes"][0]["value"] == "2"
 
 
+def test_a_graph_too_large_for_a_picture_keeps_words_that_the_page_can_hide() -> None:
+    total = tf.constant(0.0)
+    for i in range(400):
+        total = tf.add(total, tf.exp(total), name=f"n{i}")
+    view = GraphView()
+    kept = view._static()
+    assert (
+        "800 more" not in kept["text/plain"] and "Graph with 801 operations" in kept["text/plain"]
+    )
+    assert f"df-static-{view.token}" in kept["text/html"] and "<pre>" in kept["text/html"]
+
+
 def test_highlight_marks_needed_and_pruned() -> None:
     ops = lesson()
     view = GraphView(tf.get_default_graph())

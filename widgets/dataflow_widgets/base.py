@@ -273,7 +273,8 @@ class Widget(anywidget.AnyWidget):
     def _static(self) -> dict[str, str]:
         """What stands for the widget where none can run, as text and as HTML."""
         words = self.words or self.describe()
-        data = {"text/plain": words}
+        # Without text/html the page has nothing to hide, and the words would stand above the widget.
+        data = {"text/plain": words, "text/html": self._marked(f"<pre>{escape(words)}</pre>")}
         try:
             data["text/html"] = self._marked(self._html(words))
         except Exception as e:  # a picture that fails must not hide the widget

@@ -1,6 +1,7 @@
 // GraphView: the graph of a session, live, with what a run needs and what it prunes.
 import { QUIET, button, h, plural } from "../shared/dom.js";
-import { countWords, forwardOf, gradientsOf, FORMULAS, search } from "../shared/explain.js";
+import { countWords, dashedWords, forwardOf, gradientsOf, FORMULAS, search } from "../shared/explain.js";
+import { isCrowded } from "../shared/draw.js";
 import { exporters } from "../shared/exports.js";
 import { answerSearches } from "../shared/finding.js";
 import { Inspector } from "../shared/inspector.js";
@@ -40,6 +41,7 @@ function render({ model, el }) {
       volumes.hidden = !hasConvolutions(store.graph);
       volumes.setAttribute("aria-pressed", String(Boolean(pane.volumes)));
       frame.element.dataset.drawn = String(result.nodes.size);
+      if (pane.marks && !box.value.trim()) words();
       keep();
     },
     onkey: (event) => {
@@ -222,7 +224,8 @@ function render({ model, el }) {
 
   function words() {
     const marks = model.get("marks");
-    frame.say(marks?.words || countWords(pane.only ? pane.only.size : store.graph.nodes.length, pane.marks));
+    const said = marks?.words || countWords(pane.only ? pane.only.size : store.graph.nodes.length, pane.marks);
+    frame.say(isCrowded(pane.states ?? new Map()) ? dashedWords(said) : said);
   }
   function applyMarks() {
     const marks = model.get("marks");

@@ -124,6 +124,10 @@ export function draw(layout, visible, model, direction = "down") {
 }
 
 const STATES = ["fetched", "fed", "needed", "pruned"];
+const MOST_PRUNED_WORDS = 6;
+
+/** Whether so much is pruned that the word at each node would hide the rest: dashes alone say it then. */
+export const isCrowded = (states) => [...states.values()].filter((each) => each.includes("pruned")).length > MOST_PRUNED_WORDS;
 
 /**
  * Classes of each item under `marks` = {fetched, fed, needed, pruned}: sets of op indices (null: no
@@ -142,17 +146,17 @@ export function stateOf(item, marks) {
 }
 
 export function mark(drawing, visible, model, marks, tags = null) {
-  const stateById = new Map();
+  const stateById = new Map(visible.items.filter((item) => drawing.elements.has(item.id)).map((item) => [item.id, stateOf(item, marks)]));
+  const said = ["fetched", "fed", ...(isCrowded(stateById) ? [] : ["pruned"])];
   for (const item of visible.items) {
     const element = drawing.elements.get(item.id);
     if (!element) continue;
-    const states = stateOf(item, marks);
-    stateById.set(item.id, states);
+    const states = stateById.get(item.id);
     for (const state of STATES) element.classList.toggle(`df-${state}`, states.includes(state));
     const sides = marks?.first ? ["first", "second"].filter((side) => item.members.some((i) => marks[side].has(i))) : [];
     for (const side of ["first", "second"]) element.classList.toggle(`df-${side}`, sides.includes(side));
     const letters = sides.length === 2 ? "A and B" : sides[0] === "first" ? "only A" : sides[0] === "second" ? "only B" : "";
-    const word = tags?.get(item.id) || letters || ["fetched", "fed", "pruned"].filter((state) => states.includes(state)).join(", ");
+    const word = tags?.get(item.id) || letters || said.filter((state) => states.includes(state)).join(", ");
     const tag = element.querySelector(".df-tag");
     if (tag.textContent !== word) tag.textContent = word;
     element.setAttribute("aria-label", spoken(item, model) + (states.length ? `, ${states.join(", ")}` : "") + (letters ? `, needed by ${letters}` : "") + (tags?.has(item.id) ? `, ${tags.get(item.id)}` : ""));

@@ -126,4 +126,10 @@ export function countWords(total, marks) {
   return `${plural(total, "operation")}: ${marks.fetched.size} fetched, ${marks.fed.size} fed, ${marks.needed.size} needed, ${total - new Set([...marks.needed, ...marks.fed, ...marks.fetched]).size} pruned`;
 }
 
+/** The same words where only dashes mark what is pruned. */
+export function dashedWords(words) {
+  const [, total, fetched, fed, needed, pruned] = /^(.+): (\d+) fetched, (\d+) fed, (\d+) needed, (\d+) pruned$/.exec(words) ?? [];
+  return total ? `${total}: ${fetched} fetched, ${fed} fed, ${needed} needed, ${pruned} pruned (dashed)` : words;
+}
+
 export { parseInput };
