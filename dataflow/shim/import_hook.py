@@ -70,6 +70,9 @@ class StandIn(ModuleType):
             target.backend.number_names_from_one()
         return getattr(target, name)
 
+    def __repr__(self) -> str:
+        return f"<module {self.__name__!r}, answered by {self.__dict__['_target'].__name__}>"
+
     def __dir__(self) -> list[str]:
         return sorted({*dir(self.__dict__["_target"]), *_OWN[self.__name__]})
 
@@ -208,3 +211,9 @@ def install() -> None:
     sys.meta_path.append(_LastFinder())
     for name in _TARGETS:
         sys.modules.pop(name, None)
+
+
+def tensorflow() -> ModuleType:
+    """What ``import tensorflow`` gives after `install`."""
+    name, *_ = _TARGETS
+    return importlib.import_module(name)

@@ -90,7 +90,8 @@ def parse(piece: Piece) -> ast.Module:
             line = getattr(error, "lineno", None)
             where = f"{piece.filename}, line {line}" if line else piece.filename
             text = getattr(error, "msg", None) or str(error)
-            raise ProgramError(f"{where} is no Python 3: {text}. {PYTHON_2_HINT}") from None
+            end = "" if text.endswith(("?", ".")) else "."
+            raise ProgramError(f"{where} is no Python 3: {text}{end} {PYTHON_2_HINT}") from None
 
 
 # ---- is it a TensorFlow program? ----------------------------------------------------------------

@@ -287,7 +287,8 @@ def test_the_notebook_beside_the_lessons_runs(tmp_path: Path) -> None:
     (tmp_path / "tensorflow1.ipynb").write_text(text, encoding="utf-8")
     result = run(tmp_path, "tensorflow1.ipynb")
     assert result.returncode == 0, result.stderr
-    lines = result.stdout.splitlines()
+    answered, *lines = result.stdout.splitlines()
+    assert answered == "<module 'tensorflow', answered by dataflow>"
     assert lines[0] == "1.15.0 is dataflow" and lines[1].startswith("slope 1.9")
     assert "tf.contrib.tensor_forest is not part of dataflow. It was random forests" in lines[-2]
     assert lines[2] == "(True, True)" and lines[-1] == "True"
