@@ -58,7 +58,7 @@ class Mean(Metric):
         dtype: Any = dtypes.float64,
         use_global_variables: bool = False,
     ) -> None:
-        super().__init__(name or "mean", dtype)
+        super().__init__(name or type(self).__name__, dtype)
         self._mean = base_metric.Mean(self.name, dtype)
 
     def call(self, values: Any, weights: Any = None) -> Any:
@@ -84,7 +84,7 @@ class Accuracy(Mean):
     """How many predictions are the labels; both of one shape."""
 
     def __init__(self, name: str | None = None, dtype: Any = dtypes.float64) -> None:
-        super().__init__(name or "accuracy", dtype)
+        super().__init__(name or type(self).__name__, dtype)
 
     def call(self, labels: Any, predictions: Any, weights: Any = None) -> Any:  # type: ignore[override]
         """Counts a batch, and returns it as tensors (with the weights, if given)."""
@@ -110,7 +110,7 @@ class BinaryAccuracy(Accuracy):
     def __init__(
         self, threshold: float, name: str | None = None, dtype: Any = dtypes.float64
     ) -> None:
-        super().__init__(name or "binary_accuracy", dtype)
+        super().__init__(name or type(self).__name__, dtype)
         self._threshold = threshold
 
     def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:

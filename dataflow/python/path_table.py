@@ -273,7 +273,7 @@ contrib.distributions.python.ops.{relaxed_bernoulli relaxed_onehot_categorical w
 contrib.distributions.python.ops.bijectors : distributions.bijectors
 contrib.distributions.python.ops.bijectors.{affine chain exp identity invert} : distributions.bijectors
 contrib.distributions.python.ops.bijectors.{sigmoid softplus} : distributions.bijectors
-contrib.estimator.python.estimator.{extenders head early_stopping} : contrib.estimator estimator.extenders
+contrib.estimator.python.estimator.{extenders head multi_head dnn linear early_stopping} : contrib.estimator estimator.extenders
 contrib.estimator.python.estimator.rnn : contrib.estimator estimator.recurrent
 contrib.staging.python.ops.data_flow_ops : contrib.staging
 contrib.eager.python.tfe : contrib.eager

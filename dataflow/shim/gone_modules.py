@@ -96,6 +96,16 @@ def _distutils() -> types.ModuleType:
     return package
 
 
+def _umath_tests() -> types.ModuleType:
+    """``numpy.core.umath_tests``: products along the last axes, before there were `einsum` and `matmul`."""
+    import numpy as np
+
+    def inner1d(a: Any, b: Any) -> Any:
+        return np.einsum("...i,...i->...", a, b)
+
+    return _module("numpy.core.umath_tests", inner1d=inner1d, matrix_multiply=np.matmul)
+
+
 def _module(module_name: str, /, **names: Any) -> types.ModuleType:
     module = types.ModuleType(module_name, f"What programs used of {module_name}, which is gone.")
     module.__dict__.update(names)
@@ -118,6 +128,7 @@ GONE: dict[str, Callable[[], types.ModuleType]] = {
     "sklearn.cross_validation": _named("sklearn.model_selection"),
     "sklearn.grid_search": _named("sklearn.model_selection"),
     "sklearn.externals.joblib": _named("joblib"),
+    "numpy.core.umath_tests": _umath_tests,
     "scipy.misc": lambda: _module("scipy.misc"),
     "six": six_module.six,
     "six.moves": six_module.moves,

@@ -142,6 +142,7 @@ def test_metrics():
     mean.reset_states()
     assert mean.result().numpy() == 0.0
     accuracy = tf.contrib.eager.metrics.Accuracy()
+    assert (accuracy.name, tf.contrib.eager.metrics.Mean("m").name) == ("Accuracy", "m")
     accuracy([1, 2, 3], [1, 2, 0])
     accuracy([1], [1])
     assert accuracy.result().numpy() == 0.75
