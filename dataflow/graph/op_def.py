@@ -183,7 +183,7 @@ class OpDef(OpTraits):
         if self.single_output:
             return op.outputs[0]
         if not self.outputs:
-            return op
+            return None if self.type == "NoOp" and op.graph.executes_eagerly else op
         grouped: list[Any] = []
         position = 0
         for arg in self.outputs:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import graph_of_variable
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K, initializers, learning_rate_schedules as schedules
@@ -26,6 +28,7 @@ from dataflow.train.optimizer import (
     deduplicate_indexed_slices,
     slot_key,
 )
+from dataflow.train.update_plans import Settings, is_own
 
 _SETTINGS = {"clipnorm", "clipvalue", "lr", "decay"}
 _OLD_NAMES = {"lr": "learning_rate", "initial_decay": "_initial_decay"}
@@ -275,8 +278,11 @@ class Optimizer:
         steps = self._in(pairs[0][1].op.graph)
         graph = graph_of_variable(pairs[0][1])
         with graph.as_default(), graph.name_scope(self._name) as steps.scope:
-            _ = self.iterations
+            iterations = self.iterations
             self._create_hypers()
+            if graph.executes_eagerly:
+                steps.apply_gradients(pairs, iterations, name=name)
+                return iterations
             step = steps.apply_gradients(pairs, name=name)
             with graph.control_dependencies([step]):
                 return assign_add(self.iterations, 1).op
@@ -391,6 +397,34 @@ class _Steps(TrainOptimizer):
     def _prepare(self) -> None:
         with default_graph().name_scope(self.scope):
             self._state = self._owner._prepare(self._variables)
+        self._variables = []  # which nothing is to keep
+
+    def _settings(self) -> Settings | None:
+        owner: Any = self._owner
+        if not is_own(type(owner)):
+            return None
+        tensors: dict[str, Any] = {}
+        others: list[Any] = []
+        value: Any
+        for name, value in owner._hyper.items():
+            if callable(value) and not _is_node(value):
+                if isinstance(value, schedules.LearningRateSchedule):
+                    if not is_own(type(value)):
+                        return None
+                else:
+                    value = convert_to_tensor(value())
+            if isinstance(value, EagerTensor):
+                tensors[name] = value
+            else:
+                others += (name, value)
+        return Settings(owner, tensors, tuple(others))
+
+    def _in_plan(self, copy: Any, tensors: dict[str, Any], variables: list[Any]) -> Any:
+        steps = _Steps(copy)
+        steps.__dict__.update(vars(self), _owner=copy, _variables=variables)
+        vars(copy).update(_steps=steps, _hyper={**copy._hyper, **tensors})
+        steps._prepare()
+        return steps
 
     def _given(self, method: str) -> dict[str, Any]:
         return {"apply_state": self._state} if self._with_state[method] else {}

@@ -212,8 +212,10 @@ def _as_operation(item: Any, what: str) -> Operation:
     return op
 
 
-def group(*inputs: Any, **kwargs: Any) -> Operation:
+def group(*inputs: Any, **kwargs: Any) -> Any:
     """An operation that is done when all ``inputs`` are; it has no output.
+
+    With eager execution all has been done: None.
 
     ``inputs``: operations, tensors and variables, in any nesting; ``name`` as keyword. Raises
     `TypeError` for anything else, `ValueError` for unknown keywords.
@@ -222,9 +224,11 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
     if kwargs:
         raise ValueError("Unknown keyword arguments: " + ", ".join(kwargs))
     graph = default_graph()
+    if graph.executes_eagerly:
+        return None
     ops = [_as_operation(i, "tf.group") for i in flatten(list(inputs))]
     if not ops:
-        return no_op(name=name or "group_deps")  # type: ignore[no-any-return]
+        return no_op(name=name or "group_deps")
     if ops[0].graph is not graph:
         graph = ops[0].graph
     with graph.as_default(), graph.name_scope(name or "group_deps") as scope:
@@ -233,14 +237,14 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
             by_device.setdefault(op.device, []).append(op)
         if len(by_device) == 1:
             with graph.control_dependencies(ops), _on(graph, next(iter(by_device))):
-                return no_op(name=scope)  # type: ignore[no-any-return]
+                return no_op(name=scope)
         # One node for each device, so that only one edge crosses from each.
         parts = []
         for device in sorted(by_device):
             with graph.control_dependencies(by_device[device]), _on(graph, device):
                 parts.append(no_op())
         with graph.control_dependencies(parts):
-            return no_op(name=scope)  # type: ignore[no-any-return]
+            return no_op(name=scope)
 
 
 def _on(graph: Graph, device: str) -> Any:
@@ -277,6 +281,8 @@ def tuple_(
     ``control_inputs``: more operations to wait for. Raises `ValueError` when there is no tensor.
     """
     graph = default_graph()
+    if graph.executes_eagerly:
+        return list(tensors)
     with graph.name_scope(name or "tuple"):
         tensors = [
             t if t is None or isinstance(t, (Tensor, IndexedSlices, Operation)) else _convert(t)

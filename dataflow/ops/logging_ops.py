@@ -77,6 +77,8 @@ def Assert(
 ) -> Any:
     """An operation that fails with `InvalidArgumentError` unless ``condition`` (scalar) is true.
 
+    With eager execution it fails at once, or is None.
+
     ``data``: tensors and texts shown in the error, ``summarize`` values of each (3 by default).
     It acts only if it runs: make it a control dependency of what needs it.
     """
@@ -86,6 +88,9 @@ def Assert(
     graph = default_graph()
     with graph.name_scope(name or "Assert"):
         data = list(data)
+        if graph.executes_eagerly:
+            assert_op(condition, data, summarize=3 if summarize is None else summarize)
+            return None
         tensors = [convert_to_tensor(d) for d in data]
         count = 3 if summarize is None else summarize
         if all(t.dtype.base_dtype in (dtypes.string, dtypes.int32) for t in tensors):

@@ -22,6 +22,7 @@ from dataflow.graph.eager import (
     outside_symbolic_graph,
     variables_were_made,
 )
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph
 from dataflow.graph.nest import flatten
 from dataflow.graph.op_def import OpDef
@@ -40,7 +41,7 @@ from dataflow.ops.segment import unsorted_segment_sum
 from dataflow.ops.state import assign_add, reference
 from dataflow.ops.variable_lists import trainable_variables
 from dataflow.ops.variables import Variable
-from dataflow.train import slot_creator
+from dataflow.train import slot_creator, update_plans
 from dataflow.train.replicated_steps import (
     apply_in_replica,
     copies_of,
@@ -248,37 +249,73 @@ class Optimizer:
             self._check_type(variable)
         graph = graph_of_variable(var_list[0])
         pairs, mirrors = copies_of(pairs)
-        var_list = [v for g, v in pairs if g is not None]
+        pairs = [(g, v) for g, v in pairs if g is not None]
+        if graph.executes_eagerly and not mirrors:
+            return self._eager_step(pairs, global_step, name)
         with graph.as_default():
-            with outside_symbolic_graph(), _outside_control_flow(), made_plainly():
-                self._create_slots(var_list)
-                mirrored_slots(self, mirrors)
-            variables_were_made()
+            self._make_slots([v for _, v in pairs], mirrors)
             with name_scope(name, self._name) as scope:
                 self._prepare()
-                updates = []
-                for grad, var in pairs:
-                    if grad is None:
-                        continue
-                    with graph.name_scope("update_" + var.op.name), graph.colocate_with(var.op):
-                        updates.append(self._update(grad, var))
-                if global_step is None:
-                    result = self._finish(updates, scope)
-                else:
-                    with (
-                        graph.control_dependencies([self._finish(updates, "update")]),
-                        graph.colocate_with(global_step),
-                    ):
-                        if hasattr(global_step, "copies"):
-                            result = global_step.assign_add(1)
-                        else:
-                            result = assign_add(reference(global_step), 1, name=scope)
+                result = self._all_updates(pairs, global_step, scope)
+            if graph.executes_eagerly:
+                return None
             if not isinstance(result, Operation):
                 result = result.op
             train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
             if result not in train_ops:
                 train_ops.append(result)
             return result
+
+    def _eager_step(self, pairs: list[Any], global_step: Any, name: str | None) -> None:
+        """`apply_gradients` with eager execution: all updates by a plan where there is one."""
+        kind = update_plans.kind_of(self, pairs, global_step)
+        if kind is not None and kind.run(self, pairs, global_step):
+            return
+        variables = [v for _, v in pairs]
+        self._make_slots(variables, [])
+        with name_scope(name, self._name) as scope:
+            self._prepare()
+            self._all_updates(pairs, global_step, scope)
+        if kind is not None:
+            keys = [slot_key(v) for v in variables]
+            slots = [s[key] for s in self._slots.values() for key in keys if key in s]
+            others = list(self._non_slot_variables())
+            update_plans.slots_are_made(kind, self, pairs, [*slots, *others])
+
+    def _settings(self) -> update_plans.Settings | None:
+        """What a plan of the updates takes at each step; None where there can be no plan."""
+        self._prepare()
+        tensors = {k: v for k, v in vars(self).items() if type(v) is EagerTensor}
+        return update_plans.Settings(self, tensors)
+
+    def _in_plan(self, copy: Any, tensors: dict[str, Tensor], variables: list[Any]) -> Any:
+        """The ``copy`` of this optimizer, or of its owner, with tensors of a plan for its settings."""
+        del variables
+        vars(copy).update(tensors)
+        return copy
+
+    def _make_slots(self, variables: list[Any], mirrors: list[Any]) -> None:
+        with outside_symbolic_graph(), _outside_control_flow(), made_plainly():
+            self._create_slots(variables)
+            mirrored_slots(self, mirrors)
+        variables_were_made()
+
+    def _all_updates(self, pairs: list[Any], global_step: Any, scope: str) -> Any:
+        """What changes all variables, then ``global_step``: made in the default graph."""
+        graph = default_graph()
+        updates = []
+        for grad, var in pairs:
+            with graph.name_scope("update_" + var.op.name), graph.colocate_with(var.op):
+                updates.append(self._update(grad, var))
+        if global_step is None:
+            return self._finish(updates, scope)
+        with (
+            graph.control_dependencies([self._finish(updates, "update")]),
+            graph.colocate_with(global_step),
+        ):
+            if hasattr(global_step, "copies"):
+                return global_step.assign_add(1)
+            return assign_add(reference(global_step), 1, name=scope)
 
     @staticmethod
     def _as_gradient(grad: Any) -> Any:

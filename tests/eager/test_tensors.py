@@ -168,3 +168,12 @@ def test_tables_and_sparse_tensors():
     np.testing.assert_array_equal(table.lookup(tf.constant(["y", "z"])).numpy(), [1, -1])
     sparse = tf.SparseTensor([[0, 1]], [2.0], [2, 3])
     np.testing.assert_array_equal(tf.sparse_tensor_to_dense(sparse).numpy()[0], [0.0, 2.0, 0.0])
+
+
+def test_what_only_stands_for_other_operations_is_none() -> None:
+    x = tf.constant(1.0)
+    assert tf.group(x) is None and tf.no_op() is None
+    assert tf.Assert(x > 0, [x]) is None and tf.assert_positive(x) is None
+    assert tf.tuple([x])[0] is x
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[1 2\.\.\.\]"):
+        tf.Assert(x < 0, [tf.constant([1.0, 2.0, 3.0])], summarize=2)
