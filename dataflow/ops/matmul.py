@@ -272,7 +272,7 @@ def matmul(
 
 
 def _is_matrix(x: TensorLike) -> bool:
-    return type(x) is Tensor and x.dims is not None and len(x.dims) == 2
+    return isinstance(x, Tensor) and x.dims is not None and len(x.dims) == 2
 
 
 def matvec(

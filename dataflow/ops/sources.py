@@ -255,7 +255,9 @@ def make_constant(value: Any, dtype: DType | None, shape: Any, name: str | None)
     op = graph.make_op(
         get_op("Const"), graph.unique_name(name or "Const"), [], {"value": array, "dtype": dtype}
     )
-    return op.outputs[0]
+    (made,) = op.outputs
+    op.release()
+    return made
 
 
 def constant(

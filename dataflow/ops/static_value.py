@@ -38,6 +38,9 @@ def static_value(tensor: TensorLike) -> Any:
     if not isinstance(tensor, Tensor):
         return np.asarray(tensor) if isinstance(tensor, (np.ndarray, np.generic)) else None
     op = tensor.op
+    graph: Any = op.graph
+    if graph.executes_eagerly:
+        graph.num_values_read += 1
     if op.type == "Const":
         return op.attrs["value"]
     if tensor.known_value is not None:

@@ -8,13 +8,13 @@ and random numbers behave as they do in any other session.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dataflow import dtypes
 from dataflow.graph import eager
+from dataflow.graph.eager_kinds import hashable, is_handle
 from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
@@ -29,17 +29,8 @@ from dataflow.runtime.session import Session
 _MOST_KINDS = 4096
 
 
-class _Kind:
-    """A node that was made for a kind of operation, and the function that runs it."""
-
-    __slots__ = ("call", "fed", "op")
-
-    def __init__(
-        self, op: Operation, call: Callable[[list[Any]], list[Any]], fed: list[int]
-    ) -> None:
-        self.op = op
-        self.call = call
-        self.fed = fed  # which of the inputs are given as values
+#: A node that was made for a kind of operation, and the function that runs it.
+_Kind = tuple[Operation, Callable[[list[Any]], list[Any]]]
 
 
 class _Runner:
@@ -53,20 +44,11 @@ class _Runner:
         #: The keys of the kinds of each variable, which go with it.
         self._keys_of: dict[str, list[Any]] = {}
 
-    def run(self, op: Operation, inputs: list[Tensor]) -> Sequence[Any]:
-        """The values of an operation's outputs; None for those that are handles."""
-        if op.op_def.type == "Const":
-            return [op.attrs["value"]]
-        if op.outputs and all(_is_handle(t) for t in op.outputs):
-            return self._make_handles(op, inputs)
-        kind = self._kind(op, inputs)
-        kind.op.frames = op.frames
-        return kind.call([inputs[i].known_value for i in kind.fed])
-
-    def _kind(self, op: Operation, inputs: list[Tensor]) -> _Kind:
+    def kind(self, op: Operation, inputs: list[Tensor]) -> _Kind:
+        """The node of operations like this one, and the function of its inputs' values that runs it."""
         key: Any = (
             op.op_def.type,
-            eager.hashable(op.attrs),
+            hashable(op.attrs),
             tuple([_signature(tensor) for tensor in inputs]),
         )
         try:
@@ -82,7 +64,7 @@ class _Runner:
 
     def _keep(self, key: Any, kind: _Kind, inputs: list[Tensor]) -> None:
         if len(self._kinds) >= _MOST_KINDS:  # random numbers go on where they are
-            self._kinds = {k: v for k, v in self._kinds.items() if v.op.op_def.stateful}
+            self._kinds = {k: v for k, v in self._kinds.items() if v[0].op_def.stateful}
         self._kinds[key] = kind
         for tensor in inputs:
             if tensor.dtype.is_handle:
@@ -108,8 +90,7 @@ class _Runner:
         placeholder = get_op("Placeholder")
         given: list[Tensor] = []
         placeholders: list[Tensor] = []
-        fed: list[int] = []
-        for i, tensor in enumerate(inputs):
+        for tensor in inputs:
             if _is_handle(tensor):
                 given.append(_handle_node(tensor))
                 continue
@@ -118,7 +99,6 @@ class _Runner:
             made = graph.make_op(placeholder, graph.unique_name("Placeholder"), [], attrs)
             given.append(made.outputs[0])
             placeholders.append(made.outputs[0])
-            fed.append(i)
         name = graph.unique_name(op.name.rpartition("/")[2])
         node = graph.make_op(op.op_def, name, given, op.attrs, frames=op.frames)
         node.gradient_override = op.gradient_override
@@ -126,9 +106,9 @@ class _Runner:
             self.session, FetchPlan(graph, node.outputs or node, self.session), placeholders
         )
         # What eager code computed needs no check: it is an array of the input's dtype.
-        return _Kind(node, plan.run_flat, fed)
+        return node, plan.run_flat
 
-    def _make_handles(self, op: Operation, inputs: list[Tensor]) -> list[None]:
+    def make_handles(self, op: Operation, inputs: list[Tensor]) -> None:
         """Resources: each operation that makes one is a node of its own."""
         with self._lock:
             graph = self.graph
@@ -137,7 +117,6 @@ class _Runner:
             node = graph.make_op(op.op_def, name, given, op.attrs, frames=op.frames)
         for output, made in zip(op.outputs, node.outputs, strict=True):
             output.handle_node = made  # type: ignore[attr-defined]
-        return [None] * len(op.outputs)
 
 
 def _handle_node(tensor: Any) -> Tensor:
@@ -146,7 +125,7 @@ def _handle_node(tensor: Any) -> Tensor:
 
 
 def _is_handle(tensor: Tensor) -> bool:
-    return tensor.dtype.is_handle or tensor.dtype in (dtypes.resource, dtypes.variant)
+    return is_handle(tensor.dtype)
 
 
 def _signature(tensor: Any) -> Any:
@@ -168,8 +147,12 @@ def runner() -> _Runner:
     return _runner
 
 
-def _run(op: Operation, inputs: list[Tensor]) -> Sequence[Any]:
-    return (_runner or runner()).run(op, inputs)
+def _kind_of(op: Operation, inputs: list[Tensor]) -> _Kind:
+    return (_runner or runner()).kind(op, inputs)
+
+
+def _make_handles(op: Operation, inputs: list[Tensor]) -> None:
+    (_runner or runner()).make_handles(op, inputs)
 
 
 def _free(shared_name: str) -> None:
@@ -182,9 +165,9 @@ def _restart() -> None:
         _runner.forget_kinds()
 
 
-def _compile(graph: Graph, fetches: list[Tensor], feeds: list[Tensor]) -> Callable[..., list[Any]]:
+def _compile(graph: Graph, fetches: Any, feeds: list[Tensor]) -> Callable[..., list[Any]]:
     session = Session(graph=graph, config=ConfigProto(device_count={"GPU": 0}))
     return session.make_callable(fetches, feeds)
 
 
-eager.register_runner(_run, _free, _restart, _compile)
+eager.register_runner(_kind_of, _make_handles, _free, _restart, _compile)

@@ -25,7 +25,13 @@ from dataflow.kernels.malloc_tuning import (
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import cpu_only_reason
-from dataflow.kernels.subnormals import Computing, begin_flushing, end_flushing
+from dataflow.kernels.subnormals import (
+    Computing,
+    begin_flushing,
+    begin_ignoring,
+    end_flushing,
+    end_ignoring,
+)
 from dataflow.kernels.xp import array_module, on_device
 from dataflow.placement.placer import get_log_device_placement, log_placement, place
 from dataflow.placement.transfers import Placed, devices_of_feeds, insert_copies
@@ -431,22 +437,21 @@ class Plan:
                     return plan.run_flat(arguments)
                 self.forms = None
             self._go_on_rewriting(arguments)
-        outside = begin_flushing()
+        errors, outside = begin_ignoring(), begin_flushing()
         try:
             if self.cuda_graphs is not None:
                 launched = self.cuda_graphs.run(arguments)
                 if launched is not None:
                     return [detach(v) for v in launched]
-            with np.errstate(all="ignore"):
-                try:
-                    if self.thread_scopes:
-                        with self.thread_scopes[0](), self.thread_scopes[1]():
-                            results = self.function(*arguments)
-                    else:
+            try:
+                if self.thread_scopes:
+                    with self.thread_scopes[0](), self.thread_scopes[1]():
                         results = self.function(*arguments)
-                except HandedOver as handed:
-                    with self._thread_context():
-                        results = handed.rest.finish(handed)
+                else:
+                    results = self.function(*arguments)
+            except HandedOver as handed:
+                with self._thread_context():
+                    results = handed.rest.finish(handed)
         except Exception as e:
             release_held()
             raise self.annotate_error(e) from e
@@ -455,6 +460,7 @@ class Plan:
             raise
         finally:
             end_flushing(outside)
+            end_ignoring(errors)
         return [detach(v) for v in results] if results else []
 
     def resume(self, rest: CooperativeRest) -> Any:

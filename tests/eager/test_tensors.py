@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import inspect
 import pickle
 import weakref
 
@@ -129,13 +130,23 @@ def test_random_numbers_begin_anew_with_a_seed():
 
 
 def test_nothing_is_kept_of_what_nobody_holds():
-    h = first = tf.ones([3])
-    gone = weakref.ref(first)
-    for _ in range(5):
-        h = tf.tanh(h)
-    del first
     gc.collect()
-    assert gone() is None
+    gc.disable()  # a value goes at once, not when cycles are looked for
+    try:
+        h = first = tf.ones([3])
+        with tf.GradientTape() as tape:
+            tape.watch(first)
+            for _ in range(5):
+                h = tf.tanh(h)
+        gone = [weakref.ref(t) for t in (first, tf.constant(1.0), *tf.split(h, 3), h)]
+        assert gone[0]() is first and not any(ref() for ref in gone[1:-1])
+        assert tape.gradient(h, first) is not None
+        del first, h, tape
+        assert not any(ref() for ref in gone)
+    finally:
+        gc.enable()
+    h = tf.ones([3])
+    h = tf.tanh(h)
     kinds = len(runner.runner().graph.operations)
     for _ in range(50):
         h = tf.tanh(h)
@@ -177,3 +188,66 @@ def test_what_only_stands_for_other_operations_is_none() -> None:
     assert tf.tuple([x])[0] is x
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[1 2\.\.\.\]"):
         tf.Assert(x < 0, [tf.constant([1.0, 2.0, 3.0])], summarize=2)
+
+
+def test_outputs_of_an_operation_after_some_are_gone():
+    first, second = tf.split(tf.constant([1.0, 2.0]), 2)
+    op = second.op
+    del first
+    assert op.outputs[1] is second and op.outputs[0].shape == (1,)
+    assert "unprintable" in str(op.outputs[0])
+
+
+def test_a_kind_that_was_met_is_checked_as_the_first():
+    x = tf.constant(np.arange(6.0))
+    assert tf.reshape(x, [2, 3]).shape == (2, 3)
+    assert tf.reshape(x, [3, 2]).shape == (3, 2)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="reshape|Reshape"):
+            tf.reshape(x, [4, 2])
+    for _ in range(2):
+        with pytest.raises(ValueError, match="MatMul"):
+            tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))
+        assert tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]), transpose_b=True).shape == (2, 2)
+        assert tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]), transpose_a=True).shape == (3, 3)
+    assert [tf.reduce_sum(x, keepdims=k).shape.as_list() for k in (True, False, True)] == [
+        [1],
+        [],
+        [1],
+    ]
+
+
+def test_errors_name_the_line_that_fails_not_the_first_of_its_kind():
+    def check(value):
+        return tf.check_numerics(tf.constant(value), "no number")
+
+    check(1.0)
+    line = inspect.currentframe().f_lineno + 2
+    with pytest.raises(tf.errors.InvalidArgumentError, match="no number") as info:
+        tf.check_numerics(tf.constant(np.nan, tf.float32), "no number")
+    assert f"test_tensors.py, line {line}" in str(info.value)
+
+
+def test_kinds_of_operations_go_with_their_variable():
+    graph = tf.ones([]).graph
+    v = tf.Variable(1.0)
+    before = len(graph._kinds)
+    for _ in range(3):
+        v.assign_add(v * 1.0)
+    name = v.handle.op.attrs["shared_name"]
+    assert len(graph._kinds) > before and graph._keys_of[name]
+    keys = graph._keys_of[name]
+    del v
+    gc.collect()
+    assert name not in graph._keys_of and not any(key in graph._kinds for key in keys)
+
+
+def test_numpy_s_settings_are_as_before():
+    before = np.geterr()
+    with np.errstate(divide="raise", over="warn"):
+        inside = np.geterr()
+        assert np.isinf((tf.constant(1.0) / tf.constant(0.0)).numpy())
+        assert np.geterr() == inside
+        with pytest.raises(FloatingPointError):
+            np.float32(1) / np.float32(0)
+    assert np.geterr() == before
