@@ -207,7 +207,7 @@ def _build(tape: Tape, kind: _Kind, ys: list[Tensor], xs: list[Tensor], given: l
                 nodes[tensor] = _stand_in(graph, tensor, number in kind.constants)
                 by_node[nodes[tensor]] = number
         for op, inputs in tape.records:
-            name = graph.unique_name(op.name.rpartition("/")[2] or op.op_def.type)
+            name = graph.unique_name(op.op_def.type)
             types = [tensor.dtype for tensor in op.outputs]
             ins = [nodes[tensor] for tensor in inputs]
             node = graph.make_op(op.op_def, name, ins, op.attrs, types, op.frames)

@@ -25,9 +25,14 @@ from dataflow.gradient_checker import (
     compute_gradient as compute_gradient,
     compute_gradient_error as compute_gradient_error,
 )
-from dataflow.graph.default_stacks import reset_default_graph
+from dataflow.graph.default_stacks import default_session, reset_default_graph
+from dataflow.graph.eager import executing_eagerly
+from dataflow.graph.nest import map_structure
 from dataflow.kernels.xp import pretend_gpus as pretend_gpus
+from dataflow.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
+from dataflow.ops.ragged_value import RaggedTensorValue
 from dataflow.ops.seeds import set_random_seed
+from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.devices import list_local_devices
 from dataflow.runtime.session import Session
@@ -136,6 +141,56 @@ class _CheckedThread:
             self._case.fail("A checked thread was not joined.")
 
 
+class _NoSession:
+    """What `TestCase.session` gives eager code, which has none."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            "Trying to access properties or call methods on the result of self.session() while eager "
+            "execution is enabled: use self.evaluate(), or tf.disable_eager_execution() first."
+        )
+
+
+class _EagerSession:
+    """What `TestCase.cached_session` gives eager code: its `run` takes values out of tensors."""
+
+    def __init__(self, case: TestCase) -> None:
+        self._case = case
+
+    def run(self, fetches: Any, *args: Any, **kwargs: Any) -> Any:
+        """The values of tensors. Raises `RuntimeError` where something is fed."""
+        if kwargs.pop("feed_dict", None):
+            raise RuntimeError(
+                "feed_dict is not supported when eager execution is enabled "
+                "(in this case, sess.run(t) is shorthand for t.numpy()"
+            )
+        if args or kwargs:
+            raise RuntimeError(
+                "Optional args are not supported when eager execution is enabled "
+                "(in this case, sess.run(t) is shorthand for t.numpy()"
+            )
+        return self._case.evaluate(fetches)
+
+
+def _eager_value(tensor: Any) -> Any:
+    """The value of a tensor, a variable, a composite tensor, or of what a function returns."""
+    if tensor is None:
+        return None
+    if callable(tensor):
+        return map_structure(_eager_value, tensor())
+    if isinstance(tensor, SparseTensor):
+        parts = (tensor.indices, tensor.values, tensor.dense_shape)
+        return SparseTensorValue(*map(_eager_value, parts))
+    if isinstance(tensor, IndexedSlices):
+        slices = (tensor.values, tensor.indices, tensor.dense_shape)
+        return IndexedSlicesValue(*map(_eager_value, slices))
+    if getattr(tensor, "is_ragged", False) and hasattr(tensor, "row_splits"):
+        return RaggedTensorValue(_eager_value(tensor.values), _eager_value(tensor.row_splits))
+    if not hasattr(tensor, "numpy"):
+        raise ValueError(f"Unsupported type {type(tensor)}.")
+    return tensor.numpy()
+
+
 def _placed(graph: Graph, use_gpu: bool, force_gpu: bool) -> Any:
     """New nodes go on the first CPU, unless they may or must be elsewhere."""
     if force_gpu:
@@ -167,10 +222,12 @@ class TestCase(UnitAsserts):
 
     #: The session that a test shares, made when it is first asked for.
     _cached: Any = None
+    #: Those of `checkedThread`; of a test whose method is called by hand there is no list.
+    _threads: Any = ()
 
     def run(self, result: Any = None) -> Any:
         """Runs the test, and closes the session that it shared, whatever its `setUp` calls."""
-        self._threads: list[_CheckedThread] = []
+        self._threads = []
         try:
             return super().run(result)
         finally:
@@ -203,6 +260,9 @@ class TestCase(UnitAsserts):
         Nodes are on the CPU, unless ``use_gpu``; with ``force_gpu`` on the first GPU. Without a
         ``config`` nodes of devices that are not here run on the CPU, but for ``force_gpu``.
         """
+        if executing_eagerly():
+            yield _NoSession()  # type: ignore[misc]
+            return
         config = _config(config, force_gpu)
         with Session(graph=graph, config=config) as sess:
             with _placed(sess.graph, use_gpu, force_gpu):
@@ -215,6 +275,8 @@ class TestCase(UnitAsserts):
         """
         if self._testMethodName == "test_session":
             self.skipTest("Not a test.")
+        if executing_eagerly():
+            return contextlib.nullcontext()
         graph = args[0] if args else kwargs.get("graph")
         return (
             self.cached_session(*args, **kwargs) if graph is None else self.session(*args, **kwargs)
@@ -230,7 +292,13 @@ class TestCase(UnitAsserts):
         use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Session]:
-        """One session for the whole test method; raises `ValueError` where another is asked for."""
+        """One session for the whole test method; raises `ValueError` where another is asked for.
+
+        With eager execution its ``run`` gives the values of tensors.
+        """
+        if executing_eagerly():
+            yield _EagerSession(self)  # type: ignore[misc]
+            return
         shared = self._shared_session(graph, config, force_gpu)
         with (
             shared.graph.as_default(),
@@ -253,8 +321,8 @@ class TestCase(UnitAsserts):
 
     def evaluate(self, tensors: Any) -> Any:
         """The values of ``tensors`` in the default session, or in the one that the test shares."""
-        from dataflow.graph.default_stacks import default_session
-
+        if executing_eagerly():
+            return map_structure(_eager_value, tensors)
         session = default_session()
         if session is not None:
             return session.run(tensors)

@@ -120,7 +120,10 @@ def internal_convert(
             if result is not NotImplemented:
                 return result  # type: ignore[no-any-return]
     if isinstance(value, (list, tuple)) and _contains_tensor(value):
-        return _auto_pack(list(value), dtype or _tensor_dtype(value), name)
+        own = _tensor_dtype(value)
+        # As in TensorFlow, tensors in a list become what is wanted if the first of them is something else.
+        casts = dtype is not None and own is not None and own is not dtype
+        return _auto_pack(list(value), dtype or own, name, casts)
     assert _make_constant is not None
     if dtype is None and preferred is not None and not _would_wrap(value, preferred):
         try:
@@ -177,16 +180,25 @@ def _tensor_dtype(values: Any) -> DType | None:
     return None
 
 
-def _auto_pack(values: list[Any], dtype: DType | None, name: str | None) -> Tensor:
+def _auto_pack(
+    values: list[Any], dtype: DType | None, name: str | None, casts: bool = False
+) -> Tensor:
     assert _pack is not None
     graph = default_graph()
     with graph.name_scope(name or "packed") as scope:
         parts = []
         for i, value in enumerate(values):
             if isinstance(value, (list, tuple)) and _contains_tensor(value):
-                parts.append(_auto_pack(list(value), dtype, str(i)))
+                parts.append(_auto_pack(list(value), dtype, str(i), casts))
                 continue
-            part = internal_convert(value, dtype, str(i))
+            if casts and is_tensor_like(value):
+                part = internal_convert(value, None, str(i))
+                if part.dtype.base_dtype is not dtype:
+                    from dataflow.graph.registry import get_op
+
+                    part = get_op("Cast")(part, DstT=dtype)
+            else:
+                part = internal_convert(value, dtype, str(i))
             if dtype is not None and part.dtype.base_dtype is not dtype:
                 raise DTypeError(
                     None,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dataflow.graph import default_stacks, tracebacks
+from dataflow.graph import default_stacks, thread_scopes, tracebacks
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.eager_kinds import EagerOperation, Kind, is_handle, key_of
 from dataflow.graph.eager_tensor import EagerTensor
@@ -48,7 +48,6 @@ _MOST_KINDS = 16384
 #: What is no use where there is no later run.
 _NEEDS_A_GRAPH = {
     "Placeholder": "tf.placeholder() is not compatible with eager execution.",
-    "PlaceholderWithDefault": "tf.placeholder_with_default() is not compatible with eager execution.",
 }
 
 
@@ -113,6 +112,18 @@ class EagerGraph(Graph):
         if value is not None and _restart is not None:
             self._kinds.clear()
             _restart()
+
+    def forget_names(self, names: Any = None) -> Any:
+        """Begins anew with collections, seed and what others keep here, or goes back to ``names``.
+
+        Returns what it had: the ``names`` to go back to.
+        """
+        before = self._collections, self.attachments, self._seed
+        ours = {k: v for k, v in self.attachments.items() if k == thread_scopes.KEY}
+        self._collections, self.attachments, self._seed = (
+            ({}, ours, None) if names is None else names
+        )
+        return before
 
     def make_op(
         self,
@@ -247,6 +258,12 @@ class EagerGraph(Graph):
         if name and name[-1] == "/":
             return name[:-1]
         return f"{self.name_stack}/{name}" if self.name_stack else name
+
+    def scope_name(self, name: str | None) -> str:
+        """The whole name of a scope, which may be any text."""
+        if not name:
+            return ""
+        return self.unique_name(name.decode() if isinstance(name, bytes) else name)
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:

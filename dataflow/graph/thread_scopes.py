@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
 
-_KEY = "scopes_of_threads"
+KEY = "scopes_of_threads"
 _NAMES = (
     "device_stack",
     "current_device",
@@ -28,10 +28,10 @@ class _Scopes(threading.local):
 
 def _of_thread(name: str) -> Any:
     def get(graph: Graph) -> Any:
-        return getattr(graph.attachments[_KEY], name)
+        return getattr(graph.attachments[KEY], name)
 
     def put(graph: Graph, value: Any) -> None:
-        setattr(graph.attachments[_KEY], name, value)
+        setattr(graph.attachments[KEY], name, value)
 
     return property(get, put)
 
@@ -47,8 +47,8 @@ def _scoped(kind: Any) -> type:
 
 def switch(graph: Graph) -> None:
     """Gives each thread scopes of its own in ``graph``, from now on. A second time changes nothing."""
-    if _KEY not in graph.attachments:
+    if KEY not in graph.attachments:
         state = vars(graph)
-        graph.attachments[_KEY] = _Scopes({name: state.pop(name) for name in _NAMES})
+        graph.attachments[KEY] = _Scopes({name: state.pop(name) for name in _NAMES})
         kind: Any = type(graph)
         graph.__class__ = _scoped(kind)

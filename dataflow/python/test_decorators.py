@@ -14,6 +14,13 @@ from dataflow.graph.conversion import is_tensor_like
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
 from dataflow.ops.array import transpose
+from dataflow.python.test_modes import (
+    also_run_as_tf_function,
+    assert_no_new_pyobjects_executing_eagerly,
+    assert_no_new_tensors,
+    run_all_in_graph_and_eager_modes,
+    run_in_graph_and_eager_modes,
+)
 from dataflow.test import TestCase as TensorFlowTestCase, is_gpu_available
 
 __all__ = [
@@ -55,23 +62,6 @@ __all__ = [
 ]
 
 
-def run_in_graph_and_eager_modes(
-    func: Callable[..., Any] | None = None, config: Any = None, use_gpu: bool = True, **kwargs: Any
-) -> Any:
-    """A test method runs in a graph and session of its own, once: there is no eager mode."""
-    if func is None:
-        return functools.partial(
-            run_in_graph_and_eager_modes, config=config, use_gpu=use_gpu, **kwargs
-        )
-
-    @functools.wraps(func)
-    def run(self: Any, *args: Any, **kwargs: Any) -> None:
-        with Graph().as_default(), self.test_session(use_gpu=use_gpu, config=config):
-            func(self, *args, **kwargs)
-
-    return run
-
-
 def _as_it_is(reason: Any = None) -> Any:
     """For ``@run_v1_only("why")`` and ``@run_deprecated_v1``: what is decorated stays as it is."""
     return reason if callable(reason) else lambda decorated: decorated
@@ -81,9 +71,7 @@ run_v1_only = run_deprecated_v1 = run_all_in_graph_mode_only = deprecated_graph_
     _as_it_is
 )
 disable_xla = disable_all_xla = xla_allow_fallback = build_as_function_and_v1_graph = _as_it_is
-disable_control_flow_v2 = enable_control_flow_v2 = also_run_as_tf_function = _as_it_is
-assert_no_garbage_created = assert_no_new_tensors = _as_it_is
-assert_no_new_pyobjects_executing_eagerly = _as_it_is
+disable_control_flow_v2 = enable_control_flow_v2 = assert_no_garbage_created = _as_it_is
 
 
 def for_all_test_methods(decorator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -223,14 +211,6 @@ def generate_combinations_with_testcase_name(**kwargs: Any) -> list[Any]:
         name = "".join(f"_{k}_{v}" for k, v in zip(words[::2], words[1::2], strict=True))
         combinations.append(OrderedDict([*pairs, ("testcase_name", f"_test{name}")]))
     return combinations
-
-
-def run_all_in_graph_and_eager_modes(cls: type) -> type:
-    """Every test method of the class runs in a graph and session of its own."""
-    for name, value in list(vars(cls).items()):
-        if name.startswith("test") and name != "test_session" and callable(value):
-            setattr(cls, name, run_in_graph_and_eager_modes(value))
-    return cls
 
 
 def is_xla_enabled() -> bool:

@@ -7,6 +7,7 @@ and random numbers behave as they do in any other session.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +28,7 @@ from dataflow.runtime.session import Session
 
 #: Kinds that are kept; attributes that change from call to call make one each.
 _MOST_KINDS = 4096
+_NODE_NAME = re.compile("[A-Za-z0-9.][A-Za-z0-9_.>-]*")
 
 
 #: A node that was made for a kind of operation, and the function that runs it.
@@ -99,7 +101,7 @@ class _Runner:
             made = graph.make_op(placeholder, graph.unique_name("Placeholder"), [], attrs)
             given.append(made.outputs[0])
             placeholders.append(made.outputs[0])
-        name = graph.unique_name(op.name.rpartition("/")[2])
+        name = graph.unique_name(_node_name(op))
         node = graph.make_op(op.op_def, name, given, op.attrs, frames=op.frames)
         node.gradient_override = op.gradient_override
         plan = Plan(
@@ -113,10 +115,16 @@ class _Runner:
         with self._lock:
             graph = self.graph
             given = [_handle_node(t) if _is_handle(t) else t.in_graph(graph) for t in inputs]
-            name = graph.unique_name(op.name.rpartition("/")[2])
+            name = graph.unique_name(_node_name(op))
             node = graph.make_op(op.op_def, name, given, op.attrs, frames=op.frames)
         for output, made in zip(op.outputs, node.outputs, strict=True):
             output.handle_node = made  # type: ignore[attr-defined]
+
+
+def _node_name(op: Operation) -> str:
+    """The last part of an operation's name; its type where no node may have that name."""
+    name = op.name.rpartition("/")[2]
+    return name if _NODE_NAME.fullmatch(name) else op.op_def.type
 
 
 def _handle_node(tensor: Any) -> Tensor:

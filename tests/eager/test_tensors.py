@@ -251,3 +251,15 @@ def test_numpy_s_settings_are_as_before():
         with pytest.raises(FloatingPointError):
             np.float32(1) / np.float32(0)
     assert np.geterr() == before
+
+
+def test_names_that_no_node_may_have_and_defaults_of_placeholders():
+    x = tf.constant(2.0)
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.multiply(tf.placeholder_with_default(x, []), 3.0, name="_my product")
+        assert tape.gradient(y, x).numpy() == 3
+    assert tf.Variable(1.0, name="_0").numpy() == 1
+    with pytest.raises(RuntimeError, match="placeholder"):
+        tf.placeholder(tf.float32)

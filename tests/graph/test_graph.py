@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
 import pytest
 
 import dataflow as tf
@@ -460,3 +461,15 @@ def test_threads_have_scopes_of_their_own_after_the_switch():
         assert isinstance(graph, tf.Graph)
         with tf.Session() as sess:
             assert sess.run(tf.constant(2.0) + 1.0) == 3.0
+
+
+def test_tensors_in_a_list_are_cast_where_the_first_is_of_another_dtype_than_wanted():
+    whole, part = tf.constant(3), tf.constant(2.5)
+    with tf.Session() as sess:
+        packed = tf.convert_to_tensor([[whole, 1.5], [part, 2]], tf.float32)
+        np.testing.assert_array_equal(sess.run(packed), [[3.0, 1.5], [2.5, 2.0]])
+        np.testing.assert_array_equal(sess.run(tf.add(part, [whole, whole])), [5.5, 5.5])
+    with pytest.raises(TypeError, match="Cast them"):
+        tf.convert_to_tensor([part, whole], tf.float32)
+    with pytest.raises(TypeError, match="Cast them"):
+        tf.convert_to_tensor([whole, part])
