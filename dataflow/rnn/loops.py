@@ -74,6 +74,14 @@ def dynamic_rnn(
         return outputs, last
 
 
+def _stacked(outputs: TensorArray, leading: list[int | None], size: Any) -> Tensor:
+    """The outputs of all steps: [steps, batch, *size], the first two as far as they are known."""
+    stacked = outputs.stack()
+    inner = [size] if isinstance(size, int) else size.as_list()
+    stacked.set_shape([*leading, *inner])
+    return stacked
+
+
 def _loop(
     cell: RNNCell,
     structure: Any,
@@ -109,17 +117,15 @@ def _loop(
             pieces.append(piece)
         output, new_state = one_step(cell, nest.pack_like(structure, pieces), state)
         nest.assert_same_structure(state, new_state, check_types=False)
-        flat_output = nest.flatten(output)
+        flat_output, flat_new = nest.flatten(output), nest.flatten(new_state)
         if sequence_length is not None:
             active = less(time, sequence_length)
             flat_output = [copy_through(active, o, array.zeros_like(o)) for o in flat_output]
             flat_new = [
                 copy_through(active, n, o)
-                for n, o in zip(nest.flatten(new_state), nest.flatten(state), strict=True)
+                for n, o in zip(flat_new, nest.flatten(state), strict=True)
             ]
-            new_state = nest.pack_like(state, flat_new)
-        else:
-            new_state = nest.pack_like(state, nest.flatten(new_state))
+        new_state = nest.pack_like(state, flat_new)
         arrays = tuple(a.write(time, o) for a, o in zip(arrays, flat_output, strict=True))
         return time + 1, arrays, new_state
 
@@ -132,13 +138,8 @@ def _loop(
         maximum_iterations=steps,
         swap_memory=swap_memory,
     )
-    results = []
-    batch = flat_inputs[0].shape[1].value
-    for final, size in zip(final_arrays, flat_sizes, strict=True):
-        stacked = final.stack()
-        inner = [size] if isinstance(size, int) else size.as_list()
-        stacked.set_shape([static_steps, batch, *inner])
-        results.append(stacked)
+    leading = [static_steps, flat_inputs[0].shape[1].value]
+    results = [_stacked(a, leading, n) for a, n in zip(final_arrays, flat_sizes, strict=True)]
     outputs = nest.pack_like(out_sizes, results) if nest.is_nested(out_sizes) else results[0]
     return outputs, final_state
 

@@ -25,6 +25,32 @@ def examples(rng: Any, num: int = 16) -> Any:
     return np.concatenate([half, half], axis=1)
 
 
+def _expect_causal(guesses: Callable[[Any], Any]) -> None:
+    """``guesses(symbols)``: they change with earlier symbols and their order, and with no later one."""
+    row = np.array([[0, 1, 2, 3, 0, 1, 2, 3]])
+    base = guesses(row)
+    for place in (3, 5):
+        other = row.copy()
+        other[0, place] = 5
+        moved = np.abs(guesses(other) - base).max(1)
+        expect(
+            moved[:place].max() < 1e-5,
+            f"the guesses before position {place} change with a later symbol: "
+            "what is to be guessed can be seen",
+        )
+        expect(
+            moved[-1] > 1e-6,
+            f"the last guess does not change with the symbol at position {place}: "
+            "it cannot look back",
+        )
+    swapped = row[:, [1, 0, 2, 3, 4, 5, 6, 7]]
+    expect(
+        np.abs(guesses(swapped)[-1] - base[-1]).max() > 1e-6,
+        "the last guess is the same when two earlier symbols change places: "
+        "nothing tells the model their order",
+    )
+
+
 @exercise(
     "Lesson 22 built one: two tables, a mask, an attention, two dense layers.",
     "What must each position see, and what not? The mask hides what comes later, the table of positions tells "
@@ -63,28 +89,7 @@ def ex1(model: Callable[[Any], Any]) -> str:
         train = tf.train.AdamOptimizer(0.02).minimize(loss)
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
-            row = np.array([[0, 1, 2, 3, 0, 1, 2, 3]])
-            base = session.run(logits, {symbols: row})[0]
-            for place, told in ((3, "a later symbol"), (5, "a later symbol")):
-                other = row.copy()
-                other[0, place] = 5
-                moved = np.abs(session.run(logits, {symbols: other})[0] - base).max(1)
-                expect(
-                    moved[:place].max() < 1e-5,
-                    f"the guesses before position {place} change with {told}: "
-                    "what is to be guessed can be seen",
-                )
-                expect(
-                    moved[-1] > 1e-6,
-                    f"the last guess does not change with the symbol at position {place}: "
-                    "it cannot look back",
-                )
-            swapped = row[:, [1, 0, 2, 3, 4, 5, 6, 7]]
-            expect(
-                np.abs(session.run(logits, {symbols: swapped})[0, -1] - base[-1]).max() > 1e-6,
-                "the last guess is the same when two earlier symbols change places: "
-                "nothing tells the model their order",
-            )
+            _expect_causal(lambda row: session.run(logits, {symbols: row})[0])
             for _ in range(120):
                 session.run(train, {symbols: examples(rng)})
             cost = session.run(loss, {symbols: examples(rng, 200)})

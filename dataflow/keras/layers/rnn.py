@@ -139,6 +139,26 @@ class RNN(LastingStates, LayerOfLayers):
         rows = inputs[0] if self.time_major else inputs[:, 0]
         return list(nest.flatten(zeros_of(self.cell, rows, array.shape(rows)[0], rows.dtype)))
 
+    def _apart(
+        self, inputs: Any, initial_state: Any, constants: Any
+    ) -> tuple[Any, list[Any], list[Any]]:
+        """The sequence, the initial states and the constants, which may all come with the sequence."""
+        if initial_state is not None or constants is not None:
+            inputs = [inputs, *([] if initial_state is None else nest.flatten(initial_state))]
+            given = [] if constants is None else nest.flatten(constants)
+            self._num_constants = len(given)
+            inputs += given
+        if not isinstance(inputs, (list, tuple)):
+            return inputs, [], []
+        sequence, *rest = inputs
+        num_states = len(rest) - self._num_constants
+        states = rest[:num_states]
+        if states and num_states != self.num_states:
+            raise ValueError(
+                f"Layer {self.name} has {self.num_states} states, got {num_states} initial states."
+            )
+        return sequence, states, rest[num_states:]
+
     def call(
         self,
         inputs: Any,
@@ -148,22 +168,7 @@ class RNN(LastingStates, LayerOfLayers):
         constants: Any = None,
     ) -> Any:
         """The sequence; a subclass may hand states and constants over apart from ``inputs``."""
-        if initial_state is not None or constants is not None:
-            inputs = [inputs, *([] if initial_state is None else nest.flatten(initial_state))]
-            given = [] if constants is None else nest.flatten(constants)
-            self._num_constants = len(given)
-            inputs += given
-        constants = []
-        states: list[Any] = []
-        if isinstance(inputs, (list, tuple)):
-            inputs, *rest = inputs
-            states = rest[: len(rest) - self._num_constants]
-            constants = rest[len(rest) - self._num_constants :]
-            if states and len(states) != self.num_states:
-                raise ValueError(
-                    f"Layer {self.name} has {self.num_states} states, got {len(states)} initial "
-                    "states."
-                )
+        inputs, states, constants = self._apart(inputs, initial_state, constants)
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         time = 0 if self.time_major else 1
         if self.go_backwards:

@@ -14,6 +14,7 @@ code that gives the same bits, where llvmlite is installed (`native_ufunc`) and 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -151,6 +152,18 @@ def _scratch(count: int, flags: int, dtype: Any) -> tuple[list[Any], list[Any]]:
     return buffers[:count], truths[:flags]
 
 
+def _in_rows(
+    inputs: list[Any], shape: tuple[int, ...]
+) -> tuple[list[Any], list[bool], int, tuple[int, ...]]:
+    """The inputs as they are cut into blocks, which of them are, the number of rows, and their shape."""
+    if all((np.shape(x) == shape and x.flags.c_contiguous) or np.size(x) == 1 for x in inputs):
+        parts = [x.reshape(-1) if np.size(x) > 1 else _scalar(x) for x in inputs]
+        return parts, [np.size(x) > 1 for x in inputs], math.prod(shape), ()
+    rows = shape[0]
+    sliced = [np.ndim(x) == len(shape) and np.shape(x)[0] == rows and rows > 1 for x in inputs]
+    return list(inputs), sliced, rows, shape[1:]
+
+
 def run_blocks(
     program: Program, compiled: Compiled, inputs: list[Any], reused: int | None = None
 ) -> Any:
@@ -159,15 +172,7 @@ def run_blocks(
     size = int(np.prod(shape))
     dtype = np.dtype(program.dtype)
     out_dtype = np.bool_ if INSTRUCTIONS[program.steps[-1][0]].is_bool else dtype
-    flat = all((np.shape(x) == shape and x.flags.c_contiguous) or np.size(x) == 1 for x in inputs)
-    if flat:
-        rows, row_shape = size, ()
-        parts = [x.reshape(-1) if np.size(x) > 1 else _scalar(x) for x in inputs]
-        sliced = [np.size(x) > 1 for x in inputs]
-    else:
-        rows, row_shape = shape[0], shape[1:]
-        parts = list(inputs)
-        sliced = [np.ndim(x) == len(shape) and np.shape(x)[0] == rows and rows > 1 for x in inputs]
+    parts, sliced, rows, row_shape = _in_rows(inputs, shape)
     row_size = int(np.prod(row_shape))
     step = max(1, BLOCK_ELEMENTS // max(row_size, 1))
     if row_size > BLOCK_ELEMENTS:

@@ -66,16 +66,19 @@ def write_row_reduction(
     w.begin(done)
     pairs = [combine(*parts[:2]), combine(*parts[2:])]
     total = combine(combine(*pairs), rest)
-
     while lanes > 1:
         lanes //= 2
         before_kind, kind = kind, vector_type(lanes, element)
-        halves = [
-            w.put(
-                f"shufflevector {before_kind} {total}, {before_kind} poison, "
-                f"{vector_type(lanes, 'i32')} {vector_of('i32', range(start, start + lanes))}"
-            )
-            for start in (0, lanes)
-        ]
-        total = combine(*halves)
+        total = combine(*_halves(w, before_kind, total, lanes))
     return w.put(f"extractelement {kind} {total}, i64 0")
+
+
+def _halves(w: Writer, kind: str, vector: str, lanes: int) -> list[str]:
+    """The first and the last ``lanes`` numbers of a vector of twice as many."""
+    return [
+        w.put(
+            f"shufflevector {kind} {vector}, {kind} poison, "
+            f"{vector_type(lanes, 'i32')} {vector_of('i32', range(start, start + lanes))}"
+        )
+        for start in (0, lanes)
+    ]
