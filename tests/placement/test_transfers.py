@@ -126,3 +126,10 @@ def test_a_constant_that_only_the_host_reads_stays_there() -> None:
     result = placed([y], {c: GPU})
     assert result.kernel_devices == {} and copies(result) == {}
     assert copies(placed([y, z], {c: GPU, z: GPU})) == {"c/copy_to_host": "gpu:0"}
+
+
+def test_who_reads_a_feed_is_looked_for_behind_a_node_that_wants_its_shape() -> None:
+    x = tf.placeholder(tf.float32, [None], name="x")
+    with tf.control_dependencies([tf.shape(x)]):
+        y = tf.square(x, name="y")
+    assert devices_of_feeds(placed([y], {y: GPU_1}, [x])) == ["gpu:1"]
