@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from dataflow.graph.default_stacks import default_graph
+
 settings: dict[str, Any] = {
     "epsilon": 1e-7,
     "floatx": "float32",
     "image_data_format": "channels_last",
     "manual_initialization": False,
+    "seeds_of_numpy": False,
 }
+
+
+def op_seed(seed: Any) -> Any:
+    """The seed of a random op: ``seed``, or where the package Keras is imported one that NumPy draws.
+
+    So a program that calls ``np.random.seed`` first repeats. A graph's own seed makes this needless.
+    """
+    if seed is None and settings["seeds_of_numpy"] and default_graph().seed is None:
+        return int(np.random.randint(10_000_000))
+    return seed
 
 
 def epsilon() -> float:

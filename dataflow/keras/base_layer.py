@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from typing import Any
@@ -15,6 +16,7 @@ from dataflow.graph.eager import outside_symbolic_graph, variables_were_made
 from dataflow.graph.graph import Graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
+from dataflow.keras.backend_settings import op_seed
 from dataflow.keras.call_nodes import Node, tag, tag_of
 from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.keras.package_shapes import is_ours, plain_shape
@@ -246,6 +248,9 @@ class Layer(LayerTree, base.Layer):
     def _drawn(self, initializer: Any, dims: list[Any], dtype: Any) -> Any:
         if self.as_package_keras and not is_ours(type(initializer)) and not is_ours(initializer):
             return initializer(tuple(dims), dtype=dtype.name)
+        if getattr(initializer, "seed", 0) is None and (seed := op_seed(None)) is not None:
+            initializer = copy.copy(initializer)
+            initializer.seed = seed
         return initializer(dims, dtype=dtype)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:

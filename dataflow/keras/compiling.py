@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import (
@@ -22,6 +23,7 @@ from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sources import placeholder
+from dataflow.ops.variables import Variable
 
 
 @dataclasses.dataclass
@@ -150,7 +152,7 @@ class Compiling:
             if len(value) != len(names):
                 raise ValueError(
                     f"When passing a list as {what}, it should have one entry per model output. "
-                    f"The model has {len(names)} outputs, but you passed {what}={value}"
+                    f"The model has {len(names)} outputs, but you passed {what.strip('`')}={value}"
                 )
             return list(value)
         return [value] * len(names)
@@ -201,7 +203,7 @@ class Compiling:
         names = self.output_names  # type: ignore[attr-defined]
         functions = [losses_module.get(x) for x in self._per_output(self.loss, "loss")]
         shares = self._per_output(self.loss_weights, "loss_weights")
-        given = self._per_output(self._target_tensors, "target_tensors")
+        given = self._given_targets()
         modes = self._per_output(self.sample_weight_mode, "sample_weight_mode")
         found = []
         for number, (name, output, function) in enumerate(
@@ -222,6 +224,24 @@ class Compiling:
                 one.term = _loss_of(one)
             found.append(one)
         return found
+
+    def _given_targets(self) -> list[Any]:
+        """The tensor of each output to compare it with, None for a placeholder; raises for others."""
+        given: Any = self._target_tensors
+        if given is None or isinstance(given, (list, tuple, dict)):
+            found = self._per_output(given, "`target_tensors`")
+        elif not isinstance(given, (Tensor, Variable)):
+            raise TypeError(
+                f"Expected `target_tensors` to be a list or tuple or dict or a single tensor, got: {given}"
+            )
+        elif len(self.outputs) > 1:
+            raise ValueError(
+                f"The model has {len(self.outputs)} outputs, but you passed a single tensor as "
+                "`target_tensors`. Expected a list or a dict of tensors."
+            )
+        else:
+            found = [given]
+        return [convert_to_tensor(t) if isinstance(t, Variable) else t for t in found]
 
     def _placeholders(self, name: str, output: Any, kind: str, mode: Any) -> tuple[Any, Any]:
         """What an output is compared with, and the weights of its examples (or steps)."""

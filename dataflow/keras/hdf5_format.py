@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import itertools
 import json
 import sys
 import warnings
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".h5", ".hdf5", ".keras")
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _VERSION = "2.2.4-tf"
+_MOST_BYTES = 64512
 
 
 def is_available() -> bool:
@@ -61,7 +63,7 @@ def _text(value: Any) -> str:
 
 def _write_weights(group: Any, model: Model) -> None:
     layers = model.layers
-    group.attrs["layer_names"] = [layer.name.encode() for layer in layers]
+    _write_names(group, "layer_names", [layer.name for layer in layers])
     group.attrs["backend"] = b"tensorflow"
     group.attrs["keras_version"] = _VERSION.encode()
     for layer in layers:
@@ -79,7 +81,39 @@ def _write_arrays(group: Any, variables: list[Any], values: list[Any]) -> None:
             name += "_1"
         names.append(name)
         group.create_dataset(name, data=np.asarray(value))
-    group.attrs["weight_names"] = np.array([n.encode() for n in names], dtype="S")
+    _write_names(group, "weight_names", names)
+
+
+def _write_names(group: Any, key: str, names: list[str]) -> None:
+    """An attribute of HDF5 holds 64 kB: longer lists are cut, into ``key0``, ``key1``, ..."""
+    encoded = np.array([n.encode() for n in names], dtype="S")
+    if encoded.nbytes <= _MOST_BYTES:
+        group.attrs[key] = encoded
+        return
+    for number, part in enumerate(_parts([n.encode() for n in names])):
+        group.attrs[f"{key}{number}"] = np.array(part, dtype="S")
+
+
+def _parts(names: list[bytes]) -> list[list[bytes]]:
+    parts: list[list[bytes]] = [[]]
+    for name in names:
+        longest = max(map(len, [name, *parts[-1]]))
+        if parts[-1] and longest * (len(parts[-1]) + 1) > _MOST_BYTES:
+            parts.append([])
+        parts[-1].append(name)
+    return parts
+
+
+def _names(group: Any, key: str) -> list[str]:
+    """The names in an attribute, or in the parts of one."""
+    if key in group.attrs:
+        return [_text(name) for name in group.attrs[key]]
+    found: list[str] = []
+    for number in itertools.count():
+        if f"{key}{number}" not in group.attrs:
+            return found
+        found += [_text(name) for name in group.attrs[f"{key}{number}"]]
+    return found
 
 
 def _write_whole(path: str, write: Any) -> None:
@@ -93,8 +127,8 @@ def _write_whole(path: str, write: Any) -> None:
 
 
 def is_open_file(target: Any) -> bool:
-    """Whether ``target`` is a file of h5py's, rather than the name of one."""
-    return "h5py" in sys.modules and isinstance(target, sys.modules["h5py"].File)
+    """Whether ``target`` is a file of h5py's, or a group in one, rather than the name of a file."""
+    return "h5py" in sys.modules and isinstance(target, sys.modules["h5py"].Group)
 
 
 def save_model(path: Any, model: Any, include_optimizer: bool) -> None:
@@ -172,21 +206,49 @@ def load_model(path: Any, custom_objects: Any, compile: bool) -> Any:
     return model
 
 
-def load_weights(path: str, model: Model, by_name: bool) -> None:
-    """Reads weights, layer by layer in order, or into the layers of the same names."""
+def load_weights(
+    path: str, model: Model, by_name: bool, skip_mismatch: bool = False, reshape: bool = False
+) -> None:
+    """Reads weights, layer by layer in order, or into the layers of the same names; see `saving`."""
     with _open(path) as opened:
         group = opened.get("model_weights", opened)
-        if "layer_names" not in group.attrs:
+        if "layer_names" not in group.attrs and "layer_names0" not in group.attrs:
             raise ValueError(f"{path} is an HDF5 file, but none of Keras's weights.")
-        _assign(path, group, model, by_name)
+        _assign(path, group, model, by_name, skip_mismatch, reshape)
 
 
 def _arrays(group: Any) -> list[Any]:
-    return [np.asarray(group[_text(name)]) for name in group.attrs["weight_names"]]
+    return [np.asarray(group[name]) for name in _names(group, "weight_names")]
 
 
-def _assign(path: str, group: Any, model: Model, by_name: bool) -> None:
-    stored = [(_text(name), _arrays(group[_text(name)])) for name in group.attrs["layer_names"]]
+def _reshaped(arrays: list[Any], weights: list[Any]) -> list[Any]:
+    """Arrays in the shapes of weights with as many elements."""
+    sizes = [w.shape.as_list() for w in weights]
+    pairs = zip(arrays, sizes, strict=False)
+    fitting = [a.reshape(size) if a.size == np.prod(size, dtype=int) else a for a, size in pairs]
+    return [*fitting, *arrays[len(fitting) :]]
+
+
+def _mismatch(name: str, weights: list[Any], arrays: list[Any]) -> str | None:
+    """What is wrong with arrays for the weights of a layer, if anything is."""
+    shapes, found = [w.shape.as_list() for w in weights], [list(a.shape) for a in arrays]
+    if shapes == found:
+        return None
+    words = f"the weights of layer {name!r} do not fit.\n  the model has: {shapes}\n  the file has: {found}"
+    if len(shapes) != len(found):
+        return f"{words}\nIt expects {len(shapes)} weights, but the saved ones are {len(found)} arrays."
+    return f"{words}\nIt has shape {shapes[0]}, but the saved weight has shape {found[0]}."
+
+
+def _assign(
+    path: str,
+    group: Any,
+    model: Model,
+    by_name: bool,
+    skip_mismatch: bool = False,
+    reshape: bool = False,
+) -> None:
+    stored = [(name, _arrays(group[name])) for name in _names(group, "layer_names")]
     stored = [(name, arrays) for name, arrays in stored if arrays]
     layers = [layer for layer in model.layers if layer.weights]
     if by_name:
@@ -194,8 +256,9 @@ def _assign(path: str, group: Any, model: Model, by_name: bool) -> None:
         pairs = [(layer, named[layer.name]) for layer in layers if layer.name in named]
     elif len(stored) != len(layers):
         raise ValueError(
-            f"{path} holds weights of {len(stored)} layers ({', '.join(n for n, _ in stored)}); "
-            f"the model has {len(layers)} with weights ({', '.join(x.name for x in layers)}).\n"
+            f"You are trying to load the weights of {len(stored)} layers into a model with "
+            f"{len(layers)} layers.\n  {path} has: {', '.join(n for n, _ in stored)}\n"
+            f"  the model has, with weights: {', '.join(x.name for x in layers)}\n"
             "Pass by_name=True to load those that both have."
         )
     else:
@@ -204,12 +267,17 @@ def _assign(path: str, group: Any, model: Model, by_name: bool) -> None:
     for layer, arrays in pairs:
         weights = _ordered_weights(layer)
         arrays = recurrent_weights.loaded(layer, arrays)
-        shapes = [w.shape.as_list() for w in weights]
-        if shapes != [list(a.shape) for a in arrays]:
-            raise ValueError(
-                f"{path}: the weights of layer {layer.name!r} do not fit.\n  the model has: "
-                f"{shapes}\n  the file has: {[list(a.shape) for a in arrays]}"
+        if reshape:
+            arrays = _reshaped(arrays, weights)
+        mismatch = _mismatch(layer.name, weights, arrays)
+        if mismatch and skip_mismatch:
+            warnings.warn(
+                f"Skipping loading of weights for layer {layer.name!r} due to mismatch in shape: {mismatch}",
+                stacklevel=5,
             )
+            continue
+        if mismatch:
+            raise ValueError(f"{path}: {mismatch}")
         updates.extend(zip(weights, arrays, strict=True))
     with model._graph.as_default():
         K.batch_set_value(updates)

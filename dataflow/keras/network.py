@@ -68,6 +68,10 @@ class Model(Training, Layer):
                 raise ValueError(
                     f"Input tensors to a Model must come from `tf.keras.Input`. Got {tensor}."
                 )
+        if isinstance(inputs, list) and len(flat_inputs) == 1:
+            inputs = inputs[0]  # a list of one is not a list
+        if isinstance(outputs, list) and len(flat_outputs) == 1:
+            outputs = outputs[0]
         self._inputs_structure, self._outputs_structure = inputs, outputs
         self._graph = flat_outputs[0].graph
         with self._graph.as_default():
@@ -388,6 +392,14 @@ class Model(Training, Layer):
 
         save_model(self, filepath, overwrite, include_optimizer, save_format)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickles and deep copies have what `save` writes; models that it cannot save as other objects."""
+        if not self._is_network():
+            return super().__reduce_ex__(protocol)
+        from dataflow.keras.pickled import reduced
+
+        return reduced(self)
+
     def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None) -> None:
         """Writes the weights: HDF5 or safetensors where the name says so, else a checkpoint.
 
@@ -397,11 +409,11 @@ class Model(Training, Layer):
 
         save_weights(self, filepath, overwrite, save_format)
 
-    def load_weights(self, filepath: Any, by_name: bool = False) -> None:
-        """Reads weights that `save_weights` or `save` wrote."""
+    def load_weights(self, filepath: Any, by_name: bool = False, **kwargs: Any) -> None:
+        """Reads weights that `save_weights` or `save` wrote; arguments as of `saving.load_weights`."""
         from dataflow.keras.saving import load_weights
 
-        load_weights(self, filepath, by_name)
+        load_weights(self, filepath, by_name, **kwargs)
 
     def get_weights(self) -> list[np.ndarray[Any, Any]]:
         """The values of all variables, layer by layer."""

@@ -192,16 +192,32 @@ def _is_prefix(path: Any) -> bool:
     return not named and importlib.util.find_spec("tensorboard") is not None
 
 
-def load_weights(model: Model, filepath: Any, by_name: bool = False) -> None:
-    """Reads weights, layer by layer in order, or into the layers of the same names."""
+def load_weights(
+    model: Model,
+    filepath: Any,
+    by_name: bool = False,
+    skip_mismatch: bool = False,
+    reshape: bool = False,
+) -> None:
+    """Reads weights, layer by layer in order, or into the layers of the same names.
+
+    Of HDF5 files: layers whose weights do not fit are left alone with ``skip_mismatch`` (and a
+    warning), and arrays with ``reshape`` brought into the shapes of weights with as many elements.
+    Raises `ValueError` where they do not fit, or for ``skip_mismatch`` without ``by_name``.
+    """
     from dataflow.keras.saved_models import is_checkpoint, load_checkpoint
 
+    if skip_mismatch and not by_name:
+        raise ValueError("load_weights: skip_mismatch=True is for by_name=True.")
+    if hdf5_format.is_open_file(filepath):
+        hdf5_format.load_weights(filepath, model, by_name, skip_mismatch, reshape)
+        return
     if is_checkpoint(filepath):
         load_checkpoint(model, filepath)
         return
     path = _check(filepath)
     if _is_hdf5(path):
-        hdf5_format.load_weights(path, model, by_name)
+        hdf5_format.load_weights(path, model, by_name, skip_mismatch, reshape)
     else:
         _assign(model, path, by_name)
 
@@ -215,6 +231,8 @@ def _assign(model: Model, path: str, by_name: bool) -> None:
     stored = {k: [a for _, a in sorted(v, key=lambda p: p[0])] for k, v in groups.items()}
     layers = [layer for layer in model.layers if layer.weights]
     if not layers:
+        if not stored and model.built:
+            return
         raise ValueError(
             "load_weights: the model has no weights yet; give its first layer input_shape=..., or "
             "call it on data first."

@@ -18,6 +18,8 @@ from dataflow.keras.callback_list import CallbackList, StageCallbacks, print_eva
 from dataflow.keras.compiling import Compiling, reached_from
 from dataflow.keras.logs import Logs, LogValue
 
+_FED = ("Placeholder", "PlaceholderWithDefault")
+
 
 class Training(Compiling):
     """The part of `Model` that trains."""
@@ -35,24 +37,58 @@ class Training(Compiling):
         if found is not None:
             return found
         fetches = list(self.outputs) if kind == "predict" else list(self._reported)
-        feeds = list(self.inputs) if is_fed else []
+        feeds = [t for t, _ in self._fed_inputs()] if is_fed else []
         if kind != "predict" and is_fed:
             feeds += [*self.targets, *self.sample_weights]
         phase = K.learning_phase()
         fed_phase = isinstance(phase, Tensor)
-        call = session.make_callable(
-            [fetches, [*train_ops, *self._state_operations()]],
-            [*feeds, *([phase] if fed_phase else [])],
-        )
+        fetched = [fetches, [*train_ops, *self._state_operations()]]
+        fed_last = [phase] if fed_phase else []
+        calls = {len(feeds): session.make_callable(fetched, [*feeds, *fed_last])}
         extra = [np.asarray(kind == "train")] if fed_phase else []
         types = [t.dtype.base_dtype.as_numpy_dtype for t in feeds]
 
         def run(arrays: list[Any]) -> list[Any]:
-            values = [np.asarray(a, t) for a, t in zip(arrays, types, strict=True)]
-            return call(*values, *extra)[0]  # type: ignore[no-any-return]
+            count = len(arrays)
+            if count not in calls:  # of inputs that are tensors there are none
+                given = feeds[len(feeds) - count :]
+                calls[count] = session.make_callable(fetched, [*given, *fed_last])
+            own = types[len(types) - count :]
+            values = [np.asarray(a, t) for a, t in zip(arrays, own, strict=True)]
+            return calls[count](*values, *extra)[0]  # type: ignore[no-any-return]
 
         self._functions[(kind, id(session), is_fed)] = run
         return run
+
+    def _make_predict_function(self) -> None:
+        """Compiles `predict`, and gives the weights values: programs call it before they start threads."""
+        self.predict_function = self._function("predict")
+
+    def _make_test_function(self) -> None:
+        """Compiles `evaluate`."""
+        self._need_compiled()
+        self._ready(None)
+        self.test_function = self._function("test")
+
+    def _make_train_function(self) -> None:
+        """Compiles `fit`, which makes the optimizer's variables."""
+        self._need_compiled()
+        self._ready(None)
+        self.train_function = self._function("train")
+
+    def _fed_inputs(self) -> list[tuple[Any, str]]:
+        """The inputs that need data, and their names: placeholders where there are any, else all."""
+        pairs = list(zip(self.inputs, self.input_names, strict=True))  # type: ignore[attr-defined]
+        return [pair for pair in pairs if pair[0].op.type in _FED] or pairs
+
+    def _input_arrays(self, x: Any) -> list[Any]:
+        """``x`` as checked arrays; none of it where the inputs are tensors with values of their own."""
+        pairs = self._fed_inputs()
+        if x is None and self.inputs and not any(t.op.type in _FED for t, _ in pairs):
+            return []
+        names = [name for _, name in pairs]
+        arrays = data.as_arrays(x, names, "input")
+        return data.check_shapes(arrays, [t for t, _ in pairs], names, "input")
 
     def _state_operations(self) -> list[Any]:
         """What keeps the states of stateful layers, of the calls on this model's own inputs."""
@@ -97,8 +133,7 @@ class Training(Compiling):
         self, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None
     ) -> list[Any]:
         """Inputs, targets and weights as checked arrays of one length."""
-        ins = data.as_arrays(x, self.input_names, "input")  # type: ignore[attr-defined]
-        ins = data.check_shapes(ins, self.inputs, self.input_names, "input")  # type: ignore[attr-defined]
+        ins = self._input_arrays(x)
         if y is None and self.targets:
             raise ValueError("Targets are missing: fit(x, y), or a dataset of pairs (x, y).")
         names = self._target_names
@@ -112,7 +147,7 @@ class Training(Compiling):
                 outs, given, classes, self.sample_weights, strict=True
             )
         ]
-        if count == 0:
+        if count == 0 and (ins or outs):
             raise ValueError("The arrays are empty.")
         data.check_lengths([*ins, *weights])
         data.check_whole_batches(count, self.inputs)
@@ -178,11 +213,7 @@ class Training(Compiling):
         """The outputs for a batch."""
         with self._graph.as_default():
             self._ready(x)
-            names = self.input_names  # type: ignore[attr-defined]
-            arrays = data.as_arrays(x, names, "input")
-            found = self._function("predict")(
-                data.check_shapes(arrays, self.inputs, names, "input")
-            )
+            found = self._function("predict")(self._input_arrays(x))
             return found[0] if len(found) == 1 else found
 
     # ---- many batches ---------------------------------------------------------------------
@@ -280,7 +311,7 @@ class Training(Compiling):
                 size = int(K.get_session().run(cardinality(x)))
                 steps = None if size < 0 else size
             return data.Examples(self._size(batch_size), steps, source=source)
-        if x is None:
+        if x is None and (y is None or not self.inputs):
             unfed = self._unfed("fit", steps_per_epoch, "steps_per_epoch")
             return data.Examples(self._size(batch_size), steps_per_epoch, unfed=unfed)
         self._ready(x)
@@ -450,10 +481,7 @@ class Training(Compiling):
                 stream = self._unfed("predict", steps)
             else:
                 self._ready(x)
-                names = self.input_names  # type: ignore[attr-defined]
-                arrays = data.check_shapes(
-                    data.as_arrays(x, names, "input"), self.inputs, names, "input"
-                )
+                arrays = self._input_arrays(x)
                 data.check_whole_batches(data.check_lengths(arrays), self.inputs)
                 stream = data.batches(arrays, self._size(batch_size))
             parts: list[list[Any]] = []

@@ -31,7 +31,7 @@ def as_arrays(value: Any, names: list[str], what: str) -> list[Array]:
         items = list(value)
     else:
         items = [value]
-    arrays = [np.asarray(v) for v in items]
+    arrays = [np.asarray(v.toarray() if hasattr(v, "toarray") else v) for v in items]
     for array in arrays:
         if array.dtype == object and not all(isinstance(v, (bytes, str)) for v in array.flat):
             raise ValueError(

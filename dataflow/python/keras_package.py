@@ -158,6 +158,18 @@ def clip_norm(g: Any, c: float, n: Any) -> Any:
     return g if c <= 0 else cond(n >= c, lambda: g * (c / n), lambda: array.identity(g))
 
 
+def deserialize_optimizer(config: dict[str, Any], custom_objects: Any = None) -> Any:
+    """The optimizer of a config, whose class may be written in small letters; it is then, as Keras leaves it."""
+    from dataflow.keras import optimizers
+    from dataflow.keras.serialization import custom_object_scope
+
+    small = str(config["class_name"]).lower()
+    if isinstance(getattr(optimizers, small, None), type):
+        config["class_name"] = small
+    with custom_object_scope(custom_objects or {}):
+        return optimizers.get(config)
+
+
 def deconv_length(
     dim_size: int | None,
     stride_size: int,

@@ -1,4 +1,4 @@
-"""What h5py 3 took away: files open for writing by default, and `Dataset.value`."""
+"""What h5py 3 took away: files open for writing by default, `Dataset.value` and `File.fid`."""
 
 from __future__ import annotations
 
@@ -25,5 +25,7 @@ def mend(module: types.ModuleType) -> None:
                 make(self, name, "r", *args, **kwargs)
 
     module.File.__init__ = init
+    if not hasattr(module.File, "fid"):
+        module.File.fid = property(lambda self: self.id)
     if not hasattr(module.Dataset, "value"):
         module.Dataset.value = property(lambda self: self[()])

@@ -28,10 +28,12 @@ _MODES = {
 
 def mend(keras: Any) -> None:
     """Makes ``keras``, the `tf.keras` of this engine, what a program that imports the package expects."""
+    from dataflow.keras.backend_settings import settings
     from dataflow.keras.training import Training
-    from dataflow.python import keras_package as package
+    from dataflow.python import keras_legacy_layers, keras_package as package
 
     keras.optimizers.default_as_package_keras()
+    settings["seeds_of_numpy"] = True
     keras.layers.Layer.as_package_keras = True
     keras.layers.Layer.add_weight = _shape_first(keras.layers.Layer.add_weight)
     for name in keras1_arguments.CLASSES:
@@ -59,6 +61,9 @@ def mend(keras: Any) -> None:
     for name in ("SGD", "RMSprop", "Adagrad", "Adadelta", "Adam", "Adamax", "Nadam"):
         setattr(keras.optimizers, name.lower(), getattr(keras.optimizers, name))
     keras.optimizers.clip_norm = package.clip_norm
+    keras.optimizers.deserialize = package.deserialize_optimizer
+    for name in ("Highway", "MaxoutDense"):
+        setattr(keras.layers, name, getattr(keras_legacy_layers, name))
     optimizer = keras.optimizers.Optimizer
     optimizer.get_updates = keras1_arguments.updates_of_loss(optimizer.get_updates)
     keras.callbacks.CallbackList = package.CallbackList

@@ -109,7 +109,7 @@ def test_weights_by_name_and_misfits(tmp_path):
     np.testing.assert_array_equal(other.get_weights()[0], one.get_weights()[0])
     with pytest.raises(ValueError, match="layer 'new' do not fit"):
         other.load_weights(tmp_path / "w.h5")
-    with pytest.raises(ValueError, match="1 with weights"):
+    with pytest.raises(ValueError, match="2 layers into a model with 1 layers"):
         keras.Sequential([layers.Dense(4, input_dim=2)]).load_weights(tmp_path / "w.h5")
     with pytest.raises(ValueError, match="only weights"):
         keras.models.load_model(tmp_path / "w.h5")

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.keras import activations, backend as K, constraints, initializers, regularizers
+from dataflow.keras.backend_settings import op_seed
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.call_nodes import Node
 from dataflow.layers import core
@@ -20,6 +22,7 @@ from dataflow.ops.comparison import greater, not_equal
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_any
 from dataflow.ops.sources import placeholder
+from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
 
 
@@ -67,6 +70,8 @@ class InputLayer(Layer):
             sizes = [None if s is None else int(s) for s in shape]
             with K.building_graph().as_default():
                 input_tensor = placeholder(self._dtype, sizes, name=name)
+        elif isinstance(input_tensor, Variable):
+            input_tensor = convert_to_tensor(input_tensor)
         self._batch_input_shape = tuple(input_tensor.shape.as_list())
         self._dtype = input_tensor.dtype.base_dtype
         Node(self, [], input_tensor, {})
@@ -185,7 +190,10 @@ class Dropout(Layer):
         return smart_cond(
             training,
             lambda: dropout_ops.dropout(
-                inputs, rate=self.rate, noise_shape=self._noise_shape(inputs), seed=self.seed
+                inputs,
+                rate=self.rate,
+                noise_shape=self._noise_shape(inputs),
+                seed=op_seed(self.seed),
             ),
             lambda: array.identity(inputs),
         )

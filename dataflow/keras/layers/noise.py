@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from dataflow.graph.tensor import Tensor
+from dataflow.keras.backend_settings import op_seed
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import Dropout
 from dataflow.layers.base import smart_cond
@@ -36,7 +37,9 @@ class GaussianNoise(_Noise):
 
     def _noisy(self, inputs: Any) -> Any:
         dtype = inputs.dtype.base_dtype
-        return inputs + random.random_normal(array.shape(inputs), 0.0, self.stddev, dtype)
+        return inputs + random.random_normal(
+            array.shape(inputs), 0.0, self.stddev, dtype, op_seed(None)
+        )
 
 
 class GaussianDropout(_Noise):
@@ -51,7 +54,9 @@ class GaussianDropout(_Noise):
     def _noisy(self, inputs: Any) -> Any:
         deviation = math.sqrt(self.rate / (1 - self.rate))
         dtype = inputs.dtype.base_dtype
-        return inputs * random.random_normal(array.shape(inputs), 1.0, deviation, dtype)
+        return inputs * random.random_normal(
+            array.shape(inputs), 1.0, deviation, dtype, op_seed(None)
+        )
 
 
 class AlphaDropout(_Noise):
@@ -68,7 +73,7 @@ class AlphaDropout(_Noise):
     def _noisy(self, inputs: Any) -> Any:
         dtype = inputs.dtype.base_dtype
         shape = array.shape(inputs) if self.noise_shape is None else list(self.noise_shape)
-        drawn = random.random_uniform(shape, 0.0, 1.0, dtype, self.seed)
+        drawn = random.random_uniform(shape, 0.0, 1.0, dtype, op_seed(self.seed))
         kept = cast(greater_equal(drawn, self.rate), dtype)
         limit = -_SCALE * _ALPHA
         scale = ((1 - self.rate) * (1 + self.rate * limit**2)) ** -0.5

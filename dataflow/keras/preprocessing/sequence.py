@@ -18,7 +18,7 @@ def pad_sequences(
     truncating: str = "pre",
     value: Any = 0.0,
 ) -> Any:
-    """Lists of numbers as one array [len(sequences), maxlen], filled with ``value``.
+    """Lists of numbers as one array [len(sequences), maxlen], filled with ``value``; lists of vectors too.
 
     ``padding`` and ``truncating`` say which side: "pre" or "post".
     """
@@ -27,7 +27,8 @@ def pad_sequences(
             raise ValueError(f"pad_sequences: {name} is 'pre' or 'post', got {side!r}.")
     if maxlen is None:
         maxlen = max((len(s) for s in sequences), default=0)
-    result = np.full((len(sequences), maxlen), value, dtype)
+    first = next((s for s in sequences if len(s)), [0])
+    result = np.full((len(sequences), maxlen, *np.shape(first)[1:]), value, dtype)
     for row, sequence in zip(result, sequences, strict=True):
         kept = list(sequence)
         if len(kept) > maxlen:
@@ -39,6 +40,12 @@ def pad_sequences(
         else:
             row[: len(kept)] = kept
     return result
+
+
+def _remove_long_seq(maxlen: int, seq: Any, label: Any) -> tuple[list[Any], list[Any]]:
+    """The sequences shorter than ``maxlen``, and their labels, as loaders of data keep them."""
+    kept = [(x, y) for x, y in zip(seq, label, strict=False) if len(x) < maxlen]
+    return [x for x, _ in kept], [y for _, y in kept]
 
 
 def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> Any:

@@ -1,0 +1,143 @@
+"""``keras.engine.training_utils``: how the package Keras checked and cut what `fit` was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.keras import backend as K, losses
+from dataflow.keras.training_data import is_due as _is_due, is_generator, weights_of
+from dataflow.keras.utils import Sequence
+from dataflow.ops.comparison import not_equal
+from dataflow.ops.reduce import reduce_mean
+from dataflow.python.keras_helpers import slice_arrays as slice_arrays
+
+__all__ = [
+    "batch_shuffle",
+    "check_array_length_consistency",
+    "check_loss_and_target_compatibility",
+    "is_generator_or_sequence",
+    "is_sequence",
+    "iter_sequence_infinite",
+    "make_batches",
+    "should_run_validation",
+    "slice_arrays",
+    "standardize_weights",
+    "weighted_masked_objective",
+]
+
+
+def make_batches(size: int, batch_size: int) -> list[tuple[int, int]]:
+    """(start, end) of each batch of ``size`` examples; the last one may be smaller."""
+    return [(i, min(size, i + batch_size)) for i in range(0, size, batch_size)]
+
+
+def batch_shuffle(index_array: Any, batch_size: int) -> Any:
+    """Numbers of examples with the order of whole batches changed; the rest stays at the end."""
+    whole = len(index_array) // batch_size * batch_size
+    batches = np.asarray(index_array[:whole]).reshape(-1, batch_size)
+    np.random.shuffle(batches)
+    return np.append(batches.reshape(-1), index_array[whole:])
+
+
+def _lengths(arrays: Any) -> set[int]:
+    if arrays is None:
+        return {0}
+    return {0 if array is None else int(array.shape[0]) for array in arrays}
+
+
+def check_array_length_consistency(inputs: Any, targets: Any, weights: Any = None) -> None:
+    """Raises `ValueError` where lists of arrays do not all have as many examples."""
+    names = ("input arrays (x)", "target arrays (y)", "sample_weight arrays")
+    counts = [_lengths(arrays) for arrays in (inputs, targets, weights)]
+    for name, count, arrays in zip(names, counts, (inputs, targets, weights), strict=True):
+        if len(count) > 1:
+            raise ValueError(
+                f"All {name} should have the same number of samples. Got array shapes: "
+                f"{[None if a is None else a.shape for a in arrays]}"
+            )
+    for first, second in ((0, 1), (1, 2)):
+        if counts[first] and counts[second] and counts[first] != counts[second]:
+            raise ValueError(
+                f"{names[first]} and {names[second]} should have the same number of samples. Found "
+                f"{min(counts[first])} and {min(counts[second])} samples."
+            )
+
+
+def check_loss_and_target_compatibility(targets: Any, loss_fns: Any, output_shapes: Any) -> None:
+    """Raises `ValueError` for class numbers with a loss for one-hot rows, and for unequal sizes."""
+    for target, loss, shape in zip(targets, loss_fns, output_shapes, strict=False):
+        if target is None or loss is None:
+            continue
+        if loss is losses.categorical_crossentropy and target.shape[-1] == 1:
+            raise ValueError(
+                f"You are passing a target array of shape {target.shape} while using as loss "
+                "`categorical_crossentropy`, which expects rows with one 1 (samples, classes): use "
+                "keras.utils.to_categorical(y), or the loss `sparse_categorical_crossentropy`."
+            )
+        like = (losses.mean_squared_error, losses.binary_crossentropy)
+        sizes = zip(target.shape[1:], shape[1:], strict=False)
+        if loss in (*like, losses.categorical_crossentropy) and any(
+            size is not None and size != given for given, size in sizes
+        ):
+            raise ValueError(
+                f"A target array with shape {target.shape} was passed for an output of shape {shape} "
+                f"while using as loss `{loss.__name__}`. This loss expects targets to have the same "
+                "shape as the output."
+            )
+
+
+def weighted_masked_objective(fn: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """A loss ``(y_true, y_pred, weights, mask=None)``: a scalar, the mean over what is counted."""
+    if fn is None:
+        return None
+
+    def weighted(y_true: Any, y_pred: Any, weights: Any, mask: Any = None) -> Any:
+        values = fn(y_true, y_pred)
+        if mask is not None:
+            kept = K.cast(mask, K.floatx())
+            values = values * kept / (reduce_mean(kept) + K.epsilon())
+        if weights is not None:
+            extra = list(range(weights.shape.ndims, values.shape.ndims))
+            values = (reduce_mean(values, axis=extra) if extra else values) * weights
+            values = values / reduce_mean(K.cast(not_equal(weights, 0), K.floatx()))
+        return reduce_mean(values)
+
+    return weighted
+
+
+def standardize_weights(
+    y: Any, sample_weight: Any = None, class_weight: Any = None, sample_weight_mode: Any = None
+) -> Any:
+    """A weight for each example, or with ``"temporal"`` for each step; see `fit`."""
+    if sample_weight_mode not in (None, "temporal"):
+        raise ValueError(
+            f'"sample_weight_mode" should be None or "temporal". Found: {sample_weight_mode}'
+        )
+    per_class = class_weight if isinstance(class_weight, dict) else None
+    return weights_of(y, sample_weight, per_class, 1 if sample_weight_mode is None else 2)
+
+
+def iter_sequence_infinite(seq: Any) -> Iterator[Any]:
+    """The batches of a `Sequence`, again and again."""
+    while True:
+        for number in range(len(seq)):
+            yield seq[number]
+
+
+def is_sequence(seq: Any) -> bool:
+    """Whether ``seq`` is a `Sequence`, or has the methods of one."""
+    wanted = ("__getitem__", "__len__", "on_epoch_end")
+    return isinstance(seq, Sequence) or all(hasattr(seq, name) for name in wanted)
+
+
+def is_generator_or_sequence(x: Any) -> bool:
+    """Whether ``x`` yields batches."""
+    return is_generator(x) or is_sequence(x)
+
+
+def should_run_validation(validation_freq: Any, epoch: int) -> bool:
+    """Whether to validate after ``epoch``, counted from 0."""
+    return _is_due(epoch + 1, validation_freq)
