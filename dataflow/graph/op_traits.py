@@ -67,6 +67,9 @@ class OpTraits:
     #: The CPU kernel returns memory that belongs to nobody else: no input, view of one, or constant.
     #: `runtime.buffers` then lets a later node write over it. True of what is ``elementwise``.
     own_memory: bool = False
+    #: As `own_memory`, for an op of several results: the numbers of those of which it is true, and that share
+    #: no memory with the others.
+    own_results: tuple[int, ...] = ()
     #: The kernel keeps nothing of its inputs beyond the call, and returns no view of one, so that
     #: they can be written over once they are dead; a function where it hangs on the node. True of
     #: what has ``own_memory``.

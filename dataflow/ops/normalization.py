@@ -116,6 +116,7 @@ def _normalized_dims(x: Tensor, per_channel: dict[str, Tensor], data_format: str
 @define_op(
     "FusedBatchNormV3",
     _BATCH_NORM,
+    own_results=(0,),
     T=FLOATING,
     U=Defaulted(dtypes.float32, FLOATING),
     later_attrs={"exponential_avg_factor": 1.0},
@@ -149,6 +150,7 @@ def fused_batch_norm_op(
 @define_op(
     "FusedBatchNormGradV3",
     _BATCH_NORM_GRAD.replace("scale: float32", "scale: U"),
+    own_results=(0,),
     T=FLOATING,
     U=Defaulted(dtypes.float32, FLOATING),
 )

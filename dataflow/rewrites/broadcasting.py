@@ -9,12 +9,13 @@ need not be stored.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from dataflow.dtypes import int32
 from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.jit.regions import fits
@@ -27,16 +28,19 @@ from dataflow.rewrites.working_graph import WorkingGraph
 
 #: The most element-wise nodes visited to find the shape of one.
 _MOST_NODES = 100
+#: Ops that make an array of a smaller one, by the number of that input.
+_ENLARGED = {"BroadcastTo": 0, "Fill": 1}
 _PUZZLING = frozenset({"Reshape", "BroadcastTo", "Shape", "Size", "AddN", *BROADCASTING})
 
 
 def run(work: WorkingGraph, journal: list[Hit], equal_dims: EqualDims) -> None:
     """Removes such nodes. ``equal_dims``: groups of feed dimensions that are equal."""
     ops = work.needed()
-    if not any(op.type in ("Reshape", "BroadcastTo", "Shape", "Size") for op in ops):
+    if not any(op.type in ("Reshape", "BroadcastTo", "Fill", "Shape", "Size") for op in ops):
         return
     shapes = Shapes(ops, work.feed_tensors, equal_dims)
     kept = {*work.fixed, *work.fetch_tensors()}
+    orders: _Orders | None = None
     for op in ops:
         if op.type not in _PUZZLING or op.outputs[0] in work.fixed:
             continue
@@ -44,8 +48,11 @@ def run(work: WorkingGraph, journal: list[Hit], equal_dims: EqualDims) -> None:
         with use_graph(work.graph):
             work.begin(tensor)
             for equation, replacement in _replacements(tensor, shapes, work.feed_tensors, kept):
-                if any(t.op.control_inputs for t in op.inputs):
-                    continue  # its control inputs must still run first
+                waits = [control for t in _leaving(op) for control in t.op.control_inputs]
+                if waits:  # they must still run first
+                    orders = orders or _Orders(ops)
+                    if not orders.comes_after(replacement.op, waits):
+                        continue
                 work.replace(tensor, replacement)
                 shapes.put_in_place(tensor, replacement)
                 journal.append(
@@ -59,6 +66,49 @@ def run(work: WorkingGraph, journal: list[Hit], equal_dims: EqualDims) -> None:
                     )
                 )
                 break
+
+
+class _Orders:
+    """Which nodes come after those that control edges lead from: a bit for each of these."""
+
+    def __init__(self, ops: Sequence[Operation]) -> None:
+        self._bits: dict[Operation, int] = {}
+        for op in ops:
+            for control in op.control_inputs:
+                self._bits.setdefault(control, 1 << len(self._bits))
+        self._before = dict.fromkeys(ops, 0)  # so loops do not go back
+        for op in ops:
+            self._before[op] = self._sources(op)
+
+    def comes_after(self, op: Operation, waits: Iterable[Operation]) -> bool:
+        """Whether a node, of the plan or a new one, waits for all of ``waits`` by its inputs."""
+        before = self._of(op) | self._bits.get(op, 0)
+        return all(self._bits[control] & before for control in waits)
+
+    def _of(self, op: Operation) -> int:
+        if op not in self._before:  # a new node
+            self._before[op] = self._sources(op)
+        return self._before[op]
+
+    def _sources(self, op: Operation) -> int:
+        before = 0
+        for source in (*(t.op for t in op.inputs), *op.control_inputs):
+            before |= self._of(source) | self._bits.get(source, 0)
+        return before
+
+
+def _leaving(op: Operation) -> list[Tensor]:
+    """The inputs of a node that may go with it: of a sum the enlarged terms, and their shapes."""
+    if op.type != "AddN":
+        return op.inputs
+    terms = [t for t in op.inputs if t.op.type in _ENLARGED]
+    return [*terms, *(s for t in terms for s in t.op.inputs if s is not _small(t))]
+
+
+def _small(t: Tensor) -> Tensor:
+    """What an enlarged array is made of, or else the array itself."""
+    number = _ENLARGED.get(t.op.type)
+    return t if number is None else t.op.inputs[number]
 
 
 def _replacements(
@@ -160,17 +210,18 @@ def _may_be_fused(tensor: Tensor) -> bool:
 
 
 def _without_enlarged_terms(t: Tensor, shapes: Shapes) -> Iterator[tuple[str, Tensor]]:
-    """Sums of gradients in which a term is broadcast: it is added without broadcasting it first.
+    """Sums of gradients in which a term is broadcast, or filled with a number: that is added as it is.
 
-    The terms are added in the same order, so rounding does not change.
+    The terms are added in the same order, so rounding does not change. The branch not taken of a conditional gives
+    a gradient of zeros, which make 0.0 of -0.0.
     """
     if not t.dtype.is_floating:
         return
-    whole = [x for x in t.op.inputs if x.op.type != "BroadcastTo"]
-    enlarged = [x for x in t.op.inputs if x.op.type == "BroadcastTo"]
+    whole = [x for x in t.op.inputs if x.op.type not in _ENLARGED]
+    enlarged = [x for x in t.op.inputs if x.op.type in _ENLARGED]
     if not whole or not enlarged or not all(shapes.same(whole[0], x) for x in enlarged):
         return
-    total, *terms = [x.op.inputs[0] if x.op.type == "BroadcastTo" else x for x in t.op.inputs]
+    total, *terms = map(_small, t.op.inputs)
     for term in terms:
         total = get_op("AddV2")(total, term)
     yield "add_n of x and broadcast_to(y, shape of x) -> x + y", total

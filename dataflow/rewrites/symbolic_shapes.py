@@ -23,6 +23,8 @@ EqualDims = list[list[tuple[int, int]]]
 #: Element-wise ops of two operands that broadcast.
 BROADCASTING = ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum")
 _ENTROPIES = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
+#: By the number of the input that their first result is like.
+_BATCH_NORMS = {"FusedBatchNormV3": 0, "FusedBatchNormGradV3": 1}
 #: The most rounds over the nodes of a plan with loops, which end when nothing changes.
 _MOST_ROUNDS = 12
 
@@ -107,6 +109,8 @@ class Shapes:
             shape = shape.op.inputs[0]
         if shape.op.type == "Shape":
             return self._of.get(shape.op.inputs[0])
+        if shape.op.type == "ShapeN":
+            return self._of.get(shape.op.inputs[shape.value_index])
         if shape.op.type == "BroadcastArgs":
             return _broadcast([self.told_by(t) for t in shape.op.inputs])
         if shape.op.type == "Const":
@@ -186,6 +190,8 @@ class Shapes:
             if told is None and kind == "Reshape":
                 return _split(inputs[0], fresh)
             return told
+        if kind in _BATCH_NORMS and output.value_index == 0:
+            return inputs[_BATCH_NORMS[kind]]
         if kind in _ENTROPIES:
             return inputs[0] if output.value_index or inputs[0] is None else inputs[0][:1]
         if kind == "_SafeEmbeddingLookup" and not output.value_index and inputs[0]:

@@ -84,6 +84,9 @@ def write_in_place(
             free.difference_update(line.reads)
         if line.op is not None and line.op.op_def.own_memory and len(line.sets) == 1:
             free.update(line.sets)
+        if line.op is not None and line.op.op_def.own_results:
+            own = [line.op.outputs[i] for i in line.op.op_def.own_results]
+            free.update({generator.output_name(t) for t in own}.intersection(line.sets))
         if inherits:
             free.update(line.sets)
     free -= taken

@@ -279,7 +279,7 @@ BY_TYPE = {
     # Nodes that are built, from files that cannot import the ops.
     "train/save_graph.py": "Assign Reshape RestoreV2 SaveV2",
     # Tables of patterns: the ops that a rule, or a rule of shapes, is about.
-    "rewrites/broadcasting.py": "AddN BroadcastTo Reshape Shape Size",
+    "rewrites/broadcasting.py": "AddN BroadcastTo Fill Reshape Shape Size",
     "introspect/offers.py": "Add AddV2 Exp Log Softmax Sub Sum",
     "rewrites/repeated_rows.py": "Gather GatherV2 ResourceGather",
     "rewrites/debug_ops.py": "CheckNumerics Print",
@@ -293,7 +293,7 @@ BY_TYPE = {
     "rewrites/loop_accumulator_sinking.py": "Add AddV2",
     # What a picture of a learner's graph shows beside the model: initial values, files, settings.
     "introspect/node_roles.py": "Assign IdentityN PlaceholderWithDefault ReadVariableOp Reshape Shape",
-    "rewrites/symbolic_shapes.py": "Add AddV2 Maximum Minimum Mul RealDiv "
+    "rewrites/symbolic_shapes.py": "Add AddV2 FusedBatchNormGradV3 FusedBatchNormV3 Maximum Minimum Mul RealDiv "
     "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits Sub",
 }
 #: Words that are names of ops and of something else: the kind of an attribute, a Python function.

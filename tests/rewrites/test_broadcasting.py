@@ -65,6 +65,87 @@ def test_a_mean_is_divided_before_it_is_spread() -> None:
     assert order.index("RealDiv") < order.index("BroadcastTo")
 
 
+@pytest.mark.parametrize("order", ["filled first", "filled last", "two", "only filled"])
+@pytest.mark.parametrize("number", [0.0, -0.0, 1.5])
+def test_a_filled_array_is_added_as_a_number(order: str, number: float) -> None:
+    """To the bit: 0.0 makes 0.0 of -0.0, and -0.0 does not."""
+    x = tf.placeholder(tf.float32, [None, 3])
+    y = tf.square(x) * tf.constant([-1.0, 1.0, 2.0])
+    filled = [tf.fill(tf.shape(x), tf.constant(number)) for _ in range(2)]
+    terms = {
+        "filled first": [filled[0], y],
+        "filled last": [y, filled[0]],
+        "two": [filled[0], y, tf.fill(tf.shape(x), 2.0), tf.exp(x)],
+        "only filled": filled,
+    }[order]
+    total = tf.add_n(terms)
+    feeds = {x: np.array([[0, -0.0, 3], [1, 0, -2]], np.float32)}
+    plan, got, wanted = both([total], feeds)
+    assert got[0].tobytes() == wanted[0].tobytes()
+    assert ("Fill" in types(plan)) == (order == "only filled")
+
+
+def test_a_filled_array_of_another_size_is_refused_as_before() -> None:
+    x, y = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [None, 3])
+    total = tf.add_n([x, tf.fill(tf.shape(y), 0.0)])
+    with tf.Session() as s:
+        plan = rewritten(s, total, [x, y])
+        with pytest.raises(Exception, match="same shape"):
+            plan.run([np.ones((2, 3)), np.ones((1, 3))])
+
+
+@pytest.mark.parametrize("where", ["shape", "number", "sum"])
+def test_a_filled_array_that_waits_is_waited_for(where: str) -> None:
+    v = tf.Variable(1.0)
+    x = tf.placeholder(tf.float32, [None])
+    zero = tf.constant(0.0)
+    with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+        if where == "shape":
+            filled = tf.fill(tf.shape(x), zero)
+        elif where == "number":
+            filled = tf.fill(tf.shape(x), tf.constant(0.0))
+        y = tf.identity(x) if where == "sum" else None
+    if y is None:
+        y = x
+    else:
+        filled = tf.fill(tf.shape(x), zero)
+    total = tf.add_n([tf.exp(y), filled])
+    with tf.Session() as s:
+        s.run(v.initializer)
+        for runs in range(1, RUNS_BEFORE_REWRITING + 4):
+            np.testing.assert_array_equal(s.run(total, {x: [0, 0]}), [1, 1])
+            assert s.run(v) == 1 + runs
+
+
+def test_batch_normalization_keeps_sizes() -> None:
+    x, y = tf.placeholder(tf.float32, [None, 4, 4, 3]), tf.placeholder(tf.float32, [None, 4, 4, 3])
+    w = tf.constant(np.linspace(-1, 1, 81, dtype=np.float32).reshape(3, 3, 3, 3))
+    h = tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME")
+    h, _, _ = tf.nn.fused_batch_norm(h, tf.constant([1.0, 2.0, 3.0]), tf.zeros(3))
+    (gradient,) = tf.gradients(tf.square(h), x)
+    batch = _symbols(x, [x, y])
+    assert _symbols(h, [x, y]) == _symbols(gradient, [x, y]) == batch != _symbols(y, [x, y])
+    images = np.random.default_rng(0).standard_normal((2, 4, 4, 3)).astype(np.float32)
+    plan, got, wanted = both(tf.gradients(tf.square(h + x), [x, w]), {x: images})
+    same(got, wanted)
+    assert "BroadcastGradientArgs" not in types(plan)
+
+
+def test_what_all_gradients_wait_for_keeps_no_sum_over_no_axes() -> None:
+    """As `minimize` after the updates of batch normalization: each node of the gradient waits, by another."""
+    x = tf.placeholder(tf.float32, [None, 4])
+    v = tf.Variable(0.0)
+    loss = tf.reduce_sum(tf.tanh(x) * tf.sigmoid(x))
+    with tf.control_dependencies([tf.assign_add(v, 1.0)]):
+        slopes = tf.gradients(loss, x)
+    with tf.Session() as s:
+        s.run(v.initializer)
+        plan = rewritten(s, slopes, [x])
+        assert "BroadcastGradientArgs" not in types(plan)
+        plan.run([np.ones((3, 4))])
+        assert s.run(v) == 1
+
+
 def _symbols(t: Any, feeds: list[Any]) -> Any:
     return Shapes(tf.get_default_graph().get_operations(), feeds).of(t)
 

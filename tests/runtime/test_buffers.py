@@ -404,6 +404,42 @@ def test_kernels_keep_to_what_their_ops_say(sample: Sample) -> None:
                     )
 
 
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("training", [True, False])
+def test_what_batch_normalization_made_is_taken_over(
+    training: bool, data_format: str, unfused: Any
+) -> None:
+    x = tf.placeholder(tf.float32, [2, 3, 5, 3])
+    gamma, beta = tf.Variable([1.5, -0.5, 2.0]), tf.Variable([0.1, 0.2, -0.3])
+    given = {} if training else {"mean": [0.1, 0.0, -0.2], "variance": [1.0, 2.0, 0.5]}
+    y, mean, variance = tf.nn.fused_batch_norm(
+        x, gamma, beta, **given, data_format=data_format, is_training=training
+    )
+    z = tf.nn.relu(y)
+    slopes = tf.gradients(z * z, [x, gamma, beta])
+    images = np.random.default_rng(0).standard_normal((2, 3, 5, 3)).astype(np.float32)
+    fetches = [z, mean, variance, slopes[0] + 0.5, *slopes[1:]]
+    plan = check(fetches, {x: images}, unfused)
+    names = {t.op.name: text for t, text in plan.generated.values.items() if t.value_index == 0}
+    made = {local for local, from_ in plan.generated.reused.items() if from_.endswith("_0")}
+    assert names["Relu"] in made and names["add"] in made
+    kept = check([y, *fetches, slopes[0]], {x: images}, unfused)
+    assert not any(local.endswith("_0") for local in kept.generated.reused.values())
+
+
+OWN_RESULTS = [s for s in all_samples() if s.op in all_ops() and all_ops()[s.op].own_results]
+
+
+@pytest.mark.parametrize("sample", OWN_RESULTS, ids=[s.id for s in OWN_RESULTS])
+def test_results_of_their_own_are_nobody_else_s(sample: Sample) -> None:
+    for op, values, results in kernel_calls(sample):
+        for i in op.op_def.own_results:
+            result, others = results[i], [r for k, r in enumerate(results) if k != i]
+            assert result.flags.writeable and 0 not in result.strides
+            for other in (*values, *others):
+                assert not np.shares_memory(result, other), op.type
+
+
 def test_views_look_at_the_input_that_their_ops_name() -> None:
     seen: dict[str, bool] = {}
     for sample in VIEWS:
