@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _GENERATED = "<dataflow "  # the plans that the engine compiles
+_BESIDE = ("dataflow_widgets", "dataflow_datasets")  # packages that come with it
 
 
 def install() -> None:
@@ -102,6 +103,7 @@ def without_engine(frames: TracebackType | None) -> TracebackType | None:
         tb
         for tb in _each(frames)
         if not tb.tb_frame.f_code.co_filename.startswith((_PACKAGE, _GENERATED))
+        and _package_of(tb) not in _BESIDE
     ]
     result = None
     for tb in reversed(kept):
@@ -147,8 +149,11 @@ def _each(frames: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _are_of_ipython(frames: TracebackType | None) -> bool:
-    names = [str(tb.tb_frame.f_globals.get("__name__", "")) for tb in _each(frames)]
-    return all(name.partition(".")[0] == "IPython" for name in names)
+    return all(_package_of(tb) == "IPython" for tb in _each(frames))
+
+
+def _package_of(tb: TracebackType) -> str:
+    return str(tb.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def _length(frames: TracebackType | None) -> int:

@@ -53,6 +53,10 @@ def test_learners_see_their_own_lines_and_the_message() -> None:
         "tf.matmul(x, w)": ("ShapeError", "Did you mean b of shape [16, 5]?"),
         "session.run(tf.reduce_sum(x))": ("InvalidArgumentError", "Give it in the feed_dict"),
         "session.run(x, {x: [[1.0]]})": ("ValueError", "which has shape '(?, 16)'"),
+        "from dataflow_widgets import predict\npredict.pruned(tf.exp(x), session=session)": (
+            "InvalidArgumentError",
+            "Give it in the feed_dict",
+        ),
         "session.run('nothing:0')": ("ValueError", "'nothing', does not exist"),
         "def mine(value):\n    return tf.matmul(value, w)\nmine(x)": (
             "ShapeError",
@@ -66,7 +70,7 @@ def test_learners_see_their_own_lines_and_the_message() -> None:
         assert text.rstrip().endswith("%tb shows them.")
         assert words in text
         assert cell.splitlines()[-1] in text
-        assert "dataflow/" not in text
+        assert "dataflow/" not in text and "dataflow_widgets/" not in text
         assert "direct cause" not in text
         assert len(text.splitlines()) <= (20 if "def " in cell else 15), text
 

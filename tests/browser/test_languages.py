@@ -68,3 +68,23 @@ def test_a_check_and_widgets_speak_german(lab_page: LabPage, jupyter_server: Jup
     assert page.evaluate(CUT) == []
     assert page.evaluate(OUTSIDE) == []
     assert serious_findings(page, ".df-widget") == []
+
+
+def test_a_page_that_showed_english_widgets_learns_german(
+    lab_page: LabPage, jupyter_server: JupyterServer
+) -> None:
+    view = (
+        "import dataflow as tf\ntf.constant(1)\nfrom dataflow_widgets import GraphView\nGraphView()"
+    )
+    english = jupyter_server.write_notebook("english.ipynb", [view])
+    german = jupyter_server.write_notebook("german.ipynb", [CELLS[0], view])
+    lab_page.open_notebook(english, reload=True)
+    lab_page.run_all_cells()
+    lab_page.output(0).locator(".df-status").get_by_text("1 operation").wait_for()
+    lab_page.open_notebook(german)
+    lab_page.run_all_cells()
+    lab_page.output(1).locator(".df-status").get_by_text("1 Operation", exact=True).wait_for()
+    lab_page.output(1).get_by_role("button", name="Alle öffnen").wait_for()
+    lab_page.open_notebook(english)
+    lab_page.run_all_cells()
+    lab_page.output(0).get_by_role("button", name="Open all").wait_for()

@@ -44,6 +44,15 @@ def test_a_graph_too_large_for_a_picture_keeps_words_that_the_page_can_hide() ->
     assert f"df-static-{view.token}" in kept["text/html"] and "<pre>" in kept["text/html"]
 
 
+def test_a_page_asks_for_a_table_that_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = GraphView()
+    view.language = "de"
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(view, "send", sent.append)
+    view._handle({"kind": "language"}, [])
+    assert sent[0]["language"] == "de" and sent[0]["table"]["{0} operations"] == "{0} Operationen"
+
+
 def test_highlight_marks_needed_and_pruned() -> None:
     ops = lesson()
     view = GraphView(tf.get_default_graph())

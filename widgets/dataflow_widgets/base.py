@@ -43,15 +43,18 @@ def packed(name: str) -> bytes:
     return compress.compress((BUILT / name).read_bytes()) + compress.flush()
 
 
+def words_of(language: str) -> dict[str, str]:
+    """What widgets say, in English, and the same in ``language``."""
+    table = translations.read_table(language)
+    return table["widgets"] | table["page"]
+
+
 @cache
 def packed_library(language: str) -> bytes:
     """``library.js`` as it is sent, with the table of ``language`` in it; without one for English."""
     if language == "en":
         return packed("library.js")
-    table: dict[str, str] = {}
-    for part in ("widgets", "page"):
-        table |= translations.read_table(language)[part]
-    told = json.dumps({language: table}, ensure_ascii=False, separators=(",", ":"))
+    told = json.dumps({language: words_of(language)}, ensure_ascii=False, separators=(",", ":"))
     text = (BUILT / "library.js").read_text(encoding="utf-8").replace('"__LANGUAGES__"', told)
     compress = zlib.compressobj(level=9, wbits=-15)
     return compress.compress(text.encode()) + compress.flush()
@@ -166,6 +169,10 @@ class Widget(anywidget.AnyWidget):
         kind = content.get("kind")
         if kind == "library":
             self.send({"kind": "library"}, [packed_library(translations.language())])
+        elif kind == "language":  # of a page that got its library from an English kernel
+            known = self.language in translations.languages()
+            table = words_of(self.language) if known else {}
+            self.send({"kind": "language", "language": self.language, "table": table})
         elif kind == "engine":
             self.send({"kind": "engine"}, [packed("graphviz.js")])
         elif kind == "hello":

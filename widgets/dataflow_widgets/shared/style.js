@@ -1,7 +1,7 @@
 // The style sheet travels inside the library and is put into the page once (or into the shadow root
 // that a front end draws widgets in).
 import { unpin } from "./pin.js";
-import { speak } from "./translate.js";
+import { learn, speak } from "./translate.js";
 
 let librarySource = "";
 
@@ -32,8 +32,12 @@ export function useStyle(widget) {
       });
       const end = widget.render(context);
       const [element] = context.el.children; // its place while it is pinned
-      const silence = speak(element, context.model.get("language"));
+      const { model } = context;
+      const hear = (message) => message?.kind === "language" && learn(message.language, message.table);
+      model.on("msg:custom", hear);
+      const silence = speak(element, model.get("language") ?? "en", () => model.send({ kind: "language" }));
       return () => {
+        model.off("msg:custom", hear);
         silence();
         unpin(element);
         Promise.resolve(end).then((stop) => stop?.());

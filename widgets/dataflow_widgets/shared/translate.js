@@ -74,11 +74,39 @@ function patternOf(template) {
   return new RegExp(`^${parts.join("(.*?)")}$`, "s");
 }
 
-/** Keeps the words of `element` and of all in it in `language`, also those that come later; returns what ends it. */
-export function speak(element, language) {
-  const tables = __LANGUAGES__;
-  if (!element || !Object.hasOwn(tables, language)) return () => {};
-  if (!translators.has(language)) translators.set(language, translator(tables[language]));
+let known = null;
+/** language -> its table: the one that came with the library, if its kernel spoke another than English, and later ones. */
+function tables() {
+  const sent = known ?? __LANGUAGES__;
+  return (known = typeof sent === "string" ? {} : sent);
+}
+const waiting = new Map(); // language -> what is to be done once its table is there
+
+/** Takes a table that came after the library: its kernel spoke English when it sent that. */
+export function learn(language, table) {
+  tables()[language] ??= table;
+  for (const start of waiting.get(language) ?? []) start();
+  waiting.delete(language);
+}
+
+/**
+ * Keeps the words of `element` and of all in it in `language`, also those that come later; returns what ends it.
+ * A table that this page lacks is asked for by `ask()`, and `learn` takes it.
+ */
+export function speak(element, language, ask = () => {}) {
+  if (!element || language === "en") return () => {};
+  if (!Object.hasOwn(tables(), language)) {
+    let ended = false;
+    let end = () => {};
+    const starts = waiting.get(language) ?? new Set();
+    waiting.set(language, starts.add(() => { if (!ended) end = speak(element, language); }));
+    ask();
+    return () => {
+      ended = true;
+      end();
+    };
+  }
+  if (!translators.has(language)) translators.set(language, translator(tables()[language]));
   const say = translators.get(language);
   element.lang = language;
   const observer = new MutationObserver((changes) => {
