@@ -11,6 +11,7 @@ import numpy as np
 
 from dataflow.graph import nest
 from dataflow.graph.eager import outside_symbolic_graph
+from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K
 from dataflow.keras.logs import Logs
 
@@ -169,7 +170,8 @@ def train_info(arrays: Any, steps: Any, held: Any, others: Any, other_steps: Any
         others = len(held[0])
     elif isinstance(others, (tuple, list)) and len(others):
         first = nest.flatten(others[0])
-        others = len(first[0]) if first and hasattr(first[0], "__len__") else other_steps
+        sized = first and not isinstance(first[0], Tensor) and hasattr(first[0], "__len__")
+        others = len(first[0]) if sized else other_steps
     else:
         others = other_steps
     validated = f", validate on {others} {unit}" if others else ""

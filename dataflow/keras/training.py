@@ -13,7 +13,7 @@ from dataflow.graph import nest
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.keras import backend as K, training_data as data
+from dataflow.keras import backend as K, training_data as data, training_tensors as tensors
 from dataflow.keras.callback_list import CallbackList, StageCallbacks, print_evaluation, train_info
 from dataflow.keras.compiling import Compiling, reached_from
 from dataflow.keras.logs import Logs, LogValue
@@ -244,7 +244,8 @@ class Training(Compiling):
 
         ``x`` and ``y``: arrays (lists or dicts of them for several inputs), or ``x`` a `tf.data`
         dataset or a generator of pairs; none where the model reads tensors (`Input(tensor=)`,
-        ``compile(target_tensors=)``), with ``steps_per_epoch``. ``validation_split`` takes the last part, unshuffled.
+        ``compile(target_tensors=)``), with ``steps_per_epoch``. Of tensors (of an iterator, say) each run is a batch, with
+        ``steps_per_epoch`` too. ``validation_split`` takes the last part, unshuffled.
         ``validation_freq``: after every so many epochs, or after those in a list (from 1).
         ``verbose``: 0 silent, 1 a bar, 2 a line per epoch. ``max_queue_size``, ``workers`` and
         ``use_multiprocessing`` are accepted; batches are made in this thread.
@@ -254,6 +255,9 @@ class Training(Compiling):
         self._need_compiled()
         _refuse_unknown("fit", kwargs)
         with self._graph.as_default():
+            if tensors.are_tensors(x):
+                session = K.get_session()
+                x = tensors.batches_of(x, y, sample_weight, session, steps_per_epoch)
             given = self._examples(x, y, batch_size, steps_per_epoch, sample_weight, class_weight)
             if validation_split:
                 given.split_off(validation_split)
@@ -416,6 +420,8 @@ class Training(Compiling):
                 source = self._functions[key] = self._source(pair)
             self._reset_metrics()
             return self._test((self._batch(e) for e in source.epoch(steps)), every)
+        if isinstance(pair, (tuple, list)) and pair and tensors.are_tensors(pair[0]):
+            pair, batch_size = tensors.joined(pair, K.get_session(), steps, "validation_steps")
         if not isinstance(pair, (tuple, list)) or len(pair) not in (2, 3):
             raise ValueError(
                 "validation_data must be (x, y) or (x, y, sample_weights), or a dataset; got "
@@ -448,10 +454,13 @@ class Training(Compiling):
             elif x is None:
                 logs = self._test(self._unfed("evaluate", steps), every, reset=True)
             else:
-                self._ready(x)
                 given = (x, y) if sample_weight is None else (x, y, sample_weight)
+                if tensors.are_tensors(x):
+                    given, batch_size = tensors.joined(given, K.get_session(), steps, "steps")
+                else:
+                    number = len(nest.flatten(x)[0])
+                self._ready(given[0])
                 logs = self._evaluate(given, self._size(batch_size), steps, every)
-                number = len(nest.flatten(x)[0])
             if number is not None:
                 unit = "step" if number == steps else "sample"
                 print_evaluation(verbose, number, unit, start, logs)
@@ -474,6 +483,8 @@ class Training(Compiling):
         _refuse_unknown("predict", kwargs)
         every = StageCallbacks("predict", callbacks, self)
         with self._graph.as_default():
+            if tensors.are_tensors(x):
+                (x,), batch_size = tensors.joined((x,), K.get_session(), steps, "steps")
             if data.is_dataset(x) or data.is_generator(x):
                 elements = self._source(x).epoch(steps)
                 stream: Any = ([e[0]] if isinstance(e, tuple) else [e] for e in elements)
