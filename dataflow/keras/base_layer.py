@@ -177,6 +177,7 @@ class Layer(LayerTree, base.Layer):
             from dataflow.keras.op_layers import complete_history
 
             complete_history(nest.flatten(inputs))
+        self._drop_training(kwargs)
         given = dict(kwargs)
         self._fill_in(inputs, kwargs)
         with graph.name_scope(self._layer_name), K.in_call(graph):

@@ -241,6 +241,7 @@ class Layer(Configurable, LayerCalls):
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Makes the variables if this is the first call, and the nodes."""
+        self._drop_training(kwargs)
         inputs = nest.map_structure(convert_to_tensor, inputs)
         self._set_scope(kwargs.pop("scope", None))
         reuse = self._reuse if not self.built else True

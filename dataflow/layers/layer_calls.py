@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -26,6 +27,13 @@ class LayerCalls:
     def remember_call(self, inputs: Any, outputs: Any) -> None:
         """Notes what a call was given and what it returned."""
         self._calls.append((inputs, outputs))
+
+    def _drop_training(self, kwargs: dict[str, Any]) -> None:
+        """Takes ``training`` out where `call` does not ask for it, so that all layers may be told."""
+        if "training" in kwargs:
+            asked = inspect.signature(self.call).parameters  # type: ignore[attr-defined]
+            if "training" not in asked and all(p.kind is not p.VAR_KEYWORD for p in asked.values()):
+                del kwargs["training"]
 
     def _call_at(self, index: int, part: int) -> Any:
         if not self._calls:

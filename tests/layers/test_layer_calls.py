@@ -125,3 +125,46 @@ def test_cells_from_their_config() -> None:
     assert again.wrapped_cell.get_config()["use_peepholes"] is True
     residual = cells.ResidualWrapper(cells.BasicRNNCell(3))
     assert sorted(residual.get_config()) == ["cell", "dtype", "name", "trainable"]
+
+
+def doubling(base):
+    class Doubling(base):
+        def call(self, x):
+            return x * 2.0
+
+    return Doubling()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf.layers.Dense(3),
+        lambda: tf.keras.layers.Dense(3),
+        lambda: doubling(tf.layers.Layer),
+        lambda: doubling(tf.keras.layers.Layer),
+        lambda: doubling(tf.keras.Model),
+    ],
+)
+def test_layers_that_do_not_ask_are_told_of_training_in_vain(make) -> None:
+    assert make()(tf.ones([2, 3]), training=True).shape.as_list() == [2, 3]
+    with pytest.raises(TypeError, match="other"):
+        make()(tf.ones([2, 3]), other=True)
+
+
+@pytest.mark.parametrize("base", [tf.layers.Layer, tf.keras.layers.Layer])
+def test_layers_that_ask_for_anything_are_told_of_training(base) -> None:
+    heard = []
+
+    class Open(base):
+        def call(self, x, **kwargs):
+            heard.append(kwargs.get("training"))
+            return x * 2.0
+
+    class Asking(base):
+        def call(self, x, training=None):
+            heard.append(training)
+            return x * 2.0
+
+    Open()(tf.ones([1]), training=True)
+    Asking()(tf.ones([1]), training=True)
+    assert heard == [True, True]
