@@ -29,6 +29,10 @@ _provide(
     function_graph="dataflow.data.functions:FunctionGraph",
     # A node that calls one becomes what the function holds.
     function_calls="dataflow.ops.function_calls",
+    # A layer of a file names functions of tf.nn and tf.math.
+    public_names="dataflow",
+    # Layers and checkpoints use Keras's session where there is no default one.
+    keras_backend="dataflow.keras.backend",
     # A session connects to a cluster, and explains a run.
     cluster="dataflow.cluster.execution.client",
     explain="dataflow.introspect.explain:explain",
@@ -37,6 +41,7 @@ _provide(
     # A notebook shows widgets.
     renderer="dataflow.notebook:render",
     rewrite_player="dataflow.notebook:rewrite_player",
+    widget_file="dataflow.notebook:widget_file",
 )
 _install_errors()
 __getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

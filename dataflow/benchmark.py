@@ -115,11 +115,12 @@ class Benchmark:
 
 
 def _trace(sess: Any, target: Any, feed_dict: Any) -> str:
-    import dataflow as tf
-    from dataflow.python.client.timeline import Timeline
-    from dataflow.runtime.config import RunOptions
+    from tensorboard.compat.proto.config_pb2 import RunMetadata
 
-    metadata = tf.RunMetadata()
+    from dataflow.runtime.config import RunOptions
+    from dataflow.summary.chrome_trace import Timeline
+
+    metadata = RunMetadata()
     sess.run(target, feed_dict, RunOptions(trace_level=RunOptions.FULL_TRACE), metadata)
     return Timeline(metadata.step_stats).generate_chrome_trace_format()
 

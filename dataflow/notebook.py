@@ -19,3 +19,14 @@ def rewrite_player(explanation: Any, **options: Any) -> Any:
     from dataflow_widgets import RewritePlayer
 
     return RewritePlayer(explanation, **options)
+
+
+def widget_file(name: str) -> bytes:
+    """What a page without a kernel loads to show widgets: ``loader.js``, or ``bundle``, all of them.
+
+    Raises `ImportError` where `dataflow_widgets` is not installed.
+    """
+    from dataflow_widgets.base import BUILT
+    from dataflow_widgets.static.page import bundle
+
+    return (BUILT / name).read_bytes() if name == "loader.js" else bundle()

@@ -10,12 +10,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+#: Name -> its module, relative to this package.
 _HOMES = {
     "Cluster": "management.running_cluster",
-    "ClusterDef": "management.cluster_def",
-    "ClusterSpec": "management.spec",
+    "ClusterDef": ".cluster_def",
+    "ClusterSpec": ".cluster_spec",
     "Event": "management.running_cluster",
-    "JobDef": "management.cluster_def",
+    "JobDef": ".cluster_def",
     "Latency": "execution.simulation",
     "Recording": "execution.recording",
     "Server": "management.server",
@@ -41,7 +42,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'dataflow.cluster' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"dataflow.cluster.{home}"), name)
+    value = getattr(importlib.import_module("." + home, __name__), name)
     globals()[name] = value
     return value
 

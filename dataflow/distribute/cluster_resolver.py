@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from dataflow.cluster import ClusterSpec
+from dataflow.cluster_spec import ClusterSpec
 from dataflow.namespaces import explain_absent
 
 __getattr__ = explain_absent(__name__)

@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster_spec import ClusterSpec
 
 
 class TaskType:

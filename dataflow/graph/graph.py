@@ -612,7 +612,7 @@ class Graph:
         return self.as_graph_def().versions
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        from dataflow.graph.display import mimebundle
+        from dataflow.display import mimebundle
 
         return mimebundle(self, include, exclude)
 

@@ -249,6 +249,6 @@ class Operation:
         return "\n".join(lines) + "\n"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        from dataflow.graph.display import mimebundle
+        from dataflow.display import mimebundle
 
         return mimebundle(self, include, exclude)

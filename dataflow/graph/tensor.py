@@ -229,7 +229,7 @@ class Tensor:
         return f", device={self.op.device}" if self.op.device else ""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        from dataflow.graph.display import mimebundle
+        from dataflow.display import mimebundle
 
         return mimebundle(self, include, exclude)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dataflow.graph.display import mimebundle
+from dataflow.display import mimebundle
 from dataflow.introspect import offers
 from dataflow.introspect.explain_tasks import ClusterExplanation, explain_tasks
 from dataflow.introspect.graph_json import graph_to_dict, node_to_dict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.keras import backend as K
-from dataflow.keras.serialization import lookup
+from dataflow.layers.serialization import lookup
 from dataflow.ops import activation, elementary
 
 __all__ = ["deserialize", "elu", "exponential", "get", "hard_sigmoid", "linear", "relu", "selu"]

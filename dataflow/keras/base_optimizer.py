@@ -15,7 +15,7 @@ from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K, initializers, learning_rate_schedules as schedules
-from dataflow.keras.serialization import serialize
+from dataflow.layers.serialization import serialize
 from dataflow.ops.array import gather, identity
 from dataflow.ops.clip import clip_by_norm, clip_by_value
 from dataflow.ops.indexed_slices import IndexedSlices

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.keras import backend_settings as K
-from dataflow.keras.serialization import deserialize as _deserialize, lookup, serialize
+from dataflow.layers.serialization import deserialize as _deserialize, lookup, serialize
 from dataflow.ops import array
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.elementary import sqrt, square

@@ -16,7 +16,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, models, optimizers
 from dataflow.keras.network import Model
 from dataflow.keras.sequential import Sequential
-from dataflow.keras.serialization import custom_object_scope, serialize
+from dataflow.layers.serialization import custom_object_scope, serialize
 from dataflow.ops.array import expand_dims
 from dataflow.ops.control_flow import group
 from dataflow.ops.math import cast

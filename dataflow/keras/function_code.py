@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from dataflow.keras.serialization import get_custom_objects, serialize
+from dataflow.layers.serialization import get_custom_objects, serialize
+from dataflow.providers import provided
 
 #: In the place of the code's file: another Python's code must not run, and nobody needs the path.
 _WRITTEN_BY = f"Lambda layer, Python {sys.version_info[0]}.{sys.version_info[1]}"
@@ -143,10 +144,8 @@ def load(config: Any, kind: str, module: str | None, layer_name: str) -> Any:
 
 def _own_function(name: str) -> Any:
     """A function of `tf.nn`, `tf.math` or `tf.keras.backend`, by name."""
-    import dataflow
-    from dataflow.keras import backend
-
-    for place in (dataflow.nn, dataflow.math, backend):
+    tf = provided("public_names")
+    for place in (tf.nn, tf.math, tf.keras.backend):
         found = getattr(place, name, None)
         if callable(found) and not isinstance(found, type) and not name.startswith("_"):
             return found

@@ -25,7 +25,7 @@ from dataflow.extras import install
 from dataflow.formats.atomic_files import write_atomically
 from dataflow.keras import backend as K, recurrent_weights
 from dataflow.keras.sequential import class_name
-from dataflow.keras.serialization import custom_object_scope, serialize
+from dataflow.layers.serialization import custom_object_scope, serialize
 
 if TYPE_CHECKING:
     from dataflow.keras.network import Model

@@ -6,7 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
-from dataflow.keras.serialization import deserialize as _deserialize, lookup, serialize as serialize
+from dataflow.layers.serialization import (
+    deserialize as _deserialize,
+    lookup,
+    serialize as serialize,
+)
 from dataflow.ops.initializers import (
     Constant,
     GlorotNormal,

@@ -191,14 +191,14 @@ _CLASSES.update(
 
 def serialize(learning_rate_schedule: Any) -> dict[str, Any]:
     """The schedule as JSON can hold it."""
-    from dataflow.keras.serialization import serialize as as_config
+    from dataflow.layers.serialization import serialize as as_config
 
     return as_config(learning_rate_schedule)  # type: ignore[no-any-return]
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """The schedule that `serialize` described."""
-    from dataflow.keras.serialization import custom_object_scope, deserialize as make
+    from dataflow.layers.serialization import custom_object_scope, deserialize as make
 
     with custom_object_scope(custom_objects or {}):
         return make("learning rate schedule", config, _CLASSES)

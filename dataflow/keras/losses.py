@@ -10,8 +10,8 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K
-from dataflow.keras.serialization import custom_object_scope, lookup, serialize as write
 from dataflow.layers.base import snake_case
+from dataflow.layers.serialization import custom_object_scope, lookup, serialize as write
 from dataflow.ops import array
 from dataflow.ops.activation import softplus
 from dataflow.ops.clip import clip_by_value
@@ -347,7 +347,7 @@ def get(identifier: Any) -> Any:
         found = lookup("loss function", identifier, {**BY_NAME, **_CLASSES})
         return found() if isinstance(found, type) else found
     if isinstance(identifier, dict):
-        from dataflow.keras.serialization import deserialize as make
+        from dataflow.layers.serialization import deserialize as make
 
         return make("loss function", identifier, _CLASSES)
     if isinstance(identifier, type):

@@ -29,7 +29,7 @@ from dataflow.keras.confusion_metrics import (
     TrueNegatives,
     TruePositives,
 )
-from dataflow.keras.serialization import custom_object_scope, lookup, serialize as write
+from dataflow.layers.serialization import custom_object_scope, lookup, serialize as write
 from dataflow.ops import array
 from dataflow.ops.comparison import equal, greater
 from dataflow.ops.elementary import abs_, round_, sqrt
@@ -182,7 +182,7 @@ def get(identifier: Any) -> Any:
         found = lookup("metric function", identifier, {**_BY_NAME, **_CLASSES})
         return found() if isinstance(found, type) else found
     if isinstance(identifier, dict):
-        from dataflow.keras.serialization import deserialize as make
+        from dataflow.layers.serialization import deserialize as make
 
         return make("metric function", identifier, _CLASSES)
     if isinstance(identifier, type):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.keras.optimizer_rules import Rule, epsilon_or_default
-from dataflow.keras.serialization import serialize as serialize
+from dataflow.layers.serialization import serialize as serialize
 from dataflow.ops.array import identity
 from dataflow.ops.control_flow import group
 from dataflow.ops.elementary import abs_, sqrt, square

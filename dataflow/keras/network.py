@@ -17,9 +17,9 @@ from dataflow.keras.call_nodes import Node, tag_of
 from dataflow.keras.layer_tree import distinct, inner_part
 from dataflow.keras.network_order import in_order
 from dataflow.keras.op_layers import complete_history
-from dataflow.keras.serialization import serialize
 from dataflow.keras.training import Training
 from dataflow.layers.layer_calls import shapes_of
+from dataflow.layers.serialization import serialize
 
 
 def _list(value: Any) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.keras import backend as K
 from dataflow.keras.base_optimizer import Optimizer
-from dataflow.keras.serialization import serialize as serialize
+from dataflow.layers.serialization import serialize as serialize
 from dataflow.ops.array import identity
 from dataflow.ops.control_flow import group
 from dataflow.ops.elementary import sqrt, square

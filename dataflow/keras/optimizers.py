@@ -13,7 +13,7 @@ from dataflow.keras import backend as K, learning_rate_schedules
 from dataflow.keras.base_optimizer import Optimizer
 from dataflow.keras.moment_optimizers import Adam, Adamax, Nadam
 from dataflow.keras.optimizer_rules import SGD, Adadelta, Adagrad, Ftrl, RMSprop
-from dataflow.keras.serialization import lookup, serialize as serialize
+from dataflow.layers.serialization import lookup, serialize as serialize
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.state import assign_add
 from dataflow.train.optimizer import Optimizer as TrainOptimizer
@@ -119,7 +119,7 @@ def get(identifier: Any) -> Optimizer:
         key = identifier if identifier in _CLASSES else identifier.lower()
         return lookup("optimizer", key, _BY_NAME)()  # type: ignore[no-any-return]
     if isinstance(identifier, dict):
-        from dataflow.keras.serialization import deserialize as make
+        from dataflow.layers.serialization import deserialize as make
 
         return make("optimizer", identifier, _BY_NAME)  # type: ignore[no-any-return]
     raise ValueError(f"Could not interpret optimizer identifier: {identifier!r}")

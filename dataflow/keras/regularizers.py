@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.keras.serialization import deserialize as _deserialize, lookup, serialize
+from dataflow.layers.serialization import deserialize as _deserialize, lookup, serialize
 from dataflow.ops.elementary import abs_, square
 from dataflow.ops.reduce import reduce_sum
 

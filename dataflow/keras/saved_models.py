@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.graph import Graph
 from dataflow.keras import backend as K
-from dataflow.keras.serialization import custom_object_scope
+from dataflow.layers.serialization import custom_object_scope
 from dataflow.runtime.session import Session
 from dataflow.train.checkpoint_management import checkpoint_exists, update_checkpoint_state
 from dataflow.train.object_checkpoint import restore_objects, write_objects

@@ -22,7 +22,7 @@ from dataflow.extras import install
 from dataflow.formats.safetensors_store import read_arrays, read_metadata, write_arrays
 from dataflow.keras import backend as K, function_code, hdf5_format
 from dataflow.keras.sequential import class_name
-from dataflow.keras.serialization import custom_object_scope, serialize
+from dataflow.layers.serialization import custom_object_scope, serialize
 
 if TYPE_CHECKING:
     from dataflow.keras.network import Model

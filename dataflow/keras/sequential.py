@@ -10,7 +10,7 @@ from dataflow.keras.base_layer import Layer
 from dataflow.keras.call_nodes import tag_of
 from dataflow.keras.layers.core import Input, InputLayer
 from dataflow.keras.network import Model
-from dataflow.keras.serialization import serialize
+from dataflow.layers.serialization import serialize
 
 
 class Sequential(Model):

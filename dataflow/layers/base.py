@@ -27,6 +27,7 @@ from dataflow.ops.static_value import static_value
 from dataflow.ops.variable_lists import global_variables
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.ops.variables import Variable
+from dataflow.providers import provided
 from dataflow.shapes import TensorShape
 
 #: What the axes of an input mean, by their number: of sequences, images and volumes.
@@ -350,17 +351,13 @@ class Layer(Configurable, LayerCalls):
 
     def get_weights(self) -> list[Any]:
         """The values of all variables, in the default session or else in that of `tf.keras`."""
-        from dataflow.keras import backend
-
-        return backend.batch_get_value(self.weights)
+        return provided("keras_backend").batch_get_value(self.weights)  # type: ignore[no-any-return]
 
     def set_weights(self, weights: Any) -> None:
         """Gives all variables values, in the order of `get_weights`.
 
         Raises `ValueError` for another number of arrays or another shape.
         """
-        from dataflow.keras import backend
-
         variables = self.weights
         weights = list(weights)
         if len(weights) != len(variables):
@@ -369,7 +366,7 @@ class Layer(Configurable, LayerCalls):
                 f"{len(weights)} arrays.\n  it has: "
                 + ", ".join(f"{v.name} {v.shape.as_list()}" for v in variables)
             )
-        backend.batch_set_value(list(zip(variables, weights, strict=True)))
+        provided("keras_backend").batch_set_value(list(zip(variables, weights, strict=True)))
 
     def get_config(self) -> dict[str, Any]:
         """The arguments, as JSON can hold them; `from_config` makes the same layer from them."""

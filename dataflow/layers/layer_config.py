@@ -25,7 +25,7 @@ class Configurable:
 
     def own_config(self) -> dict[str, Any]:
         """The arguments of this class, defaults included, as JSON can hold them."""
-        from dataflow.keras.serialization import serialize
+        from dataflow.layers.serialization import serialize
 
         args, kwargs = self._arguments
         signature = inspect.signature(type(self).__init__)

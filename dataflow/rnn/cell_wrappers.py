@@ -62,7 +62,7 @@ class _Wrapper(CellAround):
         cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
     ) -> Any:
         """The wrapper that `get_config` described; ``custom_objects``: your own cells by name."""
-        from dataflow.keras.serialization import deserialize
+        from dataflow.layers.serialization import deserialize
         from dataflow.rnn import cells
 
         known = {name: c for name, c in vars(cells).items() if isinstance(c, type)}

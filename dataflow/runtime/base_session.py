@@ -423,7 +423,7 @@ class BaseSession:
     def _repr_mimebundle_(
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
     ) -> Any:
-        from dataflow.graph.display import mimebundle
+        from dataflow.display import mimebundle
 
         return mimebundle(self, include, exclude)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.cluster_spec import ClusterSpec
 from dataflow.device_spec import DeviceSpec
 from dataflow.graph.operation import Operation
 
@@ -87,10 +88,8 @@ def replica_device_setter(
     Raises `TypeError` for a ``cluster`` or ``ps_strategy`` of the wrong kind.
     """
     if cluster is not None:
-        from dataflow.cluster import ClusterSpec
-
         spec = ClusterSpec(cluster).as_dict()
-        tasks = spec.get(DeviceSpec.from_string(ps_device).job)
+        tasks = spec.get(DeviceSpec.from_string(ps_device).job or "")
         if tasks is None:
             return None
         ps_tasks = len(tasks)

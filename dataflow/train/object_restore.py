@@ -9,6 +9,7 @@ from dataflow.graph.default_stacks import default_graph, default_session
 from dataflow.ops.sources import constant
 from dataflow.ops.trackable import parts_of
 from dataflow.ops.variables import Variable
+from dataflow.providers import provided
 from dataflow.train.object_graph import VARIABLE_VALUE, all_slots, objects_of
 from dataflow.train.save_graph import restore_saveables
 from dataflow.train.saveables import OBJECT_GRAPH_KEY, SaveableObject, variable_saveable
@@ -22,9 +23,7 @@ def session_or_default(session: BaseSession | None) -> Any:
     if session is None:
         session = default_session()
     if session is None:
-        from dataflow.keras import backend
-
-        session = backend.get_session()
+        session = provided("keras_backend").get_session()
     return session
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import dataflow as tf
-from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster_spec import ClusterSpec
 from tests.cluster.conftest import KEY, LocalCluster, ProcessCluster, free_addresses
 from tests.cluster.management.test_deaths import CLIENT
 from tests.cluster.management.test_training import Training

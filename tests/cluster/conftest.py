@@ -13,8 +13,8 @@ import pytest
 import dataflow as tf
 from dataflow.cluster.management import asking, external_cluster
 from dataflow.cluster.management.server import Server
-from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.transport import registry
+from dataflow.cluster_spec import ClusterSpec
 from tests.ports import free_ports
 
 KEY = "a key for tests"

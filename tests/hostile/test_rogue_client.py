@@ -13,8 +13,8 @@ import time
 
 import pytest
 
+from dataflow.addresses import split_address
 from dataflow.cluster.transport import handshake, messages, refusals
-from dataflow.cluster.transport.addresses import split_address
 from dataflow.cluster.transport.connection_pool import connect
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.messages import HEADER, Kind

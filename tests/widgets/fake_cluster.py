@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from dataflow.cluster.management.cluster_events import Event
-from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.management.status import FIELDS
+from dataflow.cluster_spec import ClusterSpec
 
 
 class FakeCluster:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dataflow.graph.display import mimebundle
+from dataflow.display import mimebundle
 from dataflow.graph.operation import Operation
 from dataflow.ops.collective import collective_reduce_op
 from dataflow.placement.groups import changes_a_variable

@@ -11,8 +11,8 @@ from typing import Any
 from dataflow.cluster.execution.calls import call
 from dataflow.cluster.management.backend import TaskHandle
 from dataflow.cluster.management.processes import is_running
-from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.transport.connection_pool import connect
+from dataflow.cluster_spec import ClusterSpec
 from dataflow.errors import DeadlineExceededError, UnavailableError, UnimplementedError
 
 #: A stopped task must not delay the answers of the others.

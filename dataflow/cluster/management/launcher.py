@@ -14,10 +14,10 @@ from dataflow.capabilities import ELSEWHERE, PROCESSES, THREADS, refused, why_no
 from dataflow.cluster.execution.calls import call
 from dataflow.cluster.management import kept_ray
 from dataflow.cluster.management.running_cluster import Cluster
-from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.transport import registry
 from dataflow.cluster.transport.connection_pool import connect
 from dataflow.cluster.transport.handshake import new_key
+from dataflow.cluster_spec import ClusterSpec
 from dataflow.errors import OpError
 from dataflow.graph import tracebacks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
-from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster_spec import ClusterSpec
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError
 

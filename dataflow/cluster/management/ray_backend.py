@@ -26,8 +26,8 @@ from dataflow.cluster.management.admission import (
 )
 from dataflow.cluster.management.backend import TaskHandle
 from dataflow.cluster.management.processes import ensure_ended, is_running
-from dataflow.cluster.management.spec import addresses_by_job
 from dataflow.cluster.management.task_process import TaskProcess
+from dataflow.cluster_spec import addresses_by_job
 from dataflow.errors import ResourceExhaustedError, UnavailableError
 from dataflow.extras import install
 from dataflow.formats.checkpoint_writer import checkpoint_format

@@ -19,13 +19,13 @@ from dataflow.cluster.management.backend import Backend, Call, TaskHandle
 from dataflow.cluster.management.cluster_events import Event, called_at
 from dataflow.cluster.management.faulty_links import FaultyLinks
 from dataflow.cluster.management.log_follower import LogFollower
-from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.management.status import FIELDS, Status, memory_bytes
 from dataflow.cluster.transport import registry
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.link_faults import WHOLE, Fault
+from dataflow.cluster_spec import ClusterSpec
+from dataflow.display import mimebundle
 from dataflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnavailableError
-from dataflow.graph.display import mimebundle
 from dataflow.runtime.cooperative import Task, Wait, scheduler
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dataflow.addresses import split_address
 from dataflow.capabilities import ELSEWHERE, SOCKETS, THREADS, refused
 from dataflow.cluster.execution.calls import call
 from dataflow.cluster.execution.collectives import Collectives
@@ -17,15 +18,14 @@ from dataflow.cluster.execution.master import MasterSession
 from dataflow.cluster.execution.master_service import MasterService
 from dataflow.cluster.execution.worker_service import WorkerService
 from dataflow.cluster.management.own_task import group_leader, visible_tasks, which_task
-from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.transport import registry
-from dataflow.cluster.transport.addresses import split_address
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.handshake import KEY_VARIABLE, default_key
 from dataflow.cluster.transport.in_process import InProcessListener, mail, wait_until
 from dataflow.cluster.transport.link_faults import Fault
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.method_table import answers
+from dataflow.cluster_spec import ClusterSpec
 from dataflow.errors import InvalidArgumentError, OpError
 from dataflow.kernels.parallel import share_processors
 from dataflow.rewrites.options import RewriteOptions

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from dataflow.cluster.management.server import Server
-from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.messages import Kind
 from dataflow.cluster.transport.method_table import answers
+from dataflow.cluster_spec import ClusterSpec
 from dataflow.errors import UnavailableError
 from dataflow.formats.checkpoint_writer import set_checkpoint_format
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from dataflow.cluster.management.backend import TaskHandle
 from dataflow.cluster.management.server import Server
-from dataflow.cluster.management.spec import ClusterSpec, addresses_by_job
+from dataflow.cluster_spec import ClusterSpec, addresses_by_job
 from dataflow.errors import UnavailableError
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.graph import Graph

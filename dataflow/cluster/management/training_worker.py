@@ -11,8 +11,8 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.cluster.management.model_parallel import work_on_all
 from dataflow.cluster.management.ring_training import work_in_ring
-from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.management.training_options import Progress, container_of, optimizer_of, paced
+from dataflow.cluster_spec import ClusterSpec
 from dataflow.errors import OpError
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.graph_functions import device as device_scope

@@ -10,9 +10,9 @@ import threading
 import time
 import weakref
 
+from dataflow.addresses import split_address
 from dataflow.capabilities import SOCKETS
 from dataflow.cluster.transport import handshake, in_process, registry
-from dataflow.cluster.transport.addresses import split_address
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_errors import stopped_error
 from dataflow.cluster.transport.link_faults import LinkFaults

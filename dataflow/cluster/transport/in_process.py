@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from dataflow.addresses import split_address
 from dataflow.cluster.transport import messages, registry
-from dataflow.cluster.transport.addresses import split_address
 from dataflow.cluster.transport.connection_errors import stopped_error
 from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.errors import (

@@ -11,8 +11,8 @@ import threading
 import time
 from typing import Protocol
 
+from dataflow.addresses import split_address
 from dataflow.cluster.transport import handshake
-from dataflow.cluster.transport.addresses import split_address
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.leader_followers import LeaderFollowers, ShortWork, can_share_thread
 from dataflow.cluster.transport.link_faults import LinkFaults

@@ -20,6 +20,7 @@ from dataflow.course.classroom.questions import plain
 from dataflow.course.classroom.refusal import Refusal, TooManyMessages
 from dataflow.course.classroom.server import Classroom, as_json
 from dataflow.course.classroom.store import check_room
+from dataflow.providers import provided
 
 _PAGES = Path(__file__).parent / "pages"
 _FILES = {
@@ -134,17 +135,18 @@ class WidgetFile(Handler):
     """
 
     def get(self, name: str) -> None:
+        kinds = {
+            "loader.js": "text/javascript; charset=utf-8",
+            "bundle": "application/octet-stream",
+        }
+        if name not in kinds:
+            raise web.HTTPError(404)
         try:
-            from dataflow_widgets.base import BUILT
-            from dataflow_widgets.static.page import bundle
+            content = provided("widget_file")(name)
         except ImportError:
             raise web.HTTPError(404, "The widgets are not installed on the server.") from None
-        if name not in ("loader.js", "bundle"):
-            raise web.HTTPError(404)
-        is_script = name == "loader.js"
-        kind = "text/javascript; charset=utf-8" if is_script else "application/octet-stream"
-        self.set_header("Content-Type", kind)
-        self.finish((BUILT / name).read_bytes() if is_script else bundle())
+        self.set_header("Content-Type", kinds[name])
+        self.finish(content)
 
 
 class SiteFile(web.StaticFileHandler):

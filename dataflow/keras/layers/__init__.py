@@ -124,7 +124,7 @@ from dataflow.keras.layers.spatial import (
     ZeroPadding3D,
 )
 from dataflow.keras.layers.wrappers import Bidirectional, TimeDistributed, Wrapper
-from dataflow.keras.serialization import deserialize as _deserialize, serialize
+from dataflow.layers.serialization import deserialize as _deserialize, serialize
 
 
 def deserialize(config: dict[str, Any], custom_objects: Any = None) -> Any:
@@ -132,7 +132,7 @@ def deserialize(config: dict[str, Any], custom_objects: Any = None) -> Any:
     from dataflow.keras.network import Model
     from dataflow.keras.op_layers import TensorFlowOpLayer
     from dataflow.keras.sequential import Sequential
-    from dataflow.keras.serialization import custom_object_scope
+    from dataflow.layers.serialization import custom_object_scope
 
     known = {k: v for k, v in globals().items() if isinstance(v, type) and issubclass(v, Layer)}
     known.update(Model=Model, Functional=Model, Sequential=Sequential)

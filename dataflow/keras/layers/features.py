@@ -17,7 +17,7 @@ from dataflow.feature_column.transformation import FeatureTransformationCache
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer
-from dataflow.keras.serialization import get_custom_objects
+from dataflow.layers.serialization import get_custom_objects
 from dataflow.ops import array
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.partitioned_variable import PartitionedVariable

@@ -10,7 +10,7 @@ import numpy as np
 from dataflow.graph import nest
 from dataflow.keras import function_code
 from dataflow.keras.base_layer import Layer
-from dataflow.keras.serialization import serialize
+from dataflow.layers.serialization import serialize
 from dataflow.ops.variables import variable_creator_scope
 from dataflow.shapes import TensorShape
 
@@ -119,7 +119,7 @@ class Lambda(Layer):
         Raises `ValueError` for a function that is not in ``custom_objects``, as
         `dataflow.keras.function_code` says.
         """
-        from dataflow.keras.serialization import custom_object_scope
+        from dataflow.layers.serialization import custom_object_scope
 
         config = dict(config)
         name = config.get("name", "")

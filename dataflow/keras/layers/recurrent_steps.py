@@ -16,8 +16,8 @@ from dataflow.keras import activations
 from dataflow.keras.backend_settings import op_seed
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import weight_settings
-from dataflow.keras.serialization import serialize
 from dataflow.layers.base import smart_cond
+from dataflow.layers.serialization import serialize
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.dropout import dropout as drop

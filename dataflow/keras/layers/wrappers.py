@@ -9,7 +9,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.containers import LayerOfLayers
-from dataflow.keras.serialization import serialize
+from dataflow.layers.serialization import serialize
 from dataflow.ops import array
 
 

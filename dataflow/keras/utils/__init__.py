@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph import nest
-from dataflow.keras.serialization import (
+from dataflow.layers.serialization import (
     CustomObjectScope,
     custom_object_scope,
     deserialize,

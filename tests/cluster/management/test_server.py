@@ -10,7 +10,7 @@ import pytest
 import dataflow as tf
 from dataflow.cluster.management.own_task import visible_tasks
 from dataflow.cluster.management.server import Server
-from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster_spec import ClusterSpec
 from tests.cluster.conftest import KEY, LocalCluster
 from tests.cluster.execution.token_steps import token_step
 

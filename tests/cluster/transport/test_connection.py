@@ -13,13 +13,13 @@ import threading
 import numpy as np
 import pytest
 
+from dataflow.addresses import split_address
 from dataflow.cluster.transport import (
     connection as connection_module,
     connection_pool,
     handshake,
     messages,
 )
-from dataflow.cluster.transport.addresses import split_address
 from dataflow.cluster.transport.connection_pool import ConnectionPool, connect
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.messages import Kind

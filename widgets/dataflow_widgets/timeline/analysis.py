@@ -83,7 +83,7 @@ class RunTimes(NamedTuple):
 
 def chrome_trace(step_stats: Any, **options: Any) -> str:
     """The run as Chrome trace JSON; ``options`` as of `Timeline.generate_chrome_trace_format`."""
-    from dataflow.python.client.timeline import Timeline
+    from dataflow.summary.chrome_trace import Timeline
 
     return Timeline(step_stats).generate_chrome_trace_format(**options)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import dataflow as tf
-from dataflow.cluster.management.cluster_def import ClusterDef, from_cluster_def
-from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster_def import ClusterDef, from_cluster_def
+from dataflow.cluster_spec import ClusterSpec
 
 DENSE = {"ps": ["a:1"], "worker": ["b:2", "c:3"]}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-from dataflow.cluster.transport.addresses import split_address
-from dataflow.graph.display import mimebundle
+from dataflow.addresses import split_address
+from dataflow.display import mimebundle
 
 
 class ClusterSpec:
@@ -98,7 +98,7 @@ class ClusterSpec:
 
     def as_cluster_def(self) -> Any:
         """Return the ``ClusterDef`` protocol buffer; it is loaded at the first call."""
-        from dataflow.cluster.management.cluster_def import to_cluster_def
+        from dataflow.cluster_def import to_cluster_def
 
         return to_cluster_def(self._jobs)
 
@@ -161,7 +161,7 @@ def _items_of(cluster: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(cluster, Mapping):
         return cluster.items()
     if isinstance(cluster, bytes) or hasattr(cluster, "SerializeToString"):
-        from dataflow.cluster.management.cluster_def import from_cluster_def
+        from dataflow.cluster_def import from_cluster_def
 
         return list(from_cluster_def(cluster).items())
     raise TypeError(
