@@ -17,7 +17,7 @@ def generate_legacy_interface(*args: Any, **kwargs: Any) -> Callable[[Any], Any]
 
 def __getattr__(name: str) -> Any:
     if name == "legacy_get_updates_support":
-        from dataflow.shim.keras1_arguments import updates_of_loss
+        from dataflow.python.keras1_arguments import updates_of_loss
 
         return updates_of_loss
     if name.startswith("legacy_") or name.endswith("_support"):

@@ -1,7 +1,7 @@
 """What the package ``keras`` took and `tf.keras` does not: its own defaults, and the arguments of Keras 1.
 
 Programs of 2016 and 2017 wrote ``Convolution2D(32, 3, 3, border_mode="same")`` and ``fit(nb_epoch=5)``;
-the package translated them up to its last version (2.3.1), and so does `mend`: `dataflow.shim.keras1_arguments`.
+the package translated them up to its last version (2.3.1), and so does `mend`: `dataflow.python.keras1_arguments`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.shim import keras1_arguments
+from dataflow.python import keras1_arguments
 
 #: The layer of each mode of ``merge``.
 _MODES = {
