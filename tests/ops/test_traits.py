@@ -304,7 +304,7 @@ OTHER_WORDS = {
     "graph/op_signature.py": "Shape",
     "graph/serialize.py": "Shape",
     # Layers of Keras.
-    "shim/keras1_arguments.py": "Conv2D Conv3D",
+    "python/keras1_arguments.py": "Conv2D Conv3D",
     "shim/old_keras.py": "Add Maximum",
     # ... and the question whether a tensor is a placeholder.
     "python/keras_package.py": "Conv2D PlaceholderWithDefault",
