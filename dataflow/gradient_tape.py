@@ -165,8 +165,8 @@ class GradientTape:
             raise RuntimeError(f"GradientTape.{what} was called before the tape was entered.")
         if self._used and not self._persistent:
             raise RuntimeError(
-                "A non-persistent GradientTape can only be used to compute one set of gradients "
-                "(it can only be called once): pass persistent=True."
+                f"GradientTape.{what} can only be called once on non-persistent tapes: pass "
+                "persistent=True to the tape."
             )
         self._used = True
         tape = self._tape

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.gradient_tape import GradientTape
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import graph_of_variable
@@ -301,6 +302,16 @@ class Optimizer:
         """Pairs (gradient, variable); subclasses that `minimize` something else override it."""
         if grad_loss is not None:
             raise NotImplementedError("minimize(grad_loss=...) is not supported.")
+        if default_graph().executes_eagerly and callable(loss):
+            with GradientTape() as tape:
+                if not callable(var_list):
+                    tape.watch(var_list)
+                value = loss()
+            params = list(var_list() if callable(var_list) else var_list)
+            found = tape.gradient(value, params)
+            return zip(
+                [None if g is None else self._clipped(g) for g in found], params, strict=True
+            )
         loss = loss() if callable(loss) else loss
         params = list(var_list() if callable(var_list) else var_list)
         return zip(self.get_gradients(loss, params), params, strict=True)

@@ -60,19 +60,19 @@ class _RateDecay(_Decay):
 class ExponentialDecay(_RateDecay):
     """``initial_learning_rate * decay_rate ** (step / decay_steps)``; in steps if ``staircase``."""
 
-    _function = staticmethod(learning_rate_decay.exponential_decay)
+    _function = staticmethod(learning_rate_decay.exponential_decay.of_now)
 
 
 class InverseTimeDecay(_RateDecay):
     """``initial_learning_rate / (1 + decay_rate * step / decay_steps)``."""
 
-    _function = staticmethod(learning_rate_decay.inverse_time_decay)
+    _function = staticmethod(learning_rate_decay.inverse_time_decay.of_now)
 
 
 class PolynomialDecay(_Decay):
     """From ``initial_learning_rate`` to ``end_learning_rate`` in ``decay_steps`` steps."""
 
-    _function = staticmethod(learning_rate_decay.polynomial_decay)
+    _function = staticmethod(learning_rate_decay.polynomial_decay.of_now)
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         step = convert_to_tensor(step)
         settings = dict(self._settings)
         settings["boundaries"] = [cast(b, step.dtype) for b in settings["boundaries"]]
-        return learning_rate_decay.piecewise_constant(step, **settings)
+        return learning_rate_decay.piecewise_constant.of_now(step, **settings)
 
     def get_config(self) -> dict[str, Any]:
         return dict(self._settings)
@@ -114,7 +114,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 class CosineDecay(_Decay):
     """Half a cosine from ``initial_learning_rate`` to ``alpha`` times it (Loshchilov, Hutter 2016)."""
 
-    _function = staticmethod(learning_rate_decay.cosine_decay)
+    _function = staticmethod(learning_rate_decay.cosine_decay.of_now)
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class CosineDecay(_Decay):
 class CosineDecayRestarts(_Decay):
     """`CosineDecay` again and again, ``t_mul`` times longer and from ``m_mul`` times the rate."""
 
-    _function = staticmethod(learning_rate_decay.cosine_decay_restarts)
+    _function = staticmethod(learning_rate_decay.cosine_decay_restarts.of_now)
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class CosineDecayRestarts(_Decay):
 class LinearCosineDecay(_Decay):
     """A straight line times a cosine (Bello et al. 2017)."""
 
-    _function = staticmethod(learning_rate_decay.linear_cosine_decay)
+    _function = staticmethod(learning_rate_decay.linear_cosine_decay.of_now)
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class LinearCosineDecay(_Decay):
 class NoisyLinearCosineDecay(_Decay):
     """`LinearCosineDecay` with noise, whose variance falls with the steps."""
 
-    _function = staticmethod(learning_rate_decay.noisy_linear_cosine_decay)
+    _function = staticmethod(learning_rate_decay.noisy_linear_cosine_decay.of_now)
 
     def __init__(
         self,

@@ -1,16 +1,20 @@
 """Learning rates that change with the number of the step. Each returns a scalar tensor.
 
+With eager execution each returns a function of nothing that gives the tensor.
+
 ``global_step`` may be a variable, a tensor or a number; it is read anew in every run.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_n_to_tensor, convert_to_tensor, internal_convert
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.array import where
@@ -29,12 +33,31 @@ def _need_step(global_step: Tensor | Variable | None, function: str) -> None:
         raise ValueError(f"global_step is required for {function}.")
 
 
+def _asked_at_each_step(schedule: Callable[..., Tensor]) -> Any:
+    """With eager execution a schedule is a function: an optimizer asks it at each step, as in TensorFlow.
+
+    ``of_now`` is the schedule as it is written: a tensor in either mode.
+    """
+
+    @functools.wraps(schedule)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if not default_graph().executes_eagerly:
+            return schedule(*args, **kwargs)
+        schedule(*args, **kwargs)  # says now what is wrong
+        return functools.partial(schedule, *args, **kwargs)
+
+    decorated: Any = public
+    decorated.of_now = schedule
+    return decorated
+
+
 def _start(learning_rate: TensorLike | Callable[[], Any], *values: Any) -> list[Any]:
     """The learning rate as a tensor, and the other values in its dtype."""
     rate = convert_to_tensor(learning_rate, name="initial_learning_rate")
     return [rate, *[cast(internal_convert(v, None, None), rate.dtype.base_dtype) for v in values]]
 
 
+@_asked_at_each_step
 def exponential_decay(
     learning_rate: Any,
     global_step: Any,
@@ -56,6 +79,7 @@ def exponential_decay(
         return multiply(rate, pow_(decay_rate, p), name=scope)  # type: ignore[no-any-return]
 
 
+@_asked_at_each_step
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
     """``values[0]`` up to ``boundaries[0]`` (included), then ``values[1]`` up to the next, ...
 
@@ -99,6 +123,7 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
 piecewise_constant_decay = piecewise_constant
 
 
+@_asked_at_each_step
 def polynomial_decay(
     learning_rate: Any,
     global_step: Any,
@@ -128,6 +153,7 @@ def polynomial_decay(
         return add(multiply(rate - end, pow_(1 - p, power)), end, name=scope)
 
 
+@_asked_at_each_step
 def natural_exp_decay(
     learning_rate: TensorLike | Callable[[], Any],
     global_step: Tensor | Variable,
@@ -139,9 +165,12 @@ def natural_exp_decay(
     """``learning_rate * exp(-decay_rate * global_step / decay_steps)``."""
     _need_step(global_step, "natural_exp_decay")
     rate = exp(negative(decay_rate))
-    return exponential_decay(learning_rate, global_step, decay_steps, rate, staircase, name)
+    return exponential_decay.of_now(  # type: ignore[no-any-return]
+        learning_rate, global_step, decay_steps, rate, staircase, name
+    )
 
 
+@_asked_at_each_step
 def inverse_time_decay(
     learning_rate: Any,
     global_step: Any,
@@ -163,6 +192,7 @@ def inverse_time_decay(
         return divide(rate, add(one, multiply(decay_rate, p)), name=scope)
 
 
+@_asked_at_each_step
 def cosine_decay(
     learning_rate: Any,
     global_step: Any,
@@ -182,6 +212,7 @@ def cosine_decay(
         return multiply(rate, (1 - alpha) * cosine + alpha)  # type: ignore[no-any-return]
 
 
+@_asked_at_each_step
 def cosine_decay_restarts(
     learning_rate: Any,
     global_step: Any,
@@ -217,6 +248,7 @@ def cosine_decay_restarts(
         return multiply(rate, (1 - alpha) * cosine + alpha, name=scope)  # type: ignore[no-any-return]
 
 
+@_asked_at_each_step
 def linear_cosine_decay(
     learning_rate: Any,
     global_step: Any,
@@ -241,6 +273,7 @@ def linear_cosine_decay(
         return multiply(rate, (alpha + linear) * cosine + beta, name=scope)  # type: ignore[no-any-return]
 
 
+@_asked_at_each_step
 def noisy_linear_cosine_decay(
     learning_rate: Any,
     global_step: Any,

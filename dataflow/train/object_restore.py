@@ -80,8 +80,10 @@ class LoadStatus:
         by_key = self._restored()
         if not by_key:
             return
-        if default_graph().executes_eagerly:
-            self._assign(by_key)
+        graph = next(iter(by_key.values())).op.graph
+        if graph.executes_eagerly:
+            with graph.as_default():
+                self._assign(by_key)
             return
         wanted = {key: id(v) for key, v in by_key.items()}
         if self._operation is None or self._operation[0] != wanted:

@@ -3,12 +3,12 @@
 import pytest
 
 from dataflow.keras import backend as K
-from dataflow.python.eager import context
+from dataflow.python.test_modes import new_eager_mode
 
 
 @pytest.fixture(autouse=True)
 def _eager():
-    with context.eager_mode():
+    with new_eager_mode():
         K.clear_session()
         yield
         K.clear_session()

@@ -149,3 +149,15 @@ def test_metrics():
     sparse = tf.contrib.eager.metrics.SparseAccuracy()
     sparse([[1], [0]], [[0.0, 1.0], [0.0, 1.0]])
     assert sparse.result().numpy() == 0.5
+
+
+def test_weights_come_back_from_a_checkpoint(tmp_path):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])
+    model.compile(tf.train.AdamOptimizer(), "mse")
+    model.fit(np.ones((4, 3)), np.ones((4, 2)), verbose=0)
+    wanted = model.get_weights()
+    model.save_weights(str(tmp_path / "w"))
+    model.set_weights([w * 0 for w in wanted])
+    model.load_weights(str(tmp_path / "w"))
+    for got, value in zip(model.get_weights(), wanted, strict=True):
+        np.testing.assert_array_equal(got, value)

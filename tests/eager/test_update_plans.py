@@ -353,3 +353,35 @@ def test_within_a_tape_the_step_is_recorded(planned: list[bool]) -> None:
             optimizer.apply_gradients([(tf.constant(1.0), v)])
         assert tape.gradient(loss, v).numpy() == 2 * (1 - i)
     assert planned == []
+
+
+def test_a_decayed_rate_is_asked_at_each_step(planned: list[bool]) -> None:
+    v, step = tf.Variable(0.0), tf.train.get_or_create_global_step()
+    rate = tf.train.exponential_decay(1.0, step, 1, 0.5)
+    optimizer = tf.train.GradientDescentOptimizer(rate)
+    found = []
+    for _ in range(4):
+        before = v.numpy()
+        optimizer.apply_gradients([(tf.constant(1.0), v)], global_step=step)
+        found.append(v.numpy() - before)
+    assert found == [-1, -0.5, -0.25, -0.125] and planned == [False, True, True, True]
+    with pytest.raises(ValueError, match="global_step is required"):
+        tf.train.natural_exp_decay(1.0, None, 1, 0.5)
+    np.testing.assert_allclose(tf.train.natural_exp_decay(1.0, 2, 1, 0.5)().numpy(), np.exp(-1))
+    for schedule in (
+        tf.train.piecewise_constant(step, [2], [1.0, 0.5]),
+        tf.train.inverse_time_decay(1.0, step, 4, 1.0),
+    ):
+        assert schedule().numpy() == 0.5
+    nested = tf.keras.optimizers.schedules.ExponentialDecay(1.0, 1, 0.5)
+    assert nested(2).numpy() == 0.25
+
+
+def test_minimize_of_keras_s_optimizers() -> None:
+    v, w = tf.Variable(3.0), tf.Variable(1.0)
+    optimizer = tf.keras.optimizers.SGD(0.5, clipvalue=1.0)
+    for i in range(1, 4):
+        optimizer.minimize(lambda: 10.0 * v, [v, w])
+        assert v.numpy() == 3 - 0.5 * i and w.numpy() == 1
+    optimizer.minimize(lambda: 10.0 * w, lambda: [w])
+    assert w.numpy() == 0.5 and optimizer.iterations.numpy() == 4

@@ -244,8 +244,9 @@ EVERYWHERE = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 BY_TYPE = {
     # Functions of gen_array_ops and gen_math_ops have other words for some inputs.
     "python/op_functions.py": "ExpandDims Select Where",
-    # What needs a later run is refused in eager code, whose variables have names of their own.
-    "graph/conversion.py": "Cast",  # of tensors in lists
+    # Tensors in a list become of one dtype.
+    "graph/conversion.py": "Cast",
+    # Variables of eager code have names of their own.
     "graph/eager.py": "VarHandleOp",
     # The code generator writes these itself, each in its own way, and others as kernels' calls.
     "runtime/codegen.py": "Assign AssignVariableOp ControlTrigger EmptyTensorList IdentityN TensorListPopBack "
