@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.shim import old_h5py, old_scipy
+from dataflow.shim import old_h5py, old_matplotlib, old_scipy
 from dataflow.shim.missing_names import put_missing
 from dataflow.shim.scipy_pictures import (
     bytescale,
@@ -138,6 +138,7 @@ def _share_flags(module: types.ModuleType) -> None:
 COMPLETED: dict[str, Callable[[types.ModuleType], None]] = {
     "absl.flags": _share_flags,
     "h5py": old_h5py.mend,
+    **old_matplotlib.MENDS,
     **old_scipy.MENDS,
     "scipy.misc": _mend_scipy_misc,
     "scipy.ndimage": _mend_scipy_ndimage,

@@ -1,0 +1,62 @@
+"""Names of matplotlib's that its releases from 3.1 on took away: pictures of figures, color maps, histograms."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.shim.missing_names import put_missing
+
+
+def _tostring_rgb(canvas: Any) -> bytes:
+    """The drawn figure's pixels, uint8 [height, width, 3] row by row: what summaries of figures are made of."""
+    if not hasattr(canvas, "renderer"):
+        canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].tobytes()
+
+
+def _mend_agg(module: types.ModuleType) -> None:
+    if not hasattr(module.FigureCanvasAgg, "tostring_rgb"):
+        module.FigureCanvasAgg.tostring_rgb = _tostring_rgb
+
+
+def _mend_contours(module: types.ModuleType) -> None:
+    """A set of contours is one collection now, and was a list of them."""
+    if not hasattr(module.ContourSet, "collections"):
+        module.ContourSet.collections = property(lambda contours: [contours])
+
+
+def _get_cmap(name: Any = None, lut: int | None = None) -> Any:
+    """``matplotlib.cm.get_cmap``: a color map by its name, of ``lut`` colors."""
+    return importlib.import_module("matplotlib.pyplot").get_cmap(name, lut)
+
+
+def _mend_color_maps(module: types.ModuleType) -> None:
+    put_missing(module, get_cmap=_get_cmap)
+
+
+def _mend_axes(module: types.ModuleType) -> None:
+    """``hist(normed=)``, which is ``density`` now."""
+    hist = module.Axes.hist
+
+    @functools.wraps(hist)
+    def with_normed(axes: Any, *args: Any, normed: Any = None, **kwargs: Any) -> Any:
+        if normed is not None:
+            kwargs["density"] = bool(normed)
+        return hist(axes, *args, **kwargs)
+
+    module.Axes.hist = with_normed
+
+
+#: By module: what adds the names that it once had.
+MENDS: dict[str, Callable[[types.ModuleType], None]] = {
+    "matplotlib.backends.backend_agg": _mend_agg,
+    "matplotlib.contour": _mend_contours,
+    "matplotlib.cm": _mend_color_maps,
+    "matplotlib.axes._axes": _mend_axes,
+}

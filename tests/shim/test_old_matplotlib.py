@@ -1,0 +1,38 @@
+"""What programs called of matplotlib before 3.1, 3.9 and 3.10."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.shim.test_as_tensorflow import result_of
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_names_that_matplotlib_took_away(order) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    load = """
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt, matplotlib.cm as cm
+"""
+    begin = "import dataflow\ndataflow.as_tensorflow()\n"
+    found = result_of(
+        (load + begin if order == "before" else begin + load)
+        + """
+import numpy as np
+figure = plt.figure(figsize=(2, 1), dpi=50)
+plt.plot([1, 2])
+pixels = np.fromstring(figure.canvas.tostring_rgb(), dtype=np.uint8, sep="")
+figure.canvas.draw()
+again = np.fromstring(figure.canvas.tostring_rgb(), dtype=np.uint8, sep="").reshape(50, 100, 3)
+heights, edges, _ = plt.hist([1.0, 2.0, 2.0], normed=True, bins=2)
+counts = plt.hist([1.0, 2.0, 2.0], bins=2, density=False)[0]
+contours = plt.contour(np.arange(9).reshape(3, 3))
+before = len(plt.gca().get_children())
+for collection in contours.collections:
+    collection.remove()
+result = [pixels.size, bool((again < 255).any()), float((heights * np.diff(edges)).sum()), counts.tolist(),
+    before - len(plt.gca().get_children()), cm.get_cmap("viridis", 5).N, plt.cm.get_cmap("jet").name]
+"""
+    )
+    assert found == [15000, True, 1.0, [1.0, 2.0], 1, 5, "jet"]
