@@ -18,6 +18,7 @@ from dataflow.ops import array, math, random
 from dataflow.ops.ctc import ctc_beam_search_decoder_v2, ctc_greedy_decoder, ctc_loss
 from dataflow.ops.elementary import log
 from dataflow.ops.normalization import batch_normalization as _batch_normalization, fused_batch_norm
+from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.sparse import sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.state import assign, assign_add, assign_sub
@@ -132,7 +133,9 @@ def batch_dot(x: Any, y: Any, axes: AxisLike | None = None) -> Tensor:
     """Products example by example: axis ``axes[0]`` of ``x`` is summed with ``axes[1]`` of ``y``.
 
     [batch, a, k] and [batch, k, b] give [batch, a, b] by default (the last axis of ``x``, the last but
-    one of ``y``); two matrices [batch, k] with ``axes=1`` give [batch, 1].
+    one of ``y``); two matrices [batch, k] with ``axes=1`` give [batch, 1]. Of more than three axes
+    only the last two are multiplied, as up to TensorFlow 1.15 and Keras 2.2.4: [batch, n, a] and
+    [batch, n, a, b] with ``axes=[2, 2]`` give [batch, n, b]. Raises `ValueError` for vectors.
     """
     x, y = convert_to_tensor(x), convert_to_tensor(y)
     ranks = (_rank(x, "batch_dot"), _rank(y, "batch_dot"))
@@ -140,26 +143,18 @@ def batch_dot(x: Any, y: Any, axes: AxisLike | None = None) -> Tensor:
         raise ValueError(f"batch_dot: two tensors of rank 2 or more are needed, got {ranks}.")
     if axes is None:
         axes = [ranks[0] - 1, ranks[1] - 1 if ranks[1] == 2 else ranks[1] - 2]
-    axes = [axes, axes] if isinstance(axes, int) else list(axes)
-    axes = [a % rank for a, rank in zip(axes, ranks, strict=True)]
-    if 0 in axes:
-        raise ValueError(f"batch_dot: axis 0 is that of the examples; got axes {axes}.")
-
-    def as_matrices(t: Tensor, rank: int, axis: int, last: bool) -> tuple[Tensor, Any, list[Any]]:
-        kept = [i for i in range(1, rank) if i != axis]
-        moved = array.transpose(t, [0, *kept, axis] if last else [0, axis, *kept])
-        sizes, whole = array.shape(t), t.shape.as_list()
-        rest = [sizes[i] for i in kept]
-        flat = [sizes[0], -1, sizes[axis]] if last else [sizes[0], sizes[axis], -1]
-        return array.reshape(moved, array.stack(flat)), rest, [whole[i] for i in kept]
-
-    left, rest_x, dims_x = as_matrices(x, ranks[0], axes[0], True)
-    right, rest_y, dims_y = as_matrices(y, ranks[1], axes[1], False)
-    result = math.matmul(left, right)
-    result = array.reshape(result, array.stack([array.shape(x)[0], *rest_x, *rest_y]))
-    batch = x.shape.as_list()[0] or y.shape.as_list()[0]
-    result.set_shape([batch, *dims_x, *dims_y])
-    return array.expand_dims(result, 1) if ranks == (2, 2) else result
+    given = [axes, axes] if isinstance(axes, int) else list(axes)
+    first, second = (a % rank for a, rank in zip(given, ranks, strict=True))
+    if ranks == (2, 2):
+        x = x if first == second else array.transpose(x)
+        return array.expand_dims(reduce_sum(x * y, second), 1)
+    rank, missing = max(ranks), abs(ranks[0] - ranks[1])
+    for _ in range(missing):
+        x, y = (array.expand_dims(t, -1) if t.shape.ndims < rank else t for t in (x, y))
+    result = math.matmul(x, y, transpose_a=first != rank - 1, transpose_b=second == rank - 1)
+    begin = rank - missing if ranks[0] > ranks[1] else ranks[0] - 1
+    result = array.squeeze(result, list(range(begin, begin + missing))) if missing else result
+    return array.expand_dims(result, 1) if result.shape.ndims == 1 else result
 
 
 def is_sparse(tensor: Any) -> bool:

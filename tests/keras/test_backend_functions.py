@@ -95,3 +95,37 @@ def test_only_tensors_are_asked_whether_they_are_kerass():
     assert K.is_keras_tensor(tf.keras.Input((2,)))
     with pytest.raises(ValueError, match="instance of type"):
         K.is_keras_tensor(np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "axes", "formula"),
+    [
+        ((2, 3, 4), (2, 3, 4, 5), [2, 2], "bna,bnac->bnc"),
+        ((2, 3, 5), (2, 3, 4, 5), [2, 3], "bnc,bnac->bna"),
+        ((2, 3, 4, 5), (2, 3, 5), [3, 2], "bnac,bnc->bna"),
+        ((2, 3, 4, 5), (2, 3, 5, 6), None, "bnac,bncd->bnad"),
+        ((2, 3, 4), (2, 4, 5), [2, 1], "bac,bcd->bad"),
+        ((2, 3, 4), (2, 5, 4), -1, "bac,bdc->bad"),
+        ((2, 4), (2, 4, 3), [1, 1], "bc,bcd->bd"),
+        ((2, 3, 4), (2, 4), [2, 1], "bac,bc->ba"),
+    ],
+)
+def test_batch_dot_multiplies_the_last_two_axes(a, b, axes, formula):
+    random = np.random.RandomState(0)
+    x, y = random.rand(*a), random.rand(*b)
+    known = K.batch_dot(K.constant(x), K.constant(y), axes)
+    expected = np.einsum(formula, x, y)
+    assert known.shape.as_list() == list(expected.shape)
+    assert np.allclose(K.eval(known), expected)
+    inputs = K.placeholder(ndim=len(a)), K.placeholder(ndim=len(b))
+    found = K.function(list(inputs), [K.batch_dot(*inputs, axes)])([x, y])[0]
+    assert np.allclose(found, expected)
+
+
+def test_batch_dot_of_matrices():
+    x, y = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
+    for axes, expected in ((1, x.sum(1)), (0, x.sum(0)), (None, x.sum(1))):
+        found = K.eval(K.batch_dot(K.constant(x), K.constant(y), axes))
+        assert np.array_equal(found, expected[:, None])
+    turned = K.eval(K.batch_dot(K.constant(x), K.constant(y.T), (0, 1)))
+    assert np.array_equal(turned[:, 0], x.sum(0))

@@ -108,3 +108,11 @@ def test_other_metric_objects():
     assert mean.tolist() == [2.0, 4.0]
     cosine = run(M.CosineSimilarity(), ([[1.0, 0.0]], [[3.0, 3.0]]))
     assert cosine == pytest.approx(np.sqrt(0.5))
+
+
+def test_layers_that_merge_take_masks_of_numbers():
+    layers, K = tf.keras.layers, tf.keras.backend
+    x, ones, half = K.ones((2, 3, 2)), K.ones((2, 3)), K.constant([[1.0, 0.0, 1.0]] * 2)
+    for layer in (layers.Add(), layers.Concatenate()):
+        found = K.eval(layer.compute_mask([x, x], [ones, half]))
+        assert found.tolist() == [[True, False, True]] * 2

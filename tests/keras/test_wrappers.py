@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.keras.call_nodes import tag_of
 
 keras = tf.keras
 layers = keras.layers
@@ -134,3 +135,43 @@ def test_wrappers_of_ones_own_come_back_from_files(tmp_path) -> None:
     assert isinstance(again.layers[0].layer, layers.Dense)
     ones = np.ones((1, 2), "float32")
     np.testing.assert_array_equal(again.predict(ones), model.predict(ones))
+
+
+STEPS = np.array([[[1, 0], [0, 0], [2, 3]]])
+
+
+def _mask_of(layers_of, shape, dtype="int32"):
+    given = tf.keras.Input(shape, dtype=dtype)
+    mask = tag_of(layers_of(given), "mask")
+    run = tf.keras.backend.function([given], [mask])
+    return run([STEPS.reshape(1, *(n or 2 for n in shape))])[0].astype(int).tolist()
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (None, None)])
+def test_time_distributed_tells_the_masks_of_its_layer(shape):
+    layers, each = tf.keras.layers, tf.keras.layers.TimeDistributed
+    words = [[[1, 0], [0, 0], [1, 1]]]
+
+    def embedded(given):
+        return each(layers.Embedding(5, 2, mask_zero=True))(given)
+
+    if shape[0]:
+        assert _mask_of(embedded, shape) == words
+        assert _mask_of(lambda x: each(layers.LSTM(2))(embedded(x)), shape) == [[1, 0, 1]]
+        assert _mask_of(lambda x: each(layers.Dense(2))(layers.Masking()(x)), shape, "float32") == [[1, 0, 1]]  # fmt: skip
+        assert _mask_of(each(layers.Masking()), (3, 2, 1), "float32") == words
+    given = tf.keras.Input(shape, dtype="int32")
+    assert tag_of(embedded(given), "mask").shape.as_list() == [None, *shape]
+    assert tag_of(each(layers.Dense(1))(tf.keras.Input((3, 2))), "mask") is None
+
+
+def test_time_distributed_hands_masks_to_its_layer():
+    layers, each = tf.keras.layers, tf.keras.layers.TimeDistributed
+    given = tf.keras.Input((3, 2), dtype="int32")
+    ones = {"kernel_initializer": "ones", "recurrent_initializer": "ones"}
+    embedding = layers.Embedding(5, 2, mask_zero=True, embeddings_initializer="ones")
+    found = tf.keras.Model(given, each(layers.LSTM(2, **ones))(each(embedding)(given)))
+    values = found.predict(STEPS)[0, :, 0]
+    assert np.allclose(
+        values, [0.6301, 0, 0.9531], atol=1e-4
+    )  # TensorFlow 1.15's: 1, 0 and 2 words

@@ -9,7 +9,7 @@ from dataflow import dtypes
 from dataflow.graph.type_aliases import AxisLike
 from dataflow.keras.base_layer import Layer
 from dataflow.ops import array
-from dataflow.ops.math import logical_and, matmul, maximum, minimum
+from dataflow.ops.math import cast, logical_and, matmul, maximum, minimum
 from dataflow.ops.moments import l2_normalize
 from dataflow.ops.reduce import reduce_all
 
@@ -28,7 +28,7 @@ class _Merge(Layer):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Where all masks that there are hold."""
-        given = [one for one in mask or () if one is not None]
+        given = [cast(one, dtypes.bool_) for one in mask or () if one is not None]
         return reduce(logical_and, given) if given else None
 
 
@@ -96,7 +96,7 @@ class Concatenate(_Merge):
             if one is not None:
                 missing = tensor.shape.ndims - one.shape.ndims
                 one = array.reshape(one, array.concat([array.shape(one), [1] * missing], 0))
-                whole = logical_and(whole, one)
+                whole = logical_and(whole, cast(one, dtypes.bool_))
             wide.append(whole)
         return reduce_all(array.concat(wide, self.axis), -1)
 

@@ -11,6 +11,7 @@ from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.containers import LayerOfLayers
 from dataflow.layers.serialization import serialize
 from dataflow.ops import array
+from dataflow.ops.reduce import reduce_any
 
 
 def _made(layer: Any) -> Any:
@@ -45,19 +46,40 @@ class Wrapper(LayerOfLayers):
 class TimeDistributed(Wrapper):
     """The layer, applied to every step of [batch, steps, ...]."""
 
-    def call(self, inputs: Any, training: bool | Tensor | None = None) -> Any:
+    def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
         static = inputs.shape.as_list()
         sizes = array.shape(inputs)
-        flat = array.reshape(inputs, array.concat([[-1], sizes[2:]], 0))
-        flat.set_shape([None, *static[2:]])
-        takes = "training" in self.layer._call_arguments()
-        outputs = self.layer(flat, training=training) if takes else self.layer(flat)
+        flat, accepted = self._flat(inputs), self.layer._call_arguments()
+        given = {"training": training} if "training" in accepted else {}
+        if mask is not None and "mask" in accepted:
+            given["mask"] = self._flat(mask)
+        outputs = self.layer(flat, **given)
         inner = outputs.shape.as_list()[1:]
         result = array.reshape(outputs, array.concat([sizes[:2], array.shape(outputs)[1:]], 0))
         result.set_shape([*static[:2], *inner])
         return result
 
     supports_masking = True
+
+    def _flat(self, inputs: Any) -> Any:
+        """[batch, steps, ...] as [batch * steps, ...]."""
+        flat = array.reshape(inputs, array.concat([[-1], array.shape(inputs)[2:]], 0))
+        flat.set_shape([None, *inputs.shape.as_list()[2:]])
+        return flat
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The inner layer's mask for each step; without one, the steps that are not masked whole."""
+        if mask is None and type(self.layer).compute_mask is Layer.compute_mask:
+            return None
+        inner = None if mask is None or mask.shape.ndims == 2 else self._flat(mask)
+        made = self.layer.compute_mask(self._flat(inputs), inner)
+        if made is None:
+            axes = [] if mask is None else list(range(2, mask.shape.ndims))
+            return reduce_any(mask, axis=axes) if axes else mask
+        sizes = array.concat([array.shape(inputs)[:2], array.shape(made)[1:]], 0)
+        result = array.reshape(made, sizes)
+        result.set_shape([*inputs.shape.as_list()[:2], *made.shape.as_list()[1:]])
+        return result
 
 
 class Bidirectional(Wrapper):
