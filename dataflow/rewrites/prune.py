@@ -17,7 +17,7 @@ def needed_operations(
 ) -> list[Operation]:
     """Every node that the fetches depend on, walking back and stopping at fed tensors.
 
-    Nobody waits for nodes that are ``done``; those whose values are needed and not fed run again.
+    Nothing waits for nodes that are ``done``; those whose values are needed and not fed run again.
 
     Sorted by creation, which is an execution order except for edges that were changed afterwards
     (`topological_order` handles those).

@@ -12,7 +12,7 @@ turns, one step each, one task after the other,
 When no task can go on and none waits for a time, the wait is a deadlock: an error that
 names all who wait.
 
-A step of a task must not block, as the stack of who waits for it is below. `finish` runs it: a run of a
+A step of a task must not block: whoever waits for it is further down on the same stack. `finish` runs it: a run of a
 session that has to wait is left (`Suspended`) with all that it has computed, and is taken up where it
 was when it can go on. See `cooperative_step`.
 """
@@ -147,7 +147,7 @@ class Task(threading.Thread):
             scheduler.add(self)
 
         def is_alive(self) -> bool:
-            """Whether it has been started and has not ended; who asks lets it have a turn."""
+            """Whether it has been started and has not ended; asking gives it a turn."""
             scheduler.let_run()
             return self.state == "alive"
 

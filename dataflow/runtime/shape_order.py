@@ -1,8 +1,8 @@
 """Shapes are read as early as possible, so that an array need not live until somebody asks for its shape.
 
-The gradient of a `Reshape` or of a broadcast sum reads the shape of what went in, and that may be an array nobody
-else needs any more: of a transformer's layer, each product before its bias is added. Read where the gradient is
-computed, all of them would live through the whole step, and no sum could be written over its product.
+The gradient of a `Reshape` or of a broadcast sum reads the shape of its input, an array that may be needed for
+nothing else: in a transformer's layer, each product before its bias is added. If the shapes were read where the
+gradient is computed, all of them would live through the whole step, and no sum could be written over its product.
 """
 
 from __future__ import annotations

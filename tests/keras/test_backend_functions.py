@@ -25,7 +25,7 @@ def test_a_function_runs_more_than_its_outputs():
     assert traced([1.0]) == [2.0]
     assert len(metadata.step_stats.dev_stats) > 0
     with pytest.raises(ValueError, match="not supported at this time"):
-        K.function([a], [a], colour="red")
+        K.function([a], [a], color="red")
     with pytest.raises(TypeError, match="list or tuple"):
         K.function(a, [a])
     with pytest.raises(TypeError, match="list or tuple"):

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _TELL_SECONDS = 2.0
 #: Exchanges that are over are remembered, as their messages may still come.
 _MOST_OVER = 4096
-#: Values of exchanges whose member never began are kept so long.
+#: How long values are kept for an exchange that its member here has not begun.
 _EARLY_SECONDS = 600.0
 
 

@@ -24,7 +24,7 @@ _SHARE_FROM_BYTES = 1 << 10
 _MOST_EACH = 3
 #: Exchanges whose memory is kept, by a leader and by a member, and its bytes.
 _MOST_KEPT, _MOST_BYTES = 128, 1 << 29
-#: Memory that was in use so recently is not given up for that of another exchange.
+#: Memory that was used within this time is not given up for another exchange.
 _RECENT_SECONDS = 10.0
 
 

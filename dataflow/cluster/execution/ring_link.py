@@ -158,7 +158,7 @@ class TaskLink:
             mailbox.open()
         else:
             self._own_bell = common.bell(self.rank)
-            #: So many chunks are sums when they are passed on; the others are finished.
+            #: How many of the chunks passed on are partial sums; those after them are finished.
             self._num_sums = 0 if request.kind == "gather" else self.size - 1
 
     def vector(self, dtype: np.dtype, length: int) -> np.ndarray:

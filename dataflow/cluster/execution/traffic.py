@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dataflow.cluster.partition.graph_partition import GraphPartition
 
 
-#: Notes end when they have not been asked for so long.
+#: Messages are no longer noted once nobody has asked for the notes for this time.
 _WATCHED_SECONDS = 3.0
 _KEPT = 128
 #: The mask that lets no step through.

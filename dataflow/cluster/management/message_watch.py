@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dataflow.cluster.management.running_cluster import Cluster
 
 
-#: A task that does not answer is asked again after so long.
+#: How long to wait before asking a task again that did not answer.
 _REST_SECONDS = 1.0
 #: The approximate number of steps noted per second, over all tasks.
 _STEPS_PER_SECOND = 12

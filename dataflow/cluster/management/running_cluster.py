@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dataflow.cluster.management.backend import Backend, TaskHandle
 
 
-#: A process's memory is read again after so long: the system walks all its pages, which takes milliseconds.
+#: How often a process's memory is read: the system walks all its pages, which takes milliseconds.
 _MEMORY_SECONDS = 3.0
 #: A task of a busy machine may take more than a second to do as it is told; figures need not wait for it.
 _CALL_SECONDS = 10.0

@@ -57,14 +57,14 @@ class Doorbell:
         self._offset = offset
 
     def ring(self, count: int) -> None:
-        """Raise the count, and wake who waits; what was written before is seen by who sees the count."""
+        """Raise the count and wake all waiters: whoever sees the new count also sees what was written before."""
         with _order:
             pass
         self._mapping[self._offset] = count
         self.wake()
 
     def wake(self) -> None:
-        """Wake all who wait, to look at something else."""
+        """Wake all waiters without raising the count, so that they look at something else."""
         _system_call()(self._address, _WAKE, _ALL, 0, 0, 0)
 
     def has_rung(self, count: int) -> bool:
@@ -76,7 +76,7 @@ class Doorbell:
         return True
 
     def wait(self, count: int, seconds: float) -> bool:
-        """Sleep until the count may have changed, at most so long; `has_rung` then."""
+        """Sleep until the count may have changed, for at most ``seconds``; return `has_rung`."""
         seen = self._mapping[self._offset]
         if seen < count:
             limit = _Time(int(seconds), int(seconds % 1 * 1e9))

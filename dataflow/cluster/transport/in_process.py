@@ -244,7 +244,7 @@ class InProcessConnection:
         return not (self._inbox or self.closed or self.ended or self.other.closed)
 
     def set_patience(self, seconds: float | None) -> None:
-        """Nobody waits here with patience."""
+        """Do nothing: a receive in one process never sleeps in the system."""
 
     def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> None:
         """There is no memory that is shared: None."""

@@ -128,7 +128,7 @@ class LeaderFollowers:
                 self._close_files()
 
     def close(self) -> None:
-        """Nobody joins from now on; the files are closed when the last connection has left."""
+        """Take no further connections; the files are closed when the last one has left."""
         with self._lock:
             self._closed = True
             if self._leader is None:

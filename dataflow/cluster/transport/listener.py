@@ -23,7 +23,7 @@ from dataflow.kernels.subnormals import compute_in_this_thread
 
 log = logging.getLogger("dataflow.cluster")
 
-#: A task that cannot take a connection (no descriptor or thread is left) looks again after so long.
+#: How long a task waits that cannot accept a connection, as no descriptor or thread is left.
 _BACK_OFF_SECONDS = 0.2
 
 

@@ -66,7 +66,7 @@ class CommonMemory:
         return Doorbell(self._mapping, self._address, _BELL_BYTES * rank)
 
     def silence(self) -> None:
-        """Let no doorbell have rung; only while nobody waits for one."""
+        """Reset all doorbells; only while nobody waits for one."""
         self._mapping[: _BELL_BYTES * MOST_MEMBERS] = bytes(_BELL_BYTES * MOST_MEMBERS)
 
     def vector(self, dtype: np.dtype, length: int) -> np.ndarray:

@@ -25,7 +25,7 @@ _NUMBERS = frozenset({"epsilon", "correction", "average"})
 
 
 def block_columns(size: int) -> int:
-    """The columns of a block of numbers of so many bytes."""
+    """The columns of a block of numbers of ``size`` bytes each."""
     return _VECTORS * _VECTOR_BYTES // size
 
 

@@ -41,7 +41,7 @@ _PLACES = 4
 
 
 def source(isa: Isa, columns: int, stride: int, of_filters: bool) -> str:
-    """The function ``loop``, for filters with so many columns."""
+    """The function ``loop``, for filters of ``columns`` columns."""
     w = Writer("void @loop(ptr %table)")
     code = (_Filters if of_filters else _Results)(w, isa, columns, stride)
     code.write()
@@ -118,7 +118,7 @@ class _Code:
         return self.w.intrinsic("fma", self.isa.vector, a, b, total)
 
     def following(self, start: str, by: str, count: int) -> list[str]:
-        """``count`` addresses, so many bytes apart."""
+        """``count`` addresses, each ``by`` bytes after the one before."""
         found = [start]
         for _ in range(count - 1):
             found.append(self.w.op("add", found[-1], by))

@@ -25,7 +25,7 @@ from dataflow.kernels.jit.loop_codegen import DATA_OFFSET
 
 #: LLVM's types of whole numbers, by NumPy's character code.
 _TYPES = {"i": "i32", "l": "i64", "q": "i64"}
-#: The table has places for so many numbers for each one of the vector, but never fewer than the second.
+#: Places in the table for each number of the vector, and the least number of places it has.
 _PLACES_EACH, _LEAST_PLACES = 8, 1 << 14
 #: The table for more would take more than 32 MB.
 _MOST_NUMBERS, _MOST_PLACES = 1 << 20, 1 << 23

@@ -65,7 +65,7 @@ NUM_FIELDS = len(_FIELDS)
 #: Packing of panels: into one buffer that is reused; each into a place of its own, by the first block of rows,
 #: for all that follow; already packed; and none, for a plain right matrix that is read where it lies.
 IN_PASSING, _TO_STAY, _THERE, IN_PLACE = range(4)
-#: Several blocks of rows share panels of up to so many bytes together.
+#: Panels are shared by several blocks of rows as long as they take no more than this together.
 _MOST_KEPT_BYTES = 4 << 20
 _PANEL_BYTES = MOST_COLUMNS * NUMBER_BYTES * _MOST_STEPS
 _LEFT_BYTES = _MOST_STEPS * _LEFT_STEP_BYTES
@@ -167,7 +167,7 @@ def _bytes_of_panels(steps: int, columns: int) -> int:
 
 
 def _aligned(num_bytes: int) -> tuple[int, Any]:
-    """The address of so many bytes, and the buffer that keeps them alive."""
+    """The aligned address of ``num_bytes`` bytes, and the buffer that keeps them alive."""
     buffer = np.empty(num_bytes + ALIGNMENT, np.uint8)
     return -(-address_of(buffer) // ALIGNMENT) * ALIGNMENT, buffer
 
@@ -317,7 +317,7 @@ def _shares(length: int, parts: int) -> Iterator[slice]:
 
 
 def panel_address(number: int, num_bytes: int = 0) -> int:
-    """The address of one of this thread's buffers: for a panel, or for panels of so many bytes.
+    """The address of one of this thread's buffers: for a panel, or for panels of ``num_bytes``.
 
     Before it there is room for rows of the left matrix. Buffers stay: made anew for each product, they would lie
     where larger arrays have been freed, and these would have to go elsewhere the next time.

@@ -33,7 +33,7 @@ class Arithmetic:
         self._mappings = {char: Mapping.of(char, ((op_type, (0, 1)),), (2,)) for char in "fd"}
 
     def __call__(self, x: Array, y: Array, reused: Array | None = None) -> Any:
-        """The result; written over ``reused``, an operand that nobody needs any more, if it has its shape."""
+        """The result; written over ``reused``, an operand that is not needed any more, if it has its shape."""
         largest = max(x.size, y.size)
         mapping = self._mappings.get(x.dtype.char)
         if largest < _LEAST_ELEMENTS or mapping is None or x.dtype != y.dtype:

@@ -10,8 +10,8 @@ import functools
 from dataflow.kernels.jit.isa import NUMBER_BYTES, Isa
 from dataflow.kernels.jit.llvm_builder import Writer, mask_of, vector_of, vector_type
 
-#: So many lines before it is copied a part of a left matrix is asked for: the hardware does not foresee where the
-#: next line of its rows begins.
+#: How many lines ahead a part of a left matrix is prefetched: the hardware does not foresee where the next line of
+#: its rows begins.
 _LINES_AHEAD = 8
 
 

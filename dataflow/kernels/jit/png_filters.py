@@ -14,8 +14,8 @@ import numpy as np
 from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
 from dataflow.kernels.jit.llvm_builder import Writer, module, vector_of, vector_type
 
-#: Bytes of a pixel that are computed together, though it may have fewer, and those of a vector of a row. So many
-#: are read and written beyond the last byte.
+#: Bytes of a pixel that are computed together, though it may have fewer, and of a vector of a row. Up to a whole
+#: vector is read and written beyond the last byte.
 _PIXEL, _VECTOR = 4, 16
 PADDING = _VECTOR
 _BYTES, _WIDE = vector_type(_PIXEL, "i8"), vector_type(_PIXEL, "i16")
