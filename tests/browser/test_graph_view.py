@@ -288,3 +288,11 @@ def test_themes(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     eventually(lab_page.page, is_dark, True)
     at_rest(lab_page.page)
     lab_page.screenshot("graph_view_dark")
+
+
+def test_a_cell_that_ran_again_is_told(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    inside = open_lesson_graph(lab_page, jupyter_server)
+    assert inside.locator(".df-foot .df-note").inner_text() == ""
+    lab_page.run_cell(0)
+    wait_drawn(inside, 12)
+    inside.locator(".df-foot").get_by_text("ran 2 times, and each run added its nodes").wait_for()

@@ -220,6 +220,29 @@ def test_later_cells_show_by_themselves(sent: list[Any]) -> None:
         InteractiveShell.clear_instance()
 
 
+def test_a_cell_that_ran_again_is_told() -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    run: Any = shell.run_cell
+    again = "v = tf.constant(5, name='v')"
+    try:
+        run("import dataflow as tf", store_history=True).raise_error()
+        run(again, store_history=True).raise_error()
+        run("w = tf.constant(6, name='w')", store_history=True).raise_error()
+        view = GraphView()
+        assert view.hint == ""
+        run(f" \n{again}\n".lstrip(), store_history=True).raise_error()
+        assert view.hint.startswith("Cell 4 ran 2 times, and each run added its nodes.")
+        assert GraphView().hint == view.hint
+        run(f"tf.reset_default_graph()\n{again}", store_history=True).raise_error()
+        assert GraphView().hint == ""
+    finally:
+        for each in list(live._views):
+            each.close()
+        InteractiveShell.clear_instance()
+
+
 def test_a_view_without_pages_stops_listening(sent: list[Any]) -> None:
     lesson()
     view = GraphView()

@@ -11,6 +11,7 @@ import traitlets
 
 from dataflow_widgets import live
 from dataflow_widgets.base import Widget, refuse_unknown
+from dataflow_widgets.graph_view.reruns import rerun_hint
 from dataflow_widgets.static.draw import graph_svg
 from dataflow_widgets.text_description import count_words, describe_nodes
 
@@ -39,6 +40,7 @@ class GraphView(Widget):
     direction = traitlets.Unicode("auto").tag(sync=True)
     only = traitlets.List(traitlets.Int()).tag(sync=True)
     profile_data = traitlets.Dict().tag(sync=True)
+    hint = traitlets.Unicode("").tag(sync=True)  # said beside the counts
 
     _options = {"title", "height", "direction", "only", "is_live"}
 
@@ -61,6 +63,7 @@ class GraphView(Widget):
             payload={"version": len(self._nodes), "nodes": self._nodes},
             only=only,
             words=describe_nodes(self._nodes, limit=_WORDS, only=set(only) or None),
+            hint=rerun_hint(self._nodes) if self._is_live else "",
             **options,
         )
         if self._is_live:
@@ -209,6 +212,7 @@ class GraphView(Widget):
             # What reads them may make known nodes a part of the machinery.
             changed = [i for i in assign_roles(self._nodes) if i < known]
             fresh = list(range(known, len(self._nodes)))
+            self.hint = rerun_hint(self._nodes)
             if self.only:
                 self.only = [*self.only, *fresh]
             if changed:

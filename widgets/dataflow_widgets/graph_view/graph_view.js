@@ -36,7 +36,7 @@ function render({ model, el }) {
     onselect: (item) => inspector.show(item, pane.marks),
     onhover: (item) => pair(item),
     onlayout: (result) => {
-      frame.note(layoutNote(result));
+      frame.note(layoutNote(result) || (model.get("hint") ?? ""));
       layers.show();
       volumes.hidden = !hasConvolutions(store.graph);
       volumes.setAttribute("aria-pressed", String(Boolean(pane.volumes)));
