@@ -161,7 +161,7 @@ def clip_norm(g: Any, c: float, n: Any) -> Any:
 def deserialize_optimizer(config: dict[str, Any], custom_objects: Any = None) -> Any:
     """The optimizer of a config, whose class may be written in small letters; it is then, as Keras leaves it."""
     from dataflow.keras import optimizers
-    from dataflow.keras.serialization import custom_object_scope
+    from dataflow.layers.serialization import custom_object_scope
 
     small = str(config["class_name"]).lower()
     if isinstance(getattr(optimizers, small, None), type):
