@@ -46,6 +46,7 @@ LAYERS = {
             "missing",
             "user_cache",
             "extras",
+            "tensorflow_numbers",
         ),
         "providers",
         # Readers and writers of files and messages know nothing of graphs: kernels use them.

@@ -83,6 +83,8 @@ class Graph:
         #: How many functions under `tf.function` are being traced into this graph.
         self.num_tracing = 0
         self.seed: int | None = None
+        #: How many more nodes TensorFlow would have made so far, as far as `ops.seeds.count_left_out` was told.
+        self.num_left_out = 0
         self.attachments: dict[Any, Any] = {}
 
     # Private names of TensorFlow's that programs read.

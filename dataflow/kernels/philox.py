@@ -60,7 +60,7 @@ class Stream:
 
     def words(self, count: int) -> Any:
         """The next ``count`` words, uint64; what is left of the last block is dropped."""
-        _refuse_capture()
+        refuse_capture()
         blocks = -(-count // BLOCK_WORDS)
         with self._lock:
             self.blocks += blocks
@@ -71,7 +71,7 @@ class Stream:
 
         NumPy's generator makes them of the same words in the same order, in one pass.
         """
-        _refuse_capture()
+        refuse_capture()
         block = BLOCK_WORDS if dtype == np.float64 else 2 * BLOCK_WORDS
         blocks = -(-count // block)
         with self._lock:
@@ -107,7 +107,7 @@ class Stream:
 
         It owns the 2**64 blocks that have the same upper counter, so nothing overlaps.
         """
-        _refuse_capture()
+        refuse_capture()
         with self._lock:
             self.blocks += 1
             start = self.blocks
@@ -116,7 +116,7 @@ class Stream:
         return np.random.Generator(np.random.Philox(key=self.key, counter=counter))
 
 
-def _refuse_capture() -> None:
+def refuse_capture() -> None:
     """What the host draws would be the same numbers in every launch of a CUDA graph."""
     if current_capture() is not None:
         raise RuntimeError("the host draws random numbers")

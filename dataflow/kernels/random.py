@@ -18,6 +18,7 @@ from dataflow.kernels.jit.tracer import region_of
 from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
 from dataflow.kernels.philox import PIECE, Stream, standard_normal, stream_of, uniform
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.tensorflow_random import tensorflow_stream
 
 if TYPE_CHECKING:
     from dataflow.runtime.kernel_context import KernelContext
@@ -47,6 +48,8 @@ def random_uniform_kernel(
     context: KernelContext, shape: Array, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
     sizes = _sizes(shape)
+    if (own := tensorflow_stream(context, seed, seed2)) is not None:
+        return context.xp.asarray(own.uniform(_count(sizes), dtype.numpy)).reshape(sizes)
     stream = stream_of(context, seed, seed2)
     return uniform(context.xp, stream, _count(sizes), dtype.numpy).reshape(sizes)
 
@@ -56,6 +59,8 @@ def random_standard_normal_kernel(
     context: KernelContext, shape: Array, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
     sizes = _sizes(shape)
+    if (own := tensorflow_stream(context, seed, seed2)) is not None:
+        return context.xp.asarray(own.standard_normal(_count(sizes), dtype.numpy)).reshape(sizes)
     stream = stream_of(context, seed, seed2)
     return standard_normal(context.xp, stream, _count(sizes), dtype.numpy).reshape(sizes)
 
@@ -95,6 +100,8 @@ def truncated_normal_kernel(
     context: KernelContext, shape: Array, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
     sizes = _sizes(shape)
+    if (own := tensorflow_stream(context, seed, seed2)) is not None:
+        return context.xp.asarray(own.truncated_normal(_count(sizes), dtype.numpy)).reshape(sizes)
     stream = stream_of(context, seed, seed2)
     return _truncated_normal(context.xp, stream, _count(sizes), dtype.numpy).reshape(sizes)
 
@@ -135,14 +142,22 @@ def parameterized_truncated_normal_kernel(
 def random_uniform_int_kernel(
     context: KernelContext, shape: Array, minval: Array, maxval: Array, *, seed: int, seed2: int
 ) -> Any:
+    sizes, low, high = _range_of(shape, minval, maxval)
+    if (own := tensorflow_stream(context, seed, seed2)) is not None and low < high:
+        drawn = own.integers(low, high, _count(sizes), minval.dtype)
+        return context.xp.asarray(drawn).reshape(sizes)
     return _uniform_int(context.xp, stream_of(context, seed, seed2), shape, minval, maxval)
 
 
-def _uniform_int(xp: Module, stream: Stream, shape: Any, minval: Any, maxval: Any) -> Any:
-    sizes = _sizes(shape)
-    low, high = int(minval), int(maxval)
+def _range_of(shape: Any, minval: Any, maxval: Any) -> tuple[tuple[int, ...], int, int]:
+    sizes, low, high = _sizes(shape), int(minval), int(maxval)
     if low >= high and _count(sizes):
         raise ValueError(f"Need minval < maxval, got {low} >= {high}")
+    return sizes, low, high
+
+
+def _uniform_int(xp: Module, stream: Stream, shape: Any, minval: Any, maxval: Any) -> Any:
+    sizes, low, high = _range_of(shape, minval, maxval)
     words = stream.words_on(xp, _count(sizes))
     offsets = words % np.uint64(max(high - low, 1))
     # Modular arithmetic: a range wider than int64 still lands where it should.
@@ -153,6 +168,10 @@ def _uniform_int(xp: Module, stream: Stream, shape: Any, minval: Any, maxval: An
 def random_shuffle_kernel(context: KernelContext, value: Array, *, seed: int, seed2: int) -> Any:
     if not value.shape:
         return value
+    if (own := tensorflow_stream(context, seed, seed2)) is not None:
+        if value.size <= 1 or len(value) <= 1:  # nothing is drawn
+            return value
+        return value.take(context.xp.asarray(own.order(len(value))), axis=0)
     words = stream_of(context, seed, seed2).words_on(context.xp, value.shape[0])
     order = context.xp.argsort(words)
     return value.take(order, axis=0)
@@ -168,22 +187,32 @@ def multinomial_kernel(
     seed2: int,
     output_dtype: DType,
 ) -> Any:
-    stream = stream_of(context, seed, seed2)
-    return _multinomial(context.xp, stream, logits, int(num_samples), output_dtype)
+    count = int(num_samples)
+    own = tensorflow_stream(context, seed, seed2)
+    if own is not None and count > 0:
+        u = context.xp.asarray(own.doubles_of_rows(len(logits), count))
+    else:
+        u = _uniform_of_rows(context.xp, stream_of(context, seed, seed2), logits, count)
+    return _multinomial(context.xp, u, logits, output_dtype)
 
 
-def _multinomial(xp: Module, stream: Stream, logits: Any, count: int, output_dtype: DType) -> Any:
-    """By inversion: the first class at which the summed probabilities exceed a uniform number."""
-    batch, classes = logits.shape
+def _uniform_of_rows(xp: Module, stream: Stream, logits: Any, count: int) -> Any:
     if count < 0:
         raise ValueError(f"num_samples should be nonnegative, got {count}")
-    u = uniform(xp, stream, batch * count, np.dtype(np.float64))
+    u = uniform(xp, stream, len(logits) * count, np.dtype(np.float64))
+    return u.reshape(len(logits), count)
+
+
+def _multinomial(xp: Module, u: Any, logits: Any, output_dtype: DType) -> Any:
+    """By inversion: the first class at which the summed probabilities exceed a uniform number."""
+    batch, classes = logits.shape
+    count = u.shape[1]
     if not batch or not count:
         return xp.zeros((batch, count), output_dtype.numpy)
     if not classes:
         raise ValueError("num_classes should be positive, got 0")
     if xp is np and classes <= _FEW_CLASSES:
-        found = _of_few_classes(logits, u.reshape(batch, count))
+        found = _of_few_classes(logits, u)
         return found.astype(output_dtype.numpy)
     wide = logits.astype(np.float64)
     wide -= wide.max(axis=1, keepdims=True)
@@ -192,7 +221,7 @@ def _multinomial(xp: Module, stream: Stream, logits: Any, count: int, output_dty
     # One sorted search for all rows: row i occupies [i, i + 1].
     rows = xp.arange(batch, dtype=np.float64)[:, None]
     flat = (cumulative + rows).reshape(-1)
-    found = xp.searchsorted(flat, (u.reshape(batch, count) + rows).reshape(-1), side="right")
+    found = xp.searchsorted(flat, (u + rows).reshape(-1), side="right")
     found = found.reshape(batch, count) - xp.arange(batch)[:, None] * classes
     return xp.clip(found, 0, classes - 1).astype(output_dtype.numpy)
 
@@ -269,4 +298,5 @@ def stateless_uniform_int_kernel(
 def stateless_multinomial_kernel(
     xp: Module, logits: Array, num_samples: Array, seed: Array, *, output_dtype: DType
 ) -> Any:
-    return _multinomial(xp, _fresh(seed), logits, int(num_samples), output_dtype)
+    u = _uniform_of_rows(xp, _fresh(seed), logits, int(num_samples))
+    return _multinomial(xp, u, logits, output_dtype)

@@ -21,6 +21,7 @@ from dataflow.ops import (
     dilated_convolutions,
 )
 from dataflow.ops.initializers import zeros_initializer
+from dataflow.ops.seeds import count_left_out
 from dataflow.shapes import TensorShape
 
 
@@ -144,6 +145,7 @@ class _Conv(Layer):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
+        count_left_out(1)  # the dilation rate is a constant there
         layout = _format(self.data_format, self.rank)
         if self.rank == 2 and self.dilation_rate == (1, 1):
             strides = [1, *self.strides, 1] if layout == "NHWC" else [1, 1, *self.strides]

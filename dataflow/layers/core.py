@@ -13,6 +13,7 @@ from dataflow.layers.layer_arguments import activation_function
 from dataflow.ops import array, bias as bias_ops, dropout as dropout_ops
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import cast, matmul
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.tensor_products import tensordot
 from dataflow.shapes import TensorShape
 
@@ -154,6 +155,8 @@ class Flatten(Layer):
         batch = wanted[0].value
         if size is not None:
             outputs = array.reshape(inputs, [-1 if batch is None else batch, size])
+            if batch is None:
+                count_left_out(6)  # the size of the batch is read there
         else:
             outputs = array.reshape(inputs, array.stack([array.shape(inputs)[0], -1]))
         outputs.set_shape(wanted)

@@ -19,6 +19,7 @@ from dataflow.ops.elementary import sqrt
 from dataflow.ops.initializers import ones_initializer, zeros_initializer
 from dataflow.ops.moments import moments
 from dataflow.ops.reduce import reduce_mean
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
 from dataflow.shapes import TensorShape
 
@@ -208,6 +209,8 @@ class BatchNormalization(Layer):
         scale, offset = spread(self.gamma), spread(self.beta)
         if self.adjustment is not None:
             scale, offset = self._adjusted(array.shape(inputs), training, scale, offset)
+        if isinstance(training, Tensor):
+            count_left_out(9)
         mean, variance = smart_cond(
             training,
             lambda: self._moments(inputs, reduction, keep),
@@ -302,6 +305,10 @@ class BatchNormalization(Layer):
 
         outputs, mean, variance = smart_cond(training, train, infer)
         self._update(mean, variance, training)
+        if isinstance(training, Tensor):
+            count_left_out(-3)
+        else:
+            count_left_out(1 if _is_never(training) else 3)
         return outputs
 
     def _update(self, mean: TensorLike, variance: Any, training: Any) -> None:

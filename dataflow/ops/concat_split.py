@@ -18,6 +18,7 @@ from dataflow.ops.casts import cast
 from dataflow.ops.identity import identity
 from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.reshape import expand_dims
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.shape import axis_of, need_rank, rank, shape
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, Shape
@@ -376,6 +377,7 @@ def split(
     if isinstance(num_or_size_splits, shapes.Dimension):
         num_or_size_splits = int(num_or_size_splits)
     if isinstance(num_or_size_splits, (int, np.integer)):
+        count_left_out(1)  # the number of parts is a constant there
         return list(split_op(axis, value, num_split=int(num_or_size_splits), name=name or "split"))
     sizes = convert_to_tensor(num_or_size_splits)
     if sizes.dims == ():

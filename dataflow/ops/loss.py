@@ -19,6 +19,7 @@ from dataflow.ops.activation import log_softmax_op, relu_op, softmax_op
 from dataflow.ops.comparison import greater_equal_op, less_equal_op, logical_and_op
 from dataflow.ops.elementary import abs_op, exp_op, log1p_op, log_op, neg_op
 from dataflow.ops.math import cast, reduce_sum
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.selection import select_op
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, broadcast, list_dims, merge, normalize_axis
@@ -154,6 +155,7 @@ def _flat(tensor: Tensor, name: str) -> Tensor:
 
 def _softmax_cross_entropy(labels: Any, logits: TensorLike, axis: int, name: str | None) -> Tensor:
     with op_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
+        count_left_out(28)  # shapes are read and joined there
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, name="labels")
         precise = logits
@@ -239,6 +241,7 @@ def sparse_softmax_cross_entropy_with_logits(
     """
     _only_named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
+        count_left_out(1)  # the shape of the labels
         labels = convert_to_tensor(labels)
         logits = convert_to_tensor(logits)
         precise = logits

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 #: The graph seed that counts when only the op has one (the number TensorFlow uses).
 DEFAULT_GRAPH_SEED = 87654321
@@ -31,7 +32,9 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """
     graph = default_graph()
     if graph.seed is not None:
-        second = len(graph.operations) if op_seed is None else op_seed
+        second = op_seed
+        if second is None:
+            second = len(graph.operations) + graph.num_left_out * draws_as_tensorflow()
         seeds = (graph.seed % _LARGEST_SEED, second % _LARGEST_SEED)
     elif op_seed is not None:
         seeds = (DEFAULT_GRAPH_SEED, op_seed % _LARGEST_SEED)
@@ -39,6 +42,14 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
         return None, None
     # (0, 0) means "not seeded" to the ops, so a seed of zeros gets another second part.
     return (0, _LARGEST_SEED) if seeds == (0, 0) else seeds
+
+
+def count_left_out(num_nodes: int) -> None:
+    """Notes that TensorFlow makes so many more nodes for what is being built in the default graph.
+
+    The seeds of what follows are then TensorFlow's (`tensorflow_numbers`); there is no other effect.
+    """
+    default_graph().num_left_out += num_nodes
 
 
 def seed_attrs(op_seed: int | None) -> dict[str, int]:

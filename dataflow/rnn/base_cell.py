@@ -12,6 +12,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.layers.base import Layer
 from dataflow.ops import array
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.shapes import TensorShape
@@ -29,6 +30,7 @@ def zeros_of_size(size: Any, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
     if isinstance(size, (list, tuple)) and not isinstance(size, TensorShape):
         parts = [zeros_of_size(s, batch_size, dtype) for s in size]
         return type(size)(*parts) if hasattr(size, "_fields") else type(size)(parts)
+    count_left_out(6 if isinstance(batch_size, Tensor) else 5)  # two axes are joined there, twice
     return array.zeros(array.stack([batch_size, *_sizes(size)]), dtype)
 
 

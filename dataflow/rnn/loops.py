@@ -10,6 +10,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.math import less, logical_not, logical_or, reduce_all
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sequences import range_
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.variable_scope import variable_scope
@@ -66,12 +67,25 @@ def dynamic_rnn(
             sequence_length = array.identity(lengths_of(sequence_length), name="sequence_length")
         state = initial_state_of(cell, initial_state, dtype, batch)
         build_keras_cell(cell, first.shape[1:])
+        _count_left_out_before(len(flat), time_major, static_batch, sequence_length)
         outputs, last = _loop(
             cell, inputs, flat, state, sequence_length, parallel_iterations, swap_memory, dtype
         )
+        count_left_out((2 if time_major else 8) - (2 if sequence_length is not None else 0))
         if not time_major:
             outputs = nest.map_structure(_swap, outputs)
         return outputs, last
+
+
+def _count_left_out_before(
+    num_inputs: int, time_major: bool, static_batch: int | None, sequence_length: Any
+) -> None:
+    """What TensorFlow makes more before a cell's first step: orders of axes, and checks of sizes."""
+    count_left_out(10 if static_batch is not None else 16)
+    if not time_major:
+        count_left_out(6 * num_inputs)
+    if sequence_length is not None:
+        count_left_out(17)
 
 
 def _stacked(outputs: TensorArray, leading: list[int | None], size: Any) -> Tensor:

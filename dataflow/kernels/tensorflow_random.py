@@ -1,0 +1,192 @@
+"""The random numbers of TensorFlow's own kernels, for programs that run as TensorFlow's.
+
+A book prints what `tf.set_random_seed(42)` gave its author. Here a seeded op draws the same numbers, but for the
+last bits of logarithms and sines: TensorFlow's Philox4x32-10 has the first seed as its key and the second one as
+the upper half of its counter. A run takes 256 blocks of four 32-bit words for each number, as
+``PhiloxRandomOp`` of TensorFlow 1.15 (``core/kernels/random_op.cc``) does, whose distributions these are
+(``core/lib/random/random_distributions.h``).
+
+In use while `tensorflow_numbers.draws_as_tensorflow`. `philox.Stream` is quicker, and draws what has no seed.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dataflow.kernels.philox import PIECE, refuse_capture
+from dataflow.tensorflow_numbers import draws_as_tensorflow
+
+if TYPE_CHECKING:
+    from dataflow.runtime.kernel_context import KernelContext
+
+#: The multipliers of a round, and what is added to the key after it (Salmon et al. 2011).
+_MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_WEYL = 0x9E3779B9, 0xBB67AE85
+_ROUNDS = 10
+_LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+#: Blocks that a run takes for each number; also the distance between two groups of numbers that are drawn
+#: by rejection, in words.
+_BLOCKS_PER_NUMBER = 256
+_WORDS = 4
+#: The least number whose logarithm is taken, and what a truncated normal number is smaller than.
+_LEAST, _BOUND = 1e-7, 2.0
+
+
+def tensorflow_stream(context: KernelContext, seed: int, seed2: int) -> TensorFlowStream | None:
+    """The stream of the op that a kernel runs for, or ``None`` where it draws from a `philox.Stream`."""
+    stream = context.state.get("stream")
+    if stream is None and draws_as_tensorflow() and (seed or seed2):
+        stream = context.state.setdefault("stream", TensorFlowStream(seed, seed2))
+    return stream if isinstance(stream, TensorFlowStream) else None
+
+
+class TensorFlowStream:
+    """The blocks of one seeded op in one session; ``blocks`` of them belong to earlier runs."""
+
+    def __init__(self, seed: int, seed2: int) -> None:
+        self._seeds = seed, seed2
+        self._key = [(seed >> shift) & 0xFFFFFFFF for shift in (0, 32)]
+        self._upper = [np.uint64((seed2 >> shift) & 0xFFFFFFFF) for shift in (0, 32)]
+        self.blocks = 0
+        self._lock = threading.Lock()
+
+    def _take(self, blocks: int) -> int:
+        refuse_capture()
+        with self._lock:
+            first = self.blocks
+            self.blocks += blocks
+        return first
+
+    def copy(self, blocks: int = 0) -> TensorFlowStream:
+        """A stream of its own that goes on where this one is, or ``blocks`` later or earlier."""
+        other = TensorFlowStream(*self._seeds)
+        with self._lock:
+            other.blocks = self.blocks + blocks
+        return other
+
+    def _blocks(self, numbers: Any) -> Any:
+        """The blocks with these numbers (uint64), uint32 [len(numbers), 4]."""
+        x0, x1 = numbers & _LOW, numbers >> _HALF
+        x2, x3 = (np.full_like(x0, upper) for upper in self._upper)
+        k0, k1 = self._key
+        for _ in range(_ROUNDS):
+            a, b = x0 * _MULTIPLIERS[0], x2 * _MULTIPLIERS[1]
+            x0, x2 = (b >> _HALF) ^ x1, (a >> _HALF) ^ x3
+            x0 ^= np.uint64(k0)
+            x2 ^= np.uint64(k1)
+            x1, x3 = b & _LOW, a & _LOW
+            k0, k1 = (k0 + _WEYL[0]) & 0xFFFFFFFF, (k1 + _WEYL[1]) & 0xFFFFFFFF
+        found = np.empty((len(numbers), _WORDS), np.uint32)
+        for column, x in enumerate((x0, x1, x2, x3)):
+            found[:, column] = x
+        return found
+
+    def _words(self, first: int, count: int) -> Any:
+        """``count`` words (uint32) from a block on."""
+        found = np.empty((-(-count // _WORDS), _WORDS), np.uint32)
+        for start in range(0, len(found), PIECE):
+            part = found[start : start + PIECE]
+            part[...] = self._blocks(
+                np.arange(first + start, first + start + len(part), dtype=np.uint64)
+            )
+        return found.reshape(-1)[:count]
+
+    def _words_of_run(self, count: int, per_number: int) -> Any:
+        """The words for ``count`` numbers of a run."""
+        return self._words(self._take(count * _BLOCKS_PER_NUMBER), count * per_number)
+
+    def uniform(self, count: int, dtype: Any) -> Any:
+        """``count`` numbers in [0, 1) of a floating type."""
+        double = dtype == np.float64
+        return _uniform_of(self._words_of_run(count, 2 if double else 1), dtype)
+
+    def standard_normal(self, count: int, dtype: Any) -> Any:
+        """``count`` normal numbers of a floating type."""
+        double = dtype == np.float64
+        first = self._take(count * _BLOCKS_PER_NUMBER)
+        group = 2 if double else _WORDS
+        words = self._words(first, -(-count // group) * _WORDS)
+        return _normal_of(words, double)[:count].astype(dtype, copy=False)
+
+    def truncated_normal(self, count: int, dtype: Any) -> Any:
+        """``count`` normal numbers that are nearer to 0 than 2; the others are drawn again."""
+        double = dtype == np.float64
+        first = self._take(count * _BLOCKS_PER_NUMBER)
+        group = 2 if double else _WORDS
+        num_groups = -(-count // group)
+        starts = np.uint64(first) + np.arange(num_groups, dtype=np.uint64) * np.uint64(
+            group * _BLOCKS_PER_NUMBER // _WORDS
+        )
+        found = np.empty((num_groups, group), np.float64 if double else np.float32)
+        filled = np.zeros(num_groups, np.intp)
+        open_groups, block = np.arange(num_groups), np.uint64(0)
+        while len(open_groups):
+            words = self._blocks(starts[open_groups] + block)
+            drawn = _normal_of(words.reshape(-1), double).reshape(len(open_groups), -1)
+            for column in drawn.T:
+                fits = (np.abs(column) < _BOUND) & (filled[open_groups] < group)
+                at = open_groups[fits]
+                found[at, filled[at]] = column[fits]
+                filled[at] += 1
+            open_groups = open_groups[filled[open_groups] < group]
+            block += np.uint64(1)
+        return found.reshape(-1)[:count].astype(dtype, copy=False)
+
+    def integers(self, low: int, high: int, count: int, dtype: Any) -> Any:
+        """``count`` numbers from ``low`` to ``high - 1``, int32 or int64."""
+        wide = np.dtype(dtype).itemsize == 8
+        words = self._words_of_run(count, 2 if wide else 1)
+        if wide:
+            words = words.view(np.uint64)
+        offsets = words % words.dtype.type(high - low)
+        return (offsets.astype(np.uint64) + np.uint64(low % 2**64)).astype(np.int64).astype(dtype)
+
+    def order(self, size: int) -> Any:
+        """A permutation of ``range(size)``, by Fisher and Yates."""
+        order = list(range(size))
+        draws = self._words(self._take(-(-(size - 1) // _WORDS)), max(size - 1, 0)).tolist()
+        for i, word in enumerate(draws):
+            other = i + word % (size - i)
+            order[i], order[other] = order[other], order[i]
+        return np.array(order, np.intp)
+
+    def doubles_of_rows(self, rows: int, count: int) -> Any:
+        """Uniform numbers for ``count`` samples of each row of a multinomial distribution, float64 [rows, count]."""
+        samples = 2 * (-(-count // _WORDS) * _WORDS)
+        first = self._take(rows * samples * _BLOCKS_PER_NUMBER)
+        return _uniform_of(self._words(first, 2 * rows * count), np.float64).reshape(rows, count)
+
+
+def _uniform_of(words: Any, dtype: Any) -> Any:
+    """Numbers in [0, 1): the lower bits of words are those of a number in [1, 2)."""
+    name = np.dtype(dtype).name
+    if name == "float64":
+        pairs = words.reshape(-1, 2).astype(np.uint64)
+        bits = (pairs[:, 0] & np.uint64(0xFFFFF)) << _HALF | pairs[:, 1] | np.uint64(1023 << 52)
+        return bits.view(np.float64) - 1
+    if name == "float32":
+        bits = words & np.uint32(0x7FFFFF)
+        bits |= np.uint32(127 << 23)
+        return bits.view(np.float32) - np.float32(1)
+    fraction = {"float16": 10, "bfloat16": 7}[name]
+    numbers = (words & np.uint32((1 << fraction) - 1)).astype(np.float32)
+    return (numbers * np.float32(2.0**-fraction)).astype(dtype)
+
+
+def _normal_of(words: Any, double: bool) -> Any:
+    """Normal numbers by Box and Muller (1958): two of two uniform ones."""
+    if not double:
+        found = _uniform_of(words, np.float32)
+        angle = (2 * np.pi * found[1::2].astype(np.float64)).astype(np.float32)
+    else:
+        found = _uniform_of(words, np.float64)
+        angle = 2 * np.pi * found[1::2]
+    radius = np.sqrt(
+        found.dtype.type(-2) * np.log(np.maximum(found[::2], found.dtype.type(_LEAST)))
+    )
+    found[::2] = np.sin(angle) * radius
+    found[1::2] = np.cos(angle) * radius
+    return found

@@ -1,0 +1,205 @@
+"""Seeded ops draw TensorFlow's own numbers in a program that runs as TensorFlow's.
+
+The expected numbers are those that TensorFlow 1.15.5 draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow
+from dataflow.kernels.tensorflow_random import TensorFlowStream
+from dataflow.tensorflow_numbers import draw_as_tensorflow
+
+tf: Any = dataflow
+NORMAL = [[-1.499947, -1.2420495, 0.52283144], [1.1531656, 0.3552339, -1.1583136]]
+
+
+@pytest.fixture
+def as_tensorflow() -> Iterator[None]:
+    draw_as_tensorflow()
+    try:
+        yield
+    finally:
+        draw_as_tensorflow(False)
+
+
+def two_runs(make: Any) -> Any:
+    """What a random op gives in two runs of one session; the graph's seed is 42."""
+    with tf.Graph().as_default():
+        tf.set_random_seed(42)
+        drawn = make()
+        with tf.Session() as session:
+            return [session.run(drawn).tolist() for _ in range(2)]
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: tf.random_normal([3], seed=1), NORMAL),
+        (lambda: tf.truncated_normal([3], seed=1), NORMAL),
+        (
+            lambda: tf.random_uniform([3], seed=1),
+            [[0.15012848, 0.63992536, 0.81787777], [0.4828781, 0.20244026, 0.22027123]],
+        ),
+        (
+            lambda: tf.random_normal([3], seed=1, dtype=tf.float64),
+            [
+                [-0.47833926, -1.72621372, -0.21478682],
+                [-0.541206, 0.0414672, -1.08514122],
+            ],
+        ),
+        (
+            lambda: tf.truncated_normal([3], seed=1, dtype=tf.float64),
+            [
+                [-0.47833926, -1.72621372, -0.23966281],
+                [-0.541206, 0.0414672, 0.16293272],
+            ],
+        ),
+        (
+            lambda: tf.random_uniform([3], seed=1, dtype=tf.float64),
+            [[0.20102799, 0.54302283, 0.9729557], [0.8630249, 0.76217067, 0.53585062]],
+        ),
+    ],
+    ids=["normal", "truncated", "uniform", "normal64", "truncated64", "uniform64"],
+)
+def test_numbers_are_those_of_tensorflow(make: Any, expected: Any) -> None:
+    np.testing.assert_allclose(two_runs(make), expected, rtol=0, atol=3e-7)
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+def test_whole_numbers_and_orders_are_those_of_tensorflow() -> None:
+    drawn = two_runs(lambda: tf.random_uniform([5], 0, 100, tf.int32, seed=1))
+    assert drawn[0] == [9, 95, 0, 36, 69]
+    assert two_runs(lambda: tf.random_shuffle(tf.range(6), seed=1))[0] == [3, 1, 2, 5, 0, 4]
+    assert two_runs(lambda: tf.multinomial([[1.0, 2.0, 3.0]], 5, seed=1))[0] == [[1, 2, 2, 2, 2]]
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+def test_a_dense_layer_begins_with_the_weights_of_tensorflow() -> None:
+    """The graph's seed and the number of nodes made before are its seeds."""
+    with tf.Graph().as_default():
+        tf.set_random_seed(42)
+        h = tf.layers.dense(tf.placeholder(tf.float32, [None, 4]), 3, tf.nn.relu)
+        tf.layers.dense(h, 2)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            first, _, second, _ = session.run(tf.global_variables())
+    np.testing.assert_allclose(first[0, :2], [-0.9099, 0.8716], atol=1e-4)
+    np.testing.assert_allclose(second[0], [-1.0609, 0.4625], atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("kind", ["uniform", "standard_normal", "truncated_normal"])
+def test_numbers_follow_their_distributions(kind: str, dtype: str) -> None:
+    drawn = getattr(TensorFlowStream(3, 4), kind)(200_001, np.dtype(dtype))
+    assert drawn.dtype == dtype and drawn.shape == (200_001,)
+    numbers = drawn.astype(np.float64)
+    mean, deviation, least, most = {
+        "uniform": (0.5, 12**-0.5, 0.0, 1.0),
+        "standard_normal": (0.0, 1.0, -6.0, 6.0),
+        "truncated_normal": (0.0, 0.87963, -2.0, 2.0),
+    }[kind]
+    assert abs(numbers.mean() - mean) < 0.01 and abs(numbers.std() - deviation) < 0.01
+    assert least <= numbers.min() and numbers.max() <= most
+
+
+@pytest.mark.parametrize("kind", ["uniform", "standard_normal", "truncated_normal"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_longer_draw_begins_with_a_shorter_one(kind: str, dtype: str) -> None:
+    long = getattr(TensorFlowStream(3, -4), kind)(70_003, np.dtype(dtype))
+    for count in (0, 1, 2, 5, 70_000):
+        short = getattr(TensorFlowStream(3, -4), kind)(count, np.dtype(dtype))
+        np.testing.assert_array_equal(short, long[:count])
+
+
+@pytest.mark.parametrize(("low", "high"), [(-3, 4), (0, 2**31 - 1), (-(2**63), 2**63 - 1)])
+def test_whole_numbers_are_in_their_range(low: int, high: int) -> None:
+    dtype = np.int32 if high < 2**31 else np.int64
+    drawn = TensorFlowStream(1, 2).integers(low, high, 1001, np.dtype(dtype))
+    assert drawn.dtype == dtype and low <= drawn.min() and drawn.max() < high
+    if high == 4:
+        assert set(drawn.tolist()) == set(range(-3, 4))
+
+
+def test_a_copy_goes_on_by_itself() -> None:
+    stream = TensorFlowStream(7, 8)
+    stream.uniform(3, np.dtype(np.float32))
+    ahead = stream.copy()
+    next_ones = stream.uniform(4, np.dtype(np.float32))
+    np.testing.assert_array_equal(ahead.uniform(4, np.dtype(np.float32)), next_ones)
+    back = stream.copy(ahead.blocks - stream.blocks - 4 * 256)
+    np.testing.assert_array_equal(back.uniform(4, np.dtype(np.float32)), next_ones)
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+def test_without_a_seed_each_session_draws_other_numbers() -> None:
+    with tf.Graph().as_default():
+        drawn = tf.random_uniform([4])
+        found = []
+        for _ in range(2):
+            with tf.Session() as session:
+                found.append(session.run(drawn).tolist())
+    assert found[0] != found[1]
+
+
+def test_the_engines_own_programs_keep_their_stream() -> None:
+    assert not np.allclose(two_runs(lambda: tf.random_normal([3], seed=1)), NORMAL)
+
+
+def seeds_of(make: Any) -> list[int]:
+    """The second seeds of the random ops of a graph whose seed is 42."""
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(42)
+        make()
+        random = [op for op in graph.get_operations() if "seed2" in op.node_def.attr]
+        return [op.get_attr("seed2") for op in random]
+
+
+def images() -> Any:
+    return tf.placeholder(tf.float32, [None, 8, 8, 3])
+
+
+def words() -> Any:
+    return tf.placeholder(tf.float32, [None, 5, 3])
+
+
+def then_dense(outputs: Any) -> Any:
+    return tf.layers.dense(tf.layers.flatten(outputs), 2)
+
+
+GRU, LSTM = tf.nn.rnn_cell.GRUCell, tf.nn.rnn_cell.BasicLSTMCell
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: then_dense(tf.layers.conv2d(images(), 3, 2)), [4, 29]),
+        (lambda: then_dense(tf.layers.batch_normalization(images(), training=True)), [42]),
+        (lambda: then_dense(tf.layers.batch_normalization(images())), [30]),
+        (lambda: tf.nn.dynamic_rnn(GRU(4), words(), dtype=tf.float32), [87, 101]),
+        (lambda: tf.nn.dynamic_rnn(LSTM(4), words(), dtype=tf.float32), [101]),
+        (
+            lambda: tf.nn.bidirectional_dynamic_rnn(GRU(4), GRU(4), words(), dtype=tf.float32),
+            [87, 101, 249, 263],
+        ),
+        (
+            lambda: tf.nn.static_rnn(LSTM(4), tf.unstack(words(), 5, 1), dtype=tf.float32),
+            [30],
+        ),
+    ],
+    ids=["conv", "batch-norm", "moving", "gru", "lstm", "both-ways", "static"],
+)
+def test_ops_without_seeds_get_those_of_tensorflow(make: Any, expected: list[int]) -> None:
+    """They are the numbers of nodes that TensorFlow 1.15.5 has made before."""
+    assert seeds_of(make) == expected
+
+
+def test_the_count_changes_nothing_for_the_engines_own_programs() -> None:
+    assert seeds_of(lambda: then_dense(tf.layers.conv2d(images(), 3, 2))) == [4, 22]
