@@ -21,6 +21,7 @@ from dataflow.keras.call_nodes import Node, tag, tag_of
 from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.keras.package_shapes import is_ours, plain_shape
 from dataflow.layers import base
+from dataflow.layers.eager_losses import Penalty, forget_losses, losses_here, note_loss
 from dataflow.ops import array
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_mean
@@ -112,11 +113,23 @@ class Layer(LayerTree, base.Layer):
         )
         regularizer = regularizers.get(regularizer)
         if regularizer is not None:
-            with default_graph().name_scope(variable.op.name + "/Regularizer"):
-                self.add_loss(regularizer(variable))
+            self._penalize(variable, regularizer)
         target = self._trainable_weights if trainable else self._non_trainable_weights
         target.append(variable)
         return variable
+
+    def _penalize(self, variable: Any, regularizer: Any) -> None:
+        def loss() -> Any:
+            with default_graph().name_scope(variable.op.name + "/Regularizer"):
+                found = convert_to_tensor(regularizer(variable), preferred_dtype=K.floatx())
+                return found if found.shape.ndims == 0 else reduce_mean(found)
+
+        if not variable.op.graph.executes_eagerly:
+            self.add_loss(loss())
+            return
+        self._penalties.append(Penalty(loss))
+        if not default_graph().executes_eagerly:
+            self._penalties[-1].here()
 
     add_variable = add_weight
 
@@ -136,6 +149,7 @@ class Layer(LayerTree, base.Layer):
             if inputs is not None:
                 tag(loss, "needs_inputs", True)
             self._losses.append(loss)
+            note_loss(self, loss)
 
     def add_metric(
         self, value: Any, aggregation: str | None = None, name: str | None = None
@@ -172,6 +186,8 @@ class Layer(LayerTree, base.Layer):
         ):
             with symbolic.as_default():
                 return self(inputs, *args, **kwargs)
+        if graph.executes_eagerly and not K.is_in_call(graph):
+            forget_losses(self)
         inputs = nest.map_structure(convert_to_tensor, inputs)
         if K.has_inputs(graph) and not K.is_in_call(graph):
             from dataflow.keras.op_layers import complete_history
@@ -327,7 +343,8 @@ class Layer(LayerTree, base.Layer):
     @property
     def losses(self) -> list[Any]:
         """Penalties of this layer and of those within."""
-        return distinct([*self._losses, *self.gathered("losses")])
+        own = losses_here(self._losses, self._penalties)
+        return distinct([*own, *self.gathered("losses")])
 
     @property
     def updates(self) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, InitializerLike, TensorLike
+from dataflow.layers.eager_losses import Penalty, forget_losses, losses_here, note_loss
 from dataflow.layers.layer_arguments import initializer_function
 from dataflow.layers.layer_calls import LayerCalls
 from dataflow.layers.layer_config import Configurable
@@ -129,6 +131,7 @@ class Layer(Configurable, LayerCalls):
         self._non_trainable_weights: list[Any] = []
         self._updates: list[Any] = []
         self._losses: list[Any] = []
+        self._penalties: list[Penalty] = []
 
     # ---- what subclasses write ------------------------------------------------------------
 
@@ -138,7 +141,7 @@ class Layer(Configurable, LayerCalls):
         result.built = False
         result._scope = None
         result._trainable_weights, result._non_trainable_weights = [], []
-        result._updates, result._losses = [], []
+        result._updates, result._losses, result._penalties = [], [], []
         LayerCalls.__init__(result)
         return result
 
@@ -212,10 +215,15 @@ class Layer(Configurable, LayerCalls):
 
     def _regularize(self, name: str, parts: list[Any], regularizer: Callable[[Any], Any]) -> None:
         """Adds the regularizer's loss of each part, named as the layer names the variable."""
-        for part in parts:
+
+        def loss_of(part: Any) -> Any:
             with default_graph().name_scope(name + "/Regularizer"):
-                loss = regularizer(part)
-            if loss is not None:
+                return regularizer(part)
+
+        for part in parts:
+            if default_graph().executes_eagerly:
+                self._penalties.append(Penalty(functools.partial(loss_of, part)))
+            elif (loss := loss_of(part)) is not None:
                 self.add_loss(loss)
 
     add_weight = add_variable
@@ -236,7 +244,12 @@ class Layer(Configurable, LayerCalls):
         """Losses of the layer; also in the REGULARIZATION_LOSSES collection."""
         for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
             self._losses.append(loss)
+            note_loss(self, loss)
             default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    def keep_losses(self, which: Callable[[Any], bool]) -> None:
+        """Forgets the losses that were added but for those."""
+        self._losses = [loss for loss in self._losses if which(loss)]
 
     # ---- calling --------------------------------------------------------------------------
 
@@ -248,6 +261,8 @@ class Layer(Configurable, LayerCalls):
         reuse = self._reuse if not self.built else True
         with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
             graph = default_graph()
+            if graph.executes_eagerly:
+                forget_losses(self)
             with graph.name_scope(scope.original_name_scope):
                 flat = nest.flatten(inputs)
                 if self._dtype is None and flat:
@@ -345,7 +360,7 @@ class Layer(Configurable, LayerCalls):
     @property
     def losses(self) -> list[Any]:
         """Losses of the layer."""
-        return list(self._losses)
+        return losses_here(self._losses, self._penalties)
 
     # ---- values and settings --------------------------------------------------------------
 

@@ -161,3 +161,66 @@ def test_weights_come_back_from_a_checkpoint(tmp_path):
     model.load_weights(str(tmp_path / "w"))
     for got, value in zip(model.get_weights(), wanted, strict=True):
         np.testing.assert_array_equal(got, value)
+
+
+def test_penalties_are_of_the_weights_as_they_are_now():
+    penalty = tf.keras.regularizers.l2(0.1)
+    options = {"kernel_initializer": "ones", "kernel_regularizer": penalty}
+    x = tf.ones([2, 3])
+    for layer in (
+        tf.keras.layers.Dense(1, **options),
+        tf.layers.Dense(1, kernel_initializer=tf.ones_initializer(), kernel_regularizer=penalty),
+    ):
+        for value in (1.0, 2.0, 3.0):
+            with tf.GradientTape() as tape:
+                layer(x)
+                loss = tf.add_n(layer.losses)
+            np.testing.assert_allclose(loss.numpy(), 0.3 * value**2, rtol=1e-6)
+            slope = tape.gradient(loss, layer.kernel).numpy()
+            np.testing.assert_allclose(slope, np.full([3, 1], 0.2 * value), rtol=1e-6)
+            layer.kernel.assign_add(tf.ones([3, 1]))
+
+
+def test_losses_of_a_call_go_with_the_next_one():
+    penalty = tf.keras.regularizers.l2(0.1)
+
+    class Model(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.part = tf.keras.layers.Dense(
+                1, kernel_initializer="ones", activity_regularizer=penalty
+            )
+
+        def call(self, x):
+            self.add_loss(tf.reduce_sum(x))
+            return self.part(x) + self.part(x)
+
+    model, x = Model(), tf.ones([2, 3])
+    for _ in range(3):
+        model(x)
+        np.testing.assert_allclose([v.numpy() for v in model.losses], [6.0, 0.9, 0.9], rtol=1e-6)
+    model.part(x)
+    assert len(model.losses) == 2 and len(model.part.losses) == 1
+
+
+def test_a_model_that_was_called_is_trained_with_its_penalties():
+    options = {"kernel_initializer": "ones", "kernel_regularizer": tf.keras.regularizers.l2(0.1)}
+
+    class Model(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.part = tf.keras.layers.Dense(1, **options)
+
+        def call(self, x):
+            return self.part(x)
+
+    flat = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,), **options)])
+    called = Model()
+    called(tf.ones([4, 3]))
+    for model in (flat, called):
+        model.compile(tf.train.GradientDescentOptimizer(0.1), "mse")
+        history = model.fit(np.ones((4, 3)), np.ones((4, 1)), epochs=2, verbose=0).history["loss"]
+        np.testing.assert_allclose(history, [4.3, 0.21652], rtol=1e-4)  # TensorFlow 1.15's
+    with tf.GradientTape() as tape:
+        loss = tf.add_n(flat.losses)
+    np.testing.assert_allclose(tape.gradient(loss, flat.weights[0]).numpy(), [[0.10008]] * 3, 1e-4)
