@@ -181,7 +181,7 @@ def sgdr_decay(
     t_mul: Any = 2.0,
     m_mul: Any = 1.0,
     name: str | None = None,
-) -> Tensor:
+) -> Any:
     """A cosine from ``learning_rate`` to 0 again and again: stochastic gradient descent with warm restarts.
 
     Each period is ``t_mul`` times as long as the one before, from ``initial_period_steps`` on, and begins at
