@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from tests.benchmarks import conv_networks, models, pauses, pipelines, single_ops
+from tests.benchmarks import conv_networks, eager_code, models, pauses, pipelines, single_ops
 from tests.benchmarks.workloads import GOALS, WORKLOADS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -35,6 +35,7 @@ FAMILIES = (
     (conv_networks.CONV_NETWORKS, conv_networks.GOAL),
     (pipelines.PIPELINES, pipelines.GOAL),
     (single_ops.SINGLE_OPS, single_ops.GOAL),
+    (eager_code.EAGER_CODE, eager_code.GOAL),
 )
 ALL_GOALS = GOALS | {name: (goal, None) for family, goal in FAMILIES for name in family}
 NAMES = ("import_to_first_result", *WORKLOADS, *(name for family, _ in FAMILIES for name in family))
