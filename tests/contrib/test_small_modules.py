@@ -120,8 +120,8 @@ def test_eager_in_graph_mode() -> None:
     assert isinstance(tfe.Variable(1.0), tf.Variable)
     with pytest.raises(RuntimeError, match="tf.enable_eager_execution"):
         tfe.Iterator(tf.data.Dataset.range(2))
-    with pytest.raises(AttributeError, match="contrib.eager.Network"):
-        tfe.Network
+    with pytest.raises(AttributeError, match="contrib.eager.async_clear_error"):
+        tfe.async_clear_error
 
 
 def test_tfprof_counts_parameters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,7 @@ def _widget(obj: Any) -> Any:
 
 def _is_cluster(obj: Any) -> bool:
     """Whether ``obj`` is a cluster, its spec, a recording of one or a simulation."""
-    return type(obj).__module__.startswith("dataflow.cluster.")
+    return type(obj).__module__.startswith(("dataflow.cluster.", "dataflow.cluster_spec"))
 
 
 def _static(obj: Any) -> Any:
