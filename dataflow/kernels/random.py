@@ -18,7 +18,7 @@ from dataflow.kernels.jit.tracer import region_of
 from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
 from dataflow.kernels.philox import PIECE, Stream, standard_normal, stream_of, uniform
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.tensorflow_random import tensorflow_stream
+from dataflow.kernels.tensorflow_random import TensorFlowStream, tensorflow_stream
 
 if TYPE_CHECKING:
     from dataflow.runtime.kernel_context import KernelContext
@@ -43,26 +43,36 @@ def _count(sizes: tuple[int, ...]) -> int:
     return count
 
 
+def _floats(
+    context: KernelContext,
+    shape: Array,
+    dtype: DType,
+    seeds: tuple[int, int],
+    draw: Callable[[Module, Stream, int, Any], Any],
+    draw_as_tensorflow: Callable[[TensorFlowStream, int, Any], Any],
+) -> Any:
+    """Floating-point numbers from the stream of the op that a kernel runs for."""
+    sizes, xp = _sizes(shape), context.xp
+    own = tensorflow_stream(context, *seeds)
+    if own is not None:
+        return xp.asarray(draw_as_tensorflow(own, _count(sizes), dtype.numpy)).reshape(sizes)
+    return draw(xp, stream_of(context, *seeds), _count(sizes), dtype.numpy).reshape(sizes)
+
+
 @kernel("RandomUniform", stateful=True)
 def random_uniform_kernel(
     context: KernelContext, shape: Array, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
-    sizes = _sizes(shape)
-    if (own := tensorflow_stream(context, seed, seed2)) is not None:
-        return context.xp.asarray(own.uniform(_count(sizes), dtype.numpy)).reshape(sizes)
-    stream = stream_of(context, seed, seed2)
-    return uniform(context.xp, stream, _count(sizes), dtype.numpy).reshape(sizes)
+    seeds = seed, seed2
+    return _floats(context, shape, dtype, seeds, uniform, TensorFlowStream.uniform)
 
 
 @kernel("RandomStandardNormal", stateful=True)
 def random_standard_normal_kernel(
     context: KernelContext, shape: Array, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
-    sizes = _sizes(shape)
-    if (own := tensorflow_stream(context, seed, seed2)) is not None:
-        return context.xp.asarray(own.standard_normal(_count(sizes), dtype.numpy)).reshape(sizes)
-    stream = stream_of(context, seed, seed2)
-    return standard_normal(context.xp, stream, _count(sizes), dtype.numpy).reshape(sizes)
+    seeds = seed, seed2
+    return _floats(context, shape, dtype, seeds, standard_normal, TensorFlowStream.standard_normal)
 
 
 _TAIL = float(normal_cdf(np, np.float64(-2.0)))
@@ -99,11 +109,10 @@ def _truncated(dtype: str) -> Region:
 def truncated_normal_kernel(
     context: KernelContext, shape: Array, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
-    sizes = _sizes(shape)
-    if (own := tensorflow_stream(context, seed, seed2)) is not None:
-        return context.xp.asarray(own.truncated_normal(_count(sizes), dtype.numpy)).reshape(sizes)
-    stream = stream_of(context, seed, seed2)
-    return _truncated_normal(context.xp, stream, _count(sizes), dtype.numpy).reshape(sizes)
+    seeds = seed, seed2
+    return _floats(
+        context, shape, dtype, seeds, _truncated_normal, TensorFlowStream.truncated_normal
+    )
 
 
 @kernel("ParameterizedTruncatedNormal", stateful=True)

@@ -27,17 +27,13 @@ class LogFollower:
 
     def follow(self, task: TaskHandle) -> None:
         """Read a task's output until its process ends."""
-        lines = self._lines.setdefault(task.name, deque(maxlen=_KEPT_LINES))
         threading.Thread(
-            target=self._read, args=(task, lines), name=f"log {task.name}", daemon=True
+            target=self._read, args=(task,), name=f"log {task.name}", daemon=True
         ).start()
 
     def take(self, task: TaskHandle, line: str) -> None:
         """Keep one more line of a task."""
-        self._keep(task, self._lines.setdefault(task.name, deque(maxlen=_KEPT_LINES)), line)
-
-    def _keep(self, task: TaskHandle, lines: deque[str], line: str) -> None:
-        lines.append(line)
+        self._lines.setdefault(task.name, deque(maxlen=_KEPT_LINES)).append(line)
         if self._shows:
             print(f"({task.name}) {line}")
 
@@ -45,13 +41,13 @@ class LogFollower:
         """Return the last lines of a task, by its name."""
         return list(self._lines.get(task, ()))[-num_lines:] if num_lines > 0 else []
 
-    def _read(self, task: TaskHandle, lines: deque[str]) -> None:
+    def _read(self, task: TaskHandle) -> None:
         try:
             connection = connect(task.address, self._key, "the cluster's owner", task.name, 2.0)
             message = call(connection, "logs.follow")
             while True:
                 for line in (message.head or {}).get("lines", ()):
-                    self._keep(task, lines, line)
+                    self.take(task, line)
                 message = connection.receive()
                 if message.kind != Kind.LOG:
                     return
