@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_types import Array
-from dataflow.kernels.jit import gemm
+from dataflow.kernels.jit import gemm, gemm_codegen
 from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
 from dataflow.kernels.jit.isa import NUMBER_BYTES, needed_isa
 from dataflow.kernels.jit.llvm_builder import Writer, module
@@ -109,7 +109,7 @@ def _layout_of(
     if function is None or pair >= needed_isa().blas_from:
         return None
     sizes, matrix_strides = (rows, steps, columns), (a_strides[-2:], b_strides[-2:])
-    packing = gemm.IN_PASSING if transposed else gemm.IN_PLACE
+    packing = gemm_codegen.IN_PASSING if transposed else gemm_codegen.IN_PLACE
     one = gemm.lay_out(function, sizes, *matrix_strides, out_strides[-2], 1, False, packing)
     while len(axes) < _AXES:
         axes.insert(0, (1, (0,) * len(_MATRICES)))

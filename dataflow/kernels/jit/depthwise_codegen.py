@@ -128,20 +128,8 @@ class _Code:
         self, limit: str, values: list[str], body: Callable[[str, list[str]], list[str]]
     ) -> list[str]:
         """What ``body(i, vectors)`` makes of vectors, for i from 0 to ``limit``."""
-        w = self.w
-        head, inside, end = map(w.name, ("head", "inside", "end"))
-        before = w.block
-        w.enter(head)
-        i = w.phi("i64", 0, before)
-        found = [w.phi(self.isa.vector, value, before) for value in values]
-        w.branch(w.compare("slt", i, limit), inside, end)
-        w.begin(inside)
-        for phi, value in zip(found, body(i, found), strict=True):
-            w.arrive(phi, value)
-        w.arrive(i, w.op("add", i, 1))
-        w.jump(head)
-        w.begin(end)
-        return found
+        vectors = [(self.isa.vector, value) for value in values]
+        return self.w.carry(limit, vectors, lambda i, found: (1, body(i, found)))
 
     def either(self, condition: str, yes: Callable[[], Any], no: Callable[[], Any]) -> None:
         number = self.w.put(f"zext i1 {condition} to i64")

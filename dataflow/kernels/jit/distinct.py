@@ -141,37 +141,34 @@ def source(number: str, which: str, looks_up: bool = False) -> str:
     def wide(kind: str, value: str, how: str = "sext") -> str:
         return value if kind == "i64" else w.put(f"{how} {kind} {value} to i64")
 
-    head, inside, fine, wrong, end = map(w.name, ("head", "inside", "fine", "wrong", "end"))
-    before = w.block
-    w.enter(head)
-    i, count = (w.phi("i64", 0, before) for _ in range(2))
-    w.branch(w.compare("slt", i, field["size"]), inside, end)
-    w.begin(inside)
-    raw = w.load(number, w.element(number, data["numbers"], i))
-    x = wide(number, raw)
-    is_fine = w.compare("ult", x, field["places"])
-    if lookup is not None:
-        is_fine = w.put(f"and i1 {is_fine}, {lookup.fits(i)}")
-    w.branch(is_fine, fine, wrong)
-    w.begin(wrong)
-    w.leave("i64", -1)
-    w.begin(fine)
-    if lookup is not None:
-        lookup.copy(i, x)
-    entry = w.element("i32", data["table"], x)
-    noted = wide("i32", w.load("i32", entry), "zext")
-    counts_now = w.compare("ult", noted, count)
-    noted = w.select(counts_now, noted, 0)
-    there = wide(number, w.load(number, w.element(number, data["found"], noted)))
-    known = w.put(f"and i1 {counts_now}, {w.compare('eq', there, x)}")
-    position = w.select(known, noted, count)
-    w.store(number, raw, w.element(number, data["found"], position))
-    w.store("i32", w.put(f"trunc i64 {position} to i32"), entry)
-    narrow = position if which == "i64" else w.put(f"trunc i64 {position} to {which}")
-    w.store(which, narrow, w.element(which, data["which"], i))
-    w.arrive(i, w.op("add", i, 1))
-    w.arrive(count, w.op("add", count, w.select(known, 0, 1)))
-    w.jump(head)
-    w.begin(end)
+    def note(i: str, counts: list[str]) -> tuple[int, list[str]]:
+        """A number and how many were different before it."""
+        (count,) = counts
+        raw = w.load(number, w.element(number, data["numbers"], i))
+        x = wide(number, raw)
+        is_fine = w.compare("ult", x, field["places"])
+        if lookup is not None:
+            is_fine = w.put(f"and i1 {is_fine}, {lookup.fits(i)}")
+        fine, wrong = w.name("fine"), w.name("wrong")
+        w.branch(is_fine, fine, wrong)
+        w.begin(wrong)
+        w.leave("i64", -1)
+        w.begin(fine)
+        if lookup is not None:
+            lookup.copy(i, x)
+        entry = w.element("i32", data["table"], x)
+        noted = wide("i32", w.load("i32", entry), "zext")
+        counts_now = w.compare("ult", noted, count)
+        noted = w.select(counts_now, noted, 0)
+        there = wide(number, w.load(number, w.element(number, data["found"], noted)))
+        known = w.put(f"and i1 {counts_now}, {w.compare('eq', there, x)}")
+        position = w.select(known, noted, count)
+        w.store(number, raw, w.element(number, data["found"], position))
+        w.store("i32", w.put(f"trunc i64 {position} to i32"), entry)
+        narrow = position if which == "i64" else w.put(f"trunc i64 {position} to {which}")
+        w.store(which, narrow, w.element(which, data["which"], i))
+        return 1, [w.op("add", count, w.select(known, 0, 1))]
+
+    (count,) = w.carry(field["size"], [("i64", 0)], note)
     w.leave("i64", count)
     return module(w)

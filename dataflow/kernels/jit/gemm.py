@@ -1,8 +1,8 @@
 """Matrix products in single precision, on processors with AVX-512, AVX2 or NEON.
 
-The right matrix is packed, one panel of as many columns as a tile has and `_MOST_STEPS` rows at a
+The right matrix is packed, one panel of as many columns as a tile has and `MOST_STEPS` rows at a
 time, into a buffer that stays in the L1 cache; then all tiles of rows of the left matrix are
-multiplied by it (`microkernel`). The left matrix is read in place, with any strides. One
+multiplied by it (`gemm_codegen`, `microkernel`). The left matrix is read in place, with any strides. One
 function serves all shapes; it is compiled once for a plain right matrix, and once for a transposed one.
 
 Measured with AVX-512 on one core beside OpenBLAS (microseconds): 128 x 784 x 256 201 (218); times a transposed
@@ -23,54 +23,47 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array
 from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
+from dataflow.kernels.jit.gemm_codegen import (
+    ADDRESSES,
+    FIELDS,
+    IN_PASSING,
+    LEFT_BYTES,
+    MOST_STEPS,
+    ROWS_TOGETHER,
+    THERE,
+    TO_STAY,
+    source,
+)
 from dataflow.kernels.jit.isa import (
     ALIGNMENT,
     BLOCK,
     MOST_COLUMNS,
     NEON,
     NUMBER_BYTES,
-    PLAIN,
-    TILE_FIELDS,
-    Isa,
     needed_isa,
 )
-from dataflow.kernels.jit.llvm_builder import Writer, module
-from dataflow.kernels.jit.microkernel import all_tiles, tile_name
-from dataflow.kernels.jit.packing import copy_steps, pack_rows, pack_transposed
 from dataflow.kernels.jit.thread_pool import run_calls
 
 #: With fewer multiplications, packing and the call cost more than they save.
 SMALL_PRODUCT = 1 << 20
 #: The fewest rows and columns: a packed panel (48 KB) must be reused, and not be mostly padding.
 LEAST_ROWS, LEAST_COLUMNS = 4, BLOCK
-#: Rows of the right matrix in a panel; rows of the left one that are multiplied by it before the next
-#: panel, so that they stay in an L2 cache of 512 KB.
-_MOST_STEPS, _ROWS_TOGETHER = 256, 256
 #: From how many bytes on the steps of a left matrix (a transposed one) are far apart. Their lines fall on the
 #: same few sets of the L1 cache, and none stays for the next tile: rows and steps that are multiplied by a
-#: panel are copied first, with ``_LEFT_STEP_BYTES`` from step to step, which is no power of two.
-_FAR, _LEFT_STEP_BYTES = 1024, (_ROWS_TOGETHER + BLOCK) * NUMBER_BYTES
+#: panel are copied first (``packs_left``).
+_FAR = 1024
 #: The most rows of a product that uses a packed matrix.
 _MOST_ROWS = 512
 #: The fewest multiplications for which the steps of the sum are divided among threads, and the number
 #: of shares: the same on all machines, as it determines how the sums round.
 _LEAST_DIVIDED, _STEP_SHARES = 3 << 20, 4
-_ADDRESSES = ("left", "right", "out", "panel")
-_FIELDS = (
-    *(*_ADDRESSES, "rows", "columns", "steps", "left_row", "left_step"),
-    *("right_row", "right_column", "out_row", "most_rows", "most_steps", "kept", "packs_left"),
-)
 #: The length of a table.
-NUM_FIELDS = len(_FIELDS)
-#: Packing of panels: into one buffer that is reused; each into a place of its own, by the first block of rows,
-#: for all that follow; already packed; and none, for a plain right matrix that is read where it lies.
-IN_PASSING, _TO_STAY, _THERE, IN_PLACE = range(4)
+NUM_FIELDS = len(FIELDS)
 #: Panels are shared by several blocks of rows as long as they take no more than this together.
 _MOST_KEPT_BYTES = 4 << 20
-_PANEL_BYTES = MOST_COLUMNS * NUMBER_BYTES * _MOST_STEPS
-_LEFT_BYTES = _MOST_STEPS * _LEFT_STEP_BYTES
-_pack_addresses = struct.Struct("q" * len(_ADDRESSES)).pack
-_pack_fields = struct.Struct("q" * (len(_FIELDS) - len(_ADDRESSES))).pack
+_PANEL_BYTES = MOST_COLUMNS * NUMBER_BYTES * MOST_STEPS
+_pack_addresses = struct.Struct("q" * len(ADDRESSES)).pack
+_pack_fields = struct.Struct("q" * (len(FIELDS) - len(ADDRESSES))).pack
 _local = threading.local()
 
 
@@ -137,7 +130,7 @@ class PackedMatrix:
         if function is None:
             return False
         found = self._packed.get(parts)
-        kept = _TO_STAY if found is None else _THERE
+        kept = TO_STAY if found is None else THERE
         layout = _lay_out_columns(
             function, (rows, steps, columns), a.strides, b.strides, out.strides[0], parts, kept
         )
@@ -184,7 +177,7 @@ def _lay_out_columns(
 ) -> tuple[tuple[int, int, bytes], ...]:
     """Parts of the columns: (byte offsets in the right matrix and in the output, fields)."""
     rows, steps, columns = sizes
-    blocks = -(-steps // _MOST_STEPS)
+    blocks = -(-steps // MOST_STEPS)
     most_steps = -(-steps // (blocks * BLOCK)) * BLOCK
     return tuple(
         (
@@ -204,7 +197,7 @@ class _Layout(NamedTuple):
 
     Each part is (byte offsets of its first element in the left, right and output matrix, the index of
     the matrix that it writes, the bytes of the panels that its blocks of rows share, or 0, the fields of its
-    table after those of `_ADDRESSES`).
+    table after those of `ADDRESSES`).
     """
 
     function: int
@@ -291,14 +284,14 @@ def lay_out(
         else:
             here = start * left_row, 0, start * out_row, 0
             lengths = length, columns, steps
-        most_rows = -(-lengths[0] // -(-lengths[0] // _ROWS_TOGETHER))
-        blocks = -(-lengths[2] // _MOST_STEPS)
+        most_rows = -(-lengths[0] // -(-lengths[0] // ROWS_TOGETHER))
+        blocks = -(-lengths[2] // MOST_STEPS)
         most_steps = -(-lengths[2] // (blocks * BLOCK)) * BLOCK
         kept, kept_bytes = packing, 0
         if packing == IN_PASSING and lengths[0] > most_rows:
             panels_bytes = _bytes_of_panels(lengths[2], lengths[1])
             if panels_bytes <= _MOST_KEPT_BYTES:
-                kept, kept_bytes = _TO_STAY, panels_bytes
+                kept, kept_bytes = TO_STAY, panels_bytes
         fields = _pack_fields(
             *(*lengths, left_row, left_step, right_row, right_column),
             columns * NUMBER_BYTES if here[3] else out_row,
@@ -328,138 +321,7 @@ def panel_address(number: int, num_bytes: int = 0) -> int:
     size, address, _ = panels[number]
     needed = max(num_bytes, _PANEL_BYTES)
     if size < needed:
-        start, buffer = _aligned(_LEFT_BYTES + needed)
-        address = start + _LEFT_BYTES
+        start, buffer = _aligned(LEFT_BYTES + needed)
+        address = start + LEFT_BYTES
         panels[number] = needed, address, buffer
     return address  # type: ignore[no-any-return]
-
-
-# ---- the text ---------------------------------------------------------------------------------
-
-
-#: More than any tile has rows.
-_TALLER = 16
-
-
-def source(isa: Isa, transposed: bool) -> str:
-    """The function in LLVM's assembly language; its one argument is the table of `_FIELDS`."""
-    lanes, vector_bytes = isa.lanes, isa.vector_bytes
-    w = Writer("void @loop(ptr %table)")
-    field = w.fields("%table", _FIELDS)
-    tiles_left = w.room("i64")
-    tile_table = w.room(f"[{len(TILE_FIELDS)} x i64]")
-    distances = w.room("[2 x i64]")  # the sum of a tile is one segment
-
-    def set_tile(name: str, number: str | int) -> None:
-        w.store("i64", number, w.element("i64", tile_table, TILE_FIELDS.index(name)))
-
-    w.store("[2 x i64]", "zeroinitializer", distances)
-    set_tile("segments", w.put(f"ptrtoint ptr {distances} to i64"))
-    set_tile("num_segments", 1)
-    set_tile("ends", PLAIN)
-    for name, of in (("row", "left_row"), ("out_row", "out_row")):
-        set_tile(name, field[of])
-    packs_left = w.compare("ne", field["packs_left"], 0)
-    left_copy = w.op("sub", field["panel"], _LEFT_BYTES)
-    set_tile("step", w.select(packs_left, _LEFT_STEP_BYTES, field["left_step"]))
-
-    def row_block(first_row: str) -> str:
-        rows = w.least(w.op("sub", field["rows"], first_row), field["most_rows"])
-        left = w.at(field["left"], (first_row, field["left_row"]))
-        out = w.at(field["out"], (first_row, field["out_row"]))
-
-        def step_block(first_step: str) -> str:
-            steps = w.least(w.op("sub", field["steps"], first_step), field["most_steps"])
-            there = w.at(left, (first_step, field["left_step"]))
-            first_left = w.select(packs_left, left_copy, there)
-
-            def pack_left() -> None:
-                numbers = (there, left_copy, steps, rows, field["left_step"])
-                w.call("@pack_left", *[("i64", x) for x in numbers])
-
-            w.when(packs_left, pack_left)
-            # Where each panel has its own place, it comes right after the panels before it.
-            all_vectors = w.op("mul", w.quotient_up(field["columns"], lanes), vector_bytes)
-            before = w.op("mul", first_step, all_vectors)
-            # A transposed panel is written in blocks of this many rows.
-            whole_steps = w.op("mul", w.quotient_up(steps, lanes), lanes)
-            adds = w.put(f"zext i1 {w.compare('ne', first_step, 0)} to i64")
-
-            def panel(column: str) -> str:
-                remaining = w.op("sub", field["columns"], column)
-                vectors = w.quotient_up(remaining, lanes)
-                if isa.most_vectors == 3:  # rather two and two than three and one
-                    vectors = w.select(w.compare("eq", vectors, 4), 2, vectors)
-                vectors = w.least(vectors, isa.most_vectors)
-                width = w.op("mul", vectors, lanes)
-                last = w.op("sub", w.least(remaining, width), w.op("sub", width, lanes))
-                mask = w.op("lshr", isa.all_lanes, w.op("sub", lanes, last))
-                right = w.at(
-                    field["right"],
-                    (first_step, field["right_row"]),
-                    (column, field["right_column"]),
-                )
-                stride = field["right_column" if transposed else "right_row"]
-                own = w.op(
-                    "add", before, w.op("mul", w.op("mul", column, NUMBER_BYTES), whole_steps)
-                )
-                passing = w.compare("eq", field["kept"], IN_PASSING)
-                place = w.op("add", field["panel"], w.select(passing, 0, own))
-                row_bytes = w.op("mul", vectors, vector_bytes)
-                if not transposed:
-                    in_place = w.compare("eq", field["kept"], IN_PLACE)
-                    place = w.select(in_place, right, place)
-                    row_bytes = w.select(in_place, field["right_row"], row_bytes)
-
-                def pack() -> None:
-                    numbers = (right, place, steps, vectors, last, mask, stride)
-                    w.call("@pack", *[("i64", x) for x in numbers])
-
-                def pack_once() -> None:
-                    w.when(w.compare("eq", first_row, 0), pack)
-
-                w.switch(field["kept"], {IN_PASSING: pack, _TO_STAY: pack_once})
-                set_tile("right_step", row_bytes)
-                for name, number in (("count", steps), ("mask", mask), ("adds", adds)):
-                    set_tile(name, number)
-                first_out = w.at(out, (column, NUMBER_BYTES))
-                others, fewest = isa.most_rows[-2:]
-                most = w.select(w.compare("eq", vectors, isa.most_vectors), fewest, others)
-                w.store("i64", w.quotient_up(rows, most), tiles_left)
-
-                def tile(row: str) -> str:
-                    tiles = w.load("i64", tiles_left)
-                    w.store("i64", w.op("sub", tiles, 1), tiles_left)
-                    here = w.quotient_up(w.op("sub", rows, row), tiles)
-                    operands = (
-                        ("i64", w.at(first_left, (row, field["left_row"]))),
-                        ("i64", place),
-                        ("i64", w.at(first_out, (row, field["out_row"]))),
-                        ("ptr", tile_table),
-                    )
-
-                    def call(height: int, across: int) -> None:
-                        w.call(tile_name(height, across), *operands)
-
-                    w.switch(
-                        w.op("add", w.op("mul", vectors, _TALLER), here),
-                        {
-                            across * _TALLER + height: functools.partial(call, height, across)
-                            for height, across in isa.sizes
-                        },
-                    )
-                    return here
-
-                w.loop(rows, tile)
-                return width
-
-            w.loop(field["columns"], panel)
-            return field["most_steps"]
-
-        w.loop(field["steps"], step_block)
-        return field["most_rows"]
-
-    w.loop(field["rows"], row_block)
-    w.leave()
-    pack = pack_transposed(isa, "pack") if transposed else pack_rows(isa, "pack")
-    return module(w, *all_tiles(isa), pack, copy_steps(isa, "pack_left", _LEFT_STEP_BYTES))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -239,112 +239,118 @@ class Steps:
 def source(isa: Isa) -> str:
     """``walk``, whose argument is a call's table, and ``where``, which stores the tiles' addresses."""
     w = Writer("void @walk(ptr %table)")
-
-    def load(base: str, index: str | int) -> str:
-        return w.load("i64", w.element("i64", base, index))
-
-    steps, count = load("%table", 0), load("%table", 1)
-    arrays = w.element("i64", "%table", 2)
-
-    def one(number: str) -> int:
-        step = w.pointer(w.at(steps, (number, _STEP_BYTES)))
-
-        def field(name: str) -> str:
-            return load(step, _FIELDS.index(name))
-
-        def place(array: str | int, name: str) -> str:
-            return w.op("add", load(arrays, array), field(name))
-
-        def tiles() -> None:
-            left, right = place(field("from_array"), "from"), place(field("right_array"), "right")
-            out = place(field("to_array"), "to")
-            tile = w.pointer(field("tile"))
-            first = _FIELDS.index(TILE_FIELDS[0])
-            own = w.element("i64", step, first)
-            axes = [
-                [field(f"{what}{axis}") for what in ("length", "left_by", "out_by")]
-                for axis in range(_AXES)
-            ]
-
-            def along(axis: int, left: str, out: str) -> None:
-                if axis == _AXES:
-                    w.call(tile, ("i64", left), ("i64", right), ("i64", out), ("ptr", own))
-                    return
-                length, left_by, out_by = axes[axis]
-
-                def body(i: str) -> int:
-                    along(axis + 1, w.at(left, (i, left_by)), w.at(out, (i, out_by)))
-                    return 1
-
-                w.loop(length, body)
-
-            along(0, left, out)
-
-        def sums() -> None:
-            axes = [
-                [field(f"{what}{axis}") for what in ("length", "left_by", "out_by")]
-                for axis in range(_AXES)
-            ]
-            rest = [field(name) for name in ("count", "segments", "num_segments")]
-
-            def along(axis: int, left: str, out: str) -> None:
-                length, left_by, out_by = axes[axis]
-                if axis == _AXES - 1:
-                    numbers = (left, out, length, left_by, out_by, *rest)
-                    w.call("@sum_taps", *[("i64", x) for x in numbers])
-                    return
-
-                def body(i: str) -> int:
-                    along(axis + 1, w.at(left, (i, left_by)), w.at(out, (i, out_by)))
-                    return 1
-
-                w.loop(length, body)
-
-            along(0, place(field("from_array"), "from"), place(field("to_array"), "to"))
-
-        def pad() -> None:
-            start, target = place(IMAGE, "from"), place(PADDED, "to")
-            line, wide, before = field("left_by0"), field("out_by0"), field("length1")
-            after = w.op("sub", w.op("sub", wide, line), before)
-
-            def zeros(at: str, size: str) -> None:
-                operands = (("ptr", w.pointer(at)), ("i8", 0), ("i64", size), ("i1", "false"))
-                w.call("@llvm.memset.p0.i64", *operands)
-
-            def body(i: str) -> int:
-                to = w.at(target, (i, wide))
-                inside = w.op("add", to, before)
-                zeros(to, before)
-                places = ("ptr", w.pointer(inside)), ("ptr", w.pointer(w.at(start, (i, line))))
-                w.call("@llvm.memcpy.p0.p0.i64", *places, ("i64", line), ("i1", "false"))
-                zeros(w.op("add", inside, line), after)
-                return 1
-
-            w.loop(field("length0"), body)
-
-        def pack(name: str) -> None:
-            numbers = [place(FILTERS, "from"), place(RIGHT, "to")]
-            names = ("length0", "left_by0", "out_by0", "length1", "left_by1")
-            numbers += [field(x) for x in names]
-            w.call(f"@{name}", *[("i64", x) for x in numbers])
-
-        w.switch(
-            field("kind"),
-            {
-                _TILES: tiles,
-                _PAD: pad,
-                _PACK_ROWS: lambda: pack("pack_rows"),
-                _PACK_TRANSPOSED: lambda: pack("pack_transposed"),
-                _SUM_TAPS: sums,
-            },
-        )
-        return 1
-
-    w.loop(count, one)
-    w.leave()
+    _Walk(w).write()
     where = Writer("void @where(i64 %to)")
     for i, size in enumerate(isa.sizes):
         where.store("ptr", tile_name(*size), where.pointer(where.op("add", "%to", 8 * i)))
     where.leave()
     packs = pack_rows(isa, "pack_rows"), pack_transposed(isa, "pack_transposed")
     return module(w, where, *all_tiles(isa), *packs, sum_taps("sum_taps"))
+
+
+class _Walk:
+    """Writes the loop over the steps of a call, and what each kind of step does."""
+
+    def __init__(self, w: Writer) -> None:
+        self.w = w
+        self.arrays = self.step = ""
+
+    def write(self) -> None:
+        w = self.w
+        steps, count = self._load("%table", 0), self._load("%table", 1)
+        self.arrays = w.element("i64", "%table", 2)
+
+        def one(number: str) -> int:
+            self.step = w.pointer(w.at(steps, (number, _STEP_BYTES)))
+            w.switch(
+                self._field("kind"),
+                {
+                    _TILES: self._tiles,
+                    _PAD: self._pad,
+                    _PACK_ROWS: lambda: self._pack("pack_rows"),
+                    _PACK_TRANSPOSED: lambda: self._pack("pack_transposed"),
+                    _SUM_TAPS: self._sums,
+                },
+            )
+            return 1
+
+        w.loop(count, one)
+        w.leave()
+
+    def _load(self, base: str, index: str | int) -> str:
+        return self.w.load("i64", self.w.element("i64", base, index))
+
+    def _field(self, name: str) -> str:
+        return self._load(self.step, _FIELDS.index(name))
+
+    def _place(self, array: str | int, name: str) -> str:
+        """Where a step begins in an array."""
+        return self.w.op("add", self._load(self.arrays, array), self._field(name))
+
+    def _axes(self) -> list[list[str]]:
+        names = ("length", "left_by", "out_by")
+        return [[self._field(f"{name}{axis}") for name in names] for axis in range(_AXES)]
+
+    def _along(
+        self, axes: list[list[str]], left: str, out: str, body: Callable[[str, str], None]
+    ) -> None:
+        """Runs ``body(left, out)`` at all places of these axes."""
+        if not axes:
+            body(left, out)
+            return
+        w, (length, left_by, out_by) = self.w, axes[0]
+
+        def inside(i: str) -> int:
+            self._along(axes[1:], w.at(left, (i, left_by)), w.at(out, (i, out_by)), body)
+            return 1
+
+        w.loop(length, inside)
+
+    def _tiles(self) -> None:
+        w = self.w
+        left = self._place(self._field("from_array"), "from")
+        right = self._place(self._field("right_array"), "right")
+        out = self._place(self._field("to_array"), "to")
+        tile = w.pointer(self._field("tile"))
+        own = w.element("i64", self.step, _FIELDS.index(TILE_FIELDS[0]))
+
+        def multiply(left: str, out: str) -> None:
+            w.call(tile, ("i64", left), ("i64", right), ("i64", out), ("ptr", own))
+
+        self._along(self._axes(), left, out, multiply)
+
+    def _sums(self) -> None:
+        *outer, inner = self._axes()
+        rest = [self._field(name) for name in ("count", "segments", "num_segments")]
+
+        def add(left: str, out: str) -> None:
+            self.w.call("@sum_taps", *[("i64", x) for x in (left, out, *inner, *rest)])
+
+        left = self._place(self._field("from_array"), "from")
+        self._along(outer, left, self._place(self._field("to_array"), "to"), add)
+
+    def _pad(self) -> None:
+        w = self.w
+        start, target = self._place(IMAGE, "from"), self._place(PADDED, "to")
+        line, wide, before = map(self._field, ("left_by0", "out_by0", "length1"))
+        after = w.op("sub", w.op("sub", wide, line), before)
+
+        def zeros(at: str, size: str) -> None:
+            operands = (("ptr", w.pointer(at)), ("i8", 0), ("i64", size), ("i1", "false"))
+            w.call("@llvm.memset.p0.i64", *operands)
+
+        def row(i: str) -> int:
+            to = w.at(target, (i, wide))
+            inside = w.op("add", to, before)
+            zeros(to, before)
+            places = ("ptr", w.pointer(inside)), ("ptr", w.pointer(w.at(start, (i, line))))
+            w.call("@llvm.memcpy.p0.p0.i64", *places, ("i64", line), ("i1", "false"))
+            zeros(w.op("add", inside, line), after)
+            return 1
+
+        w.loop(self._field("length0"), row)
+
+    def _pack(self, function: str) -> None:
+        names = ("length0", "left_by0", "out_by0", "length1", "left_by1")
+        numbers = [self._place(FILTERS, "from"), self._place(RIGHT, "to"), *map(self._field, names)]
+        self.w.call(f"@{function}", *[("i64", x) for x in numbers])

@@ -217,14 +217,33 @@ class Writer:
 
     def loop(self, limit: str, body: Callable[[str], str | int]) -> None:
         """Runs ``body(i)`` for i from 0 while i < ``limit``; it returns the increment of i."""
+        self.carry(limit, [], lambda i, _: (body(i), []))
+
+    def carry(
+        self,
+        limit: str,
+        values: Sequence[tuple[str, str | int]],
+        body: Callable[[str, list[str]], tuple[str | int, list[str]]],
+        start: str | int = 0,
+    ) -> list[str]:
+        """A loop that carries ``values``, (type, value) pairs, and returns what they are after it.
+
+        ``body(i, values)`` runs for i from ``start`` while i < ``limit``; it returns the increment of i, and
+        the values of the next turn.
+        """
         head, inside, end, before = *map(self.name, ("head", "inside", "end")), self.block
         self.enter(head)
-        i = self.phi("i64", 0, before)
+        i = self.phi("i64", start, before)
+        found = [self.phi(kind, value, before) for kind, value in values]
         self.branch(self.compare("slt", i, limit), inside, end)
         self.begin(inside)
-        self.arrive(i, self.op("add", i, body(i)))
+        increment, following = body(i, found)
+        self.arrive(i, self.op("add", i, increment))
+        for phi, value in zip(found, following, strict=True):
+            self.arrive(phi, value)
         self.jump(head)
         self.begin(end)
+        return found
 
     def switch(self, value: str, cases: dict[int, Callable[[], None]]) -> None:
         """Runs the case of a value; nothing for other values."""

@@ -261,93 +261,116 @@ def source(loop: Loop, inlined: frozenset[str] = frozenset()) -> str:
 def _on_data(loop: Loop, inlined: frozenset[str]) -> Writer:
     """The function ``loop``, whose table has the addresses of the data."""
     w = Writer("i64 @loop(ptr %table)")
-    element, letters, rank = element_type(loop), loop.letters, loop.rank
+    _Nest(w, loop, inlined).write()
+    return w
 
-    def field(place: int, kind: str = "i64") -> str:
-        return w.load(kind, w.element("i64", "%table", place))
 
-    lengths = [field(r) for r in range(rank + 1)]
-    bases, strides, scalars = dict[int, str](), dict[int, list[str]](), dict[int, str]()
-    place = rank + 1 + len(letters)
-    for i, letter in enumerate(letters, rank + 1):
-        number = i - rank - 1
-        if letter == "n":
-            scalars[number] = field(i, "double")
-            if element == "float":
-                scalars[number] = w.put(f"fptrunc double {scalars[number]} to float")
-            continue
-        bases[number] = field(i, "ptr")
-        strides[number] = [field(place + r) for r in range(rank)]
-        place += rank
-    rows, limit = (field(place, "ptr"), field(place + 1)) if "r" in letters else ("", "")
-    axis = _Axis(w, loop, Stages(loop, inlined))
+class _Nest:
+    """Writes the loops over the axes of the arrays, around what `_Axis` writes for the last one."""
 
-    def row_number(position: str) -> str:
+    def __init__(self, w: Writer, loop: Loop, inlined: frozenset[str]) -> None:
+        self.w, self.loop = w, loop
+        letters, rank = loop.letters, loop.rank
+        self.lengths = [self._field(r) for r in range(rank + 1)]
+        #: By number of the array: the address of its data, its strides in bytes; of a number, its value.
+        self.bases, self.strides = dict[int, str](), dict[int, list[str]]()
+        self.scalars = dict[int, str]()
+        place = rank + 1 + len(letters)
+        for number, letter in enumerate(letters):
+            i = rank + 1 + number
+            if letter == "n":
+                value = self._field(i, "double")
+                if element_type(loop) == "float":
+                    value = w.put(f"fptrunc double {value} to float")
+                self.scalars[number] = value
+                continue
+            self.bases[number] = self._field(i, "ptr")
+            self.strides[number] = [self._field(place + r) for r in range(rank)]
+            place += rank
+        self.has_rows = "r" in letters
+        self.rows = self._field(place, "ptr") if self.has_rows else ""
+        self.limit = self._field(place + 1) if self.has_rows else ""
+        self.axis = _Axis(w, loop, Stages(loop, inlined))
+        self.adds_rows = rank > 0 and self.axis.only_adds and not self.has_rows
+
+    def _field(self, place: int, kind: str = "i64") -> str:
+        return self.w.load(kind, self.w.element("i64", "%table", place))
+
+    def write(self) -> None:
+        if self.has_rows:
+            self.w.loop(self.lengths[0], self._check)  # before anything is changed
+        self._nest([])
+        self.w.leave("i64", -1)
+
+    def _row_number(self, position: str) -> str:
         """Loads the row index at a position of the index array."""
-        number = w.load(loop.index_type, w.element(loop.index_type, rows, position))
-        return number if loop.index_type == "i64" else w.put(f"sext i32 {number} to i64")
+        w, kind = self.w, self.loop.index_type
+        number = w.load(kind, w.element(kind, self.rows, position))
+        return number if kind == "i64" else w.put(f"sext i32 {number} to i64")
 
-    def check(position: str) -> int:
+    def _check(self, position: str) -> int:
+        w = self.w
         fine, wrong = w.name("fine"), w.name("wrong")
         # A negative number is a large one.
-        w.branch(w.compare("ult", row_number(position), limit), fine, wrong)
+        w.branch(w.compare("ult", self._row_number(position), self.limit), fine, wrong)
         w.begin(wrong)
         w.leave("i64", position)
         w.begin(fine)
         return 1
 
-    def places_at(indices: list[str]) -> Places:
+    def _places_at(self, indices: list[str]) -> Places:
         """Where the arrays are at these positions of the outer axes."""
-        row = row_number(indices[0]) if "r" in letters else ""
-        pointers, found = {}, dict(scalars)
-        for i, base in bases.items():
-            along = [row, *indices[1:]] if letters[i] == "r" else indices
-            offset = w.at("0", *zip(along, strides[i], strict=True))
+        w, loop = self.w, self.loop
+        row = self._row_number(indices[0]) if self.has_rows else ""
+        pointers, found = {}, dict(self.scalars)
+        for i, base in self.bases.items():
+            letter = loop.letters[i]
+            along = [row, *indices[1:]] if letter == "r" else indices
+            offset = w.at("0", *zip(along, self.strides[i], strict=True))
             pointers[i] = w.element("i8", base, offset)
-            if letters[i] == "u":
+            if letter == "u":
                 narrow = loop.dtype in NARROW
-                found[i] = w.load("i16" if narrow else element, pointers[i])
+                found[i] = w.load("i16" if narrow else element_type(loop), pointers[i])
                 if narrow:
                     found[i] = widened(w, loop.dtype, found[i])
-            if letters[i] == "t":
+            if letter == "t":
                 found[i] = w.put(f"icmp ne i8 {w.load('i8', pointers[i])}, 0")
         return Places(pointers, found)
 
-    adds_rows = rank > 0 and axis.only_adds and "r" not in letters
-
-    def nest(indices: list[str]) -> None:
+    def _nest(self, indices: list[str]) -> None:
         """The loops over the axes from ``len(indices)`` on."""
+        w, rank = self.w, self.loop.rank
         if len(indices) == rank:
-            axis.write(lengths[rank], places_at(indices))
+            self.axis.write(self.lengths[rank], self._places_at(indices))
             return
-        length, together = lengths[len(indices)], "0"
-        if adds_rows and len(indices) == rank - 1:
-            # Rows that are added to the same sums: these are loaded and stored once for several.
-            apart = "0"
-            for i in range(len(loop.inputs), len(letters)):
-                apart = w.op("or", apart, strides[i][-1])
-            whole = w.op("and", length, -_ROWS_TOGETHER)
-            together = w.select(w.compare("eq", apart, 0), whole, 0)
-
-            def several(i: str) -> int:
-                numbers = [w.op("add", i, j) for j in range(_ROWS_TOGETHER)]
-                axis.add_rows(lengths[rank], [places_at([*indices, j]) for j in numbers])
-                return _ROWS_TOGETHER
-
-            w.loop(together, several)
+        length, together = self.lengths[len(indices)], "0"
+        if self.adds_rows and len(indices) == rank - 1:
+            together = self._add_rows(indices, length)
             length = w.op("sub", length, together)
 
         def inside(i: str) -> int:
-            nest([*indices, i if together == "0" else w.op("add", i, together)])
+            self._nest([*indices, i if together == "0" else w.op("add", i, together)])
             return 1
 
         w.loop(length, inside)
 
-    if "r" in letters:
-        w.loop(lengths[0], check)  # before anything is changed
-    nest([])
-    w.leave("i64", -1)
-    return w
+    def _add_rows(self, indices: list[str], length: str) -> str:
+        """Rows that are added to the same sums, which are loaded and stored once for several; how many they are."""
+        w, loop = self.w, self.loop
+        apart = "0"
+        for i in range(len(loop.inputs), len(loop.letters)):
+            apart = w.op("or", apart, self.strides[i][-1])
+        whole = w.op("and", length, -_ROWS_TOGETHER)
+        together = w.select(w.compare("eq", apart, 0), whole, 0)
+
+        def several(i: str) -> int:
+            numbers = [w.op("add", i, j) for j in range(_ROWS_TOGETHER)]
+            places = [self._places_at([*indices, j]) for j in numbers]
+            self.axis.add_rows(self.lengths[loop.rank], places)
+            return _ROWS_TOGETHER
+
+        w.loop(together, several)
+        return together
 
 
 def _on_objects(loop: Loop) -> Writer:

@@ -111,21 +111,16 @@ class _Row:
     def predict(self, prediction: Callable[[str, str, str], str]) -> None:
         """Pixel by pixel, from what is to the left, above, and above to the left."""
         w = self.w
-        head, inside, end, before = *map(w.name, ("head", "inside", "end")), w.block
-        w.enter(head)
-        i = w.phi("i64", 0, before)
-        left, corner = (w.phi(_BYTES, "zeroinitializer", before) for _ in range(2))
-        w.branch(w.compare("slt", i, self.length), inside, end)
-        w.begin(inside)
-        up = w.load(_BYTES, self._at(self.above, i), 1)
-        value = w.load(_BYTES, self._at(self.line, i), 1)
-        value = w.put(f"add {_BYTES} {value}, {prediction(left, up, corner)}")
-        w.store(_BYTES, value, self._at(self.out, i), 1)
-        w.arrive(i, w.op("add", i, self.pixel))
-        w.arrive(left, value)
-        w.arrive(corner, up)
-        w.jump(head)
-        w.begin(end)
+
+        def pixel(i: str, before: list[str]) -> tuple[str, list[str]]:
+            left, corner = before
+            up = w.load(_BYTES, self._at(self.above, i), 1)
+            value = w.load(_BYTES, self._at(self.line, i), 1)
+            value = w.put(f"add {_BYTES} {value}, {prediction(left, up, corner)}")
+            w.store(_BYTES, value, self._at(self.out, i), 1)
+            return self.pixel, [value, up]
+
+        w.carry(self.length, [(_BYTES, "zeroinitializer")] * 2, pixel)
 
     def _wide(self, x: str) -> str:
         return self.w.put(f"zext {_BYTES} {x} to {_WIDE}")

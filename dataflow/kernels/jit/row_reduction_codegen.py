@@ -30,40 +30,25 @@ def write_row_reduction(
 
     together = lanes * _PARTS
     whole = w.op("and", length, -together)
-    head, inside, end, before = *map(w.name, ("head", "inside", "end")), w.block
-    w.enter(head)
-    i = w.phi("i64", 0, before)
-    parts = [w.phi(kind, neutral, before) for _ in range(_PARTS)]
-    w.branch(w.compare("slt", i, whole), inside, end)
-    w.begin(inside)
-    places = [w.element(element, row, w.op("add", i, j * lanes)) for j in range(_PARTS)]
-    reduced = [
-        combine(part, w.load(kind, place, align)) for part, place in zip(parts, places, strict=True)
-    ]
-    w.arrive(i, w.op("add", i, together))
-    for part, following in zip(parts, reduced, strict=True):
-        w.arrive(part, following)
-    w.jump(head)
-    w.begin(end)
 
-    # The rest, vector by vector; the last with a mask for its elements.
-    head, inside, done, before = *map(w.name, ("head", "inside", "end")), w.block
-    w.enter(head)
-    i = w.phi("i64", whole, before)
-    rest = w.phi(kind, neutral, before)
-    w.branch(w.compare("slt", i, length), inside, done)
-    w.begin(inside)
-    left = w.spread(lanes, "i64", w.op("sub", length, i))
-    every = vector_of("i64", range(lanes))
-    mask = w.put(f"icmp slt {vector_type(lanes, 'i64')} {every}, {left}")
-    here = w.load(kind, w.element(element, row, i), align, mask)
-    if maximum:
-        here = w.put(f"select {vector_type(lanes, 'i1')} {mask}, {kind} {here}, {kind} {neutral}")
-    following = combine(rest, here)
-    w.arrive(i, w.op("add", i, lanes))
-    w.arrive(rest, following)
-    w.jump(head)
-    w.begin(done)
+    def several(i: str, parts: list[str]) -> tuple[int, list[str]]:
+        places = [w.element(element, row, w.op("add", i, j * lanes)) for j in range(_PARTS)]
+        loaded = [(part, w.load(kind, x, align)) for part, x in zip(parts, places, strict=True)]
+        return together, [combine(part, here) for part, here in loaded]
+
+    def single(i: str, rest: list[str]) -> tuple[int, list[str]]:
+        """One of the last vectors; the very last with a mask for its elements."""
+        left = w.spread(lanes, "i64", w.op("sub", length, i))
+        every = vector_of("i64", range(lanes))
+        mask = w.put(f"icmp slt {vector_type(lanes, 'i64')} {every}, {left}")
+        here = w.load(kind, w.element(element, row, i), align, mask)
+        if maximum:
+            truths = vector_type(lanes, "i1")
+            here = w.put(f"select {truths} {mask}, {kind} {here}, {kind} {neutral}")
+        return lanes, [combine(rest[0], here)]
+
+    parts = w.carry(whole, [(kind, neutral)] * _PARTS, several)
+    (rest,) = w.carry(length, [(kind, neutral)], single, start=whole)
     pairs = [combine(*parts[:2]), combine(*parts[2:])]
     total = combine(combine(*pairs), rest)
     while lanes > 1:

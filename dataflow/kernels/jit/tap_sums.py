@@ -26,20 +26,16 @@ def sum_taps(name: str) -> Writer:
 
         def output(j: str) -> int:
             starts = [w.at("%from", (i, "%left_by"), (j, NUMBER_BYTES)) for i in places]
-            head, inside, end = map(w.name, ("head", "inside", "end"))
-            before = w.block
-            w.enter(head)
-            tap = w.phi("i64", 0, before)
-            totals = [w.phi("float", "0.0", before) for _ in places]
-            w.branch(w.compare("slt", tap, "%taps"), inside, end)
-            w.begin(inside)
-            distance = w.load("i64", w.element("i64", distances, tap))
-            for start, total in zip(starts, totals, strict=True):
-                value = w.load("float", w.pointer(w.op("add", start, distance)))
-                w.arrive(total, w.put(f"fadd float {total}, {value}"))
-            w.arrive(tap, w.op("add", tap, 1))
-            w.jump(head)
-            w.begin(end)
+
+            def add(tap: str, totals: list[str]) -> tuple[int, list[str]]:
+                distance = w.load("i64", w.element("i64", distances, tap))
+                values = [w.load("float", w.pointer(w.op("add", x, distance))) for x in starts]
+                return 1, [
+                    w.put(f"fadd float {total}, {value}")
+                    for total, value in zip(totals, values, strict=True)
+                ]
+
+            totals = w.carry("%taps", [("float", "0.0")] * len(places), add)
             for i, total in zip(places, totals, strict=True):
                 to = w.at("%to", (i, "%out_by"), (j, NUMBER_BYTES))
                 w.store("float", total, w.pointer(to))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import conv, direct_conv_common
-from dataflow.kernels.jit import gemm, implicit_gemm, isa
+from dataflow.kernels.jit import gemm, gemm_codegen, implicit_gemm, isa
 from dataflow.kernels.jit.compiler import JitEntry
 from dataflow.kernels.jit.isa import AVX2, AVX512, NEON, Isa
 from dataflow.kernels.loader import get_kernel
@@ -24,8 +24,8 @@ TRIPLES = {NEON: "aarch64-unknown-linux-gnu"}
 #: LLVM can assemble text in x86's assembly language on x86 only.
 COMPILED = (AVX512, AVX2, NEON) if platform.machine() in ("x86_64", "AMD64") else (NEON,)
 TEXTS = {
-    "product": lambda isa: gemm.source(isa, transposed=False),
-    "transposed product": lambda isa: gemm.source(isa, transposed=True),
+    "product": lambda isa: gemm_codegen.source(isa, transposed=False),
+    "transposed product": lambda isa: gemm_codegen.source(isa, transposed=True),
     "convolution": implicit_gemm.source,
 }
 
@@ -55,7 +55,7 @@ def test_the_code_compiles_for_every_processor(isa: Isa, what: str) -> None:
 
 
 def test_neon_keeps_the_results_in_registers() -> None:
-    found = assembly(NEON, gemm.source(NEON, transposed=False))
+    found = assembly(NEON, gemm_codegen.source(NEON, transposed=False))
     for rows, vectors in NEON.sizes:
         (text,) = re.findall(rf"\ntile{rows}x{vectors}:(.*?)\n\.Lfunc_end", found, re.S)
         loops = [b for b in re.split(r"\n\.LBB[^\n]*:", text) if "fmla" in b]

@@ -1,0 +1,179 @@
+"""The function that multiplies matrices in single precision: blocks of rows, of steps, panels, tiles.
+
+`gemm` divides a product and calls it; here is the text of its loops, from the outside to the inside.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from dataflow.kernels.jit.isa import BLOCK, NUMBER_BYTES, PLAIN, TILE_FIELDS, Isa
+from dataflow.kernels.jit.llvm_builder import Writer, module
+from dataflow.kernels.jit.microkernel import all_tiles, tile_name
+from dataflow.kernels.jit.packing import copy_steps, pack_rows, pack_transposed
+
+#: Rows of the right matrix in a panel; rows of the left one that are multiplied by it before the next
+#: panel, so that they stay in an L2 cache of 512 KB.
+MOST_STEPS, ROWS_TOGETHER = 256, 256
+#: From step to step in a copy of the left matrix: no power of two, so that steps fall on all sets of a cache.
+_LEFT_STEP_BYTES = (ROWS_TOGETHER + BLOCK) * NUMBER_BYTES
+#: The room for such a copy, which lies before the panels.
+LEFT_BYTES = MOST_STEPS * _LEFT_STEP_BYTES
+ADDRESSES = ("left", "right", "out", "panel")
+#: The table of a call: addresses, sizes, strides in bytes, the sizes of blocks, what becomes of panels (below),
+#: and whether the left matrix is copied.
+FIELDS = (
+    *(*ADDRESSES, "rows", "columns", "steps", "left_row", "left_step"),
+    *("right_row", "right_column", "out_row", "most_rows", "most_steps", "kept", "packs_left"),
+)
+#: Packing of panels: into one buffer that is reused; each into a place of its own, by the first block of rows,
+#: for all that follow; already packed; and none, for a plain right matrix that is read where it lies.
+IN_PASSING, TO_STAY, THERE, IN_PLACE = range(4)
+#: More than any tile has rows.
+_TALLER = 16
+
+
+def source(isa: Isa, transposed: bool) -> str:
+    """The function in LLVM's assembly language; its one argument is the table of `FIELDS`."""
+    w = Writer("void @loop(ptr %table)")
+    _Product(w, isa, transposed).write()
+    pack = pack_transposed(isa, "pack") if transposed else pack_rows(isa, "pack")
+    return module(w, *all_tiles(isa), pack, copy_steps(isa, "pack_left", _LEFT_STEP_BYTES))
+
+
+class _Product:
+    """Writes the loops; where one is inside of another, it finds the outer one's values here."""
+
+    def __init__(self, w: Writer, isa: Isa, transposed: bool) -> None:
+        self.w, self.isa, self.transposed = w, isa, transposed
+        self.field = w.fields("%table", FIELDS)
+        self.tiles_left = w.room("i64")
+        self.tile_table = w.room(f"[{len(TILE_FIELDS)} x i64]")
+
+    def _set_tile(self, name: str, number: str | int) -> None:
+        index = TILE_FIELDS.index(name)
+        self.w.store("i64", number, self.w.element("i64", self.tile_table, index))
+
+    def write(self) -> None:
+        w, field = self.w, self.field
+        distances = w.room("[2 x i64]")  # the sum of a tile is one segment
+        w.store("[2 x i64]", "zeroinitializer", distances)
+        self._set_tile("segments", w.put(f"ptrtoint ptr {distances} to i64"))
+        self._set_tile("num_segments", 1)
+        self._set_tile("ends", PLAIN)
+        for name, of in (("row", "left_row"), ("out_row", "out_row")):
+            self._set_tile(name, field[of])
+        self.packs_left = w.compare("ne", field["packs_left"], 0)
+        self.left_copy = w.op("sub", field["panel"], LEFT_BYTES)
+        self._set_tile("step", w.select(self.packs_left, _LEFT_STEP_BYTES, field["left_step"]))
+        w.loop(field["rows"], self._row_block)
+        w.leave()
+
+    def _row_block(self, first_row: str) -> str:
+        w, field = self.w, self.field
+        self.first_row = first_row
+        self.rows = w.least(w.op("sub", field["rows"], first_row), field["most_rows"])
+        self.left = w.at(field["left"], (first_row, field["left_row"]))
+        self.out = w.at(field["out"], (first_row, field["out_row"]))
+        w.loop(field["steps"], self._step_block)
+        return field["most_rows"]
+
+    def _step_block(self, first_step: str) -> str:
+        w, field, lanes = self.w, self.field, self.isa.lanes
+        self.first_step = first_step
+        self.steps = w.least(w.op("sub", field["steps"], first_step), field["most_steps"])
+        there = w.at(self.left, (first_step, field["left_step"]))
+        self.first_left = w.select(self.packs_left, self.left_copy, there)
+
+        def pack_left() -> None:
+            numbers = (there, self.left_copy, self.steps, self.rows, field["left_step"])
+            w.call("@pack_left", *[("i64", x) for x in numbers])
+
+        w.when(self.packs_left, pack_left)
+        # Where each panel has its own place, it comes right after the panels before it.
+        all_vectors = w.op("mul", w.quotient_up(field["columns"], lanes), self.isa.vector_bytes)
+        self.before = w.op("mul", first_step, all_vectors)
+        # A transposed panel is written in blocks of this many rows.
+        self.whole_steps = w.op("mul", w.quotient_up(self.steps, lanes), lanes)
+        self.adds = w.put(f"zext i1 {w.compare('ne', first_step, 0)} to i64")
+        w.loop(field["columns"], self._panel)
+        return field["most_steps"]
+
+    def _panel(self, column: str) -> str:
+        w, isa, field = self.w, self.isa, self.field
+        remaining = w.op("sub", field["columns"], column)
+        vectors = w.quotient_up(remaining, isa.lanes)
+        if isa.most_vectors == 3:  # rather two and two than three and one
+            vectors = w.select(w.compare("eq", vectors, 4), 2, vectors)
+        self.vectors = vectors = w.least(vectors, isa.most_vectors)
+        width = w.op("mul", vectors, isa.lanes)
+        last = w.op("sub", w.least(remaining, width), w.op("sub", width, isa.lanes))
+        mask = w.op("lshr", isa.all_lanes, w.op("sub", isa.lanes, last))
+        row_bytes = self._packed(column, last, mask)
+        self._set_tile("right_step", row_bytes)
+        for name, number in (("count", self.steps), ("mask", mask), ("adds", self.adds)):
+            self._set_tile(name, number)
+        self.first_out = w.at(self.out, (column, NUMBER_BYTES))
+        others, fewest = isa.most_rows[-2:]
+        most = w.select(w.compare("eq", vectors, isa.most_vectors), fewest, others)
+        w.store("i64", w.quotient_up(self.rows, most), self.tiles_left)
+        w.loop(self.rows, self._tile)
+        return width
+
+    def _packed(self, column: str, last: str, mask: str) -> str:
+        """Packs the panel that begins at a column where it is not there yet; returns its bytes from row to row.
+
+        ``last``: the columns in the last of its vectors, and ``mask`` their bits.
+        """
+        w, field = self.w, self.field
+        right = w.at(
+            field["right"],
+            (self.first_step, field["right_row"]),
+            (column, field["right_column"]),
+        )
+        stride = field["right_column" if self.transposed else "right_row"]
+        column_bytes = w.op("mul", column, NUMBER_BYTES)
+        own = w.op("add", self.before, w.op("mul", column_bytes, self.whole_steps))
+        passing = w.compare("eq", field["kept"], IN_PASSING)
+        place = w.op("add", field["panel"], w.select(passing, 0, own))
+        row_bytes = w.op("mul", self.vectors, self.isa.vector_bytes)
+        if not self.transposed:
+            in_place = w.compare("eq", field["kept"], IN_PLACE)
+            place = w.select(in_place, right, place)
+            row_bytes = w.select(in_place, field["right_row"], row_bytes)
+        self.panel = place
+
+        def pack() -> None:
+            numbers = (right, place, self.steps, self.vectors, last, mask, stride)
+            w.call("@pack", *[("i64", x) for x in numbers])
+
+        def pack_once() -> None:
+            w.when(w.compare("eq", self.first_row, 0), pack)
+
+        w.switch(field["kept"], {IN_PASSING: pack, TO_STAY: pack_once})
+        return row_bytes
+
+    def _tile(self, row: str) -> str:
+        w, field = self.w, self.field
+        tiles = w.load("i64", self.tiles_left)
+        w.store("i64", w.op("sub", tiles, 1), self.tiles_left)
+        here = w.quotient_up(w.op("sub", self.rows, row), tiles)
+        operands = (
+            ("i64", w.at(self.first_left, (row, field["left_row"]))),
+            ("i64", self.panel),
+            ("i64", w.at(self.first_out, (row, field["out_row"]))),
+            ("ptr", self.tile_table),
+        )
+
+        def call(height: int, across: int) -> None:
+            w.call(tile_name(height, across), *operands)
+
+        sizes = self.isa.sizes
+        w.switch(
+            w.op("add", w.op("mul", self.vectors, _TALLER), here),
+            {
+                across * _TALLER + height: functools.partial(call, height, across)
+                for height, across in sizes
+            },
+        )
+        return here
