@@ -26,6 +26,7 @@ from dataflow.ops.math import (
     squared_difference,
     subtract,
 )
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.weights import require_broadcastable
 from dataflow.shapes import compatible, format_dims
 
@@ -142,6 +143,8 @@ def compute_weighted_loss(
                 loss = _safe_div(loss, reduce_sum(array.ones_like(losses) * weights))
             elif reduction == Reduction.SUM_OVER_NONZERO_WEIGHTS:
                 loss = _safe_div(loss, _num_present(losses, weights))
+                if weights.dims == ():
+                    count_left_out(5)
             elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
                 loss = _safe_div(loss, cast(array.size(losses), dtypes.float32))
         loss = cast(loss, input_dtype)
@@ -390,4 +393,5 @@ def sparse_softmax_cross_entropy(
         losses = loss_ops.sparse_softmax_cross_entropy_with_logits(
             labels=labels, logits=logits, name="xentropy"
         )
+        count_left_out(-1)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)

@@ -52,6 +52,7 @@ from dataflow.ops.variable_lists import variables_initializer
 from dataflow.ops.variables import Variable
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.session import Session
+from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 if TYPE_CHECKING:
     from dataflow.runtime.base_session import BaseSession
@@ -190,6 +191,8 @@ def clear_session() -> None:
         graph.attachments.pop("keras", None)
     else:
         reset_default_graph()
+        if draws_as_tensorflow():  # it is a node, and the seeds of what follows count nodes
+            learning_phase()
 
 
 def get_graph() -> Any:

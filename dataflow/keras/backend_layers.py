@@ -13,7 +13,7 @@ import numpy as np
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, DTypeLike, TensorLike
-from dataflow.keras.backend_settings import op_seed
+from dataflow.keras.backend_settings import backend_seed
 from dataflow.ops import array, math, random
 from dataflow.ops.ctc import ctc_beam_search_decoder_v2, ctc_greedy_decoder, ctc_loss
 from dataflow.ops.elementary import log
@@ -169,12 +169,12 @@ def to_dense(tensor: Any) -> Any:
 
 def truncated_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Tensor:  # fmt: skip
     """Normal random numbers within two standard deviations."""
-    return random.truncated_normal(shape, mean, stddev, _dtype(dtype), op_seed(seed))
+    return random.truncated_normal(shape, mean, stddev, _dtype(dtype), backend_seed(seed))
 
 
 def random_binomial(shape: Any, p: float = 0.0, dtype: Any = None, seed: Any = None) -> Tensor:
     """1 with probability ``p``, else 0."""
-    drawn = random.random_uniform(shape, dtype=_dtype(dtype), seed=op_seed(seed)) <= p
+    drawn = random.random_uniform(shape, dtype=_dtype(dtype), seed=backend_seed(seed)) <= p
     return math.cast(drawn, _dtype(dtype))  # type: ignore[no-any-return]
 
 

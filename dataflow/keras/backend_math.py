@@ -10,7 +10,7 @@ import numpy as np
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
-from dataflow.keras.backend_settings import floatx, op_seed
+from dataflow.keras.backend_settings import backend_seed, floatx
 from dataflow.ops import activation, array, elementary, math, random, reduce, tensor_products
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.comparison import greater
@@ -178,19 +178,19 @@ def gradients(loss: Any, variables: Any) -> Any:
 
 def random_normal(shape: ShapeLike, mean: Any = 0.0, stddev: TensorLike = 1.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Any:  # fmt: skip
     """Normal random numbers."""
-    return random.random_normal(shape, mean, stddev, dtype or floatx(), op_seed(seed))
+    return random.random_normal(shape, mean, stddev, dtype or floatx(), backend_seed(seed))
 
 
 def random_uniform(shape: ShapeLike, minval: TensorLike = 0.0, maxval: TensorLike = 1.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Any:  # fmt: skip
     """Even random numbers."""
-    return random.random_uniform(shape, minval, maxval, dtype or floatx(), op_seed(seed))
+    return random.random_uniform(shape, minval, maxval, dtype or floatx(), backend_seed(seed))
 
 
 def dropout(x: Any, level: Any, noise_shape: Any = None, seed: int | None = None) -> Any:
     """A part ``level`` of ``x`` set to 0, the rest scaled up."""
     from dataflow.ops.dropout import dropout as drop
 
-    return drop(x, rate=level, noise_shape=noise_shape, seed=op_seed(seed))
+    return drop(x, rate=level, noise_shape=noise_shape, seed=backend_seed(seed))
 
 
 def hard_sigmoid(x: Any) -> Any:

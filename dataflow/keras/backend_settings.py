@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 settings: dict[str, Any] = {
     "epsilon": 1e-7,
@@ -20,11 +21,20 @@ settings: dict[str, Any] = {
 def op_seed(seed: Any) -> Any:
     """The seed of a random op: ``seed``, or where the package Keras is imported one that NumPy draws.
 
-    So a program that calls ``np.random.seed`` first repeats. A graph's own seed makes this needless.
+    So a program that calls ``np.random.seed`` first repeats. A graph's own seed makes this needless,
+    but Keras draws one even then: so does this in programs that run as TensorFlow's.
     """
-    if seed is None and settings["seeds_of_numpy"] and default_graph().seed is None:
-        return int(np.random.randint(10_000_000))
+    if seed is None and settings["seeds_of_numpy"]:
+        if draws_as_tensorflow() or default_graph().seed is None:
+            return int(np.random.randint(10_000_000))
     return seed
+
+
+def backend_seed(seed: Any) -> Any:
+    """As `op_seed`, for what Keras draws by functions of its backend, in tf.keras too."""
+    if seed is None and draws_as_tensorflow():
+        return int(np.random.randint(10_000_000))
+    return op_seed(seed)
 
 
 def epsilon() -> float:

@@ -18,16 +18,19 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
 from dataflow.keras.backend_settings import op_seed
 from dataflow.keras.call_nodes import Node, tag, tag_of
+from dataflow.keras.initializers import orthogonal_of_numpy
 from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.keras.package_shapes import is_ours, plain_shape
 from dataflow.layers import base
 from dataflow.layers.eager_losses import Penalty, forget_losses, losses_here, note_loss
 from dataflow.ops import array
+from dataflow.ops.initializers import Orthogonal
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sources import placeholder
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
+from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 InputSpec = base.InputSpec
 
@@ -228,12 +231,16 @@ class Layer(LayerTree, base.Layer):
 
     def _fill_in(self, inputs: Any, kwargs: dict[str, Any]) -> None:
         accepted = self._call_arguments()
-        if "training" in accepted and kwargs.get("training") is None:
+        if "training" in accepted and kwargs.get("training") is None and self._needs_phase():
             kwargs["training"] = K.learning_phase()
         if "mask" in accepted and kwargs.get("mask") is None:
             mask = self._mask_of(inputs)
             if mask is not None:
                 kwargs["mask"] = mask
+
+    def _needs_phase(self) -> bool:
+        """Whether a call without ``training`` takes the learning phase, which is a node."""
+        return True
 
     def _call_arguments(self) -> set[str]:
         return set(inspect.signature(self.call).parameters)
@@ -265,6 +272,8 @@ class Layer(LayerTree, base.Layer):
     def _drawn(self, initializer: Any, dims: list[Any], dtype: Any) -> Any:
         if self.as_package_keras and not is_ours(type(initializer)) and not is_ours(initializer):
             return initializer(tuple(dims), dtype=dtype.name)
+        if self.as_package_keras and draws_as_tensorflow() and isinstance(initializer, Orthogonal):
+            return cast(orthogonal_of_numpy(initializer, dims), dtype)
         if getattr(initializer, "seed", 0) is None and (seed := op_seed(None)) is not None:
             initializer = copy.copy(initializer)
             initializer.seed = seed

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.layers.serialization import (
     deserialize as _deserialize,
@@ -96,6 +98,17 @@ identity = Identity
 orthogonal = Orthogonal
 glorot_normal = GlorotNormal
 glorot_uniform = GlorotUniform
+
+
+def orthogonal_of_numpy(initializer: Orthogonal, shape: Sequence[int]) -> Any:
+    """What the package Keras makes of an `Orthogonal`: the array that NumPy draws, as it comes from an SVD."""
+    if initializer.seed is not None:
+        np.random.seed(initializer.seed)
+    matrix = np.random.normal(0.0, 1.0, (int(np.prod(shape[:-1])), shape[-1]))
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    rows = left if left.shape == matrix.shape else right
+    return initializer.gain * rows.reshape(shape)
+
 
 _BY_NAME: dict[str, Any] = {
     "zero": Zeros,

@@ -17,6 +17,7 @@ from dataflow.keras.call_nodes import Node, tag_of
 from dataflow.keras.layer_tree import distinct, inner_part
 from dataflow.keras.network_order import in_order
 from dataflow.keras.op_layers import complete_history
+from dataflow.keras.package_shapes import is_ours
 from dataflow.keras.training import Training
 from dataflow.layers.layer_calls import shapes_of
 from dataflow.layers.serialization import serialize
@@ -175,6 +176,9 @@ class Model(Training, Layer):
         raise ValueError(f"No such layer: {name}. There are: {[x.name for x in self.layers]}")
 
     # ---- calling --------------------------------------------------------------------------
+
+    def _needs_phase(self) -> bool:
+        return not is_ours(type(self).call)  # our own leaves it to the layers
 
     def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
         """The outputs for other inputs, with the same weights."""

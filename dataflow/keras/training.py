@@ -14,9 +14,11 @@ from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, training_data as data, training_tensors as tensors
+from dataflow.keras.backend_settings import settings
 from dataflow.keras.callback_list import CallbackList, StageCallbacks, print_evaluation, train_info
 from dataflow.keras.compiling import Compiling, reached_from
 from dataflow.keras.logs import Logs, LogValue
+from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 _FED = ("Placeholder", "PlaceholderWithDefault")
 
@@ -284,7 +286,7 @@ class Training(Compiling):
             if self._trained is not None:
                 self._make_train_operations()  # callbacks find the optimizer's variables
             every.on_train_begin()
-            random = np.random.RandomState(_seed(self._graph))
+            random = _orders(self._graph)
             for epoch in range(initial_epoch, epochs):
                 every.on_epoch_begin(epoch)
                 self._reset_metrics()
@@ -326,6 +328,8 @@ class Training(Compiling):
         self, given: data.Examples, validation_data: Any, steps: int | None, every: CallbackList
     ) -> Logs:
         """The loss and metrics of the part that was held back, or of the data for it."""
+        if draws_as_tensorflow() and not settings["seeds_of_numpy"]:
+            _shuffle_rows(given.held or validation_data)
         if given.held is not None:
             batches = data.batches(given.held, given.batch_size)
             return self._test(batches, every.of_tests, reset=True)
@@ -548,10 +552,22 @@ def _scalars(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else list(values)
 
 
-def _seed(graph: Graph) -> Any:
-    """The graph's seed, so that the order of batches repeats; else NumPy's generator decides."""
+def _orders(graph: Graph) -> Any:
+    """What the orders of batches are drawn from: by the graph's seed, so that they repeat, or by NumPy's.
+
+    A program that runs as TensorFlow's has the order that Keras draws from NumPy.
+    """
+    if draws_as_tensorflow():
+        return np.random
     seed = getattr(graph, "seed", None)
-    return np.random.randint(2**31) if seed is None else seed
+    return np.random.RandomState(np.random.randint(2**31) if seed is None else seed)
+
+
+def _shuffle_rows(arrays: Any) -> None:
+    """Takes from NumPy's generator the order in which tf.keras reads the arrays of a validation."""
+    first = nest.flatten(arrays)[0]
+    if isinstance(first, np.ndarray) and first.ndim:
+        np.random.shuffle(np.arange(len(first)))
 
 
 def _embeds(model: Any) -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow.graph.type_aliases import ShapeLike
+from dataflow.keras.backend_settings import settings
+from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 if TYPE_CHECKING:
     from dataflow.runtime.base_session import BaseSession
@@ -265,6 +267,7 @@ class Examples:
     unfed: Sequence[list[Any]] = ()
     #: The part of the arrays that is kept for validation.
     held: list[Array] | None = None
+    _last_order: Any = None
 
     def split_off(self, part: float) -> None:
         """Keep the last part of the arrays for validation; raises `ValueError` for a source."""
@@ -291,5 +294,14 @@ class Examples:
             return (batch_of(element) for element in self.source.epoch(steps))
         if self.arrays is None:
             return self.unfed
-        order = None if random is None else random.permutation(len(self.arrays[0]))
-        return batches(self.arrays, self.batch_size, order)
+        return batches(
+            self.arrays, self.batch_size, None if random is None else self._order(random)
+        )
+
+    def _order(self, random: Any) -> Any:
+        """An order of the examples. The package Keras shuffles that of the epoch before again."""
+        assert self.arrays is not None
+        if self._last_order is None or not (settings["seeds_of_numpy"] and draws_as_tensorflow()):
+            self._last_order = np.arange(len(self.arrays[0]))
+        random.shuffle(self._last_order)
+        return self._last_order

@@ -21,7 +21,7 @@ from dataflow.ops import (
     dilated_convolutions,
 )
 from dataflow.ops.initializers import zeros_initializer
-from dataflow.ops.seeds import count_left_out
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.shapes import TensorShape
 
 
@@ -263,6 +263,24 @@ class _ConvTranspose(_Conv):
 
     def call(self, inputs: Any) -> Any:
         layout = _format(self.data_format, self.rank)
+        function = (
+            conv_functions.conv2d_transpose if self.rank == 2 else conv_functions.conv3d_transpose
+        )
+        with counted_as(19 + self.rank * (4 if self.padding == "valid" else 2)):
+            output_shape, strides, shape = self._shapes(inputs)
+        outputs = function(
+            inputs,
+            self.kernel,
+            output_shape,
+            strides,
+            padding=self.padding.upper(),
+            data_format=layout,
+        )
+        outputs.set_shape(shape)
+        return self._finish(outputs)
+
+    def _shapes(self, inputs: Any) -> tuple[Any, list[int], list[Any]]:
+        """The sizes of the outputs as a tensor, the strides of all axes, and the sizes that are known."""
         first = 2 if self.data_format == "channels_first" else 1
         dynamic = array.shape(inputs)
         static = inputs.shape.as_list()
@@ -280,19 +298,7 @@ class _ConvTranspose(_Conv):
             output_shape = [batch, *sizes, self.filters]
             strides = [1, *self.strides, 1]
             shape = [static[0], *known, self.filters]
-        function = (
-            conv_functions.conv2d_transpose if self.rank == 2 else conv_functions.conv3d_transpose
-        )
-        outputs = function(
-            inputs,
-            self.kernel,
-            array.stack(output_shape),
-            strides,
-            padding=self.padding.upper(),
-            data_format=layout,
-        )
-        outputs.set_shape(shape)
-        return self._finish(outputs)
+        return array.stack(output_shape), strides, shape
 
 
 class Conv2DTranspose(_ConvTranspose):

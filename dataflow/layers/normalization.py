@@ -211,6 +211,10 @@ class BatchNormalization(Layer):
             scale, offset = self._adjusted(array.shape(inputs), training, scale, offset)
         if isinstance(training, Tensor):
             count_left_out(9)
+        elif _is_never(training):
+            count_left_out(-2)  # the averages as they are
+        if self.renorm and training is True:
+            count_left_out(4)
         mean, variance = smart_cond(
             training,
             lambda: self._moments(inputs, reduction, keep),

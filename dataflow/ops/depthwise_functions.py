@@ -13,6 +13,7 @@ from dataflow.ops import depthwise
 from dataflow.ops.conv_functions import conv2d, explicit
 from dataflow.ops.dilated_convolutions import per_axis, with_space_to_batch
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.seeds import count_left_out
 
 
 def _depthwise_op(
@@ -100,6 +101,7 @@ def _dilated_depthwise(
     name: str,
 ) -> Tensor:
     rates = per_axis(rate, 2, "rate")
+    count_left_out(1)  # the shape of the filter
 
     def run(phases: Any, _: int, inner_padding: Any) -> Tensor:
         return _depthwise_op(phases, filter, strides, inner_padding, data_format, name=name)

@@ -155,8 +155,9 @@ def _flat(tensor: Tensor, name: str) -> Tensor:
 
 def _softmax_cross_entropy(labels: Any, logits: TensorLike, axis: int, name: str | None) -> Tensor:
     with op_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
-        count_left_out(28)  # shapes are read and joined there
         logits = convert_to_tensor(logits, name="logits")
+        # Shapes are read and joined there.
+        count_left_out(28 if logits.dims is None or len(logits.dims) < 3 else 20)
         labels = convert_to_tensor(labels, name="labels")
         precise = logits
         if logits.dtype.base_dtype in (dtypes.float16, dtypes.bfloat16):
@@ -273,6 +274,7 @@ def sparse_softmax_cross_entropy_with_logits(
                 precise, labels, name="SparseSoftmaxCrossEntropyWithLogits"
             )
             return cast(loss, logits.dtype.base_dtype)  # type: ignore[no-any-return]
+        count_left_out(26)  # shapes are read, compared and joined there
         labels_shape = array_ops.shape(labels)
         loss, _ = sparse_softmax_cross_entropy_op(
             _flat(precise, "Reshape"),

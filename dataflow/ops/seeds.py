@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+from collections.abc import Iterator
 from typing import Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
 from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 #: The graph seed that counts when only the op has one (the number TensorFlow uses).
 DEFAULT_GRAPH_SEED = 87654321
 _LARGEST_SEED = 2**31 - 1
+#: Where an eager graph keeps the generator of its ops' seeds.
+_EAGER_SEEDS = "eager_seeds"
 
 
 def set_random_seed(seed: Any) -> None:
@@ -21,7 +27,9 @@ def set_random_seed(seed: Any) -> None:
     A training that is seeded so gives the same bits when it is run again, in this process or in a new
     one, on the same machine with the same packages (see `Session`).
     """
-    default_graph().seed = seed
+    graph = default_graph()
+    graph.seed = seed
+    graph.attachments.pop(_EAGER_SEEDS, None)
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
@@ -34,7 +42,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     if graph.seed is not None:
         second = op_seed
         if second is None:
-            second = len(graph.operations) + graph.num_left_out * draws_as_tensorflow()
+            second = _seed_of_place(graph)
         seeds = (graph.seed % _LARGEST_SEED, second % _LARGEST_SEED)
     elif op_seed is not None:
         seeds = (DEFAULT_GRAPH_SEED, op_seed % _LARGEST_SEED)
@@ -44,12 +52,37 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     return (0, _LARGEST_SEED) if seeds == (0, 0) else seeds
 
 
+def _seed_of_place(graph: Graph) -> int:
+    """The second seed of an op without one: how many nodes were made before it.
+
+    With eager execution TensorFlow draws it from a generator of Python with the first seed.
+    """
+    if not draws_as_tensorflow():
+        return len(graph.operations)
+    if not graph.executes_eagerly:
+        return len(graph.operations) + graph.num_left_out
+    drawn: random.Random = graph.attachments.setdefault(_EAGER_SEEDS, random.Random(graph.seed))
+    return drawn.randint(0, _LARGEST_SEED)
+
+
 def count_left_out(num_nodes: int) -> None:
     """Notes that TensorFlow makes so many more nodes for what is being built in the default graph.
 
     The seeds of what follows are then TensorFlow's (`tensorflow_numbers`); there is no other effect.
     """
     default_graph().num_left_out += num_nodes
+
+
+@contextlib.contextmanager
+def counted_as(num_nodes: int) -> Iterator[None]:
+    """Notes that TensorFlow makes ``num_nodes`` nodes where a block makes some, however many.
+
+    Tensors that the block makes of numbers and lists count too, as they are nodes.
+    """
+    graph = default_graph()
+    before = len(graph.operations) + graph.num_left_out
+    yield
+    graph.num_left_out += num_nodes - (len(graph.operations) + graph.num_left_out - before)
 
 
 def seed_attrs(op_seed: int | None) -> dict[str, int]:

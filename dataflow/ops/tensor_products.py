@@ -18,6 +18,7 @@ from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex, floor_mod_op
 from dataflow.ops.matmul import matmul
 from dataflow.ops.reduce import prod_op, reduce_sum
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.sequences import range_, setdiff1d
 from dataflow.shapes import Dims, list_dims, merge, normalize_axis, num_elements
 
@@ -222,6 +223,11 @@ def _as_matrix(x: Tensor, axes: list[int], contracted_last: bool) -> tuple[Tenso
     return moved, free_sizes, static_free
 
 
+def _num_nodes_of_matrix(x: Tensor) -> int:
+    """The nodes of `_as_matrix` in TensorFlow, which always transposes and reshapes."""
+    return 4 if x.dims is not None and None not in x.dims else 16
+
+
 def _is_found_at_run_time(a: Tensor, b: Tensor, axes: Any) -> bool:
     from dataflow.ops.static_value import static_value
 
@@ -278,8 +284,10 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
                     raise ValueError(
                         f"axis {i} of a has size {p}, axis {j} of b has size {q}; they must be equal"
                     )
-        left, left_free, left_static = _as_matrix(a, first, True)
-        right, right_free, right_static = _as_matrix(b, second, False)
+        with counted_as(_num_nodes_of_matrix(a)):
+            left, left_free, left_static = _as_matrix(a, first, True)
+        with counted_as(_num_nodes_of_matrix(b)):
+            right, right_free, right_static = _as_matrix(b, second, False)
         product = matmul(left, right)
         assert left_static is not None
         assert right_static is not None

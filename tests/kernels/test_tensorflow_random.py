@@ -5,6 +5,7 @@ The expected numbers are those that TensorFlow 1.15.5 draws.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import dataflow
 from dataflow.kernels.tensorflow_random import TensorFlowStream
 from dataflow.tensorflow_numbers import draw_as_tensorflow
+from tests.shim.test_as_tensorflow import result_of
 
 tf: Any = dataflow
 NORMAL = [[-1.499947, -1.2420495, 0.52283144], [1.1531656, 0.3552339, -1.1583136]]
@@ -173,6 +175,12 @@ def then_dense(outputs: Any) -> Any:
     return tf.layers.dense(tf.layers.flatten(outputs), 2)
 
 
+def vectors() -> Any:
+    return tf.placeholder(tf.float32, [None, 4])
+
+
+layers = tf.contrib.layers
+one_hot = functools.partial(layers.one_hot_encoding, num_classes=3)
 GRU, LSTM = tf.nn.rnn_cell.GRUCell, tf.nn.rnn_cell.BasicLSTMCell
 
 
@@ -193,8 +201,20 @@ GRU, LSTM = tf.nn.rnn_cell.GRUCell, tf.nn.rnn_cell.BasicLSTMCell
             lambda: tf.nn.static_rnn(LSTM(4), tf.unstack(words(), 5, 1), dtype=tf.float32),
             [30],
         ),
+        (lambda: tf.layers.dense(tf.layers.dense(words(), 4), 2), [4, 44]),
+        (lambda: then_dense(tf.layers.conv2d_transpose(images(), 3, 3, 2, "same")), [4, 51]),
+        (lambda: then_dense(tf.layers.conv2d_transpose(images(), 3, 3)), [4, 55]),
+        (lambda: then_dense(tf.layers.separable_conv2d(images(), 4, 3)), [4, 14, 41]),
+        (lambda: then_dense(layers.batch_norm(vectors())), [40]),
+        (lambda: then_dense(layers.instance_norm(images())), [34]),
+        (lambda: then_dense(layers.group_norm(images(), groups=1)), [56]),
+        (lambda: then_dense(one_hot(tf.placeholder(tf.int32, [None]))), [19]),
     ],
-    ids=["conv", "batch-norm", "moving", "gru", "lstm", "both-ways", "static"],
+    ids=[
+        *("conv", "batch-norm", "moving", "gru", "lstm", "both-ways", "static", "steps"),
+        *("transposed", "transposed-valid", "separable", "contrib-norm", "instance", "group"),
+        "one-hot",
+    ],
 )
 def test_ops_without_seeds_get_those_of_tensorflow(make: Any, expected: list[int]) -> None:
     """They are the numbers of nodes that TensorFlow 1.15.5 has made before."""
@@ -203,3 +223,28 @@ def test_ops_without_seeds_get_those_of_tensorflow(make: Any, expected: list[int
 
 def test_the_count_changes_nothing_for_the_engines_own_programs() -> None:
     assert seeds_of(lambda: then_dense(tf.layers.conv2d(images(), 3, 2))) == [4, 22]
+
+
+def test_eager_ops_without_seeds_get_those_of_tensorflow() -> None:
+    found = result_of(
+        """
+import dataflow
+tf = dataflow.as_tensorflow()
+tf.enable_eager_execution()
+tf.set_random_seed(42)
+drawn = [tf.random_normal([2]), tf.random_uniform([2]), tf.random_uniform([2], seed=1), tf.random_uniform([2], seed=1)]
+drawn.append(tf.keras.layers.Dense(2)(tf.ones([1, 3])))
+tf.set_random_seed(42)
+result = [d.numpy().tolist() for d in [*drawn, tf.random_normal([2])]]
+"""
+    )
+    expected = [
+        [0.327469, -0.842626],
+        [0.687891, 0.484479],
+        [0.150128, 0.639925],
+        [0.36658, 0.891245],
+        [[-0.505241, -0.329849]],
+        [0.327469, -0.842626],
+    ]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)

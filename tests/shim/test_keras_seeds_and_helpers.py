@@ -48,6 +48,29 @@ result = [first == second, first == other, config["class_name"], *old]
     assert found[5] == [-2, -2]
 
 
+def test_numpys_seed_gives_the_losses_of_the_package_keras() -> None:
+    """Those of Keras 2.2.4 on TensorFlow 1.15.5: seeds, orthogonal matrices and orders are NumPy's."""
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+import numpy as np
+from keras import backend as K
+from keras.layers import LSTM, Dense, Dropout
+from keras.models import Sequential
+
+x = np.random.RandomState(0).randn(40, 5, 3)
+y = (x.sum((1, 2)) > 0).astype("float32")
+np.random.seed(7)
+model = Sequential([LSTM(3, input_shape=(5, 3)), Dropout(0.5), Dense(1, activation="sigmoid")])
+model.compile("sgd", "binary_crossentropy")
+losses = model.fit(x, y, batch_size=8, epochs=3, verbose=0).history["loss"]
+result = [float(v) for v in losses]
+"""
+    )
+    assert np.allclose(found, [0.6340047, 0.6155383, 0.6313355], atol=1e-5)
+
+
 def test_highway_and_maxout_compute_what_they_say() -> None:
     from dataflow.python.keras_legacy_layers import Highway, MaxoutDense
 

@@ -19,6 +19,7 @@ from dataflow.graph.type_aliases import InitializerLike, TensorLike
 from dataflow.layers import core
 from dataflow.ops import activation as activations, array, bias, custom_gradient, initializers
 from dataflow.ops.math import reduce_max
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.tensor_products import tensordot
 from dataflow.ops.variable_scope import variable_scope
 
@@ -120,6 +121,7 @@ def one_hot_encoding(
 ) -> Any:
     """One-hot rows."""
     with default_graph().name_scope(scope or "OneHotEncoding") as captured:
+        count_left_out(3)  # the labels as int64, and both values
         outputs = array.one_hot(labels, num_classes, on_value=on_value, off_value=off_value)
         return collect_named_outputs(outputs_collections, captured, outputs)
 

@@ -27,6 +27,7 @@ from dataflow.ops.math import (
     square,
 )
 from dataflow.ops.moments import moments, weighted_moments
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.train.moving_averages import assign_moving_average
 
@@ -156,6 +157,8 @@ def batch_norm(
             or updates_collections != GraphKeys.UPDATE_OPS
         )
         outputs = layer(inputs, training=is_training)
+        if layer.by_contrib and layer.fused:
+            _count_left_out(is_training, updates_collections)
         if inputs is not given:
             outputs = array.reshape(outputs, array.shape(given))
             outputs.set_shape(given.shape)
@@ -164,6 +167,14 @@ def batch_norm(
             outputs = _move_updates(layer, updates_collections, outputs)
         outputs = outputs if activation_fn is None else activation_fn(outputs)
         return collect_named_outputs(outputs_collections, captured.name, outputs)
+
+
+def _count_left_out(training: Any, updates_collections: Any) -> None:
+    """What TensorFlow makes more than for tf.layers: its own function has one condition for both averages."""
+    if isinstance(training, Tensor):
+        count_left_out(5 if updates_collections is not None else 4)
+    else:
+        count_left_out(-3 if training else -1)
 
 
 def _move_updates(layer: _Normalization, collections: Any, outputs: Tensor) -> Tensor:
@@ -345,6 +356,7 @@ def group_norm(
             epsilon,
         )
         outputs = array.reshape(outputs, sizes if None in inputs.dims else dims)
+        count_left_out(6 if None in inputs.dims else 2)
         outputs.set_shape(inputs.shape)
         outputs = outputs if activation_fn is None else activation_fn(outputs)
         return collect_named_outputs(outputs_collections, captured.name, outputs)
@@ -411,14 +423,16 @@ def instance_norm(
         beta, gamma = _offset_and_scale(
             channels, inputs, center, scale, param_initializers, variables_collections, trainable
         )
-        shape = [channels if a == axis else 1 for a in range(rank)]
+        if axis < rank - 1:
+            shape = [channels if a == axis else 1 for a in range(rank)]
+            beta, gamma = (v if v is None else array.reshape(v, shape) for v in (beta, gamma))
         mean, variance = moments(inputs, [a for a in range(1, rank) if a != axis], keep_dims=True)
         outputs = normalization_ops.batch_normalization(
             inputs,
             mean,
             variance,
-            None if beta is None else array.reshape(beta, shape),
-            None if gamma is None else array.reshape(gamma, shape),
+            beta,
+            gamma,
             epsilon,
             name="instancenorm",
         )

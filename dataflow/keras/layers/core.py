@@ -21,6 +21,7 @@ from dataflow.ops import array, dropout as dropout_ops
 from dataflow.ops.comparison import greater, not_equal
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_any
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.sources import placeholder
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
@@ -282,7 +283,8 @@ class Masking(Layer):
         return inputs * cast(kept, inputs.dtype.base_dtype)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        return reduce_any(not_equal(inputs, self.mask_value), axis=-1)
+        with counted_as(1):
+            return reduce_any(not_equal(inputs, self.mask_value), axis=-1)
 
 
 class LeakyReLU(Layer):

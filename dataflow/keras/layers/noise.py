@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 from dataflow.graph.tensor import Tensor
-from dataflow.keras.backend_settings import op_seed
+from dataflow.keras.backend_settings import backend_seed
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import Dropout
 from dataflow.layers.base import smart_cond
 from dataflow.ops import array, random
 from dataflow.ops.comparison import greater_equal
 from dataflow.ops.math import cast
+from dataflow.ops.seeds import count_left_out
 
 #: selu's constants (Klambauer et al. 2017): its limit for very negative inputs is -scale * alpha.
 _ALPHA, _SCALE = 1.6732632423543772, 1.0507009873554805
@@ -25,6 +26,8 @@ class _Noise(Layer):
         raise NotImplementedError
 
     def call(self, inputs: Any, training: bool | Tensor | None = None) -> Any:
+        if isinstance(training, Tensor):
+            count_left_out(-1)
         return smart_cond(training, lambda: self._noisy(inputs), lambda: array.identity(inputs))
 
 
@@ -38,7 +41,7 @@ class GaussianNoise(_Noise):
     def _noisy(self, inputs: Any) -> Any:
         dtype = inputs.dtype.base_dtype
         return inputs + random.random_normal(
-            array.shape(inputs), 0.0, self.stddev, dtype, op_seed(None)
+            array.shape(inputs), 0.0, self.stddev, dtype, backend_seed(None)
         )
 
 
@@ -55,7 +58,7 @@ class GaussianDropout(_Noise):
         deviation = math.sqrt(self.rate / (1 - self.rate))
         dtype = inputs.dtype.base_dtype
         return inputs * random.random_normal(
-            array.shape(inputs), 1.0, deviation, dtype, op_seed(None)
+            array.shape(inputs), 1.0, deviation, dtype, backend_seed(None)
         )
 
 
@@ -73,7 +76,7 @@ class AlphaDropout(_Noise):
     def _noisy(self, inputs: Any) -> Any:
         dtype = inputs.dtype.base_dtype
         shape = array.shape(inputs) if self.noise_shape is None else list(self.noise_shape)
-        drawn = random.random_uniform(shape, 0.0, 1.0, dtype, op_seed(self.seed))
+        drawn = random.random_uniform(shape, 0.0, 1.0, dtype, backend_seed(self.seed))
         kept = cast(greater_equal(drawn, self.rate), dtype)
         limit = -_SCALE * _ALPHA
         scale = ((1 - self.rate) * (1 + self.rate * limit**2)) ** -0.5

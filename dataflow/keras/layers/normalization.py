@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import weight_settings
 from dataflow.layers import normalization
 from dataflow.ops import array
 from dataflow.ops.elementary import rsqrt, square
 from dataflow.ops.reduce import reduce_mean
+from dataflow.ops.seeds import count_left_out
 from dataflow.shapes import TensorShape
 
 
@@ -61,6 +63,8 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
         )
 
     def call(self, inputs: Any, training: Any = None) -> Any:
+        if isinstance(training, Tensor) and not self.fused:
+            count_left_out(2)
         return normalization.BatchNormalization.call(self, inputs, training=training)
 
 
@@ -125,6 +129,7 @@ class LayerNormalization(Layer):
     def call(self, inputs: Any) -> Any:
         mean = reduce_mean(inputs, axis=self._axes, keepdims=True)
         variance = reduce_mean(square(inputs - mean), axis=self._axes, keepdims=True)
+        count_left_out(-3)
         outputs = (inputs - mean) * rsqrt(variance + self.epsilon)
         if self.gamma is not None:
             outputs = outputs * array.reshape(self.gamma, self._broadcast)

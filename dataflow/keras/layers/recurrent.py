@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from dataflow.keras.layers.recurrent_steps import (
 from dataflow.namespaces import also_from
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.tensor_products import tensordot
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.shapes import TensorShape
@@ -46,6 +48,8 @@ class _Step:
 
 
 class _Recurrent(LastingStates, RecurrentWeights):
+    num_nodes_of_call: int
+
     def __init__(
         self,
         units: int,
@@ -143,6 +147,22 @@ class _Recurrent(LastingStates, RecurrentWeights):
                     "initial_state."
                 )
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        num_nodes = None if mask is not None or states is not None else self._num_nodes()
+        with contextlib.nullcontext() if num_nodes is None else counted_as(num_nodes):
+            result, last = self._run(inputs, mask, training, states)
+        return [result, *last] if self.return_state else result
+
+    def _needs_phase(self) -> bool:
+        return bool(self.dropout or self.recurrent_dropout)
+
+    def _num_nodes(self) -> int | None:
+        """The nodes of a call in TensorFlow, as far as they are counted."""
+        if self._needs_phase() or self.states or self.time_major or not self.use_bias:
+            return None
+        return self.num_nodes_of_call + 2 * self.go_backwards
+
+    def _run(self, inputs: Any, mask: Any, training: Any, states: Any) -> tuple[Any, Any]:
+        """The outputs and the last states."""
         if self.time_major:
             inputs = array.transpose(inputs, [1, 0, 2])
             mask = mask if mask is None else array.transpose(mask, [1, 0])
@@ -179,15 +199,19 @@ class _Recurrent(LastingStates, RecurrentWeights):
         result = array.identity(last[0])
         if self.return_sequences:
             result = array.transpose(outputs, [1, 0, 2]) if self.time_major else outputs
-        return [result, *last] if self.return_state else result
+        return result, last
 
 
 class SimpleRNN(SimpleStep, _Recurrent):
     """``h = activation(x kernel + h recurrent_kernel + bias)``."""
 
+    num_nodes_of_call = 94
+
 
 class LSTM(LSTMStep, _Recurrent):
     """Long short-term memory (Hochreiter and Schmidhuber 1997)."""
+
+    num_nodes_of_call = 240
 
 
 class GRU(GRUStep, _Recurrent):
@@ -196,6 +220,8 @@ class GRU(GRUStep, _Recurrent):
     The reset gate acts before the product with the recurrent kernel, or ``reset_after`` it, as
     cuDNN has it; then ``bias`` is [2, 3 * units].
     """
+
+    num_nodes_of_call = 238
 
 
 __getattr__ = also_from(__name__, "dataflow.keras.layers")

@@ -13,7 +13,7 @@ from typing import Any
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, InitializerLike
 from dataflow.keras import activations
-from dataflow.keras.backend_settings import op_seed
+from dataflow.keras.backend_settings import backend_seed
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import weight_settings
 from dataflow.layers.base import smart_cond
@@ -126,7 +126,7 @@ class RecurrentWeights(Layer):
     def _dropped(self, x: Any, rate: float, noise_shape: Any, training: bool | Tensor) -> Any:
         return smart_cond(
             training,
-            lambda: drop(x, rate=rate, noise_shape=noise_shape, seed=op_seed(None)),
+            lambda: drop(x, rate=rate, noise_shape=noise_shape, seed=backend_seed(None)),
             lambda: array.identity(x),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layer_tree import inner_part
@@ -12,6 +13,7 @@ from dataflow.keras.layers.containers import LayerOfLayers
 from dataflow.layers.serialization import serialize
 from dataflow.ops import array
 from dataflow.ops.reduce import reduce_any
+from dataflow.ops.seeds import counted_as
 
 
 def _made(layer: Any) -> Any:
@@ -46,16 +48,22 @@ class Wrapper(LayerOfLayers):
 class TimeDistributed(Wrapper):
     """The layer, applied to every step of [batch, steps, ...]."""
 
+    def _needs_phase(self) -> bool:
+        return False  # the layer takes it
+
     def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
         static = inputs.shape.as_list()
-        sizes = array.shape(inputs)
-        flat, accepted = self._flat(inputs), self.layer._call_arguments()
+        accepted = self.layer._call_arguments()
+        with counted_as(0):  # weights come first in TensorFlow
+            sizes = array.shape(inputs)
+            flat = self._flat(inputs)
         given = {"training": training} if "training" in accepted else {}
         if mask is not None and "mask" in accepted:
             given["mask"] = self._flat(mask)
         outputs = self.layer(flat, **given)
         inner = outputs.shape.as_list()[1:]
-        result = array.reshape(outputs, array.concat([sizes[:2], array.shape(outputs)[1:]], 0))
+        with counted_as(4):
+            result = array.reshape(outputs, array.concat([sizes[:2], array.shape(outputs)[1:]], 0))
         result.set_shape([*static[:2], *inner])
         return result
 
@@ -176,6 +184,9 @@ class Bidirectional(Wrapper):
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask if self.return_sequences and self.merge_mode is not None else None
 
+    def _needs_phase(self) -> bool:
+        return False  # the layers take it
+
     def call(self, inputs: Any, mask: Any = None, training: bool | Tensor | None = None) -> Any:
         first: dict[str, Any] = {}
         second: dict[str, Any] = {}
@@ -184,6 +195,10 @@ class Bidirectional(Wrapper):
             half = len(states) // 2
             first, second = {"initial_state": states[:half]}, {"initial_state": states[half:]}
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        for layer in self._inner():  # the weights of both come first, as in TensorFlow
+            if not layer.built:
+                with default_graph().name_scope(layer.name):
+                    layer._make_sure_of_weights(inputs)
         forward = self.forward_layer(inputs, mask=mask, training=training, **first)
         backward = self.backward_layer(inputs, mask=mask, training=training, **second)
         states = []

@@ -1,0 +1,105 @@
+"""Trainings of tf.keras under TensorFlow's random numbers: the losses are those of TensorFlow 1.15.5.
+
+The first weights, the order of the examples and what dropout and noise draw all have to agree for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow
+from dataflow.tensorflow_numbers import draw_as_tensorflow
+
+tf: Any = dataflow
+keras: Any = tf.keras
+layers: Any = keras.layers
+
+
+@pytest.fixture(autouse=True)
+def as_tensorflow() -> Iterator[None]:
+    draw_as_tensorflow()
+    keras.backend.clear_session()
+    try:
+        yield
+    finally:
+        draw_as_tensorflow(False)
+        keras.backend.clear_session()
+
+
+def trained(make: Callable[[], list[Any]], x: Any, **kwargs: Any) -> list[list[float]]:
+    """The loss (and that of a validation) of each of three epochs."""
+    np.random.seed(7)
+    tf.set_random_seed(3)
+    model = keras.Sequential(make())
+    model.compile("adam", "binary_crossentropy")
+    y = (x.reshape(len(x), -1).sum(1) > 0).astype(np.float32)
+    history = model.fit(x, y, epochs=3, batch_size=8, verbose=0, **kwargs).history
+    return [history[name] for name in sorted(history)]
+
+
+def numbers(*shape: int) -> Any:
+    return np.random.RandomState(0).randn(*shape).astype(np.float32)
+
+
+def output() -> Any:
+    return layers.Dense(1, activation="sigmoid")
+
+
+def dense() -> list[Any]:
+    return [layers.Dense(5, activation="relu", input_dim=6), output()]
+
+
+def with_dropout() -> list[Any]:
+    first = layers.Dense(5, kernel_initializer="he_normal", activation="relu", input_dim=6)
+    return [first, layers.Dropout(0.5), output()]
+
+
+def with_noise() -> list[Any]:
+    return [layers.Dense(5, input_dim=6), layers.GaussianNoise(0.5), output()]
+
+
+def normalized() -> list[Any]:
+    return [layers.Dense(5, input_dim=6), layers.BatchNormalization(), output()]
+
+
+def convolved() -> list[Any]:
+    first = layers.Conv2D(4, 3, activation="relu", input_shape=(8, 8, 2))
+    return [first, layers.MaxPooling2D(), layers.Dropout(0.25), layers.Flatten(), output()]
+
+
+def recurrent() -> list[Any]:
+    return [layers.Bidirectional(layers.LSTM(3), input_shape=(5, 3)), output()]
+
+
+def of_steps() -> list[Any]:
+    cells = layers.GRU(3, return_sequences=True, input_shape=(5, 3))
+    return [cells, layers.TimeDistributed(layers.Dense(2)), layers.SimpleRNN(2), output()]
+
+
+@pytest.mark.parametrize(
+    ("make", "shape", "expected"),
+    [
+        (dense, (40, 6), [0.820818, 0.815287, 0.81055]),
+        (with_dropout, (40, 6), [0.807428, 1.23122, 1.232708]),
+        (with_noise, (40, 6), [0.571027, 0.606485, 0.672625]),
+        (normalized, (40, 6), [0.794589, 0.739806, 0.731026]),
+        (convolved, (40, 8, 8, 2), [0.784175, 0.862634, 0.860165]),
+        (recurrent, (40, 5, 3), [0.696648, 0.691673, 0.68626]),
+        (of_steps, (40, 5, 3), [0.720188, 0.716333, 0.712168]),
+    ],
+    ids=["dense", "dropout", "noise", "normalized", "convolved", "recurrent", "steps"],
+)
+def test_a_training_has_the_losses_of_tensorflow(make: Any, shape: Any, expected: Any) -> None:
+    np.testing.assert_allclose(trained(make, numbers(*shape)), [expected], atol=2e-5)
+
+
+def test_a_validation_leaves_the_generator_where_tensorflow_leaves_it() -> None:
+    losses = trained(dense, numbers(40, 6), validation_split=0.2)
+    np.testing.assert_allclose(
+        losses, [[0.837808, 0.832021, 0.826729], [0.752389, 0.750582, 0.749056]], atol=2e-5
+    )
+    assert np.random.randint(1000) == 847
