@@ -65,8 +65,9 @@ _GROUPS = (
         "tf.train.replica_device_setter or tf.cluster.",
     ),
     (
-        "train",
-        "experimental",
+        "train.experimental",
+        "DynamicLossScale FixedLossScale LossScale MixedPrecisionLossScaleOptimizer "
+        "disable_mixed_precision_graph_rewrite enable_mixed_precision_graph_rewrite",
         "scaling of losses is not here: multiply the loss, and divide the "
         "gradients of optimizer.compute_gradients.",
     ),

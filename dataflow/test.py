@@ -37,6 +37,7 @@ from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.devices import list_local_devices
 from dataflow.runtime.session import Session
 from dataflow.shapes import Dimension, TensorShape
+from dataflow.summary.writers import summary_state
 from dataflow.unit_asserts import TempDir, TempFile, UnitAsserts, make_file, make_folder
 
 if TYPE_CHECKING:
@@ -217,6 +218,7 @@ class TestCase(UnitAsserts):
         super().setUp()
         with contextlib.suppress(AssertionError):
             reset_default_graph()
+        summary_state.writer = None  # one that another test has set as default
         np.random.seed(87654321)
         set_random_seed(87654321)
 

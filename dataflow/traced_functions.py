@@ -12,7 +12,14 @@ import numpy as np
 from dataflow.autograph.conversion import converted_if_needed
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.nest import is_nested, leaves_with_paths, map_structure
+from dataflow.graph.nest import (
+    flatten,
+    flatten_up_to,
+    is_nested,
+    leaves_with_paths,
+    map_structure,
+    pack_like,
+)
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.layers.base import Layer, snake_case
@@ -99,10 +106,10 @@ class _Function:
             result = map_structure(_as_result, result)
         self._called = True
         effects = made()
+        if result is None and (effects or not graph.executes_eagerly):
+            return group(*effects)  # in a graph a call without results is an operation
         if not effects:
             return result
-        if result is None:
-            return group(*effects)
         return map_structure(lambda leaf: _after(effects, leaf), result)
 
     def _make_variable(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
@@ -132,8 +139,9 @@ class _Function:
 
 def _fitted(spec: Any, argument: Any) -> Any:
     """An argument as tensors; raises `ValueError` where it does not fit the spec, or nesting of specs."""
-    if is_nested(spec):
-        return map_structure(_fitted, spec, argument)
+    if is_nested(spec):  # below the leaves of the spec an argument may be lists of numbers
+        parts = flatten_up_to(spec, argument)
+        return pack_like(spec, list(map(_fitted, flatten(spec), parts)))
     tensor = convert_to_tensor(argument, spec.dtype)
     if not spec.shape.is_compatible_with(tensor.shape):
         raise ValueError(

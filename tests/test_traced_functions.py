@@ -186,3 +186,26 @@ def test_a_module_that_holds_itself_and_layers() -> None:
             attribute_traversal_key=lambda n: n != "part",
         )
         assert next(iter(last_first)) is whole.part
+
+
+def test_a_signature_of_named_parts_takes_lists_of_numbers() -> None:
+    @tf.function(
+        input_signature=[{"a": tf.TensorSpec([None, 2]), "b": tf.TensorSpec([], tf.int32)}]
+    )
+    def total(parts: dict[str, tf.Tensor]) -> tf.Tensor:
+        return tf.reduce_sum(parts["a"]) + tf.cast(parts["b"], tf.float32)
+
+    assert run(total({"a": [[1, 2], [3, 4]], "b": 5})) == 15
+    with pytest.raises(ValueError, match="incompatible with input_signature"):
+        total({"a": [[1, 2, 3]], "b": 5})
+    with pytest.raises(ValueError, match="same nested structure"):
+        total({"a": [[1, 2]]})
+
+
+def test_a_call_without_results_is_an_operation() -> None:
+    @tf.function
+    def nothing(x: tf.Tensor) -> None:
+        """Does nothing."""
+
+    made = nothing(tf.constant(1.0))
+    assert isinstance(made, tf.Operation) and run(made) is None

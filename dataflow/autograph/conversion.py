@@ -73,7 +73,7 @@ _OPERATORS = {recursive: Operators(recursive) for recursive in (False, True)}
 
 def function_of(entity: Any) -> tuple[FunctionType | None, tuple[Any, ...]]:
     """The function that a call of ``entity`` runs, and the object that it is bound to, if any."""
-    if isinstance(entity, FunctionType):
+    if type(entity) is FunctionType:  # an op passes for one in programs of TensorFlow's
         return entity, ()
     if isinstance(entity, MethodType):
         inner, owner = function_of(entity.__func__)

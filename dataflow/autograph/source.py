@@ -36,7 +36,7 @@ def is_of_a_library(code: CodeType) -> bool:
 
 def can_be_converted(function: object) -> bool:
     """Whether calls of ``function`` are converted too: a user's own, with source, and no generator."""
-    if not isinstance(function, FunctionType):
+    if type(function) is not FunctionType:
         return False
     code = function.__code__
     suspends = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines

@@ -11,16 +11,21 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 from types import ModuleType
 from typing import Any
 
-from dataflow.compat import v2_signatures
+from dataflow.compat import v2_signatures, v2_summary as v2_summary
 from dataflow.ops import variables
 from dataflow.ops.graph_functions import name_scope as _name_scope
 
 _ORDERS = v2_signatures.orders()
 #: Namespaces that differ: each gets a module of its own.
-_DIFFERING = {name.rpartition(".")[0] for name in [*_ORDERS, *v2_signatures.ABSENT]} - {""}
+_DIFFERING = {
+    path
+    for name in [*_ORDERS, *v2_signatures.ABSENT, *v2_signatures.PLACES]
+    for path in accumulate(name.split(".")[:-1], lambda outer, inner: f"{outer}.{inner}")
+}
 _VARIABLE = (
     "initial_value trainable validate_shape caching_device name variable_def dtype import_scope "
     "constraint synchronization aggregation shape"
@@ -155,6 +160,8 @@ class _Namespace(ModuleType):
         sys.modules[self.__name__] = self
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__version__":
+            return getattr(self.__dict__["_old"], name)
         if name.startswith("_"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         value = _find(f"{self.__dict__['_path']}.{name}")

@@ -26,8 +26,10 @@ from dataflow.layers.eager_losses import Penalty, forget_losses, losses_here, no
 from dataflow.ops import array
 from dataflow.ops.initializers import Orthogonal
 from dataflow.ops.math import cast
+from dataflow.ops.ragged_tensor import RaggedTensor
 from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sources import placeholder
+from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
 from dataflow.tensorflow_numbers import draws_as_tensorflow
@@ -40,6 +42,11 @@ _COMMON = ("input_shape", "batch_input_shape", "batch_size", "input_dim", "input
 
 #: What TensorFlow 2's files say in addition, where it changes nothing.
 _LATER = {"groups": 1, "ragged": False, "output_padding": None, "keepdims": False}
+
+
+def _as_input(value: Any) -> Any:
+    """``value`` as a tensor; sparse and ragged tensors as they are."""
+    return value if isinstance(value, (SparseTensor, RaggedTensor)) else convert_to_tensor(value)
 
 
 class Layer(LayerTree, base.Layer):
@@ -191,7 +198,7 @@ class Layer(LayerTree, base.Layer):
                 return self(inputs, *args, **kwargs)
         if graph.executes_eagerly and not K.is_in_call(graph):
             forget_losses(self)
-        inputs = nest.map_structure(convert_to_tensor, inputs)
+        inputs = nest.map_structure(_as_input, inputs)
         if K.has_inputs(graph) and not K.is_in_call(graph):
             from dataflow.keras.op_layers import complete_history
 

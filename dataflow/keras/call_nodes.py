@@ -18,6 +18,8 @@ class KerasHistory(NamedTuple):
 
 def tag(tensor: Any, key: str, value: Any) -> None:
     """Notes something of Keras's with a tensor: its ``history`` or its ``mask``."""
+    if tensor is None:
+        return
     if tensor.extras is None:
         tensor.extras = {}
     tensor.extras[key] = value

@@ -222,8 +222,9 @@ def weighted(values: Any, weights: Any, reduction: str) -> Any:
     from dataflow.keras.base_metric import weights_like
 
     if weights is not None:
-        fitting = cast(weights, values.dtype.base_dtype)
-        values = values * (fitting if values.shape.ndims == 0 else weights_like(fitting, values))
+        if values.shape.ndims != 0:
+            weights = weights_like(weights, values)
+        values = values * cast(weights, values.dtype.base_dtype)
     if reduction == "none":
         return values
     return reduce_sum(values) if reduction == "sum" else reduce_mean(values)

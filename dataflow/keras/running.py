@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.graph import nest
 from dataflow.graph.tensor import Tensor
 
 _OF_RUN = ("options", "run_metadata")
@@ -12,6 +13,8 @@ _OF_RUN = ("options", "run_metadata")
 
 class Function:
     """Runs ``outputs`` and ``updates`` (ops, or pairs of a variable and its new value) in a session.
+
+    ``outputs``: a tensor, or a list or dict of them; their values come in the same structure.
 
     ``session`` is a function that returns it.
     ``fetches`` run along; ``feed_dict`` are values of other tensors, looked up with each call;
@@ -38,8 +41,8 @@ class Function:
         self._session = session
         self.name = name
         self._inputs = list(inputs)
-        self._single = not isinstance(outputs, (list, tuple))
-        self._outputs = [outputs] if self._single else list(outputs)
+        self._structure = list(outputs) if isinstance(outputs, tuple) else outputs
+        self._outputs = nest.flatten(self._structure)
         self._updates = [u[0].assign(u[1]) if isinstance(u, tuple) else u for u in updates or []]
         self.fetches = list(kwargs.get("fetches") or [])
         self.feed_dict = {} if kwargs.get("feed_dict") is None else kwargs["feed_dict"]
@@ -62,4 +65,4 @@ class Function:
         with graph.as_default():
             run = (self._outputs, self._updates, self.fetches)
             values = self._session().run(run, feed, **self.session_kwargs)[0]
-        return values[0] if self._single else values
+        return nest.pack_like(self._structure, values)

@@ -9,13 +9,16 @@ import numpy as np
 
 from dataflow.graph import nest
 from dataflow.graph.eager import executing_eagerly
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.tensor import Tensor
 from dataflow.runtime.base_session import BaseSession
 
 
 def are_tensors(x: Any) -> bool:
     """Whether the inputs (one, or a list or dict of them) have no values before they are run."""
-    return not executing_eagerly() and any(isinstance(part, Tensor) for part in nest.flatten(x))
+    return not executing_eagerly() and any(
+        isinstance(part, Tensor) and not isinstance(part, EagerTensor) for part in nest.flatten(x)
+    )
 
 
 def _need_steps(steps: int | None, name: str) -> int:

@@ -103,6 +103,8 @@ class Layer(Configurable, LayerCalls):
     ``self.built = True``, and ``call(inputs)``.
     """
 
+    trainable: bool
+
     def __init__(
         self,
         trainable: bool = True,
@@ -112,7 +114,8 @@ class Layer(Configurable, LayerCalls):
         **kwargs: Any,
     ) -> None:
         super().__init__()
-        self.trainable = trainable
+        # Not by an assignment, as a subclass may have made it a property of what it does not hold yet.
+        vars(self)["trainable"] = trainable
         self.built = False
         self.input_spec: InputSpec | None = None
         self._dtype = None if dtype is None else as_dtype(dtype).base_dtype

@@ -35,6 +35,22 @@ class AutoTrackable:
         return value
 
 
+class PythonState(AutoTrackable):
+    """A base for what is no variable and is saved with a checkpoint of objects all the same: Python's state.
+
+    Subclasses define ``serialize()``, which gives bytes when a checkpoint is written, and
+    ``deserialize(string_value)``, which gets them when one is restored: at once, also in graph mode.
+    """
+
+    def serialize(self) -> bytes | str:
+        """What a checkpoint keeps."""
+        raise NotImplementedError(f"{type(self).__name__} has to define serialize().")
+
+    def deserialize(self, string_value: bytes) -> None:
+        """Takes what `serialize` gave."""
+        raise NotImplementedError(f"{type(self).__name__} has to define deserialize().")
+
+
 def _is_like(shape: TensorShape, other: Any) -> bool:
     """Whether both are the same shape, known as far; a tensor's ``shape`` is made anew each time."""
     return isinstance(other, TensorShape) and str(shape) == str(other)

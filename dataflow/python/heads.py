@@ -7,6 +7,7 @@ from typing import Any
 from dataflow.estimator.canned import activation_summaries, optimizer_instance
 from dataflow.estimator.class_heads import CannedBinaryHead, MultiClassHead
 from dataflow.estimator.heads import Head
+from dataflow.estimator.multi_heads import MultiHead
 from dataflow.estimator.regression_heads import RegressionHead
 from dataflow.losses import Reduction
 from dataflow.train.optimizer import Optimizer
@@ -18,6 +19,7 @@ _add_hidden_layer_summary = activation_summaries
 _BinaryLogisticHeadWithSigmoidCrossEntropyLoss = CannedBinaryHead
 _MultiClassHeadWithSoftmaxCrossEntropyLoss = MultiClassHead
 _RegressionHeadWithMeanSquaredErrorLoss = RegressionHead
+_MultiHead = MultiHead
 
 
 def _binary_logistic_head_with_sigmoid_cross_entropy_loss(

@@ -106,7 +106,7 @@ python.training.moving_averages : train.moving_averages
 python.training.slot_creator : train.slot_creator
 python.training.checkpoint_ops : contrib.framework
 python.training.tracking.{util tracking} : train
-python.training.tracking.data_structures : python.tracked_structures
+python.training.tracking.{base data_structures} : python.tracked_structures
 python.training.saving.saveable_object : train.saveables train
 python.training.{training_ops gen_training_ops} : python.op_functions
 python.training.{summary_io saving} : summary train
@@ -139,6 +139,7 @@ python.saved_model : saved_model
 python.saved_model.{builder builder_impl} : saved_model.builder saved_model
 python.saved_model.{loader loader_impl simple_save} : saved_model
 python.saved_model.main_op : saved_model.main_op
+python.saved_model.nested_structure_coder : tf
 python.saved_model.{constants} : saved_model.constants
 python.saved_model.signature_constants : saved_model.signature_constants
 python.saved_model.tag_constants : saved_model.tag_constants
@@ -273,7 +274,7 @@ contrib.distributions.python.ops.{relaxed_bernoulli relaxed_onehot_categorical w
 contrib.distributions.python.ops.bijectors : distributions.bijectors
 contrib.distributions.python.ops.bijectors.{affine chain exp identity invert} : distributions.bijectors
 contrib.distributions.python.ops.bijectors.{sigmoid softplus} : distributions.bijectors
-contrib.estimator.python.estimator.{extenders head multi_head dnn linear early_stopping} : contrib.estimator estimator.extenders
+contrib.estimator.python.estimator.{extenders head multi_head dnn linear early_stopping} : contrib.estimator estimator.extenders python.heads
 contrib.estimator.python.estimator.rnn : contrib.estimator estimator.recurrent
 contrib.staging.python.ops.data_flow_ops : contrib.staging
 contrib.eager.python.tfe : contrib.eager

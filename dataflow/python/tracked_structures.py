@@ -1,10 +1,31 @@
-"""``tensorflow.python.training.tracking.data_structures``: what objects that are saved hold."""
+"""``tensorflow.python.training.tracking.{base data_structures}``: what objects that are saved hold."""
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["NoDependency"]
+from dataflow.ops.trackable import AutoTrackable
+
+__all__ = [
+    "AutoTrackable",
+    "NoDependency",
+    "Trackable",
+    "TrackableReference",
+    "no_automatic_dependency_tracking",
+    "no_automatic_dependency_tracking_scope",
+]
+
+Trackable = AutoTrackable
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+class TrackableReference(NamedTuple):
+    """A part of an object that is saved: its name there, and the part."""
+
+    name: str
+    ref: Any
 
 
 class NoDependency:
@@ -15,3 +36,14 @@ class NoDependency:
 
     def __new__(cls, value: Any) -> Any:
         return value
+
+
+def no_automatic_dependency_tracking(method: _Method) -> _Method:
+    """``method`` as it is: attributes are looked for when a checkpoint is written, not when they are set."""
+    return method
+
+
+@contextlib.contextmanager
+def no_automatic_dependency_tracking_scope(obj: Any) -> Iterator[None]:
+    """A block in which attributes of ``obj`` are set; they stay what they are, as ever."""
+    yield

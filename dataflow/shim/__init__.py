@@ -17,7 +17,7 @@ def as_tensorflow(python2: bool = False) -> ModuleType:
     Also puts back what programs of that time expect of Python, NumPy and their like: ``np.float``,
     ``collections.Mapping``, ``scipy.misc.imread`` (`dataflow.shim.old_python`). ``tf.__version__`` is
     then "1.15.0"; ``dataflow.__version__`` stays what it is. Checkpoints are written in TensorFlow's format, and
-    seeded random ops draw TensorFlow's numbers.
+    seeded random ops draw TensorFlow's numbers. ``inspect.isfunction(tf.nn.relu)`` is true.
     A second call changes nothing.
 
     Returns what ``import tensorflow`` gives. In a notebook ``%tensorflow_version`` is passed over, and with
@@ -29,6 +29,7 @@ def as_tensorflow(python2: bool = False) -> ModuleType:
     import sys
 
     from dataflow.formats.checkpoint_writer import TENSORFLOW, set_checkpoint_format
+    from dataflow.graph.op_def import OpDef
     from dataflow.shim import import_hook, old_python
     from dataflow.tensorflow_numbers import draw_as_tensorflow
 
@@ -36,6 +37,7 @@ def as_tensorflow(python2: bool = False) -> ModuleType:
     old_python.install()
     set_checkpoint_format(TENSORFLOW)
     draw_as_tensorflow()
+    OpDef.passes_as_function = True
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None:

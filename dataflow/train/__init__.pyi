@@ -1,3 +1,4 @@
+from dataflow.train import experimental as experimental
 from dataflow.cluster import (
     ClusterDef as ClusterDef,
     ClusterSpec as ClusterSpec,

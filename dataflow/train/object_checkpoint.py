@@ -14,7 +14,7 @@ from dataflow.graph.eager import when_variables_are_made
 from dataflow.ops.trackable import AutoTrackable, is_trackable
 from dataflow.ops.variables import Variable
 from dataflow.train.checkpoint_management import checkpoint_exists, update_checkpoint_state
-from dataflow.train.object_graph import described
+from dataflow.train.object_graph import described, states_of
 from dataflow.train.object_restore import (
     CheckpointLoadStatus,
     InitializationOnlyStatus,
@@ -114,6 +114,9 @@ def write_objects(root: Any, file_prefix: Any, session: Any = None) -> str:
     else:
         values = session_or_default(session).run(list(by_key.values()))
         arrays = dict(zip(by_key, values, strict=True))
+    for key, state in states_of(root).items():
+        text = state.serialize()
+        arrays[key] = text.encode() if isinstance(text, str) else text
     arrays[OBJECT_GRAPH_KEY] = graph.SerializeToString()
     prefix = os.fsdecode(file_prefix)
     folder = os.path.dirname(local_path(prefix))
@@ -139,6 +142,7 @@ def restore_objects(root: Any, save_path: Any) -> LoadStatus:
             named.run_restore_ops()
         return named
     status = CheckpointLoadStatus(root, prefix, reader)
+    status.restore_states()
     if default_graph().executes_eagerly and not status.restore_now():
         when_variables_are_made(status.restore_now, root)
     return status

@@ -10,10 +10,12 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from dataflow.ops.partitioned_variable import PartitionedVariable
-from dataflow.ops.trackable import parts_of
+from dataflow.ops.trackable import PythonState, parts_of
 from dataflow.ops.variables import Variable
 
 VARIABLE_VALUE = "VARIABLE_VALUE"
+#: The name, in the file, of what a `PythonState` gave.
+PYTHON_STATE = "py_state"
 
 
 class Slot(NamedTuple):
@@ -54,6 +56,15 @@ def variable_key(path: str) -> str:
     return f"{path}/.ATTRIBUTES/{VARIABLE_VALUE}"
 
 
+def states_of(root: Any) -> dict[str, PythonState]:
+    """The states of Python's under ``root``, by key."""
+    return {
+        f"{path}/.ATTRIBUTES/{PYTHON_STATE}": value
+        for value, path in objects_of(root).values()
+        if isinstance(value, PythonState)
+    }
+
+
 def slots_of(optimizer: Any, variables: list[Any]) -> list[Slot]:
     """The slots that an optimizer keeps for these variables."""
     return [
@@ -86,6 +97,9 @@ def described(root: Any) -> tuple[Any, dict[str, Any]]:
             key = variable_key(path)
             node.attributes.add(name=VARIABLE_VALUE, full_name=value.op.name, checkpoint_key=key)
             by_key[key] = value
+        if isinstance(value, PythonState):
+            key = f"{path}/.ATTRIBUTES/{PYTHON_STATE}"
+            node.attributes.add(name=PYTHON_STATE, full_name=PYTHON_STATE, checkpoint_key=key)
         return node
 
     for value, path in objects.values():

@@ -10,7 +10,7 @@ from dataflow.ops.sources import constant
 from dataflow.ops.trackable import parts_of
 from dataflow.ops.variables import Variable
 from dataflow.providers import provided
-from dataflow.train.object_graph import VARIABLE_VALUE, all_slots, objects_of
+from dataflow.train.object_graph import PYTHON_STATE, VARIABLE_VALUE, all_slots, objects_of
 from dataflow.train.save_graph import restore_saveables
 from dataflow.train.saveables import OBJECT_GRAPH_KEY, SaveableObject, variable_saveable
 
@@ -209,9 +209,20 @@ class CheckpointLoadStatus(LoadStatus):
                     found[slot.slot_variable_node_id] = variable
         return found
 
+    def restore_states(self) -> None:
+        """Gives the states of Python's that are there what the checkpoint has for them."""
+        for number, value in self._matched().items():
+            for attribute in self._graph.nodes[number].attributes:
+                key = attribute.checkpoint_key
+                if attribute.name == PYTHON_STATE and key not in self._assigned:
+                    text = self._reader.get_tensor(key)
+                    value.deserialize(text.item() if hasattr(text, "item") else text)
+                    self._assigned.add(key)
+
     def restore_now(self) -> bool:
         """With eager execution: gives the variables that are there values; whether that was all."""
         self.run_restore_ops()
+        self.restore_states()
         keys = [a.checkpoint_key for node in self._graph.nodes for a in node.attributes]
         return all(key in self._assigned for key in keys)
 

@@ -41,7 +41,8 @@ def test_version_1_takes_all_arguments_by_name(name: str) -> None:
 def test_what_both_have_is_one() -> None:
     assert v2.math.exp is tf.math.exp
     assert v2.nn.relu is tf.nn.relu
-    assert v2.keras is tf.keras
+    assert v2.keras.models is tf.keras.models
+    assert v2.keras.__version__ == tf.keras.__version__
     assert v2.float32 is tf.float32
     assert v2.compat.v2 is v2
     assert tf.compat.v2 is v2
@@ -131,7 +132,7 @@ def test_wrong_arguments() -> None:
         v2._by_name("f", {"a": "a", "b": "b"}, (1, 2, 3), {})
 
 
-@pytest.mark.parametrize("name", ["summary", "image.resize", "estimator.DNNClassifier"])
+@pytest.mark.parametrize("name", ["saved_model.load", "image.resize", "estimator.DNNClassifier"])
 def test_what_means_something_else_is_told(name: str) -> None:
     with pytest.raises(AttributeError, match=rf"tf\.compat\.v2\.{name} is not part of dataflow"):
         v2._find(name)
@@ -179,3 +180,17 @@ def test_words_of_a_scalar_are_a_vector() -> None:
     assert ragged.to_list() == [[b"a", b"b"], [], [b"c"]]
     with pytest.raises(ValueError, match="RaggedTensor, got 'list'"):
         tf.strings.split(["a"], result_type="list")
+
+
+def test_dense_features_is_a_class_of_its_own_with_variables_of_its_own() -> None:
+    assert v2.keras.layers.DenseFeatures is not tf.keras.layers.DenseFeatures
+    assert issubclass(v2.keras.layers.DenseFeatures, tf.keras.layers.DenseFeatures)
+    assert v2.keras.layers.Dense is tf.keras.layers.Dense
+    ids = tf.feature_column.categorical_column_with_identity("ids", 3)
+    columns = [tf.feature_column.embedding_column(ids, 2)]
+    layers = [v2.keras.layers.DenseFeatures(columns, name="features") for _ in range(2)]
+    rows = [layer({"ids": tf.constant([[0], [2]])}) for layer in layers]
+    first, second = run(rows)
+    assert first.shape == (2, 2) and not np.array_equal(first, second)
+    assert [len(layer.trainable_weights) for layer in layers] == [1, 1]
+    assert layers[0].get_config()["name"] == "features"

@@ -224,3 +224,12 @@ def test_a_model_that_was_called_is_trained_with_its_penalties():
     with tf.GradientTape() as tape:
         loss = tf.add_n(flat.losses)
     np.testing.assert_allclose(tape.gradient(loss, flat.weights[0]).numpy(), [[0.10008]] * 3, 1e-4)
+
+
+def test_a_model_of_inputs_predicts_for_tensors_with_values():
+    inputs = tf.keras.Input((2,), name="f")
+    outputs = tf.keras.layers.Dense(1, kernel_initializer="ones")(inputs)
+    model = tf.keras.Model(inputs, outputs)
+    model.compile("sgd", "mse")
+    given = {"f": tf.constant([[5.0, 3.0]])}
+    assert model.predict(x=given, steps=1, batch_size=1).tolist() == [[8.0]]

@@ -129,3 +129,20 @@ def test_batch_dot_of_matrices():
         assert np.array_equal(found, expected[:, None])
     turned = K.eval(K.batch_dot(K.constant(x), K.constant(y.T), (0, 1)))
     assert np.array_equal(turned[:, 0], x.sum(0))
+
+
+def test_a_function_gives_a_dict_where_it_was_given_one():
+    x = K.placeholder((None,))
+    assert K.function([x], {"twice": 2 * x, "parts": [x + 1, x]})([[1.0]]) == {
+        "twice": [2.0],
+        "parts": [[2.0], [1.0]],
+    }
+    assert K.function([x], (x, 2 * x))([[1.0]]) == [[1.0], [2.0]]
+    assert K.function([x], x)([[3.0]]) == [3.0]
+
+
+@pytest.mark.parametrize("dtype", [tf.float64, tf.float16])
+def test_a_loss_with_weights_keeps_its_type(dtype):
+    truth, guess = tf.constant([[1.0], [2.0]], dtype), tf.constant([[2.0], [4.0]], dtype)
+    loss = tf.keras.losses.MeanSquaredError()(truth, guess, tf.constant([[1.0], [0.5]]))
+    assert loss.dtype == dtype and K.eval(loss) == 1.5

@@ -162,3 +162,50 @@ def test_calls_masks_and_scopes_of_a_layer() -> None:
         assert tf.constant(1.0).op.name.startswith("dense_of_two")
     signature = layers.Flatten().compute_output_signature
     assert callable(signature)
+
+
+def test_whether_a_layer_is_trainable_may_be_said_by_its_parts() -> None:
+    class Chain(layers.Layer):
+        def __init__(self, parts: list[layers.Layer]) -> None:
+            super().__init__()
+            self.parts = parts
+
+        @property
+        def trainable(self) -> bool:
+            return any(part.trainable for part in self.parts)
+
+        @trainable.setter
+        def trainable(self, value: bool) -> None:
+            for part in self.parts:
+                part.trainable = value
+
+        def call(self, x: tf.Tensor) -> tf.Tensor:
+            for part in self.parts:
+                x = part(x)
+            return x
+
+    chain = Chain([layers.Dense(2), layers.Dense(1)])
+    chain(tf.ones([1, 3]))
+    assert chain.trainable and len(chain.trainable_weights) == 4
+    chain.trainable = False
+    assert not chain.parts[1].trainable and chain.trainable_weights == []
+
+
+def test_a_layer_may_be_given_sparse_tensors_and_give_none() -> None:
+    class Split(layers.Layer):
+        def call(self, parts: dict[str, tf.Tensor]) -> tuple[tf.Tensor, None]:
+            return tf.sparse.to_dense(parts["sparse"]) + parts["dense"], None
+
+    sparse = tf.SparseTensor([[0, 1]], [2.0], [1, 2])
+    both = {"sparse": sparse, "dense": np.float32([[1, 1]])}
+    total, nothing = Split()(both)
+    assert nothing is None and tf.Session().run(total).tolist() == [[1, 3]]
+
+    class Pair(layers.Layer):
+        def call(self, x: tf.Tensor) -> tuple[tf.Tensor, None]:
+            return 2 * x, None
+
+    x = keras.Input((2,))
+    doubled, nothing = Pair()(x)
+    model = keras.Model(x, doubled)
+    assert nothing is None and model.predict(np.ones((1, 2))).tolist() == [[2, 2]]

@@ -598,3 +598,20 @@ result = [pydoc.locate("tensorflow." + n) is eval("tf." + n) for n in names]
 result.append(pydoc.locate("tensorflow.layers.NoSuchLayer") is None)
 """
     ) == [True, True, True, True, True]
+
+
+def test_functions_of_ops_pass_for_plain_functions() -> None:
+    before, after, made, types = result_of(
+        "import dataflow, inspect, types, numpy\n"
+        "before = inspect.isfunction(dataflow.nn.relu)\n"
+        "tf = dataflow.as_tensorflow()\n"
+        "graph = tf.function(tf.nn.relu)\n"
+        "layer = tf.keras.layers.Lambda(tf.nn.relu)\n"
+        "with tf.Session() as session:\n"
+        "    made = [float(session.run(f(tf.constant(2.0)))) for f in (graph, layer, tf.nn.relu)]\n"
+        "result = [before, [inspect.isfunction(tf.nn.relu), isinstance(tf.tanh, types.FunctionType),"
+        " str(inspect.signature(tf.nn.relu))], made,"
+        " [numpy.dtype(t).kind for t in (numpy.int0, numpy.uint0, numpy.bool8, numpy.str0)]]"
+    )
+    assert (before, after) == (False, [True, True, "(features, name=None)"])
+    assert made == [2.0, 2.0, 2.0] and types == ["i", "u", "b", "U"]

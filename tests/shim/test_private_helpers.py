@@ -144,3 +144,21 @@ def test_tensors_that_layers_ask_about() -> None:
     for bad in ([None], [-1.0]):
         with pytest.raises(ValueError, match=r"in \[0, 1\]"):
             tf.keras.metrics.FalsePositives(thresholds=bad)
+
+
+def test_parts_of_saved_objects_and_heads_under_their_private_names() -> None:
+    from dataflow.contrib.estimator.python.estimator import multi_head
+    from dataflow.python.training.tracking import base, data_structures
+
+    assert multi_head._MultiHead is tf.estimator.MultiHead
+    assert issubclass(tf.train.Checkpoint, base.Trackable)
+    part = base.TrackableReference(name="w", ref=1)
+    assert (part.name, part.ref) == ("w", 1)
+
+    class Holder(base.Trackable):
+        @base.no_automatic_dependency_tracking
+        def __init__(self) -> None:
+            with base.no_automatic_dependency_tracking_scope(self):
+                self.names = data_structures.NoDependency(["a"])
+
+    assert Holder().names == ["a"]

@@ -174,3 +174,48 @@ def test_tensorflow_reads_and_writes_the_same(tmp_path: Path) -> None:
         status.assert_consumed().run_restore_ops(session)
         np.testing.assert_array_equal(session.run(a), [10, 20])
         assert session.run([b, checkpoint.save_counter]) == [b"text", 2]
+
+
+class Count(tf.train.experimental.PythonState):
+    """A number of Python's."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def serialize(self) -> str:
+        return str(self.n)
+
+    def deserialize(self, string_value: bytes) -> None:
+        self.n = int(string_value)
+
+
+@pytest.mark.parametrize("as_bytes", [False, True])
+def test_state_of_python_is_saved_and_is_back_at_once(tmp_path: Path, as_bytes: bool) -> None:
+    class Saved(Count):
+        def serialize(self) -> Any:
+            return str(self.n).encode() if as_bytes else str(self.n)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        count, v = Saved(7), tf.Variable(2.0)
+        checkpoint = tf.train.Checkpoint(parts={"count": count}, v=v)
+        session.run(tf.global_variables_initializer())
+        path = checkpoint.save(tmp_path / "m", session=session)
+        key = "parts/count/.ATTRIBUTES/py_state"
+        assert tf.train.load_variable(path, key) == b"7"
+        count.n = 1
+        status = checkpoint.restore(path)
+        assert count.n == 7
+        status.assert_consumed().run_restore_ops(session)
+        count.n = 5
+        assert tf.train.load_variable(checkpoint.save(tmp_path / "m", session=session), key) == b"5"
+        missing = tf.train.Checkpoint(v=tf.Variable(0.0)).restore(path)
+        with pytest.raises(AssertionError, match="py_state"):
+            missing.assert_consumed()
+
+
+def test_state_of_python_needs_both_methods() -> None:
+    state = tf.train.experimental.PythonState()
+    with pytest.raises(NotImplementedError, match="serialize"):
+        state.serialize()
+    with pytest.raises(NotImplementedError, match="deserialize"):
+        state.deserialize(b"")

@@ -152,6 +152,27 @@ class DenseFeatures(FeaturesLayer):
         return TensorShape([TensorShape(input_shape).as_list()[0], self._size()])
 
 
+class DenseFeaturesOfVersion2(DenseFeatures):
+    """``tf.compat.v2.keras.layers.DenseFeatures``, a class of its own there, which programs tell from the other.
+
+    Its variables are those of `add_weight`, in no variable scope: each layer has its own.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._state_manager = WeightState(self, self.trainable)
+
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the columns' variables."""
+        for column in self._feature_columns:
+            with name_scope(column.name):
+                column.create_state(self._state_manager)
+        self.built = True
+
+
+DenseFeaturesOfVersion2.__name__ = DenseFeatures.__name__
+
+
 class SequenceFeatures(FeaturesLayer):
     """Columns of sequences: (float32 [batch, steps, sum of sizes], lengths int64 [batch])."""
 
