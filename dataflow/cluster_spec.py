@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dataflow.addresses import split_address
-from dataflow.display import mimebundle
+from dataflow.display import ClusterPicture
 
 
-class ClusterSpec:
+class ClusterSpec(ClusterPicture):
     """The jobs of a cluster, each a set of tasks with an address ``host:port``.
 
     A host without a port names a task, too, for programs that only place nodes; no server starts there.
@@ -50,11 +50,6 @@ class ClusterSpec:
                     f"ClusterSpec: {other} and {task} have one address, {address!r}; needed is "
                     "one for each task. Give one of them another port."
                 )
-
-    def _repr_mimebundle_(
-        self, include: Container[str] | None = None, exclude: Container[str] | None = None
-    ) -> Any:
-        return mimebundle(self, include, exclude)
 
     @property
     def jobs(self) -> list[str]:

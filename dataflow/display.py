@@ -1,4 +1,4 @@
-"""What a notebook shows for graphs, tensors, operations, sessions and explanations of runs.
+"""What a notebook shows for graphs, tensors, operations, sessions, clusters and explanations of runs.
 
 The widgets that draw them stand above the engine, which imports none of them: the need ``renderer``
 (`dataflow.providers`) is provided by `dataflow.notebook`, or by any other front end.
@@ -6,9 +6,19 @@ The widgets that draw them stand above the engine, which imports none of them: t
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from dataflow.providers import provided
+
+
+class ClusterPicture:
+    """What notebooks show as machines with their parts of a graph: a cluster, its spec, a recording of steps."""
+
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> Any:
+        return mimebundle(self, include, exclude)
 
 
 def mimebundle(obj: Any, include: Any, exclude: Any) -> Any:

@@ -71,13 +71,13 @@ from dataflow.ops.image_measures import (
 from dataflow.ops.image_boxes import (
     draw_bounding_boxes as draw_bounding_boxes,
     extract_glimpse as extract_glimpse,
-    non_max_suppression as non_max_suppression,
-    non_max_suppression_padded as non_max_suppression_padded,
     sample_distorted_bounding_box as sample_distorted_bounding_box,
 )
 from dataflow.ops.image_suppression import (
     combined_non_max_suppression as combined_non_max_suppression,
+    non_max_suppression as non_max_suppression,
     non_max_suppression_overlaps as non_max_suppression_overlaps,
+    non_max_suppression_padded as non_max_suppression_padded,
     non_max_suppression_with_scores as non_max_suppression_with_scores,
 )
 from dataflow.ops.random import random_crop as random_crop

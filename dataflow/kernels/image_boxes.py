@@ -172,59 +172,6 @@ def draw_bounding_boxes_v1_kernel(xp: Module, images: Array, boxes: Array) -> An
     return draw_bounding_boxes_kernel(xp, images, boxes, _COLORS)
 
 
-@kernel("NonMaxSuppressionV3", cpu_only=_REASON)
-def non_max_suppression_kernel(
-    xp: Any, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any, score_threshold: Any
-) -> Any:
-    return best_boxes(boxes, scores, int(max_output_size), iou_threshold, score_threshold)
-
-
-def best_boxes(boxes: Any, scores: Any, most: int, iou_threshold: Any, score_threshold: Any) -> Any:
-    """Indices (int32) by falling score, without boxes that overlap a chosen one too much."""
-    if not 0 <= iou_threshold <= 1:
-        raise ValueError(f"iou_threshold must be in [0, 1], got {iou_threshold}")
-    order = np.argsort(-scores, kind="stable")
-    order = order[scores[order] > score_threshold]
-    corners = corners_of(boxes[order])
-    chosen = np.empty(0, np.int64)  # places in `order`
-    for start in range(0, len(order), _BOXES_AT_ONCE):
-        if len(chosen) >= most:
-            break
-        block = corners[:, start : start + _BOXES_AT_ONCE]
-        free = ~(overlaps_of(corners[:, chosen], block) > iou_threshold).any(0)
-        found = []
-        hides = overlaps_of(block, block) > iou_threshold
-        for i in np.flatnonzero(free).tolist():
-            if free[i]:
-                found.append(start + i)
-                free &= ~hides[i]
-        chosen = np.concatenate([chosen, np.array(found, np.int64)])
-    return order[chosen[:most]].astype(np.int32)
-
-
-#: How many boxes, the best of those left, are compared with each other in one go.
-_BOXES_AT_ONCE = 128
-
-
-def corners_of(boxes: Any) -> Any:
-    """[5, n]: the lower corners' y and x, the upper corners' y and x, areas."""
-    sides = boxes.T
-    low, high = np.minimum(sides[:2], sides[2:]), np.maximum(sides[:2], sides[2:])
-    return np.concatenate([low, high, (high - low).prod(0, keepdims=True)])
-
-
-def overlaps_of(first: Any, second: Any) -> Any:
-    """Intersection over union of each of ``first`` with each of ``second``.
-
-    Both are as `corners_of` gives them.
-    """
-    a, b = first[:, :, None], second[:, None, :]
-    shared = np.clip(np.minimum(a[2], b[2]) - np.maximum(a[0], b[0]), 0, None)
-    shared *= np.clip(np.minimum(a[3], b[3]) - np.maximum(a[1], b[1]), 0, None)
-    union = a[4] + b[4] - shared
-    return np.where(union > 0, shared / np.where(union > 0, union, 1), 0)
-
-
 def _generator(context: Any, seed: int, seed2: int) -> np.random.Generator:
     """This op's stream, kept in the session; the same seeds give the same windows."""
     found = context.state.get("generator")

@@ -1,4 +1,4 @@
-"""Boxes in images: cut out, drawn, chosen, drawn at random; and glimpses."""
+"""Boxes in images: cut out, drawn, drawn at random; and glimpses."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.dtypes import DType
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.op_signature import FLOAT
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable, refuse_gradient
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.pad import pad
 from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.shape import need_rank, shape
-from dataflow.ops.static_value import static_dims, static_value
+from dataflow.ops.static_value import static_dims
 from dataflow.shapes import Dims
 
 
@@ -81,8 +79,6 @@ def crop_and_resize_grad_boxes_op(
 
 @crop_and_resize_op.gradient
 def crop_and_resize_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    from dataflow.ops.array import shape
-
     image, boxes, box_ind, _ = op.inputs
     method = op.attrs["method"]
     by_image = None
@@ -113,29 +109,6 @@ def draw_bounding_boxes_v1_op(images: Tensor, boxes: Tensor) -> Dims:
     need_rank(images, 4, "images")
     need_rank(boxes, 3, "boxes")
     return images.dims
-
-
-@define_op(
-    "NonMaxSuppressionV3",
-    "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, "
-    "score_threshold: T_threshold -> selected_indices: int32",
-    T=FLOAT,
-    T_threshold=FLOAT,
-)
-def non_max_suppression_op(
-    boxes: Tensor,
-    scores: Tensor,
-    max_output_size: Tensor,
-    iou_threshold: Tensor,
-    score_threshold: Tensor,
-) -> Dims:
-    """Boxes of highest score that overlap no chosen one by more than the threshold.
-
-    Not differentiable.
-    """
-    need_rank(boxes, 2, "boxes")
-    need_rank(scores, 1, "scores")
-    return (None,)
 
 
 @define_op(
@@ -191,55 +164,9 @@ refuse_gradient(crop_and_resize_grad_image_op, crop_and_resize_grad_boxes_op)
 not_differentiable(
     draw_bounding_boxes_op,
     draw_bounding_boxes_v1_op,
-    non_max_suppression_op,
     sample_distorted_bounding_box_op,
     extract_glimpse_op,
 )
-
-
-def non_max_suppression(
-    boxes: TensorLike,
-    scores: TensorLike,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
-    name: str | None = None,
-) -> Tensor:
-    """Indices of boxes by falling score, without those that overlap a chosen one too much."""
-    with op_scope(name, "non_max_suppression"):
-        boxes = convert_to_tensor(boxes, name="boxes")
-        return non_max_suppression_op(  # type: ignore[no-any-return]
-            boxes,
-            scores,
-            max_output_size,
-            convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold"),
-            convert_to_tensor(score_threshold, dtypes.float32, name="score_threshold"),
-        )
-
-
-def non_max_suppression_padded(
-    boxes: TensorLike,
-    scores: TensorLike,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"),
-    pad_to_max_output_size: bool = False,
-    name: str | None = None,
-) -> tuple[Tensor, Tensor]:
-    """``(indices, count)`` of `non_max_suppression`.
-
-    With ``pad_to_max_output_size`` the indices are filled up with zeros to [max_output_size]; ``count``
-    says how many are meant.
-    """
-    with op_scope(name, "non_max_suppression_padded"):
-        chosen = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
-        count = shape(chosen)[0]
-        if pad_to_max_output_size:
-            most = convert_to_tensor(max_output_size)
-            chosen = pad(chosen, [[0, most - count]])
-            size = static_value(most)
-            chosen.set_shape([None if size is None else int(size)])
-        return chosen, count
 
 
 def draw_bounding_boxes(

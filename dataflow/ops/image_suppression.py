@@ -1,4 +1,4 @@
-"""Boxes chosen by score so that no two overlap too much, in the variants beside `non_max_suppression`."""
+"""Boxes chosen by score so that no two overlap too much."""
 
 from __future__ import annotations
 
@@ -12,13 +12,37 @@ from dataflow.graph.op_signature import FLOAT
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.ops.shape import need_rank
+from dataflow.ops.pad import pad
+from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 
 CombinedNonMaxSuppression = collections.namedtuple(
     "CombinedNonMaxSuppression", "nmsed_boxes nmsed_scores nmsed_classes valid_detections"
 )
+
+
+@define_op(
+    "NonMaxSuppressionV3",
+    "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, "
+    "score_threshold: T_threshold -> selected_indices: int32",
+    T=FLOAT,
+    T_threshold=FLOAT,
+)
+def non_max_suppression_op(
+    boxes: Tensor,
+    scores: Tensor,
+    max_output_size: Tensor,
+    iou_threshold: Tensor,
+    score_threshold: Tensor,
+) -> Dims:
+    """Boxes of highest score that overlap no chosen one by more than the threshold.
+
+    Not differentiable.
+    """
+    need_rank(boxes, 2, "boxes")
+    need_rank(scores, 1, "scores")
+    return (None,)
 
 
 @define_op(
@@ -97,12 +121,60 @@ def combined_non_max_suppression_op(
 
 
 not_differentiable(
-    non_max_suppression_v5_op, non_max_suppression_with_overlaps_op, combined_non_max_suppression_op
+    non_max_suppression_op,
+    non_max_suppression_v5_op,
+    non_max_suppression_with_overlaps_op,
+    combined_non_max_suppression_op,
 )
 
 
 def _float(value: Any, name: str) -> Tensor:
     return convert_to_tensor(value, dtypes.float32, name=name)
+
+
+def non_max_suppression(
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Tensor:
+    """Indices of boxes by falling score, without those that overlap a chosen one too much."""
+    with op_scope(name, "non_max_suppression"):
+        boxes = convert_to_tensor(boxes, name="boxes")
+        return non_max_suppression_op(  # type: ignore[no-any-return]
+            boxes,
+            scores,
+            max_output_size,
+            _float(iou_threshold, "iou_threshold"),
+            _float(score_threshold, "score_threshold"),
+        )
+
+
+def non_max_suppression_padded(
+    boxes: TensorLike,
+    scores: TensorLike,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    pad_to_max_output_size: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """``(indices, count)`` of `non_max_suppression`.
+
+    With ``pad_to_max_output_size`` the indices are filled up with zeros to [max_output_size]; ``count``
+    says how many are meant.
+    """
+    with op_scope(name, "non_max_suppression_padded"):
+        chosen = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
+        count = shape(chosen)[0]
+        if pad_to_max_output_size:
+            most = convert_to_tensor(max_output_size)
+            chosen = pad(chosen, [[0, most - count]])
+            size = static_value(most)
+            chosen.set_shape([None if size is None else int(size)])
+        return chosen, count
 
 
 def non_max_suppression_with_scores(

@@ -66,8 +66,7 @@ def layer_test(
     where something differs, `ValueError` without input.
     """
     if input_data is None:
-        input_dtype = input_dtype or keras.backend.floatx()
-        input_data = random_input(input_shape, input_dtype)
+        input_data = random_input(input_shape, input_dtype or keras.backend.floatx())
     input_shape = tuple(input_data.shape if input_shape is None else input_shape)
     input_dtype = input_data.dtype.name if input_dtype is None else np.dtype(input_dtype).name
     what = f"{layer_cls.__name__}({kwargs or {}})"

@@ -267,9 +267,8 @@ def layer_test(
     one step is trained. Raises `AssertionError` where something differs, `ValueError` without input.
     """
     if input_data is None:
-        input_dtype = input_dtype or "float32"
-        input_data = random_input(input_shape, input_dtype)
-        if np.dtype(input_dtype).kind == "f":
+        input_data = random_input(input_shape, input_dtype or "float32")
+        if input_data.dtype.kind == "f":
             input_data -= 0.5
     input_shape = input_data.shape if input_shape is None else input_shape
     input_dtype = input_data.dtype.name if input_dtype is None else input_dtype

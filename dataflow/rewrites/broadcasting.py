@@ -21,7 +21,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.jit.regions import fits
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.constants import is_all
-from dataflow.rewrites.folding import has_effects_behind
+from dataflow.rewrites.effects import has_effects_behind
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.symbolic_shapes import BROADCASTING, EqualDims, Shapes, is_same, ratio
 from dataflow.rewrites.working_graph import WorkingGraph

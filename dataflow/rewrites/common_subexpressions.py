@@ -10,7 +10,7 @@ import numpy as np
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
-from dataflow.rewrites.effects import changers, reads_by_handle, variable_behind
+from dataflow.rewrites.effects import can_merge, changers, reads_by_handle, variable_behind
 from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -61,16 +61,6 @@ def _key(op: Operation, fed: Collection[Tensor]) -> Any:
         op.device,
         attrs,
     )
-
-
-def can_merge(op: Operation) -> bool:
-    """True for nodes whose outputs depend on nothing but their inputs."""
-    op_def = op.op_def
-    if op_def.stateful or op_def.control_flow or op_def.has_side_effect or not op.outputs:
-        return False
-    if any(t.dtype.is_ref for t in op.outputs) or any(t.dtype.is_ref for t in op.inputs):
-        return False
-    return op.type != "Placeholder"
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:

@@ -8,9 +8,8 @@ pure values the gate is removed, as no other rewrite can see through it.
 from __future__ import annotations
 
 from dataflow.graph.operation import Operation
-from dataflow.rewrites.common_subexpressions import can_merge
 from dataflow.rewrites.control_flow_positions import Position, positions
-from dataflow.rewrites.effects import variable_behind
+from dataflow.rewrites.effects import can_merge, variable_behind
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 

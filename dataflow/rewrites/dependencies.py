@@ -9,8 +9,8 @@ one of them may be what places a node there.
 from __future__ import annotations
 
 from dataflow.graph.operation import Operation
-from dataflow.rewrites.common_subexpressions import can_merge
 from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
+from dataflow.rewrites.effects import can_merge
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 

@@ -1,4 +1,4 @@
-"""Which ops may not be moved, merged or computed early, beyond those marked ``stateful``."""
+"""What nodes do beside computing values: which may be merged, moved or left out, and what changes variables."""
 
 from __future__ import annotations
 
@@ -6,6 +6,52 @@ from collections.abc import Iterable
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+
+
+def can_merge(op: Operation) -> bool:
+    """True for nodes whose outputs depend on nothing but their inputs."""
+    op_def = op.op_def
+    if op_def.stateful or op_def.control_flow or op_def.has_side_effect or not op.outputs:
+        return False
+    if any(t.dtype.is_ref for t in op.outputs) or any(t.dtype.is_ref for t in op.inputs):
+        return False
+    return op.type != "Placeholder"
+
+
+def has_effects_behind(op: Operation) -> bool:
+    """True when ``op``, or any node that it depends on, does more than compute a value."""
+    known: dict[Operation, bool] = op.graph.attachments.setdefault("effects behind", {})
+    stack = [(op, False)]
+    while stack:
+        op, leaving = stack.pop()
+        before = [*[t.op for t in op.inputs], *op.control_inputs]
+        if leaving:
+            known[op] = known[op] or any(known[b] for b in before)
+        elif op not in known:
+            known[op] = not (can_merge(op) or _goes_unnoticed(op))
+            stack.append((op, True))
+            stack.extend((b, False) for b in before if b not in known)
+    return known[op]
+
+
+def _goes_unnoticed(op: Operation) -> bool:
+    """True for a node that cannot be merged, but may be left out without a visible difference."""
+    op_def = op.op_def
+    passes_on = op_def.control_flow or op_def.is_alias or op_def.is_variable or op_def.is_handle
+    return (
+        bool(passes_on)
+        or op_def.only_looks
+        or op.type in ("Placeholder", "NoOp")
+        or _only_reads(op)
+    )
+
+
+def _only_reads(op: Operation) -> bool:
+    """True for a node that looks at a variable, as a lookup of embeddings does, and cannot change it."""
+    op_def = op.op_def
+    if op_def.stateful or op_def.has_side_effect or not op.outputs:
+        return False
+    return not any(arg.is_ref for arg in (*op_def.inputs, *op_def.outputs))
 
 
 def changers(ops: Iterable[Operation]) -> dict[Operation, set[Operation]]:

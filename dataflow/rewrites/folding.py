@@ -16,7 +16,7 @@ from dataflow.kernels.bfloat16 import bind_node
 from dataflow.kernels.loader import get_kernel
 from dataflow.kernels.subnormals import Computing
 from dataflow.ops.sources import make_constant
-from dataflow.rewrites.common_subexpressions import can_merge
+from dataflow.rewrites.effects import can_merge, has_effects_behind
 from dataflow.rewrites.options import MAX_FOLDED_BYTES
 from dataflow.shapes import num_elements
 
@@ -69,42 +69,6 @@ def fold(tensor: Tensor, max_bytes: int = MAX_FOLDED_BYTES) -> Tensor | None:
     for control in dict.fromkeys(c for t in op.inputs for c in t.op.control_inputs):
         constant.op.add_control_edge(control)
     return constant
-
-
-def has_effects_behind(op: Operation) -> bool:
-    """True when ``op``, or any node that it depends on, does more than compute a value."""
-    known: dict[Operation, bool] = op.graph.attachments.setdefault("effects behind", {})
-    stack = [(op, False)]
-    while stack:
-        op, leaving = stack.pop()
-        before = [*[t.op for t in op.inputs], *op.control_inputs]
-        if leaving:
-            known[op] = known[op] or any(known[b] for b in before)
-        elif op not in known:
-            known[op] = not (can_merge(op) or _goes_unnoticed(op))
-            stack.append((op, True))
-            stack.extend((b, False) for b in before if b not in known)
-    return known[op]
-
-
-def _goes_unnoticed(op: Operation) -> bool:
-    """True for a node that cannot be merged, but may be left out without a visible difference."""
-    op_def = op.op_def
-    passes_on = op_def.control_flow or op_def.is_alias or op_def.is_variable or op_def.is_handle
-    return (
-        bool(passes_on)
-        or op_def.only_looks
-        or op.type in ("Placeholder", "NoOp")
-        or _only_reads(op)
-    )
-
-
-def _only_reads(op: Operation) -> bool:
-    """True for a node that looks at a variable, as a lookup of embeddings does, and cannot change it."""
-    op_def = op.op_def
-    if op_def.stateful or op_def.has_side_effect or not op.outputs:
-        return False
-    return not any(arg.is_ref for arg in (*op_def.inputs, *op_def.outputs))
 
 
 def _static_answer(tensor: Tensor) -> Any:

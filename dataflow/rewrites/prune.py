@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from types import MappingProxyType
 
+from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
@@ -92,8 +93,6 @@ def topological_order(
             for source in reversed([*op.control_inputs, *also.get(op, ()), *before]):
                 if source in ops and source not in done:
                     if source in active:
-                        from dataflow.errors import InvalidArgumentError
-
                         raise InvalidArgumentError(
                             None,
                             op,

@@ -29,7 +29,7 @@ from dataflow.graph.operation import Operation
 from dataflow.kernels.jit.elementwise import SHARED_ELEMENTS
 from dataflow.kernels.parallel import LARGE_PRODUCT
 from dataflow.ops.costs import BLAS_RATE, largest_operand
-from dataflow.rewrites.common_subexpressions import can_merge
+from dataflow.rewrites.effects import can_merge
 from dataflow.runtime.codegen import is_computed
 
 if TYPE_CHECKING:

@@ -1,17 +1,21 @@
-"""Listeners of runs: how widgets learn of every `Session.run`. Free when there are no listeners."""
+"""How widgets learn of every `Session.run`, or run it themselves. Free where nobody listens."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+    from dataflow.runtime.base_session import BaseSession
 
 
 class RunEvent(NamedTuple):
     """One finished run, by names."""
 
-    graph: Any
-    session: Any
+    graph: Graph
+    session: BaseSession
     fetches: list[str]
     feeds: list[str]
     needed: frozenset[str]
@@ -71,7 +75,7 @@ def take_runs(runner: Runner) -> Callable[[], None]:
 
 
 def runner_here() -> Runner | None:
-    """The observer of the runs of this thread, if there is one."""
+    """Who does the runs of this thread, if somebody does."""
     return getattr(_taken, "runner", None)
 
 

@@ -197,48 +197,39 @@ def MonitoredTrainingSession(
     every 600 seconds), summaries (every 100 steps) and the rate of steps there; workers wait for
     it. ``None`` for seconds and steps switches a service off.
     """
-    if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:
-        save_summaries_steps, save_summaries_secs = 100, None
-    elif save_summaries_secs is USE_DEFAULT:
-        save_summaries_secs = None
-    elif save_summaries_steps is USE_DEFAULT:
-        save_summaries_steps = None
-    if save_checkpoint_steps is USE_DEFAULT and save_checkpoint_secs is USE_DEFAULT:
-        save_checkpoint_steps, save_checkpoint_secs = None, 600
-    elif save_checkpoint_secs is USE_DEFAULT:
-        save_checkpoint_secs = None
-    elif save_checkpoint_steps is USE_DEFAULT:
-        save_checkpoint_steps = None
+    save_summaries_steps, save_summaries_secs = _how_often(
+        save_summaries_steps, save_summaries_secs, (100, None)
+    )
+    save_checkpoint_steps, save_checkpoint_secs = _how_often(
+        save_checkpoint_steps, save_checkpoint_secs, (None, 600)
+    )
     scaffold = scaffold or Scaffold()
     if not is_chief:
         worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
         return MonitoredSession(worker, hooks or [], stop_grace_period_secs)
-    all_hooks: list[Any] = list(chief_only_hooks or [])
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    all_hooks: list[Any] = list(chief_only_hooks or [])
     summary_dir = summary_dir or checkpoint_dir
     if summary_dir:
-        if log_step_count_steps and log_step_count_steps > 0:
+        if (log_step_count_steps or 0) > 0:
+            all_hooks.append(StepCounterHook(log_step_count_steps, output_dir=summary_dir))
+        summaries = {"save_steps": save_summaries_steps, "save_secs": save_summaries_secs}
+        if any((often or 0) > 0 for often in summaries.values()):
             all_hooks.append(
-                StepCounterHook(output_dir=summary_dir, every_n_steps=log_step_count_steps)
+                SummarySaverHook(**summaries, output_dir=summary_dir, scaffold=scaffold)
             )
-        if (save_summaries_steps or 0) > 0 or (save_summaries_secs or 0) > 0:
-            all_hooks.append(
-                SummarySaverHook(
-                    save_steps=save_summaries_steps,
-                    save_secs=save_summaries_secs,
-                    output_dir=summary_dir,
-                    scaffold=scaffold,
-                )
-            )
-    if checkpoint_dir and ((save_checkpoint_secs or 0) > 0 or (save_checkpoint_steps or 0) > 0):
+    checkpoints = {"save_steps": save_checkpoint_steps, "save_secs": save_checkpoint_secs}
+    if checkpoint_dir and any((often or 0) > 0 for often in checkpoints.values()):
         all_hooks.append(
             CheckpointSaverHook(
-                checkpoint_dir,
-                save_steps=save_checkpoint_steps,
-                save_secs=save_checkpoint_secs,
-                scaffold=scaffold,
-                save_graph_def=save_graph_def,
+                checkpoint_dir, **checkpoints, scaffold=scaffold, save_graph_def=save_graph_def
             )
         )
-    all_hooks.extend(hooks or [])
-    return MonitoredSession(creator, all_hooks, stop_grace_period_secs)
+    return MonitoredSession(creator, [*all_hooks, *(hooks or [])], stop_grace_period_secs)
+
+
+def _how_often(steps: Any, secs: Any, default: tuple[int | None, float | None]) -> tuple[Any, Any]:
+    """Steps and seconds between two savings: of what the caller left out the default, else ``None``."""
+    if steps is USE_DEFAULT and secs is USE_DEFAULT:
+        return default
+    return tuple(None if value is USE_DEFAULT else value for value in (steps, secs))  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""What a notebook shows for a graph, tensor, operation, session or explanation of a run.
+"""What a notebook shows for a graph, tensor, operation, session, cluster or explanation of a run.
 
 `dataflow` looks `mimebundle` up when an object is first displayed; it never imports this package.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 from typing import Any
+
+from dataflow.display import ClusterPicture
 
 _NEAR = 60  # a tensor's picture shows at most this many of the operations behind it
 
@@ -43,7 +45,7 @@ def _in_kernel() -> bool:
 def _widget(obj: Any) -> Any:
     if hasattr(obj, "player"):
         return obj.player()
-    if _is_cluster(obj):
+    if isinstance(obj, ClusterPicture):
         from dataflow_widgets.cluster_view import ClusterView
 
         return ClusterView(obj)
@@ -57,15 +59,10 @@ def _widget(obj: Any) -> Any:
     return view
 
 
-def _is_cluster(obj: Any) -> bool:
-    """Whether ``obj`` is a cluster, its spec, a recording of one or a simulation."""
-    return type(obj).__module__.startswith(("dataflow.cluster.", "dataflow.cluster_spec"))
-
-
 def _static(obj: Any) -> Any:
     if hasattr(obj, "player"):  # an Explanation has words of its own
         return {"text/plain": repr(obj), "text/html": obj.to_html()}, {}
-    if _is_cluster(obj):
+    if isinstance(obj, ClusterPicture):
         return None
     from dataflow.introspect.graph_json import graph_to_dict
     from dataflow.introspect.node_roles import assign_roles

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dataflow.display import mimebundle
+from dataflow.display import ClusterPicture
 from dataflow.graph.operation import Operation
 from dataflow.ops.collective import collective_reduce_op
 from dataflow.placement.groups import changes_a_variable
@@ -87,7 +87,7 @@ class _Kept(NamedTuple):
     messages: np.ndarray
 
 
-class Recording:
+class Recording(ClusterPicture):
     """The last ``max_steps`` steps of a cluster.
 
         recording = tf.cluster.Recording()
@@ -127,11 +127,6 @@ class Recording:
         return (
             f"<tf.cluster.Recording of {len(self)} steps on {', '.join(self.tasks) or 'no task'}>"
         )
-
-    def _repr_mimebundle_(
-        self, include: Container[str] | None = None, exclude: Container[str] | None = None
-    ) -> Any:
-        return mimebundle(self, include, exclude)
 
     # Filling it
 

@@ -10,7 +10,7 @@ from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.placement.groups import changes_a_variable
-from dataflow.rewrites.common_subexpressions import can_merge
+from dataflow.rewrites.effects import can_merge
 from dataflow.runtime.output_allocator import num_bytes
 
 _MOST_INLINE_NODES = 40

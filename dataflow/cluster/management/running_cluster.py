@@ -24,7 +24,7 @@ from dataflow.cluster.transport import registry
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.link_faults import WHOLE, Fault
 from dataflow.cluster_spec import ClusterSpec
-from dataflow.display import mimebundle
+from dataflow.display import ClusterPicture
 from dataflow.errors import DeadlineExceededError, InvalidArgumentError, OpError, UnavailableError
 from dataflow.runtime.cooperative import Task, Wait, scheduler
 
@@ -38,7 +38,7 @@ _MEMORY_SECONDS = 3.0
 _CALL_SECONDS = 10.0
 
 
-class Cluster:
+class Cluster(ClusterPicture):
     """A running cluster. Stop it with `stop`, or use it in a ``with`` block.
 
     ``spec`` its `ClusterSpec`; ``target`` what `tf.Session` takes (worker 0, or the first task);
@@ -471,7 +471,7 @@ class Cluster:
             return {"text/plain": repr(self)}
         status = self.status()
         plain = {"text/plain": f"{self!r}\n{status!r}"}
-        shown = mimebundle(self, include, exclude)
+        shown = super()._repr_mimebundle_(include, exclude)
         if shown is None:
             return plain | {"text/html": status._repr_html_()}
         data, metadata = shown
