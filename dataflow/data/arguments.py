@@ -9,6 +9,7 @@ import numpy as np
 
 from dataflow import dtypes
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 
@@ -26,6 +27,8 @@ def int64_tensor(value: Any) -> Tensor:
 
 def int64_scalar(value: Any) -> Callable[[], Tensor]:
     """Makes that tensor, each time that it is called."""
+    if isinstance(value, Tensor):
+        count_left_out(-1)  # no node is made of it
     return lambda: int64_tensor(value)
 
 

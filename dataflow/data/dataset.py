@@ -30,6 +30,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.namespaces import absent
 from dataflow.ops import dataset as ops
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import to_sparse
 from dataflow.ops.type_specs import SparseTensorSpec
@@ -85,6 +86,7 @@ class Dataset(Structured):
         nested = to_tensors(tensors, "component")
         structure = Structure.of(nested)
         flat = structure.encode(nested)
+        count_left_out(1)
         return Dataset(structure, lambda: ops.tensor_dataset_op(flat, output_shapes=structure.dims))
 
     @staticmethod
@@ -108,6 +110,7 @@ class Dataset(Structured):
             raise ValueError(f"Dimensions of the components are not compatible: {text}")
         flat = whole.encode_rows(nested)
         structure = whole.unbatched()
+        count_left_out(1)
         return Dataset(
             structure, lambda: ops.tensor_slice_dataset_op(flat, output_shapes=structure.dims)
         )
@@ -146,6 +149,7 @@ class Dataset(Structured):
                 values, generator=start, output_types=types, output_shapes=structure.dims
             )
 
+        count_left_out(3)
         return Dataset(structure, build)
 
     @staticmethod
@@ -160,6 +164,7 @@ class Dataset(Structured):
         dtype = as_dtype(kwargs.get("output_type", dtypes.int64))
         start, stop, step = {1: (0, *args, 1), 2: (*args, 1), 3: args}[len(args)]
         structure = Structure.of_tensors(0, [dtype], [()])
+        count_left_out(4)
         return Dataset(
             structure,
             lambda: ops.range_dataset_op(
@@ -187,6 +192,7 @@ class Dataset(Structured):
             pack(nested, [d._structure.nesting for d in flat]),
             [s for d in flat for s in d._structure.specs],
         )
+        count_left_out(1)
         return Dataset(
             structure,
             lambda: ops.zip_dataset_op(
@@ -229,7 +235,11 @@ class Dataset(Structured):
     # ---- order and choice -----------------------------------------------------------------
 
     def _derive(self, op: Any, structure: Structure, *inputs: Any, **attrs: Any) -> Dataset:
-        """What ``op`` makes of this dataset; its other ``inputs`` are made when its node is."""
+        """What ``op`` makes of this dataset; its other ``inputs`` are made when its node is.
+
+        TensorFlow makes them now, but for those that a function captures.
+        """
+        count_left_out(1 + len(inputs) - ("f" in attrs or "predicate" in attrs))
         return Dataset(
             structure,
             lambda: op(
@@ -259,6 +269,7 @@ class Dataset(Structured):
             )
         pairs = zip(ours.component_dims, theirs.component_dims, strict=True)
         structure = ours.with_dims([shapes.common(a, b) for a, b in pairs])
+        count_left_out(1)
         return Dataset(
             structure,
             lambda: ops.concatenate_dataset_op(
@@ -299,6 +310,7 @@ class Dataset(Structured):
         With the same ``seed`` (or graph seed) the order is the same in every session.
         """
         first, second = op_seeds(seed)
+        count_left_out(7)  # the seeds are compared with zero there
         return self._change(
             ops.shuffle_dataset_op,
             int64_scalar(buffer_size),
@@ -353,6 +365,7 @@ class Dataset(Structured):
         fillers = fillers_of(ours, padding_values)
         size = static_int(batch_size) if drop_remainder is True else None
         structure = ours.with_dims([(size, *(d or ())) for d in wanted])
+        count_left_out(3 + 2 * len(wanted))
         return Dataset(
             structure,
             lambda: ops.padded_batch_dataset_op(
@@ -628,14 +641,15 @@ class Dataset(Structured):
     def iterator_here(self, shared_name: str | None = None) -> Iterator:
         """`make_initializable_iterator`, in whichever graph is the default one."""
         structure = self._structure
-        resource = ops.iterator_op(
-            shared_name=shared_name or "",
-            container=default_graph().current_container,
-            output_types=structure.dtypes,
-            output_shapes=structure.dims,
-            name="Iterator",
-        )
-        initializer = ops.make_iterator_op(self._as_variant_tensor(), resource)
+        with counted_as(6):
+            resource = ops.iterator_op(
+                shared_name=shared_name or "",
+                container=default_graph().current_container,
+                output_types=structure.dtypes,
+                output_shapes=structure.dims,
+                name="Iterator",
+            )
+            initializer = ops.make_iterator_op(self._as_variant_tensor(), resource)
         return Iterator(resource, initializer, structure)
 
     def make_one_shot_iterator(self) -> Any:
@@ -657,6 +671,7 @@ class Dataset(Structured):
             output_types=structure.dtypes,
             output_shapes=structure.dims,
         )
+        count_left_out(1)
         return Iterator(resource, None, structure)
 
     def _need_own_graph(self) -> None:

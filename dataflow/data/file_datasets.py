@@ -11,6 +11,7 @@ from dataflow.data.dataset import Dataset
 from dataflow.data.structure import Structure, leaf_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import dataset as ops
+from dataflow.ops.seeds import count_left_out
 
 
 def _of_files(
@@ -20,6 +21,7 @@ def _of_files(
     structure = Structure.of_tensors(0, [dtypes.string], [()])
     if not isinstance(filenames, Dataset):
         names = leaf_tensor(filenames)
+        count_left_out(2)
         return Dataset(structure, lambda: read(names))
     types = filenames.structure.dtypes
     if types != [dtypes.string]:
@@ -38,6 +40,7 @@ class _FileDataset(Dataset):
 
     def __init__(self, made: Dataset) -> None:
         super().__init__(made.structure, made.as_variant_tensor, made)
+        count_left_out(2)
 
 
 class TextLineDataset(_FileDataset):

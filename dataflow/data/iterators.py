@@ -9,6 +9,7 @@ from dataflow.data.structure import ComponentSpec, Structure, Structured, dims_l
 from dataflow.dtypes import as_dtype
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import dataset as ops
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
 from dataflow.shapes import TensorShape
@@ -57,6 +58,7 @@ class Iterator(Structured):
             output_shapes=structure.dims,
             name="Iterator",
         )
+        count_left_out(1)
         return Iterator(resource, None, structure)
 
     @staticmethod
@@ -71,6 +73,7 @@ class Iterator(Structured):
         resource = ops.iterator_from_string_handle_op(
             string_handle, output_types=structure.dtypes, output_shapes=structure.dims
         )
+        count_left_out(1)
         return Iterator(resource, None, structure)
 
     @property
@@ -117,9 +120,10 @@ class Iterator(Structured):
                 f"Expected output shapes compatible with {self._structure.shapes!r} but got dataset "
                 f"with output shapes {other.shapes!r}."
             )
-        return ops.make_iterator_op(
-            dataset._as_variant_tensor(), self._iterator_resource, name=name
-        )
+        with counted_as(1):
+            return ops.make_iterator_op(
+                dataset._as_variant_tensor(), self._iterator_resource, name=name
+            )
 
     def get_next(self, name: str | None = None) -> Any:
         """The next element, as tensors in the dataset's nesting. Call it once, outside loops."""
@@ -146,6 +150,7 @@ class Iterator(Structured):
         if name is not None:
             return ops.iterator_to_string_handle_op(self._iterator_resource, name=name)  # type: ignore[no-any-return]
         if self._handle is None:
+            count_left_out(-1)  # it is there when the iterator is
             with self._iterator_resource.graph.control_dependencies(None):
                 self._handle = ops.iterator_to_string_handle_op(self._iterator_resource)
         return self._handle

@@ -18,6 +18,7 @@ from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.index_arrays import as_intp
 from dataflow.kernels.philox import Stream, stream_of, uniform
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.tensorflow_random import Sample, tensorflow_stream
 
 if TYPE_CHECKING:
     from dataflow.runtime.kernel_context import KernelContext
@@ -77,6 +78,19 @@ def _ahead(
         stream = stream_of(context, seed, seed2)
         found = context.state.setdefault("ahead", Ahead(stream, transform))
     return found  # type: ignore[no-any-return]
+
+
+def _tensorflow_sample(
+    context: KernelContext, seed: int, seed2: int, num_sampled: int
+) -> Sample | None:
+    """TensorFlow's numbers for this run, where they are to be drawn."""
+    samples = context.state.get("samples")
+    if samples is None:
+        stream = tensorflow_stream(context, seed, seed2)
+        if stream is None:
+            return None
+        samples = context.state.setdefault("samples", stream.samples(num_sampled))
+    return samples.next_run()  # type: ignore[no-any-return]
 
 
 def _bad(text: str) -> InvalidArgumentError:
@@ -182,7 +196,11 @@ def uniform_sampler_kernel(
     def probability(classes: Array) -> Any:
         return np.full(classes.shape, 1 / range_max)
 
-    draw = _ahead(context, seed, seed2, classes_of).draw
+    sample = _tensorflow_sample(context, seed, seed2, num_sampled)
+    if sample is None:
+        draw = _ahead(context, seed, seed2, classes_of).draw
+    else:
+        draw = lambda count: sample.integers(range_max, count)
     chances = _Probabilities(probability)
     return _result(true_classes, draw, chances, num_true, num_sampled, unique, range_max)
 
@@ -216,7 +234,11 @@ def log_uniform_sampler_kernel(
             _KeptProbabilities(probability, range_max) if kept else _Probabilities(probability)
         )
         context.state["chances"] = chances
-    draw = _ahead(context, seed, seed2, classes_of).draw
+    sample = _tensorflow_sample(context, seed, seed2, num_sampled)
+    if sample is None:
+        draw = _ahead(context, seed, seed2, classes_of).draw
+    else:
+        draw = lambda count: classes_of(sample.doubles(count))
     return _result(true_classes, draw, chances, num_true, num_sampled, unique, range_max)
 
 

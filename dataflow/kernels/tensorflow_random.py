@@ -33,6 +33,8 @@ _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 #: by rejection, in words.
 _BLOCKS_PER_NUMBER = 256
 _WORDS = 4
+#: Blocks that a candidate sampler takes for each class that it draws.
+_BLOCKS_PER_SAMPLE = 512
 #: The least number whose logarithm is taken, and what a truncated normal number is smaller than.
 _LEAST, _BOUND = 1e-7, 2.0
 
@@ -166,6 +168,63 @@ class TensorFlowStream:
         samples = 2 * (-(-count // _WORDS) * _WORDS)
         first = self._take(rows * samples * _BLOCKS_PER_NUMBER)
         return _uniform_of(self._words(first, 2 * rows * count), np.float64).reshape(rows, count)
+
+    def samples(self, num_sampled: int) -> Samples:
+        """Numbers for the runs of a candidate sampler."""
+        return Samples(self, num_sampled)
+
+
+class Samples:
+    """Numbers for the runs of a candidate sampler, each a `Sample`.
+
+    A run takes 2,048 words for each class that it draws, and needs a few. Those are made for several runs at once.
+    """
+
+    def __init__(self, stream: TensorFlowStream, num_sampled: int) -> None:
+        self._stream, self._size = stream, max(num_sampled, 1)
+        self._ahead: list[tuple[int, Any]] = []
+        self._runs = 1
+        self._lock = threading.Lock()
+
+    def next_run(self) -> Sample:
+        """The numbers of the next run."""
+        with self._lock:
+            if not self._ahead:
+                blocks = _BLOCKS_PER_SAMPLE * self._size
+                firsts = self._stream._take(self._runs * blocks) + blocks * np.arange(self._runs)
+                numbers = firsts[:, None] + np.arange(self._size)
+                words = self._stream._blocks(numbers.reshape(-1).astype(np.uint64))
+                rows = zip(firsts.tolist(), words.reshape(self._runs, -1), strict=True)
+                self._ahead = list(rows)[::-1]
+                self._runs = max(1, min(2 * self._runs, _PIECE // self._size))
+            return Sample(self._stream, *self._ahead.pop())
+
+
+class Sample:
+    """Numbers of one run of a candidate sampler (``SimplePhilox`` of ``core/lib/random``)."""
+
+    def __init__(self, stream: TensorFlowStream, first: int, words: Any) -> None:
+        self._stream, self._first, self._words = stream, first, words
+        self._used = 0
+
+    def _next_pairs(self, count: int) -> Any:
+        start, self._used = self._used, self._used + 2 * count
+        if self._used > len(self._words):
+            self._words = self._stream._words(self._first, 2 * self._used)
+        return self._words[start : self._used]
+
+    def doubles(self, count: int) -> Any:
+        """``count`` numbers in [0, 1), float64."""
+        return _uniform_of(self._next_pairs(count), np.float64)
+
+    def integers(self, bound: int, count: int) -> Any:
+        """``count`` numbers from 0 to ``bound - 1``, int64; words that would favor the small ones are left out."""
+        found = np.zeros(0, np.uint64)
+        skipped = (2**64 - 1) % bound + 1 if bound & (bound - 1) else 0
+        while len(found) < count:
+            pairs = self._next_pairs(count - len(found)).view(np.uint64)
+            found = np.concatenate([found, pairs[pairs >= np.uint64(skipped)] % np.uint64(bound)])
+        return found.astype(np.int64)
 
 
 def _uniform_of(words: Any, dtype: Any) -> Any:

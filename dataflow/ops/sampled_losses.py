@@ -5,6 +5,7 @@ The logits are corrected by how often the sampler (`candidate_sampling`) was to 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from dataflow.ops.loss import (
 )
 from dataflow.ops.math import cast, reduce_sum
 from dataflow.ops.matmul import mat_mul_op
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.slicing import slice_
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse import sparse_to_dense
@@ -33,10 +35,11 @@ from dataflow.ops.sparse import sparse_to_dense
 def _sum_rows(x: Tensor) -> Tensor:
     """The sum of each row, as a product with ones."""
     columns = x.dims[1] if x.dims is not None else None
-    size = columns if columns is not None else array_ops.shape(x)[1]
-    shape: Any = [size, 1] if columns is not None else array_ops.stack([size, 1])
-    ones = array_ops.ones(shape, x.dtype.base_dtype)
-    return array_ops.reshape(mat_mul_op(x, ones), [-1])
+    with counted_as(12):
+        size = columns if columns is not None else array_ops.shape(x)[1]
+        shape: Any = [size, 1] if columns is not None else array_ops.stack([size, 1])
+        ones = array_ops.ones(shape, x.dtype.base_dtype)
+        return array_ops.reshape(mat_mul_op(x, ones), [-1])
 
 
 def _first_rows(values: Tensor, flat_ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -116,33 +119,63 @@ def _sampled_logits(
             sampled_values = log_uniform_candidate_sampler(
                 labels, num_true, num_sampled, True, num_classes, seed
             )
-        sampled, true_count, sampled_count = (
-            array_ops.stop_gradient(convert_to_tensor(v)) for v in sampled_values
-        )
-        sampled = cast(sampled, dtypes.int64)
-        every = array_ops.concat([flat, sampled], 0)
-        rows = embedding_lookup(weights, every, partition_strategy=partition_strategy)
-        if rows.dtype.base_dtype is not inputs.dtype.base_dtype:
-            rows = cast(rows, inputs.dtype.base_dtype)
-        true_rows, sampled_rows = _first_rows(rows, flat)
-        sampled_logits = mat_mul_op(inputs, sampled_rows, transpose_b=True)
-        every_bias = embedding_lookup(biases, every, partition_strategy=partition_strategy)
-        if every_bias.dtype.base_dtype is not inputs.dtype.base_dtype:
-            every_bias = cast(every_bias, inputs.dtype.base_dtype)
-        true_bias, sampled_bias = _first_rows(every_bias, flat)
-        true_logits = _true_logits(inputs, true_rows, num_true)
-        true_logits = true_logits + array_ops.reshape(true_bias, [-1, num_true])
-        sampled_logits = sampled_logits + sampled_bias
-        if remove_accidental_hits:
-            sampled_logits = sampled_logits + _minus_hits(
-                labels, sampled, num_true, num_sampled, sampled_logits
+        num_nodes = 84 - 4 * (not subtract_log_q) + 21 * remove_accidental_hits
+        with counted_as(num_nodes) if len(tables) == 1 else nullcontext():
+            return _corrected_logits(
+                weights,
+                biases,
+                labels,
+                flat,
+                inputs,
+                sampled_values,
+                num_sampled,
+                num_true,
+                subtract_log_q,
+                remove_accidental_hits,
+                partition_strategy,
             )
-        if subtract_log_q:
-            true_logits = true_logits - log_op(cast(true_count, inputs.dtype.base_dtype))
-            sampled_logits = sampled_logits - log_op(cast(sampled_count, inputs.dtype.base_dtype))
-        logits = array_ops.concat([true_logits, sampled_logits], 1)
-        true_labels = array_ops.ones_like(true_logits) / num_true
-        return logits, array_ops.concat([true_labels, array_ops.zeros_like(sampled_logits)], 1)
+
+
+def _corrected_logits(
+    weights: TensorLike,
+    biases: Any,
+    labels: Tensor,
+    flat: Tensor,
+    inputs: Tensor,
+    sampled_values: Any,
+    num_sampled: int,
+    num_true: int,
+    subtract_log_q: bool,
+    remove_accidental_hits: bool,
+    partition_strategy: str,
+) -> tuple[Tensor, Tensor]:
+    sampled, true_count, sampled_count = (
+        array_ops.stop_gradient(convert_to_tensor(v)) for v in sampled_values
+    )
+    sampled = cast(sampled, dtypes.int64)
+    every = array_ops.concat([flat, sampled], 0)
+    rows = embedding_lookup(weights, every, partition_strategy=partition_strategy)
+    if rows.dtype.base_dtype is not inputs.dtype.base_dtype:
+        rows = cast(rows, inputs.dtype.base_dtype)
+    true_rows, sampled_rows = _first_rows(rows, flat)
+    sampled_logits = mat_mul_op(inputs, sampled_rows, transpose_b=True)
+    every_bias = embedding_lookup(biases, every, partition_strategy=partition_strategy)
+    if every_bias.dtype.base_dtype is not inputs.dtype.base_dtype:
+        every_bias = cast(every_bias, inputs.dtype.base_dtype)
+    true_bias, sampled_bias = _first_rows(every_bias, flat)
+    true_logits = _true_logits(inputs, true_rows, num_true)
+    true_logits = true_logits + array_ops.reshape(true_bias, [-1, num_true])
+    sampled_logits = sampled_logits + sampled_bias
+    if remove_accidental_hits:
+        sampled_logits = sampled_logits + _minus_hits(
+            labels, sampled, num_true, num_sampled, sampled_logits
+        )
+    if subtract_log_q:
+        true_logits = true_logits - log_op(cast(true_count, inputs.dtype.base_dtype))
+        sampled_logits = sampled_logits - log_op(cast(sampled_count, inputs.dtype.base_dtype))
+    logits = array_ops.concat([true_logits, sampled_logits], 1)
+    true_labels = array_ops.ones_like(true_logits) / num_true
+    return logits, array_ops.concat([true_labels, array_ops.zeros_like(sampled_logits)], 1)
 
 
 def _minus_hits(

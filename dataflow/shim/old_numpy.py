@@ -130,6 +130,18 @@ def _with_interpolation(function: Callable[..., Any]) -> Callable[..., Any]:
     return quantiles
 
 
+def _with_newshape(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``reshape`` with ``newshape=``, the old name of ``shape=``."""
+
+    @functools.wraps(function)
+    def reshape(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if "newshape" in kwargs:
+            kwargs["shape"] = kwargs.pop("newshape")
+        return function(a, *args, **kwargs)
+
+    return reshape
+
+
 def _issubdtype(function: Any) -> Any:
     """NumPy's ``issubdtype``, in which ``float`` means every floating-point type again (int, complex alike).
 
@@ -193,6 +205,7 @@ def mend_numpy() -> None:
     np.fromstring = _fromstring(np.fromstring)
     for name in ("percentile", "quantile", "nanpercentile", "nanquantile"):
         setattr(np, name, _with_interpolation(getattr(np, name)))
+    np.reshape = _with_newshape(np.reshape)
     np.meshgrid = _as_list(np.meshgrid)
     np.broadcast_arrays = _as_list(np.broadcast_arrays)
     put_missing(np.random, random_integers=_random_integers)

@@ -158,6 +158,9 @@ class DataSet:
         # RandomState(seed) shuffles as numpy.random does after numpy.random.seed(seed), which is
         # what TensorFlow calls, but leaves the learner's global generator alone.
         self._random: Any = np.random if seed is None else np.random.RandomState(seed)
+        if seed is not None and _draws_as_tensorflow():
+            np.random.seed(seed)  # what the program itself draws next depends on it
+            self._random = np.random
         self.one_hot = one_hot
         self._epochs_completed = 0
         self._index_in_epoch = 0
@@ -431,6 +434,12 @@ def _dtype_name(dtype: Any) -> str:
     """The name of a dataflow dtype, a NumPy dtype, or anything NumPy takes for one."""
     name = getattr(dtype, "name", None)
     return name if isinstance(name, str) else str(np.dtype(dtype))
+
+
+def _draws_as_tensorflow() -> bool:
+    """Whether a program runs as one of TensorFlow's, and expects its numbers."""
+    numbers = sys.modules.get("dataflow.tensorflow_numbers")
+    return numbers is not None and bool(numbers.draws_as_tensorflow())
 
 
 def _graph_seed() -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dataflow.tensorflow_numbers import draw_as_tensorflow
 from dataflow_datasets import mnist
 
 
@@ -116,6 +117,21 @@ def test_batches_follow_the_seed_as_in_tensorflow(folder: Path) -> None:
     ]
     assert train.epochs_completed == 1
     assert np.random.get_state()[1].tolist() == before
+
+
+def test_programs_of_tensorflow_draw_from_the_same_generator(folder: Path) -> None:
+    """TensorFlow seeds NumPy's global generator, from which a program then draws its noise."""
+    np.random.seed(5)
+    draw_as_tensorflow()
+    try:
+        train = mnist.read_data_sets(folder, validation_size=0, seed=7).train
+        train.next_batch(30)
+        noise = np.random.rand()
+    finally:
+        draw_as_tensorflow(False)
+    generator = np.random.RandomState(7)
+    generator.shuffle(np.arange(50))
+    assert noise == generator.rand()
 
 
 def test_without_a_seed_the_global_generator_decides(folder: Path) -> None:

@@ -83,6 +83,44 @@ def test_whole_numbers_and_orders_are_those_of_tensorflow() -> None:
 
 
 @pytest.mark.usefixtures("as_tensorflow")
+@pytest.mark.parametrize(
+    ("sampler", "unique", "classes", "expected"),
+    [
+        ("uniform", True, 7, [[0, 1, 3, 2, 6, 4], [6, 5, 2, 4, 3, 0]]),
+        ("uniform", False, 7, [[0, 1, 3, 2, 3, 6], [6, 5, 2, 4, 3, 5]]),
+        ("uniform", True, 64, [[19, 20, 4, 29, 50, 55], [35, 31, 46, 12, 43, 18]]),
+        ("uniform", False, 1000, [[59, 988, 972, 925, 490, 991], [315, 327, 750, 772, 531, 426]]),
+        ("log_uniform", True, 7, [[0, 1, 3, 4, 5, 2], [0, 1, 2, 5, 3, 4]]),
+    ],
+)
+def test_sampled_classes_are_those_of_tensorflow(
+    sampler: str, unique: bool, classes: int, expected: list[Any]
+) -> None:
+    sample = getattr(tf.nn, f"{sampler}_candidate_sampler")
+    with tf.Graph().as_default():
+        tf.set_random_seed(3)
+        drawn = sample(tf.constant([[1], [2]], tf.int64), 1, 6, unique, classes, seed=5)
+        with tf.Session() as session:
+            assert [session.run(drawn)[0].tolist() for _ in range(2)] == expected
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+def test_many_runs_of_a_sampler_go_on_where_the_last_one_was() -> None:
+    """Words are made for several runs at once; each run has those of its place."""
+    samples = TensorFlowStream(3, 5).samples(6)
+    runs = [samples.next_run().doubles(6).tolist() for _ in range(9)]
+    for number, run in enumerate(runs):
+        stream = TensorFlowStream(3, 5)
+        stream.blocks = number * 512 * 6
+        assert stream.uniform(6, np.dtype(np.float64)).tolist() == run
+    long = TensorFlowStream(3, 5).samples(6).next_run()
+    assert [*long.doubles(6), *long.doubles(50)] == [
+        *runs[0],
+        *TensorFlowStream(3, 5).uniform(56, np.dtype(np.float64))[6:],
+    ]
+
+
+@pytest.mark.usefixtures("as_tensorflow")
 def test_a_dense_layer_begins_with_the_weights_of_tensorflow() -> None:
     """The graph's seed and the number of nodes made before are its seeds."""
     with tf.Graph().as_default():
@@ -219,6 +257,76 @@ GRU, LSTM = tf.nn.rnn_cell.GRUCell, tf.nn.rnn_cell.BasicLSTMCell
 def test_ops_without_seeds_get_those_of_tensorflow(make: Any, expected: list[int]) -> None:
     """They are the numbers of nodes that TensorFlow 1.15.5 has made before."""
     assert seeds_of(make) == expected
+
+
+def place() -> Any:
+    """The second seed of a random op made now: the number of nodes before it."""
+    return tf.random_uniform([])
+
+
+def rows() -> Any:
+    return tf.data.Dataset.from_tensor_slices((tf.zeros([4, 3]), tf.zeros([4])))
+
+
+def after_iterator(iterator: Any) -> Any:
+    iterator.get_next()
+    return place()
+
+
+def after_loss(loss: Any, **options: Any) -> Any:
+    weights, biases = tf.zeros([50, 8]), tf.zeros([50])
+    labels, inputs = tf.zeros([4, 1], tf.int32), tf.placeholder(tf.float32, [None, 8])
+    sampled = tf.constant([3], tf.int64), tf.constant([[0.5]]), tf.constant([0.5])
+    loss(weights, biases, labels, inputs, 1, 50, sampled_values=sampled, **options)
+    return place()
+
+
+def after_chosen_iterator() -> Any:
+    data = rows()
+    iterator = tf.data.Iterator.from_structure(data.output_types, data.output_shapes)
+    iterator.make_initializer(data)
+    return after_iterator(iterator)
+
+
+def after_fed_iterator() -> Any:
+    data = rows()
+    data.make_initializable_iterator().string_handle()
+    name = tf.placeholder(tf.string, [])
+    return after_iterator(
+        tf.data.Iterator.from_string_handle(name, data.output_types, data.output_shapes)
+    )
+
+
+def after_files() -> Any:
+    tf.data.TextLineDataset(["a"])
+    return after_iterator(tf.data.TFRecordDataset(["a"]).make_one_shot_iterator())
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: after_iterator(rows().batch(2).make_initializable_iterator()), [16]),
+        (lambda: after_iterator(rows().repeat().batch(2).make_one_shot_iterator()), [14]),
+        (lambda: after_iterator(rows().map(lambda a, b: a).make_one_shot_iterator()), [10]),
+        (lambda: after_iterator(rows().padded_batch(2, ([3], [])).make_one_shot_iterator()), [16]),
+        (
+            lambda: after_iterator(rows().batch(tf.constant(2, tf.int64)).make_one_shot_iterator()),
+            [12],
+        ),
+        (lambda: after_iterator(tf.data.Dataset.range(3).take(2).make_one_shot_iterator()), [12]),
+        (after_chosen_iterator, [10]),
+        (after_fed_iterator, [16]),
+        (after_files, [16]),
+        (lambda: after_loss(tf.nn.nce_loss), [119]),
+        (lambda: after_loss(tf.nn.sampled_softmax_loss), [150]),
+        (lambda: after_loss(tf.nn.nce_loss, remove_accidental_hits=True), [140]),
+    ],
+)
+def test_places_after_datasets_and_sampled_losses_are_those_of_tensorflow(
+    make: Any, expected: list[int]
+) -> None:
+    assert seeds_of(make)[-1:] == expected
 
 
 def test_the_count_changes_nothing_for_the_engines_own_programs() -> None:

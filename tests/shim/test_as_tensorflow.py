@@ -556,7 +556,7 @@ result = [int(x), float(x), "%.1f %d" % (x, np.array([7])), math.floor(x[0, 0]),
     assert found[6:] == ["a%20b", False, [[1, 2, 3, 3]], 2]
 
 
-def test_quantiles_know_interpolation_and_numpy_has_math() -> None:
+def test_old_names_of_arguments_and_numpy_has_math() -> None:
     found = result_of(
         """
 import dataflow
@@ -565,10 +565,10 @@ import numpy as np
 x = [1.0, 2.0, np.nan]
 result = [np.percentile(x[:2], 60, interpolation="nearest"), np.quantile(x[:2], 0.6, None, method="lower"),
           np.nanpercentile(x, q=[10, 90], interpolation="lower").tolist(), np.percentile(x[:2], 50),
-          np.math.factorial(4)]
+          np.math.factorial(4), np.reshape([1, 2], newshape=[-1, 1]).tolist(), np.reshape([[3]], -1).tolist()]
 """
     )
-    assert found == [2.0, 1.0, [1.0, 1.0], 1.5, 24]
+    assert found == [2.0, 1.0, [1.0, 1.0], 1.5, 24, [[1], [2]], [3]]
 
 
 def test_options_of_sessions_by_their_protocol_buffer() -> None:
