@@ -22,6 +22,7 @@ export class Store {
     this.nextQuestion = 1;
     this.host = engineHost();
     this.heard = false; // whether the kernel has said anything since this page opened
+    this.gone = false; // whether that kernel has ended since: nobody is there to be asked
     this.onCustom = (message, buffers) => this.receive(message, buffers);
     model.on("msg:custom", this.onCustom);
     model.on("change:payload", () => this.takePayload());
@@ -45,6 +46,7 @@ export class Store {
 
   /** Asks the kernel; resolves with its answer, or null after `patience` ms (kernel busy or gone). */
   question(message, patience = 8000) {
+    if (this.gone) return Promise.resolve(null);
     const id = this.nextQuestion++;
     return new Promise((resolve) => {
       this.answers.set(id, resolve);

@@ -1,5 +1,6 @@
 // The style sheet travels inside the library and is put into the page once (or into the shadow root
 // that a front end draws widgets in).
+import { watchKernel } from "./gone.js";
 import { unpin } from "./pin.js";
 import { learn, speak } from "./translate.js";
 
@@ -36,8 +37,10 @@ export function useStyle(widget) {
       const hear = (message) => message?.kind === "language" && learn(message.language, message.table);
       model.on("msg:custom", hear);
       const silence = speak(element, model.get("language") ?? "en", () => model.send({ kind: "language" }));
+      const unwatch = element && watchKernel(model, element, context.el);
       return () => {
         model.off("msg:custom", hear);
+        unwatch?.();
         silence();
         unpin(element);
         Promise.resolve(end).then((stop) => stop?.());
