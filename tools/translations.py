@@ -5,8 +5,9 @@
 
 A sentence is a string or an f-string (in JavaScript a template literal) of a source; what is filled in is
 ``{0}``, ``{1}``, ... Nothing is marked in the sources: `is_sentence` tells words for a person from other
-strings, and `languages/not_words.txt` has the few that it cannot tell. What a check says to a learner is
-words in any case.
+strings, and `languages/not_words.txt` has the few that it cannot tell; `languages/words.txt` has what looks like
+none, single words above all, which are translated where the page has words of its own (FURNITURE in
+`shared/translate.js`). What a check says to a learner is words in any case.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def sentences_of_javascript(path: Path) -> Iterator[str]:
     """Strings and template literals of a module as templates; also those within a template."""
     text = path.read_text(encoding="utf-8")
     for match in re.finditer(
-        r'\bplural\([^()]*(?:\([^()]*\))?[^()"]*, "([^"]+)"(?:, "([^"]+)")?\)', text
+        r'\bplural\([^()"]*(?:\([^()]*\))?[^()"]*, "([^"]+)"(?:, "([^"]+)")?\)', text
     ):
         yield f"{{0}} {match[1]}"
         yield f"{{0}} {match[2] or match[1] + 's'}"
@@ -196,6 +197,7 @@ def sources() -> dict[str, tuple[str, list[Path]]]:
 def collect() -> dict[str, dict[str, str]]:
     """The English table: part -> sentence -> sentence."""
     not_words = set((FOLDER / "not_words.txt").read_text(encoding="utf-8").splitlines())
+    listed = (FOLDER / "words.txt").read_text(encoding="utf-8").splitlines()
     table: dict[str, dict[str, str]] = {}
     for part, (kind, paths) in sources().items():
         found: dict[str, str] = {}
@@ -208,6 +210,7 @@ def collect() -> dict[str, dict[str, str]]:
                 ) not in not_words:
                     found[template] = template
         table[part] = found
+    table["page"] |= {word: word for word in map(json.loads, listed)}
     return table
 
 

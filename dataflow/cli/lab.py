@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -154,6 +155,9 @@ def lab_command(
         command.append("--no-browser")
     if root:
         command.append("--allow-root")
+    if not any(re.match("--debug$|--log[-_]level|--[A-Za-z]*[.]log_level", one) for one in extra):
+        # Else the address stands among twenty lines about extensions.
+        command.append("--Application.log_level=WARN")
     return [*command, *extra]
 
 
@@ -206,7 +210,7 @@ def run_lab(
         extra=extra,
     )
     environment = lab_environment(os.environ, cluster)
-    print(f"JupyterLab on {chosen}; its URL follows. Ctrl-C twice stops it.", flush=True)
+    print(f"JupyterLab on {chosen}; its address follows. Ctrl-C twice stops it.", flush=True)
     if os.name == "posix":
         os.execve(command[0], command, environment)
     try:

@@ -40,6 +40,16 @@ def _load_jupyter_server_extension(app: Any) -> None:
             return super().connect()
 
     settings["kernel_websocket_connection_class"] = PromptConnection
+    if COURSE in getattr(app, "default_url", ""):
+        from tornado.ioloop import IOLoop
+
+        IOLoop.current().add_callback(_tell_address, app)
+
+
+def _tell_address(app: Any) -> None:
+    """What `dataflow lab` promised: Jupyter itself tells an address only with a token that it made."""
+    if not app.identity_provider.token_generated:
+        print(f"JupyterLab is at {app.public_url}", flush=True)
 
 
 def _course_handlers(base: str) -> list[tuple[str, type]]:

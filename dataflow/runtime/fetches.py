@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -100,7 +103,7 @@ class FetchPlan:
         except TypeError as e:
             raise TypeError(
                 f"Fetch argument {fetch!r} has invalid type {type(fetch)}, "
-                f"must be a string or Tensor. ({e})"
+                f"must be a string or Tensor. ({e}){_hint_for(fetch)}"
             ) from e
         except (ValueError, KeyError) as e:
             raise ValueError(
@@ -120,6 +123,16 @@ class FetchPlan:
             session = self._session
             return lambda values: wrap(element, values[position], session)
         return lambda values: values[position]
+
+
+def _hint_for(fetch: Any) -> str:
+    """What to do about a value that was fetched, as after ``loss = sess.run(loss)``."""
+    if not isinstance(fetch, (np.ndarray, np.generic, numbers.Number)):
+        return ""
+    return (
+        "\n  This is a value, not a node of the graph. Was a run's result given the node's name, as in "
+        "`loss = sess.run(loss)`? Give it another name, and build the graph again."
+    )
 
 
 def _nothing(values: list[Any]) -> None:

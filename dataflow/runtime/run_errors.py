@@ -126,6 +126,12 @@ def _annotated(
         now = f", now of shape {tuple(shape)}" if shape is not None else ""
         made = tensor.op.inputs[0] if tensor.op.type in COPIES else tensor  # the user's own
         lines.append(f"  input {made.name!r}: {tensor.dtype.base_dtype.name}{now}")
+    if op.type == "CheckNumerics":
+        lines.append(
+            f"  In a notebook, dataflow_widgets.Stepper(sess, {op.inputs[0].name!r}, feed_dict) shows "
+            "the node in which it began."
+        )
+    text = _its_initializer(text, (origin or {}).get(op, op))
     message = f"{op.type} {op.name!r}: {text}"
     if lines:
         message += "\n" + "\n".join(lines)
@@ -136,6 +142,18 @@ def _annotated(
     failure = error_class(op, op, message)
     failure.failed_node = failed
     return failure
+
+
+_UNINITIALIZED = re.compile(r"(?:uninitialized value|reading resource variable) ([^\s:]+)")
+
+
+def _its_initializer(text: str, op: Operation) -> str:
+    """``text`` with the initializer that a local variable (of a metric, say) needs, where it is about one."""
+    found = _UNINITIALIZED.search(text)
+    local = {v.op.name for v in op.graph.get_collection("local_variables")} if found else ()
+    if found is None or found[1] not in local:
+        return text
+    return text.replace("tf.global_variables_initializer()", "tf.local_variables_initializer()")
 
 
 #: Matches errors about shapes, ours or NumPy's.

@@ -61,6 +61,11 @@ def test_a_check_and_widgets_speak_german(lab_page: LabPage, jupyter_server: Jup
     lab_page.output(7).scroll_into_view_if_needed()
     lab_page.output(7).locator(".df-widget").get_by_text("Glättung").wait_for()
     assert lab_page.output(4).locator(".df-widget").get_attribute("lang") == "de"
+    # Words of the pictures, and what a screen reader says of a node.
+    stepped = lab_page.output(5).locator(".df-widget")
+    stepped.locator(".df-tag", has_text="geholt").wait_for()
+    stepped.locator('.df-node[aria-label*="geholt, gebraucht"]').wait_for()
+    stepped.locator(".df-key", has_text="lebend").wait_for()
     assert lab_page.output(4).get_by_text("Print", exact=True).count() >= 1, "a name stays a name"
     for index in range(2, len(CELLS)):
         lab_page.output(index).scroll_into_view_if_needed()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dataflow_widgets.base import words_of
 from tests.browser.bare_page import graph_state
 from tests.browser.lesson_page import lesson_marks, shown_lesson, stepper_state
 from tests.browser.patience import new_context
@@ -103,4 +104,25 @@ def test_saved_stepper_steps_offline(bare: BarePage, chromium: Browser) -> None:
     assert page.locator(".df-now .df-number").text_content() == "15625"
     page.get_by_role("button", name="One step back").click()
     assert page.locator(".df-now .df-number").text_content() == "6"
+    context.close()
+
+
+def test_a_page_saved_from_a_german_widget_is_german(bare: BarePage, chromium: Browser) -> None:
+    """Its kernel's library was English, and the page learned German afterwards."""
+    bare.show(shown_lesson(marks=lesson_marks(), language="de"))
+    bare.wait_drawn()
+    table = words_of("de")
+    bare.page.evaluate(
+        "(table) => models[0].custom({ kind: 'language', language: 'de', table })", table
+    )
+    bare.page.get_by_role("button", name="Sichern").click()
+    with bare.page.expect_download() as download:
+        bare.page.get_by_role("menuitem", name="HTML").click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert '<html lang="de">' in text
+    context = new_context(chromium, offline=True)
+    page = context.new_page()
+    page.set_content(text)
+    page.locator(".df-tag", has_text="beschnitten").wait_for()
+    page.get_by_role("button", name="Alle öffnen").wait_for()
     context.close()

@@ -16,6 +16,7 @@ OPENS_ON_THE_COURSE = [
     "--LabApp.default_url=/dataflow/course",
     f"--LabApp.extra_labextensions_path={lab.LAB_EXTENSIONS_FOLDER}",
 ]
+QUIET = "--Application.log_level=WARN"
 
 
 @pytest.fixture
@@ -144,8 +145,21 @@ def test_the_command(tmp_path):
 
 
 def test_the_command_of_a_user_with_a_display_asks_for_nothing_special(tmp_path):
-    expected = [f"--ServerApp.root_dir={tmp_path}", *OPENS_ON_THE_COURSE]
+    expected = [f"--ServerApp.root_dir={tmp_path}", *OPENS_ON_THE_COURSE, QUIET]
     assert lab.lab_command(tmp_path)[3:] == expected
+
+
+@pytest.mark.parametrize(
+    ("option", "quiet"),
+    [
+        ("--ip=0.0.0.0", True),
+        ("--ServerApp.log_level=DEBUG", False),
+        ("--log-level=10", False),
+        ("--debug", False),
+    ],
+)
+def test_the_address_does_not_stand_among_lines_about_extensions(tmp_path, option, quiet):
+    assert (QUIET in lab.lab_command(tmp_path, extra=[option])) is quiet
 
 
 def test_the_environment_layers_our_settings_above_what_was_there():

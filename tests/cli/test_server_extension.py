@@ -10,6 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from dataflow.cli import server_extension
 from dataflow.cli.lab import lab_environment
 from dataflow.course.attempts import MIME
@@ -38,6 +40,16 @@ def test_connections_send_without_delay() -> None:
     connection = made(SimpleNamespace(set_nodelay=calls.append))
     assert isinstance(connection, Usual) and calls == []
     assert connection.connect() == "connected" and calls == [True]
+
+
+def test_the_address_is_told_where_jupyter_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a token that it did not make Jupyter says nothing but in its log."""
+    for made, said in ((True, ""), (False, "JupyterLab is at http://localhost:8/\n")):
+        provider = SimpleNamespace(token_generated=made)
+        server_extension._tell_address(
+            SimpleNamespace(identity_provider=provider, public_url="http://localhost:8/")
+        )
+        assert capsys.readouterr().out == said
 
 
 _ASK = """

@@ -254,7 +254,7 @@ BY_TYPE = {
     # How an input's buffer is handed over, for each kernel that can take one.
     "runtime/buffers.py": "AddN Assign AssignVariableOp BiasAdd ReluGrad _Fused",
     # Nodes that rewrites and the placer make: errors and lifetimes are told of what they stand for.
-    "runtime/run_errors.py": "_UpdateAll",
+    "runtime/run_errors.py": "CheckNumerics _UpdateAll",
     "runtime/cuda_graph.py": "_CopyToDevice _CopyToHost",
     "runtime/capture_split.py": "_CopyToDevice _CopyToHost",
     # An assignment of another shape, by the attribute that only this op has.

@@ -91,3 +91,40 @@ def test_inputs_that_were_dropped_have_no_shape_and_variables_theirs() -> None:
                 session.run(fetch, {x: np.ones((4, 5))})
             assert e.value.op is fetch.op
             assert "(2, 3)" in e.value.message and "(4, 5)" in e.value.message
+
+
+def test_a_check_of_numbers_says_how_to_see_where_it_began() -> None:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    checked = tf.check_numerics(tf.log(x, name="made"), "of mine")
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as e:
+        session.run(checked, {x: [1.0, -1.0]})
+    assert "of mine : Tensor had NaN values" in e.value.message
+    assert "Stepper(sess, 'made:0', feed_dict)" in e.value.message
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+@pytest.mark.parametrize("kind", ["local", "global"])
+def test_an_uninitialized_variable_names_the_initializer_that_has_it(
+    kind: str, use_resource: bool
+) -> None:
+    collections = [getattr(tf.GraphKeys, f"{kind.upper()}_VARIABLES")]
+    v = tf.get_variable("a/v", [2], collections=collections, use_resource=use_resource)
+    initializer = f"{kind}_variables_initializer"
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.FailedPreconditionError) as e:
+            session.run(v + 1.0)
+        assert f"sess.run(tf.{initializer}())" in e.value.message
+        session.run(getattr(tf, initializer)())
+        session.run(v + 1.0)
+
+
+@pytest.mark.parametrize("value", [np.float32(1.0), np.zeros(3), 2])
+def test_a_fetched_value_is_told_from_a_node(value: Any) -> None:
+    tf.constant(1.0)
+    with tf.Session() as session:
+        with pytest.raises(TypeError, match="must be a string or Tensor") as e:
+            session.run([value])
+        assert "`loss = sess.run(loss)`" in str(e.value)
+        with pytest.raises(TypeError, match="has invalid type") as e:
+            session.run([None])
+        assert "sess.run(loss)" not in str(e.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from dataflow.course.translations import FOLDER, holes, languages, read_table
 from dataflow_widgets.base import packed_library
 from tools.translations import (
+    WIDGETS,
     as_toml,
     collect,
     is_sentence,
@@ -26,6 +28,17 @@ def test_no_sentence_of_checks_and_widgets_is_outside_the_tables() -> None:
     assert stored == as_toml(collect()), (
         "run python -m tools.translations, and translate what is new"
     )
+
+
+def test_words_that_are_listed_stand_in_a_source() -> None:
+    sources = "".join(
+        path.read_text(encoding="utf-8")
+        for path in WIDGETS.glob("*/*")
+        if path.suffix in (".js", ".py")
+    )
+    listed = (FOLDER / "words.txt").read_text(encoding="utf-8").splitlines()
+    assert listed == sorted(set(listed), key=json.loads)
+    assert [word for word in listed if word not in sources] == []
 
 
 def test_there_is_one_more_language() -> None:

@@ -45,7 +45,7 @@ export class ClusterPicture {
 
   draw() {
     const { scene } = this;
-    const lanes = scene.lanes.map((lane) => s("g", {}, s("rect", { class: "df-cv-lane", x: 4, y: lane.y, width: scene.width - 8, height: lane.h, rx: 8 }), ...lane.label.map((text, i) => s("text", { class: "df-detail", x: 16, y: lane.y + lane.h / 2 + 4 + 14 * i - 7 * (lane.label.length - 1) }, text))));
+    const lanes = scene.lanes.map((lane) => s("g", {}, s("rect", { class: "df-cv-lane", x: 4, y: lane.y, width: scene.width - 8, height: lane.h, rx: 8 }), ...lane.label.map((text, i) => s("text", { class: "df-detail df-cv-lane-name", x: 16, y: lane.y + lane.h / 2 + 4 + 14 * i - 7 * (lane.label.length - 1) }, text))));
     this.links = scene.links.map((link) => {
       const title = s("title", {}, "");
       return s("g", { class: `df-cv-link${link.oneWay ? " df-cv-arc" : ""}` }, title, ...(link.arrow ? [arrowHead(link.arrow)] : []), s("path", { class: "df-line", d: curve(link) }));

@@ -122,7 +122,7 @@ class EmbeddingPage {
     const share = data.explained[0] + data.explained[1];
     const how = data.method === "pca" ? `PCA shows ${Math.round(share * 100)} % of the variance` : "t-SNE keeps neighbors together; distances between clusters mean little";
     this.frame.note([data.working ? `${data.working} …` : how, data.bad ? `${plural(data.bad, "row")} not finite` : null, data.isLive ? `live, version ${data.version}` : null].filter(Boolean).join("; "));
-    const words = `${plural(data.points, "point")} in ${plural(data.dimensions, "dimension")}`;
+    const words = `${data.points} points in ${data.dimensions} dimensions`;
     this.scatter.element.setAttribute("aria-label", `${words}. Arrow keys go from point to point, Enter chooses one, plus and minus zoom, 0 shows all, slash searches.`);
     this.frame.element.dataset.version = String(data.version);
     this.frame.element.dataset.method = data.method;

@@ -31,6 +31,7 @@ function render({ model, el }) {
     host: store.host,
     only,
     layers: true,
+    copies: true,
     direction: model.get("direction"),
     ask: () => store.host.ask({ send: (message) => store.send(message) }),
     onselect: (item) => inspector.show(item, pane.marks),

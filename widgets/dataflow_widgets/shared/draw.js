@@ -45,11 +45,11 @@ function outline(look, x, y) {
 /** What a screen reader says of an item, without its state. */
 export function spoken(item, model) {
   if (item.fold?.paths) return `${item.fold.paths.length} equal scopes ${item.fold.paths[0]} to ${item.fold.paths.at(-1)}, folded, ${item.fold.type}`;
-  if (item.fold) return `${item.members.length} operations of type ${item.fold.type} named ${item.fold.base}, folded`;
+  if (item.fold) return `${item.numDrawn} operations of type ${item.fold.type} named ${item.fold.base}, folded`;
   if (item.group) return `scope ${item.path}, closed, ${plural(item.numDrawn, "operation")}`;
   const node = model.nodes[item.index];
   const outputs = (node.outputs ?? []).map((_, slot) => tensorLabel(node, slot)).join(", ");
-  return `${node.op} ${node.name}${outputs ? `, ${outputs}` : ""}${node.value ? `, value ${node.value}` : ""}`;
+  return `${node.op} ${node.name}${outputs ? `, ${outputs}` : ""}${node.value ? `, value ${node.value}` : ""}${item.places ? `, drawn in ${item.places} places` : ""}`;
 }
 
 export function draw(layout, visible, model, direction = "down") {

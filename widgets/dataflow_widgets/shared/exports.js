@@ -5,6 +5,7 @@ import { exportDot } from "./dot.js";
 import { settle } from "./morph.js";
 import { pack } from "./store.js";
 import { source } from "./style.js";
+import { tableFor } from "./translate.js";
 
 const INHERITED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "font-weight", "visibility", "paint-order", "stroke-linejoin"];
 
@@ -67,14 +68,16 @@ const json = (value) => JSON.stringify(value).replace(/</g, "\\u003c").replace(/
 
 /** One HTML page around the widget's own module and a state that needs no kernel. */
 export async function standaloneHtml(model, state, title) {
+  const language = model.get("language") || "en";
+  const table = tableFor(language);
   const safe = title.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; worker-src blob:">
 <title>${safe}</title><style>body{margin:1rem;font-family:sans-serif}@media(prefers-color-scheme:dark){body{background:#111}}</style></head>
 <body><main id="widget"></main>
 <script type="module">
-const state = ${json(state)};
+const state = ${json({ ...state, language, table })};
 const packed = Uint8Array.from(atob(${json(await pack(source(), false))}), (c) => c.charCodeAt(0));
 const source = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
 const model = { get: (k) => state[k], set: (k, v) => { state[k] = v; }, save_changes() {}, send() {}, on() {}, off() {} };

@@ -1,6 +1,7 @@
 // The picture of a graph inside a widget: lays out, draws, scrolls and zooms, moves the focus from
 // node to node, opens and closes scopes.  GraphView, Stepper and the widgets to come build on it.
 import { QUIET, button, h, plural } from "./dom.js";
+import { copyShared, wholeOf } from "./copies.js";
 import { draw, mark, spoken, stateOf } from "./draw.js";
 import { FULL_LIMIT, LAYERS, foldBlocks, foldSeries, visibleGraph } from "./graph.js";
 import { layout } from "./layout.js";
@@ -21,6 +22,7 @@ export class GraphPane {
    *                mayOpen(path): whether a scope may be open at first;
    *                layers: true where machinery may be put aside;
    *                room(item): {width, height} to leave for a picture in the node, or null;
+   *                copies: true where a source with many readers may be drawn beside each of them;
    *                steps: true where left and right belong to the widget (Shift moves the focus)
    */
   constructor(model, options = {}) {
@@ -134,6 +136,7 @@ export class GraphPane {
     }
     const blocks = foldBlocks(this.model, visible, { unfolded: this.unfolded });
     if (blocks.size) visible = visibleGraph(this.model, { open, only, shown, folded, blocks });
+    if (this.options.copies) visible = copyShared(visible, this.model);
     if (this.options.room) for (const item of visible.items) item.room = this.options.room(item);
     if (this.volumes) addVolumes(visible, this.model);
     return visible;
@@ -248,8 +251,8 @@ export class GraphPane {
     this.element.classList.toggle("df-marked", Boolean(this.marks));
     for (const [id, element] of this.drawing.elements) {
       for (const name of element.dataset.extra?.split(" ") ?? []) if (name) element.classList.remove(name);
-      const extra = [...(this.classes.get(id) ?? [])];
-      if (id === this.selected) extra.push("df-selected");
+      const extra = [...(this.classes.get(wholeOf(id)) ?? [])];
+      if (wholeOf(id) === wholeOf(this.selected)) extra.push("df-selected");
       element.dataset.extra = extra.join(" ");
       element.classList.add(...extra);
       const word = this.options.word?.(this.itemById(id));
@@ -258,7 +261,7 @@ export class GraphPane {
         tag.textContent = [word, tag.textContent].filter(Boolean).join(", ");
         element.setAttribute("aria-label", `${element.getAttribute("aria-label")}, ${word}`);
       }
-      const color = this.fills?.get(id);
+      const color = this.fills?.get(wholeOf(id));
       if (color) element.style.setProperty("--df-own-fill", color);
       else element.style.removeProperty("--df-own-fill");
       element.classList.toggle("df-colored", Boolean(color));
@@ -273,7 +276,7 @@ export class GraphPane {
       const width = this.widths?.get(edge.id);
       if (width) element?.style.setProperty("--df-width", `${width}px`);
       else element?.style.removeProperty("--df-width");
-      element?.classList.toggle("df-on-path", Boolean(this.path && this.path.has(edge.from) && this.path.has(edge.to)));
+      element?.classList.toggle("df-on-path", Boolean(this.path && this.path.has(wholeOf(edge.from)) && this.path.has(edge.to)));
     }
   }
 

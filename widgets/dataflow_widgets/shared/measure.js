@@ -41,7 +41,7 @@ export function titleOf(item, model) {
   let detail = "";
   let kind;
   if (item.fold) {
-    title = `${item.fold.base} × ${item.fold.paths?.length ?? item.members.length}`;
+    title = `${item.fold.base} × ${item.fold.paths?.length ?? item.numDrawn}`;
     detail = item.fold.type;
     kind = "scope";
   } else if (item.group) {
@@ -54,6 +54,7 @@ export function titleOf(item, model) {
     kind = kindOf(node);
     title = item.title ?? lastPart(item.scopeTitle ?? node.name);
     if (kind === "const" && node.value) detail = node.value;
+    else if (item.places) detail = `in ${item.places} places`;
     else if (title.replace(/_\d+$/, "") !== node.op) detail = node.op;
   }
   return { title: shorten(title, 28), detail: shorten(detail, 30), kind };

@@ -94,7 +94,12 @@ export class RewriteHistory {
     const step = this.steps[position - 1];
     const { gone, added, rewired } = this.change(position);
     const place = step.at ? `, at ${step.at}${step.num_hits > 1 ? ` and ${step.num_hits - 1} more` : ""}` : "";
-    const say = (names, one, many) => `${names.size || "no"} ${names.size === 1 ? `node ${one}` : `nodes ${many}`}`;
-    return `Step ${position} of ${this.steps.length}${place}: ${step.equation.replace(/\.$/, "")}. ${say(gone, "goes", "go")}, ${say(added, "is new", "are new")}, ${say(rewired, "is rewired", "are rewired")}, ${count} left.`;
+    const parts = [
+      gone.size ? plural(gone.size, "node goes", "nodes go") : "no nodes go",
+      added.size ? plural(added.size, "node is new", "nodes are new") : "no nodes are new",
+      rewired.size ? plural(rewired.size, "node is rewired", "nodes are rewired") : "no nodes are rewired",
+      `${count} left`,
+    ];
+    return `Step ${position} of ${this.steps.length}${place}: ${step.equation.replace(/\.$/, "")}. ${parts.join(", ")}.`;
   }
 }

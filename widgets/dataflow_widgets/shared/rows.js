@@ -15,13 +15,21 @@ const STEP = 30; // px between two layers, beside what is written there
 /** "a/b" -> ["a", "a/b"] */
 const chain = (path) => (path ? path.split("/").map((_, i, parts) => parts.slice(0, i + 1).join("/")) : []);
 
-/** Twice the layer of each item; a source goes with its first reader, just before it. */
+/**
+ * Twice the layer of each item. A source goes with its first reader, just before it; so does what only such sources
+ * lead to and which leads to one reader (the input of one step of a loop).
+ */
 function tightRanks(visible) {
   const { rank, next, before } = ranks(visible);
+  const loose = new Set(); // moves along with its reader
+  const inOrder = [...rank].sort((a, b) => a[1] - b[1]).map(([id]) => id);
+  for (const id of inOrder) if (before.get(id).every((other) => loose.has(other) && next.get(other).length === 1)) loose.add(id);
   const tight = new Map([...rank].map(([id, at]) => [id, 2 * at]));
-  for (const [id, list] of before) {
-    const readers = next.get(id).map((other) => rank.get(other));
-    if (!list.length && readers.length) tight.set(id, Math.max(0, 2 * Math.min(...readers) - 1));
+  for (const id of inOrder.reverse()) {
+    const readers = next.get(id).map((other) => tight.get(other));
+    if (!loose.has(id) || !readers.length) continue;
+    const column = Math.min(...readers.map((at) => at - (at % 2)));
+    tight.set(id, Math.max(0, column - (before.get(id).length ? 2 : 1)));
   }
   return tight;
 }

@@ -34,6 +34,8 @@ export function useStyle(widget) {
       const end = widget.render(context);
       const [element] = context.el.children; // its place while it is pinned
       const { model } = context;
+      const table = model.get("table"); // a saved page brings it along
+      if (table) learn(model.get("language"), table);
       const hear = (message) => message?.kind === "language" && learn(message.language, message.table);
       model.on("msg:custom", hear);
       const silence = speak(element, model.get("language") ?? "en", () => model.send({ kind: "language" }));

@@ -7,7 +7,7 @@ const FEW_LETTERS = 9;
 const SENTENCE_END = /(?<=[.!?]) (?=\S)/;
 const SPOKEN = ["title", "aria-label", "placeholder", "aria-roledescription"];
 // A single word may be a name of the learner's own, so it is replaced in these places only.
-const FURNITURE = "button, label, legend, summary, caption, option, figcaption, h4, th[scope=col], .df-nudge strong, .df-axis, .df-chart-note";
+const FURNITURE = "button, label, legend, summary, caption, option, figcaption, h4, th[scope=col], .df-nudge strong, .df-axis, .df-chart-note, .df-tag, .df-key, .df-edge-label, .df-keys, .df-run-bar, .df-run-status, .df-cluster-state, .df-cv-lane-name, .df-cv-badge";
 const NOT_WORDS = "pre, code, input, textarea, script, style";
 
 const translators = new Map();
@@ -75,10 +75,18 @@ function patternOf(template) {
 }
 
 let known = null;
+let cameAlong = []; // languages whose table is in the library itself
 /** language -> its table: the one that came with the library, if its kernel spoke another than English, and later ones. */
 function tables() {
-  const sent = known ?? __LANGUAGES__;
+  if (known) return known;
+  const sent = __LANGUAGES__;
+  cameAlong = typeof sent === "string" ? [] : Object.keys(sent);
   return (known = typeof sent === "string" ? {} : sent);
+}
+/** The table of a language, for a page that is saved with the library: null where that has it, and for English. */
+export function tableFor(language) {
+  const table = tables()[language] ?? null;
+  return cameAlong.includes(language) ? null : table;
 }
 const waiting = new Map(); // language -> what is to be done once its table is there
 

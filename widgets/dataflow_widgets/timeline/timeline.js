@@ -249,7 +249,7 @@ class TimelineView {
   // Showing
 
   spoken(op) {
-    return `${op.type} ${op.name}, from ${time(op.start) || "0 µs"} for ${time(op.duration)}${op.bytes ? `, ${bytes(op.bytes)}` : ""}${op.critical ? ", on the critical path" : ""}`;
+    return [`${op.type} ${op.name}`, `from ${time(op.start) || "0 µs"} for ${time(op.duration)}`, op.bytes && bytes(op.bytes), op.critical && "on the critical path"].filter(Boolean).join(", ");
   }
 
   draw() {
