@@ -87,8 +87,6 @@ def run(
             root.outputs[0], batch_size_hint or _GUESSED_SIZE
         ):
             continue
-        if len(members) + (reduction is not None) < 2:
-            continue
         _fuse(work, journal, members, reduction)
         yield _COST * len(members)
 

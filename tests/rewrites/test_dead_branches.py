@@ -222,3 +222,17 @@ def test_what_a_predicate_or_its_switch_waits_for_still_happens(who: str) -> Non
             assert plan.run([0.0]) == 1.0
             assert s.run(v) == count * sum(waits.values())
     assert "Switch" not in types(plan)
+
+
+def test_switches_of_a_branch_that_never_runs_stay_as_they_are() -> None:
+    """Nobody reads what they give, so nothing is said of them."""
+    x = tf.placeholder(tf.float32, [])
+    yes = tf.constant(True)
+    y = tf.cond(
+        yes, lambda: x + 1.0, lambda: tf.cond(yes, lambda: tf.sin(x), lambda: tf.cos(x), name="in")
+    )
+    with tf.Session() as s:
+        plan = rewritten(s, y, [x])
+        assert plan.run([2.0]) == 3.0
+    replaced = {h.before for h in plan.journal if h.rule == "switch_on_constant"}
+    assert replaced == {"cond/Switch:1", "cond/add/Switch:1"}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.rewrites.loop_shapes import Scaled, parts
 from dataflow.rewrites.symbolic_shapes import Shapes
 from tests.rewrites.test_multi_output_fusion import both, same, types
 
@@ -132,3 +133,9 @@ def test_elements_gathered_may_have_any_rank() -> None:
     assert stacked.shape.dims is None
     tf.while_loop(lambda i: i < 2, lambda i: i + 1, [0])  # arrays are for loops
     assert _symbols(stacked, [x]) is None
+
+
+def test_the_symbols_that_a_size_depends_on() -> None:
+    assert parts(7) == parts(None) == frozenset()
+    assert parts("n") == parts(Scaled("n", 1, 2)) == {"n"}
+    assert parts(frozenset({"n", Scaled("m", 3, 1)})) == {"n", "m"}

@@ -382,3 +382,14 @@ def test_a_sum_of_two_terms_is_worth_one_call(steps: int, is_fused: bool) -> Non
     plan, got, wanted = both([z], {x: np.ones(1, np.float32), y: np.ones(1, np.float32)})
     same(got, wanted)
     assert ("_FusedRegion" in types(plan)) is is_fused
+
+
+def test_a_constant_of_equal_elements_is_a_number(either: None) -> None:
+    x, z = (tf.placeholder(tf.float32, [6, 400]) for _ in range(2))
+    twos = tf.constant(np.full((6, 400), 2.0, np.float32))
+    y = x * twos + z
+    value = np.random.default_rng(0).standard_normal((6, 400)).astype(np.float32)
+    plan, got, wanted = both([y, y * y - z], {x: value, z: value})
+    same(got, wanted)
+    (region,) = [op for op in plan.compiled_ops if op.type == "_FusedRegion"]
+    assert [t.dims for t in region.inputs if t.op.type == "Const"] == [()]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
 
@@ -159,3 +160,7 @@ def test_a_cycle_that_no_loop_closes_is_refused() -> None:
             ):
                 s.run(fetch, {x: 1.0})
         assert s.run(tf.sin(second), {second: 0.0}) == 0.0  # a fed value breaks it
+
+
+def test_a_config_without_switches_has_the_defaults() -> None:
+    assert RewriteOptions.from_config(tf.ConfigProto()) == RewriteOptions()

@@ -127,6 +127,18 @@ def test_a_sum_of_rows_that_are_seen_as_they_were_stays() -> None:
         assert a.tobytes() == b.tobytes()
 
 
+def test_what_is_no_sum_of_rows_keeps_their_numbers() -> None:
+    """Other uses of the numbers that `tf.unique` gives, of as many inputs as there are."""
+    for use in (lambda which: 1 + which, lambda which: tf.gather(tf.range(9) * 2, which)):
+        ids = tf.placeholder(tf.int32, [None])
+        again, which = tf.unique(tf.unique(ids)[0])
+        value = np.array([3, 1, 3], np.int32)
+        plan, got, wanted = both([use(which), again], {ids: value})
+        assert "distinct_rows" not in rules(plan)
+        for a, b in zip(got, wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
 def nodes_inside(y: Any, op_type: str) -> list[Any]:
     return [op for op in y.graph.get_operations() if op.type == op_type]
 

@@ -723,3 +723,12 @@ def test_between_cells_a_job_that_sleeps_is_woken_by_the_event_loop() -> None:
         task.join()
 
     asyncio.run(notebook())
+
+
+def test_the_innermost_of_the_running_tasks_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    outer, inner = Task(lambda: iter(())), Task(lambda: iter(()))
+    monkeypatch.setattr(cooperative, "THREADS", False)
+    monkeypatch.setattr(scheduler, "running", [outer, inner])
+    assert inner.is_current() and not outer.is_current()
+    monkeypatch.setattr(scheduler, "running", [])
+    assert not inner.is_current()

@@ -11,6 +11,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.graph.registry import get_op
+from dataflow.runtime import specialized_plans
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 
 #: Conditionals stay conditionals.
@@ -213,3 +214,24 @@ def test_explain_shows_the_plan_for_the_values_that_are_fed() -> None:
         assert "training -> False" in str(known) and "if " not in known.source
         assert "if " in session.explain(y, [p, x]).source
         assert known.player() is not None
+
+
+def test_only_so_many_combinations_have_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runs with others are served by the plan with branches."""
+    monkeypatch.setattr(specialized_plans, "_MOST_FORMS", 2)
+    p, q = tf.placeholder(tf.bool, []), tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.cond(p, lambda: x * 2.0, lambda: tf.exp(x)) + tf.cond(q, lambda: x, lambda: -x)
+
+    def run(*combinations: tuple[bool, bool]) -> Any:
+        for a, b in combinations * (RUNS_BEFORE_REWRITING + 1):
+            got = session.run(y, {p: a, q: b, x: [0.0, 0.0]})
+            np.testing.assert_array_equal(got, [0.0 if a else 1.0] * 2)
+        (plan,) = plans(session)
+        return plan.forms
+
+    with tf.Session() as session:
+        forms = run((True, True), (True, False))
+        assert len(forms._plans) == 2
+        assert run((False, True), (False, False)) is None
+        assert len(forms._plans) == 2
