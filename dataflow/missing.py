@@ -139,11 +139,6 @@ _GROUPS = (
         "it evaluated within the training; use tf.estimator.train_and_evaluate.",
     ),
     (
-        "estimator",
-        "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor",
-        "they were gradient boosted trees; use scikit-learn's GradientBoostingClassifier.",
-    ),
-    (
         "contrib.opt",
         "AGNCustomGetter AGNOptimizer ElasticAverageCustomGetter ElasticAverageOptimizer "
         "ModelAverageCustomGetter ModelAverageOptimizer DropStaleGradientOptimizer",
@@ -285,7 +280,7 @@ _GROUPS = (
     (
         "contrib.estimator",
         "boosted_trees_classifier_train_in_memory boosted_trees_regressor_train_in_memory",
-        "they were gradient boosted trees; use scikit-learn's GradientBoostingClassifier.",
+        "use tf.estimator.BoostedTreesClassifier or BoostedTreesRegressor with train_in_memory=True.",
     ),
     (
         "contrib.estimator",
@@ -461,7 +456,7 @@ _CONTRIB = {
     "batching": ("batches of requests to a server", "batch with tf.train.batch or a Dataset"),
     "bayesflow": ("Monte Carlo estimates", "draw with tf.random_normal and take tf.reduce_mean"),
     "bigtable": ("a reader of Google's Bigtable", "read with a Python client in a tf.py_func"),
-    "boosted_trees": ("gradient boosted trees", "use scikit-learn's GradientBoostingClassifier"),
+    "boosted_trees": ("gradient boosted trees", "use tf.estimator.BoostedTreesClassifier"),
     "checkpoint": ("object-based checkpoints", "use tf.train.Checkpoint"),
     "cloud": ("readers of Google Cloud's storage", "read local files with tf.data"),
     "cluster_resolver": (

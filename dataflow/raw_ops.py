@@ -25,7 +25,7 @@ _RENAMED: dict[str, dict[str, str]] = {
 _FAMILIES = (
     (
         "BoostedTrees",
-        "an op of gradient boosted trees; use scikit-learn's GradientBoostingClassifier",
+        "an op of gradient boosted trees; use tf.estimator.BoostedTreesClassifier",
     ),
     (
         "Collective Nccl AllToAll CrossReplicaSum",

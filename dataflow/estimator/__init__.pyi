@@ -51,6 +51,11 @@ from dataflow.estimator.training import (
     train_and_evaluate as train_and_evaluate,
     TrainSpec as TrainSpec,
 )
+from dataflow.estimator.tree_estimators import (
+    BoostedTreesClassifier as BoostedTreesClassifier,
+    BoostedTreesEstimator as BoostedTreesEstimator,
+    BoostedTreesRegressor as BoostedTreesRegressor,
+)
 from dataflow.train.checkpoint_initializers import VocabInfo as VocabInfo
 from dataflow.train.hooks import (
     FeedFnHook as FeedFnHook,
