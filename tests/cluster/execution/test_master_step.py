@@ -489,6 +489,25 @@ def test_a_queue_here_is_waited_for(play, queue, seconds):
     assert play.run(step, seconds=seconds) == [5.0]
 
 
+def test_an_op_that_waits_alone_needs_nobody_to_wake_it(play, queue, monkeypatch):
+    monkeypatch.delattr(os, "eventfd", raising=False)
+    _, put, taken = queue
+    threading.Timer(0.1, play.master.run, [play.prepared(put), []]).start()
+    assert play.run(play.prepared(taken)) == [5.0]
+
+
+def test_two_ops_that_wait_for_each_other(play):
+    """Neither may block the thread of the other."""
+    with tf.device(HERE):
+        first, second = (tf.FIFOQueue(1, [tf.float32], shapes=[[]]) for _ in range(2))
+        with tf.control_dependencies([first.enqueue(first.dequeue() + 1.0)]):
+            done = tf.identity(second.dequeue())
+    fillers = [play.prepared(second.enqueue(7.0)), play.prepared(first.enqueue(1.0))]
+    for i, filler in enumerate(fillers, 1):
+        threading.Timer(0.1 * i, play.master.run, [filler, []]).start()
+    assert play.run(play.prepared(done), seconds=None) == [7.0]
+
+
 def test_a_wait_here_has_a_deadline(play, queue):
     _, _, taken = queue
     with pytest.raises(errors.DeadlineExceededError, match=HERE):

@@ -101,8 +101,10 @@ def test_staleness_is_what_theory_says():
 
 def test_deaths():
     deaths = {0: 3.0, 1: 5.0}
-    assert simulate(4, latency=CALM, deaths=deaths, steps=50).stalled
-    assert not simulate(4, 2, latency=CALM, deaths=deaths, steps=50).stalled
+    stalled = simulate(4, latency=CALM, deaths=deaths, steps=50)
+    assert stalled.stalled and repr(stalled).endswith(", STALLED)")
+    going = simulate(4, 2, latency=CALM, deaths=deaths, steps=50)
+    assert not going.stalled and "STALLED" not in repr(going)
     back = simulate(4, latency=CALM, deaths={0: 3.0}, restarts={0: 100.0}, steps=120)
     assert not back.stalled
     assert back.step_seconds.max() > 90
