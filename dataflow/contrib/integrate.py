@@ -154,7 +154,8 @@ def odeint(
         raise ValueError(f"unknown options: {sorted(unknown)}; there are {sorted(_OPTIONS)}")
     with name_scope(name, "odeint", [y0, t]):
         y0, t = _checked(y0, t)
-        solution, info = _adaptive(func, y0, t, rtol, atol, {**_OPTIONS, **(options or {})})
+        solver = _Adaptive(func, t, rtol, atol, {**_OPTIONS, **(options or {})})
+        solution, info = solver.solve(y0)
         return (solution, info) if full_output else solution
 
 
@@ -189,94 +190,108 @@ def _growth(relative: Tensor, accepted: Tensor, options: dict[str, Any]) -> Any:
     return minimum(cast(options["ifactor"], dtypes.float64), maximum(lowest, growth))
 
 
-def _adaptive(
-    func: Callable[..., Any],
-    y0: Tensor,
-    times: Tensor,
-    rtol: Any,
-    atol: Any,
-    options: dict[str, Any],
-) -> tuple[Tensor, dict[str, Tensor]]:
-    kind = times.dtype.base_dtype
-    of_error = y0.dtype.real_dtype
-    slope0 = _slope(func, y0, times[0])
-    limit = convert_to_tensor(options["max_num_steps"], dtypes.int32)
+#: The number of steps; the value, its slope, the times before and after the last step and the size of the next;
+#: the polynomial of the last step; and what `odeint` tells of the solution.
+_State = tuple[Any, ...]
 
-    def ratio(error: Tensor, before: Tensor, after: Tensor) -> Tensor:
-        allowed = cast(atol, of_error) + cast(rtol, of_error) * maximum(abs_(before), abs_(after))
-        return sqrt(reduce_mean(square(abs_(error) / allowed)))  # type: ignore[no-any-return]
 
-    first = options["first_step"]
-    if first is None:
-        first = _first_step(func, y0, slope0, times[0], rtol, atol)
-    first = convert_to_tensor(first, kind)
-    no_numbers = array.zeros([0], kind)
+class _Adaptive:
+    """Steps whose size follows from their error, until a time is passed; values by the last one's polynomial."""
 
-    zero = array.zeros_like(y0)
-    state = (
-        array.zeros([], dtypes.int32), y0, slope0, times[0], times[0], first,
-        y0, zero, zero, zero, zero,
-        convert_to_tensor(1 if options["first_step"] is not None else 2), no_numbers, no_numbers,
-    )  # fmt: skip
-    invariants = [v.get_shape() for v in state[:-2]] + [TensorShape([None])] * 2
+    def __init__(
+        self, func: Callable[..., Any], times: Tensor, rtol: Any, atol: Any, options: dict[str, Any]
+    ) -> None:
+        self.func, self.times, self.rtol, self.atol = func, times, rtol, atol
+        self.options = options
+        self.kind = times.dtype.base_dtype
+        self.invariants: list[TensorShape] = []
 
-    def advance(target: Tensor, state: Any) -> Any:
-        def step(count: Any, y: Any, slope: Any, begin: Any, end: Any, dt: Any, *rest: Any) -> Any:
-            polynomial, evaluations, points, ratios = list(rest[:5]), *rest[5:]
-            checks = [
-                Assert(less(count, limit), ["max_num_steps exceeded"]),
-                Assert(greater(end + dt, end), ["underflow in dt", dt]),
-            ]
-            with control_dependencies(checks):
-                y = array.identity(y)
-            after, error, slopes = _stage(func, y, slope, end, dt)
-            relative = ratio(error, y, after)
-            accepted = less_equal(relative, 1)
-            fitted = _quartic(y, after, slopes, dt)
-            growth = _growth(relative, accepted, options)
+    def solve(self, y0: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """The values [times, ...], and what `odeint` tells of them."""
+        times = self.times
+        slope0 = _slope(self.func, y0, times[0])
+        self.limit = convert_to_tensor(self.options["max_num_steps"], dtypes.int32)
+        state = self._first(y0, slope0)
+        self.invariants = [v.get_shape() for v in state[:-2]] + [TensorShape([None])] * 2
+        number = array.size(times)
+        results = TensorArray(y0.dtype, number, element_shape=y0.get_shape()).write(0, y0)
 
-            def chosen(new: Any, old: Any) -> Any:
-                return array.where(accepted, new, old)
+        def interpolate(index: Any, array_: Any, *state: Any) -> Any:
+            state = self._advance(times[index], state)
+            value = _at(list(state[6:11]), state[3], state[4], times[index])
+            return (index + 1, array_.write(index, value), *state)
 
-            return (
-                count + 1, chosen(after, y), chosen(slopes[-1], slope), chosen(end, begin),
-                chosen(end + dt, end), dt * cast(growth, kind),
-                *(chosen(a, b) for a, b in zip(fitted, polynomial, strict=True)),
-                evaluations + 6, array.concat([points, array.reshape(end + dt, [1])], 0),
-                array.concat([ratios, array.reshape(cast(relative, kind), [1])], 0),
-            )  # fmt: skip
+        final = while_loop(
+            lambda index, *rest: less(index, number),
+            interpolate,
+            (1, results, *state),
+            shape_invariants=[TensorShape([]), TensorShape(None), *self.invariants],
+            name="interpolate",
+        )
+        solution = final[1].stack()
+        solution.set_shape(times.get_shape().concatenate(y0.get_shape()))
+        return solution, {
+            "num_func_evals": final[-3],
+            "integrate_points": final[-2],
+            "error_ratio": final[-1],
+        }
 
-        start = (array.zeros([], dtypes.int32), *state[1:])
+    def _first(self, y0: Tensor, slope0: Tensor) -> _State:
+        times, first = self.times, self.options["first_step"]
+        evaluations = 1 if first is not None else 2
+        if first is None:
+            first = _first_step(self.func, y0, slope0, times[0], self.rtol, self.atol)
+        first = convert_to_tensor(first, self.kind)
+        no_numbers = array.zeros([0], self.kind)
+        zero = array.zeros_like(y0)
+        return (
+            array.zeros([], dtypes.int32), y0, slope0, times[0], times[0], first,
+            y0, zero, zero, zero, zero,
+            convert_to_tensor(evaluations), no_numbers, no_numbers,
+        )  # fmt: skip
+
+    def _advance(self, target: Tensor, state: _State) -> Any:
+        """Steps until ``target`` is passed."""
         return while_loop(
             lambda count, y, slope, begin, end, *rest: greater(target, end),
-            step,
-            start,
-            shape_invariants=invariants,
+            self._step,
+            (array.zeros([], dtypes.int32), *state[1:]),
+            shape_invariants=self.invariants,
             name="step",
         )
 
-    number = array.size(times)
-    results = TensorArray(y0.dtype, number, element_shape=y0.get_shape()).write(0, y0)
+    def _step(
+        self, count: Any, y: Any, slope: Any, begin: Any, end: Any, dt: Any, *rest: Any
+    ) -> _State:
+        polynomial, evaluations, points, ratios = list(rest[:5]), *rest[5:]
+        checks = [
+            Assert(less(count, self.limit), ["max_num_steps exceeded"]),
+            Assert(greater(end + dt, end), ["underflow in dt", dt]),
+        ]
+        with control_dependencies(checks):
+            y = array.identity(y)
+        after, error, slopes = _stage(self.func, y, slope, end, dt)
+        relative = self._ratio(error, y, after)
+        accepted = less_equal(relative, 1)
+        fitted = _quartic(y, after, slopes, dt)
+        growth = _growth(relative, accepted, self.options)
 
-    def interpolate(index: Any, array_: Any, *state: Any) -> Any:
-        state = advance(times[index], state)
-        value = _at(list(state[6:11]), state[3], state[4], times[index])
-        return (index + 1, array_.write(index, value), *state)
+        def chosen(new: Any, old: Any) -> Any:
+            return array.where(accepted, new, old)
 
-    final = while_loop(
-        lambda index, *rest: less(index, number),
-        interpolate,
-        (1, results, *state),
-        shape_invariants=[TensorShape([]), TensorShape(None), *invariants],
-        name="interpolate",
-    )
-    solution = final[1].stack()
-    solution.set_shape(times.get_shape().concatenate(y0.get_shape()))
-    return solution, {
-        "num_func_evals": final[-3],
-        "integrate_points": final[-2],
-        "error_ratio": final[-1],
-    }
+        return (
+            count + 1, chosen(after, y), chosen(slopes[-1], slope), chosen(end, begin),
+            chosen(end + dt, end), dt * cast(growth, self.kind),
+            *(chosen(a, b) for a, b in zip(fitted, polynomial, strict=True)),
+            evaluations + 6, array.concat([points, array.reshape(end + dt, [1])], 0),
+            array.concat([ratios, array.reshape(cast(relative, self.kind), [1])], 0),
+        )  # fmt: skip
+
+    def _ratio(self, error: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        """An error beside the one that is allowed."""
+        kind = before.dtype.real_dtype
+        allowed = cast(self.atol, kind) + cast(self.rtol, kind) * maximum(abs_(before), abs_(after))
+        return sqrt(reduce_mean(square(abs_(error) / allowed)))  # type: ignore[no-any-return]
 
 
 def odeint_fixed(

@@ -157,6 +157,13 @@ def _maximum_ops(
         attrs=f"{steps}{layout}",
     )
 
+    _differentiate(forward, gradient, second, extra)
+    return forward, gradient
+
+
+def _differentiate(forward: OpDef, gradient: OpDef, second: OpDef, extra: tuple[str, ...]) -> None:
+    """Makes each of the three the gradient of another; ``extra`` are attributes that the second has not."""
+
     @forward.gradient
     def max_pool_gradient(op: Operation, grad: Tensor) -> list[Any]:
         return [gradient(op.inputs[0], op.outputs[0], grad, **_attrs(op, *extra))]
@@ -173,8 +180,6 @@ def _maximum_ops(
     @second.gradient
     def max_pool_grad_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
         return _with_zeros(op, gradient(op.inputs[0], op.inputs[1], grad, **_attrs(op)))
-
-    return forward, gradient
 
 
 max_pool_op, max_pool_grad_op = _maximum_ops(
