@@ -23,6 +23,7 @@ from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.keras.package_shapes import is_ours, plain_shape
 from dataflow.layers import base
 from dataflow.layers.eager_losses import Penalty, forget_losses, losses_here, note_loss
+from dataflow.layers.layer_calls import Number
 from dataflow.ops import array
 from dataflow.ops.initializers import Orthogonal
 from dataflow.ops.math import cast
@@ -143,9 +144,21 @@ class Layer(LayerTree, base.Layer):
 
     add_variable = add_weight
 
+    def share_penalties(self, layer: Layer) -> None:
+        """Has the losses of this layer be those on the weights of ``layer``."""
+        on_weights = {id(loss) for loss in layer.get_losses_for(None)}
+        self._losses = [loss for loss in layer._losses if id(loss) in on_weights]
+        self._penalties = layer._penalties
+
     def add_update(self, updates: TensorLike, inputs: Any = None) -> None:
-        """Ops that `fit` runs with each training step."""
+        """Ops that `fit` runs with each training step.
+
+        ``inputs`` are what they are computed from: see `get_updates_for`.
+        """
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
+            if isinstance(update, (int, float)):
+                update = Number(update)
+                tag(update, "inputs", None if inputs is None else nest.flatten(inputs))
             self._updates.append(getattr(update, "op", update))
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
@@ -154,10 +167,14 @@ class Layer(LayerTree, base.Layer):
         ``inputs`` are what the losses are computed from, where they are: see `get_losses_for`.
         """
         for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
-            loss = loss() if callable(loss) else convert_to_tensor(loss, preferred_dtype=K.floatx())
-            loss = loss if loss.shape.ndims == 0 else reduce_mean(loss)
+            if self.as_package_keras and isinstance(loss, (int, float)):
+                loss = Number(loss)
+            else:
+                made = loss() if callable(loss) else loss
+                loss = convert_to_tensor(made, preferred_dtype=K.floatx())
+                loss = loss if loss.shape.ndims == 0 else reduce_mean(loss)
             if inputs is not None:
-                tag(loss, "needs_inputs", True)
+                tag(loss, "inputs", nest.flatten(inputs))
             self._losses.append(loss)
             note_loss(self, loss)
 
@@ -212,16 +229,21 @@ class Layer(LayerTree, base.Layer):
             if self.activity_regularizer is not None:
                 for output in nest.flatten(outputs):
                     examples = cast(array.shape(output)[0], output.dtype.base_dtype)
-                    self.add_loss(self.activity_regularizer(output) / examples)
+                    self.add_loss(self.activity_regularizer(output) / examples, inputs)
         outputs = self._distinct(inputs, outputs)
-        mask = self.compute_mask(inputs, kwargs.get("mask", self._mask_of(inputs)))
+        mask = None
+        if self.supports_masking or not getattr(type(self).compute_mask, "is_default", False):
+            mask = self.compute_mask(inputs, kwargs.get("mask", self._mask_of(inputs)))
         if mask is not None:
             masks = mask if isinstance(mask, (list, tuple)) else [mask]
             for tensor, one in zip(nest.flatten(outputs), masks, strict=False):
                 if one is not None:
                     tag(tensor, "mask", one)
+        if self.as_package_keras:
+            for tensor in nest.flatten(outputs):
+                tag(tensor, "of_layer", True)
         if all(tag_of(t, "history") for t in nest.flatten(inputs)):
-            Node(self, inputs, outputs, given)
+            Node(self, inputs, outputs, given).is_within_call = K.is_in_call(graph)
         return outputs
 
     def _distinct(self, inputs: Any, outputs: Any) -> Any:
@@ -287,8 +309,19 @@ class Layer(LayerTree, base.Layer):
         return initializer(dims, dtype=dtype)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the output; here: the input's, where the layer supports masks."""
-        return mask if self.supports_masking else None
+        """The mask of the output; here: the input's, where the layer supports masks.
+
+        Raises `TypeError` for a mask where it does not.
+        """
+        if self.supports_masking:
+            return mask
+        if any(m is not None for m in (mask if isinstance(mask, (list, tuple)) else [mask])):
+            raise TypeError(
+                f"Layer {self.name} does not support masking, but was passed an input_mask: {mask}"
+            )
+        return None
+
+    compute_mask.is_default = True  # type: ignore[attr-defined]
 
     # ---- reading --------------------------------------------------------------------------
 

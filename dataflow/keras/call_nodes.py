@@ -41,6 +41,9 @@ class Node:
     Its properties are Keras's names for that; each is a list, of one where one tensor went in.
     """
 
+    #: Whether another layer, a model say, made the call.
+    is_within_call = False
+
     def __init__(self, layer: Any, inputs: Any, outputs: Any, kwargs: dict[str, Any]) -> None:
         self.layer = layer
         self.inputs = inputs
@@ -56,7 +59,7 @@ class Node:
             tag(tensor, "takers", [*(tag_of(tensor, "takers") or ()), self])
 
     def _origins(self) -> list[tuple[Any, Node, int]]:
-        return [tag_of(tensor, "history") for tensor in self.input_tensors]
+        return [tag_of(tensor, "history") for tensor in nest.flatten(self.inputs)]
 
     @property
     def outbound_layer(self) -> Any:
@@ -80,8 +83,8 @@ class Node:
 
     @property
     def input_tensors(self) -> list[Any]:
-        """What went in. Nothing goes into an input."""
-        return nest.flatten(self.inputs)
+        """What went in; of an input, the input itself."""
+        return nest.flatten(self.inputs) or self.output_tensors
 
     @property
     def output_tensors(self) -> list[Any]:
@@ -97,6 +100,25 @@ class Node:
     def output_shapes(self) -> list[Any]:
         """The outputs' shapes, as tuples."""
         return [_sizes(tensor) for tensor in self.output_tensors]
+
+    @property
+    def input_masks(self) -> list[Any]:
+        """The inputs' masks, None for one without."""
+        return [tag_of(tensor, "mask") for tensor in self.input_tensors]
+
+    @property
+    def output_masks(self) -> list[Any]:
+        """The outputs' masks, None for one without."""
+        return [tag_of(tensor, "mask") for tensor in self.output_tensors]
+
+    def get_config(self) -> dict[str, Any]:
+        """The names and numbers that say what the call is connected to."""
+        return {
+            "outbound_layer": self.layer.name,
+            "inbound_layers": [layer.name for layer in self.inbound_layers],
+            "node_indices": self.node_indices,
+            "tensor_indices": self.tensor_indices,
+        }
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -248,6 +248,11 @@ class CallbackList:
             callback.set_params(params)
             callback.set_model(model)
 
+    def set_validation_data(self, arrays: list[Any] | None) -> None:
+        """Hands callbacks what is validated on: inputs, targets and weights."""
+        for callback in self._all:
+            callback.validation_data = arrays
+
     def _tell(self, what: str, *arguments: Any) -> None:
         with outside_symbolic_graph():  # where what a callback computes has values
             for callback in self._all:

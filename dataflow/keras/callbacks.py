@@ -12,6 +12,7 @@ import numpy as np
 from dataflow.keras import backend as K
 from dataflow.keras.callback_list import Callback, History
 from dataflow.keras.callback_reports import BaseLogger, ProgbarLogger, RemoteMonitor
+from dataflow.keras.callback_tensorboard import TensorBoard
 from dataflow.keras.hdf5_format import is_available
 
 __all__ = ["BaseLogger", "CSVLogger", "Callback", "EarlyStopping", "History", "LambdaCallback"]
@@ -315,79 +316,3 @@ class TerminateOnNaN(Callback):
         if loss is not None and not np.isfinite(loss):
             print(f"Batch {batch}: Invalid loss, terminating training")
             self.model.stop_training = True
-
-
-class TensorBoard(Callback):
-    """Writes the graph, and the logs of each epoch, for TensorBoard.
-
-    ``histogram_freq``: every so many epochs, the values of all weights. ``update_freq``: "epoch",
-    or "batch" or a number of examples, after which the losses and metrics of a batch are written
-    too. Raises `NotImplementedError` for gradients, images and embeddings.
-    """
-
-    def __init__(
-        self,
-        log_dir: Any = "./logs",
-        histogram_freq: int = 0,
-        batch_size: int = 32,
-        write_graph: bool = True,
-        write_grads: bool = False,
-        write_images: bool = False,
-        embeddings_freq: int = 0,
-        embeddings_layer_names: Any = None,
-        embeddings_metadata: Any = None,
-        embeddings_data: Any = None,
-        update_freq: Any = "epoch",
-        profile_batch: int = 2,
-    ) -> None:
-        super().__init__()
-        self.update_freq = 1 if update_freq == "batch" else update_freq
-        self.batch_size = batch_size
-        self.write_grads, self.write_images = write_grads, write_images
-        self.embeddings_freq = embeddings_freq
-        self._examples = self._written = 0
-        self.log_dir = os.fspath(log_dir)
-        self.histogram_freq = histogram_freq
-        self.write_graph = write_graph
-        if write_grads or write_images or embeddings_freq:
-            raise NotImplementedError(
-                "TensorBoard: write_grads, write_images and embeddings_freq are not supported: "
-                "write those with tf.summary and tf.contrib.tensorboard's projector."
-            )
-
-    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        from dataflow.ops.summary import histogram, merge
-        from dataflow.summary.file_writer import FileWriter
-
-        self._writer = FileWriter(self.log_dir, self.model._graph if self.write_graph else None)
-        self._histograms: Any = None
-        if self.histogram_freq and self.model.weights:
-            self._histograms = merge(
-                [histogram(w.op.name, w) for w in self.model.weights], collections=[]
-            )
-
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        self._write("epoch_", logs, epoch)
-        if self._histograms is not None and epoch % self.histogram_freq == 0:
-            self._writer.add_summary(K.get_session().run(self._histograms), epoch)
-        self._writer.flush()
-
-    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        if self.update_freq == "epoch":
-            return
-        self._examples += (logs or {}).get("size", 1)
-        if self.update_freq == 1 or self._examples - self._written >= self.update_freq:
-            self._written = self._examples
-            numbers = {k: v for k, v in (logs or {}).items() if k not in ("batch", "size")}
-            self._write("batch_", numbers, self._examples)
-
-    def _write(self, prefix: str, logs: dict[str, Any], step: int) -> None:
-        from dataflow.summary import Summary
-
-        summary = Summary()
-        for name, value in (logs or {}).items():
-            summary.value.add(tag=prefix + name, simple_value=float(value))
-        self._writer.add_summary(summary, step)
-
-    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        self._writer.close()

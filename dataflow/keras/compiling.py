@@ -9,12 +9,12 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
-from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import (
     backend as K,
     losses as losses_module,
     metrics as metrics_module,
     optimizers,
+    package_losses,
 )
 from dataflow.keras.base_metric import MeanMetricWrapper, Metric, weights_like
 from dataflow.keras.call_nodes import tag_of
@@ -147,7 +147,12 @@ class Compiling:
                 raise ValueError(
                     f"Unknown entries in {what} dictionary: {unknown}. Only expected: {names}"
                 )
+            left_out = [n for n in names if n not in value]
+            if left_out and what == "sample_weight_mode" and K.is_package_keras():
+                raise ValueError(f"Outputs missing from sample_weight_mode: {left_out}")
             return [value.get(n) for n in names]
+        if isinstance(value, tuple) and what == "loss_weights":
+            raise TypeError(f"loss_weights is a list or a dict of numbers, got {value!r}.")
         if isinstance(value, (list, tuple)):
             if len(value) != len(names):
                 raise ValueError(
@@ -213,8 +218,9 @@ class Compiling:
                 continue
             kind = getattr(function, "__name__", getattr(function, "name", ""))
             target, sample_weight = given[number], None
-            if target is None:
-                target, sample_weight = self._placeholders(name, output, kind, modes[number])
+            if target is None or target.op.type == "Placeholder":
+                made, sample_weight = self._placeholders(name, output, kind, modes[number])
+                target = made if target is None else target
             elif target.shape.ndims == 1 and output.shape.ndims == 2 and "sparse" not in kind:
                 target = array.expand_dims(target, -1)
             one = _Trained(
@@ -268,11 +274,11 @@ class Compiling:
         weighted = self._watched(self._weighted_metrics, "weighted_metrics")
         titles, values, objects = [], [], []
         for one in trained:
-            for metric, counted, prefix in (
-                *((m, one.mask, "") for m in watched[one.number]),
-                *((m, _masked(one), "weighted_") for m in weighted[one.number]),
+            for metric, is_weighted, prefix in (
+                *((m, False, "") for m in watched[one.number]),
+                *((m, True, "weighted_") for m in weighted[one.number]),
             ):
-                title, value, made = self._metric(metric, one, counted)
+                title, value, made = self._metric(metric, one, is_weighted)
                 title = prefix + title
                 titles.append(title if alone else f"{one.name}_{title}")
                 values.append(value)
@@ -288,8 +294,11 @@ class Compiling:
             return [list(w) if isinstance(w, (list, tuple)) else [w] if w else [] for w in wanted]
         return [list(metrics) for _ in names]
 
-    def _metric(self, metric: Any, of: _Trained, sample_weight: TensorLike) -> tuple[str, Any, Any]:
+    def _metric(self, metric: Any, of: _Trained, is_weighted: bool) -> tuple[str, Any, Any]:
         """A metric's title, its value after a batch, and the object that counts it."""
+        if package_losses.is_counting_layer(metric):
+            counting = package_losses.CountingLayer(metric)
+            return counting.name, counting.value(of.target, of.output), counting
         if metric in ("acc", "accuracy", "ce", "crossentropy"):
             title = "acc" if metric in ("acc", "accuracy") else "ce"
             function = metrics_module.of_name(metric, of.function, of.output)
@@ -301,24 +310,33 @@ class Compiling:
                 function = made.call if isinstance(made, losses_module.Loss) else made
                 made = MeanMetricWrapper(function, title)
         with self._graph.name_scope(f"metrics/{made.name}"):
-            value = made(of.target, of.output, sample_weight=sample_weight)
+            if K.is_package_keras() and type(made) is MeanMetricWrapper:
+                weights = of.sample_weight if is_weighted else None
+                value = package_losses.weighed(function(of.target, of.output), of.mask, weights)
+                return made.name, *package_losses.mean_of_batches(made.name, value, of.output)
+            counted = _masked(of) if is_weighted else of.mask
+            value = made(of.target, of.output, sample_weight=counted)
         return made.name, value, made
 
     # ---- one step -------------------------------------------------------------------------
 
-    def _make_train_operations(self) -> Any:
-        """The ops of one step, made once, on the weights that could be trained at `compile`."""
+    def _warn_of_discrepancy(self) -> None:
         now = {id(w) for w in self.trainable_weights}  # type: ignore[attr-defined]
-        if now != {id(w) for w in self._collected_weights} and not self._functions:
+        if self._trained is not None and now != {id(w) for w in self._collected_weights}:
             warnings.warn(
                 "Discrepancy between trainable weights and those at compile: `trainable` was "
                 "changed since, which takes effect when `compile` is called again.",
-                stacklevel=4,
+                stacklevel=5,
             )
+
+    def _make_train_operations(self) -> Any:
+        """The ops of one step, made once, on the weights that could be trained at `compile`."""
+        if not self._functions:
+            self._warn_of_discrepancy()
         if self._train_ops is None:
             with self._graph.as_default(), self._graph.name_scope("training"):
                 fed = {t.op for t in [*self.inputs, *self.targets, *self.sample_weights]}
-                updates = [u for u in self.updates if reached_from(u, fed)]  # type: ignore[attr-defined]
+                updates = [u for u in self.updates if hasattr(u, "type") and reached_from(u, fed)]  # type: ignore[attr-defined]
                 if self._collected_weights:
                     steps = self.optimizer.get_updates(self.total_loss, self._collected_weights)
                 else:
@@ -346,6 +364,8 @@ def _loss_of(one: _Trained) -> Any:
     values = (one.function.call if is_object else one.function)(one.target, one.output)
     values = cast(values, K.floatx())
     weights = one.sample_weight
+    if K.is_package_keras() and not is_object:
+        return package_losses.weighed(values, one.mask, weights)
     reduction = one.function.reduction if is_object else "auto"
     reduction = "auto" if reduction == "none" else reduction
     if one.mask is not None and one.mask.shape.ndims == values.shape.ndims:
@@ -366,6 +386,8 @@ def _masked(one: _Trained) -> Any:
 
 def reached_from(target: Any, fed: set[Any]) -> bool:
     """Whether ``target`` needs no placeholder beyond ``fed``: it belongs to this model's graph."""
+    if isinstance(target, float):  # a number, which a program added as a loss
+        return True
     start = target.op if isinstance(target, Tensor) else getattr(target, "op", target)
     stack, seen = [start], set()
     while stack:

@@ -23,7 +23,7 @@ import numpy as np
 from dataflow.errors import DataLossError
 from dataflow.extras import install
 from dataflow.formats.atomic_files import write_atomically
-from dataflow.keras import backend as K, recurrent_weights
+from dataflow.keras import backend as K, old_weights, recurrent_weights
 from dataflow.keras.sequential import class_name
 from dataflow.layers.serialization import custom_object_scope, serialize
 
@@ -263,10 +263,14 @@ def _assign(
         )
     else:
         pairs = [(layer, arrays) for layer, (_, arrays) in zip(layers, stored, strict=True)]
+    # A file that does not say so is of Keras 1.
+    said = [group.attrs.get(name) for name in ("keras_version", "backend")]
+    written_by = [None if value is None else _text(value) for value in said]
+    written_by[0] = written_by[0] or "1"
     updates: list[Any] = []
     for layer, arrays in pairs:
         weights = _ordered_weights(layer)
-        arrays = recurrent_weights.loaded(layer, arrays)
+        arrays = old_weights.loaded(layer, arrays, *written_by)
         if reshape:
             arrays = _reshaped(arrays, weights)
         mismatch = _mismatch(layer.name, weights, arrays)

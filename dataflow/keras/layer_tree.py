@@ -37,7 +37,7 @@ class LayerTree:
     #: Attributes that make nothing a part, whatever they hold.
     not_parts: frozenset[str] = frozenset(
         {"_trainable_weights", "_non_trainable_weights", "_initial_weights", "_nodes", "_calls"}
-        | {"_updates", "_losses", "_penalties", "_added_metrics", "states", "_state_updates"}
+        | {"_updates", "_losses", "_penalties", "_added_metrics", "_kept_states", "_state_updates"}
     )
 
     def __setattr__(self, name: str, value: Any) -> None:

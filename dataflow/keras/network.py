@@ -13,7 +13,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.base_metric import Metric
-from dataflow.keras.call_nodes import Node, tag_of
+from dataflow.keras.call_nodes import Node, tag, tag_of
 from dataflow.keras.layer_tree import distinct, inner_part
 from dataflow.keras.network_order import in_order
 from dataflow.keras.op_layers import complete_history
@@ -21,6 +21,7 @@ from dataflow.keras.package_shapes import is_ours
 from dataflow.keras.training import Training
 from dataflow.layers.layer_calls import shapes_of
 from dataflow.layers.serialization import serialize
+from dataflow.ops import array
 
 
 def _list(value: Any) -> list[Any]:
@@ -197,6 +198,22 @@ class Model(Training, Layer):
                 values[id(old)] = new
         return nest.map_structure(lambda t: values[id(t)], self._outputs_structure)
 
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The masks of the outputs for inputs with ``mask``; None for each where there are none."""
+        if not self._is_network():
+            return super().compute_mask(inputs, mask)
+        given, masks = nest.flatten(inputs), _list(mask)
+        outputs = self._outputs_structure
+        made = [tag_of(tensor, "mask") for tensor in nest.flatten(outputs)]
+        if any(m is not None for m in [*masks, *made]):
+            given = [array.identity(tensor) for tensor in given]
+            for tensor, one in zip(given, masks or [None] * len(given), strict=True):
+                tag(tensor, "mask", one)
+            outputs = self.call(nest.pack_like(inputs, given), mask=mask)
+        return nest.map_structure(lambda tensor: tag_of(tensor, "mask"), outputs)
+
+    compute_mask.is_default = True  # type: ignore[attr-defined]  # of a call the layers do it
+
     def _build_from_inputs(self, inputs: Any) -> None:
         """A subclass meets its inputs: arrays' placeholders, made by `training_data`."""
         outputs = self(inputs)
@@ -210,6 +227,9 @@ class Model(Training, Layer):
     def network_nodes(self) -> list[Node]:
         """The calls of layers between the inputs and the outputs; none of a class of your own."""
         return list(self._network_nodes)
+
+    def _all_inputs(self) -> list[Any]:
+        return [*super()._all_inputs(), *self.inputs]
 
     def _is_network(self) -> bool:
         return bool(self._network_nodes)
@@ -279,6 +299,7 @@ class Model(Training, Layer):
         """
         from dataflow.keras.model_summary import summary_lines
 
+        self._warn_of_discrepancy()
         for line in summary_lines(self, line_length, positions):
             (print_fn or print)(line)
 

@@ -72,6 +72,15 @@ class _Depths:
         return finished
 
 
+def layers_by_depth(inputs: list[Any], outputs: list[Any]) -> dict[int, list[Layer]]:
+    """The layers of each depth; those that give the outputs have depth 0."""
+    found: dict[int, list[Layer]] = {}
+    depths = _Depths(inputs, outputs)
+    for layer in sorted(depths.layers, key=lambda layer: depths.met[layer]):
+        found.setdefault(depths.layers[layer], []).append(layer)
+    return found
+
+
 def tensors_of(node: Node) -> list[Any]:
     """What the call needs of others: its inputs, and tensors of layers among its arguments."""
     others = [t for t in nest.flatten(node.kwargs) if tag_of(t, "history") is not None]

@@ -44,7 +44,9 @@ class Training(Compiling):
             feeds += [*self.targets, *self.sample_weights]
         phase = K.learning_phase()
         fed_phase = isinstance(phase, Tensor)
-        fetched = [fetches, [*train_ops, *self._state_operations()]]
+        counters = [] if kind == "predict" else self._metric_objects
+        counting = [op for m in counters for op in getattr(m, "counting_updates", ())]
+        fetched = [fetches, [*train_ops, *self._state_operations(), *counting]]
         fed_last = [phase] if fed_phase else []
         calls = {len(feeds): session.make_callable(fetched, [*feeds, *fed_last])}
         extra = [np.asarray(kind == "train")] if fed_phase else []
@@ -86,6 +88,8 @@ class Training(Compiling):
     def _input_arrays(self, x: Any) -> list[Any]:
         """``x`` as checked arrays; none of it where the inputs are tensors with values of their own."""
         pairs = self._fed_inputs()
+        if isinstance(x, (list, tuple, dict)) and not x:
+            x = None
         if x is None and self.inputs and not any(t.op.type in _FED for t, _ in pairs):
             return []
         names = [name for _, name in pairs]
@@ -141,6 +145,8 @@ class Training(Compiling):
         names = self._target_names
         outs = data.check_shapes(data.as_arrays(y, names, "target"), self.targets, names, "target")
         count = data.check_lengths([*ins, *outs])
+        if isinstance(sample_weight, tuple) and len(names) > 1 and K.is_package_keras():
+            raise TypeError("sample_weight is a list or a dict where there are several outputs.")
         given = data.per_output(sample_weight, names, "sample_weight")
         classes = data.per_output(class_weight, names, "class_weight")
         weights = [
@@ -163,6 +169,12 @@ class Training(Compiling):
             )
         self._ready(element[0])
         return self._standard(*element)
+
+    def _inputs_of(self, element: Any) -> list[Any]:
+        """The inputs of a batch that comes with targets, or without."""
+        x = element[0] if isinstance(element, tuple) else element
+        self._ready(x)
+        return self._input_arrays(x)
 
     def _unfed(self, what: str, steps: int | None, steps_name: str = "steps") -> list[list[Any]]:
         """Batches of a model whose inputs and targets are tensors; raises `ValueError` for others."""
@@ -192,6 +204,8 @@ class Training(Compiling):
         """One step; returns the loss, or [loss, metrics...]."""
         self._need_compiled()
         with self._graph.as_default():
+            if tensors.are_tensors(x):
+                x, y, sample_weight = tensors.values_of((x, y, sample_weight), K.get_session())
             self._ready(x)
             arrays = self._standard(x, y, sample_weight, class_weight)
             self._reset_metrics(reset_metrics)
@@ -207,6 +221,8 @@ class Training(Compiling):
         """The loss (and metrics) of a batch."""
         self._need_compiled()
         with self._graph.as_default():
+            if tensors.are_tensors(x):
+                x, y, sample_weight = tensors.values_of((x, y, sample_weight), K.get_session())
             self._ready(x)
             self._reset_metrics(reset_metrics)
             return _scalars(self._function("test")(self._standard(x, y, sample_weight)))
@@ -285,6 +301,8 @@ class Training(Compiling):
             self.stop_training = False
             if self._trained is not None:
                 self._make_train_operations()  # callbacks find the optimizer's variables
+            if has_validation:
+                every.set_validation_data(self._validation_arrays(given, validation_data))
             every.on_train_begin()
             random = _orders(self._graph)
             for epoch in range(initial_epoch, epochs):
@@ -322,7 +340,22 @@ class Training(Compiling):
             return data.Examples(self._size(batch_size), steps_per_epoch, unfed=unfed)
         self._ready(x)
         arrays = self._standard(x, y, sample_weight, class_weight)
+        if K.is_package_keras() and self.stateful:  # type: ignore[attr-defined]  # where the inputs' shape gives no batch size
+            data.check_divisible(len(arrays[0]), batch_size or 32)
         return data.Examples(self._size(batch_size), None, arrays=arrays)
+
+    def _validation_arrays(self, given: data.Examples, others: Any) -> list[Any] | None:
+        """Inputs, targets and weights to validate on, for callbacks; None where they are not arrays."""
+        if given.held is not None:
+            return given.held
+        if (
+            not isinstance(others, (tuple, list))
+            or len(others) < 2
+            or tensors.are_tensors(others[0])
+        ):
+            return None
+        self._ready(others[0])
+        return self._standard(*others)
 
     def _validate(
         self, given: data.Examples, validation_data: Any, steps: int | None, every: CallbackList
@@ -455,14 +488,14 @@ class Training(Compiling):
         with self._graph.as_default():
             if data.is_dataset(x) or data.is_generator(x):
                 logs = self._evaluate(x, 32, steps, every)
-            elif x is None:
+            elif x is None and y is None:
                 logs = self._test(self._unfed("evaluate", steps), every, reset=True)
             else:
                 given = (x, y) if sample_weight is None else (x, y, sample_weight)
                 if tensors.are_tensors(x):
                     given, batch_size = tensors.joined(given, K.get_session(), steps, "steps")
                 else:
-                    number = len(nest.flatten(x)[0])
+                    number = np.shape(nest.flatten(y if x is None else x)[0])[0]
                 self._ready(given[0])
                 logs = self._evaluate(given, self._size(batch_size), steps, every)
             if number is not None:
@@ -491,7 +524,7 @@ class Training(Compiling):
                 (x,), batch_size = tensors.joined((x,), K.get_session(), steps, "steps")
             if data.is_dataset(x) or data.is_generator(x):
                 elements = self._source(x).epoch(steps)
-                stream: Any = ([e[0]] if isinstance(e, tuple) else [e] for e in elements)
+                stream: Any = map(self._inputs_of, elements)
             elif x is None:
                 stream = self._unfed("predict", steps)
             else:
@@ -502,8 +535,6 @@ class Training(Compiling):
             parts: list[list[Any]] = []
             every.on_begin()
             for number, batch in enumerate(stream):
-                if batch:
-                    self._ready(batch[0])
                 logs = {"batch": number, "size": len(batch[0]) if batch else 1}
                 every.on_batch_begin(number, dict(logs))
                 parts.append(self._function("predict", bool(batch))(batch))

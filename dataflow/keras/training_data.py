@@ -91,15 +91,23 @@ def check_whole_batches(count: int, tensors: list[Any]) -> None:
     """Raises `ValueError` where the inputs' batch size is fixed and does not divide ``count``."""
     sizes = {t.dims[0] for t in tensors if t.dims and t.dims[0] is not None}
     for size in sizes:
-        if count % size:
-            raise ValueError(
-                "In a stateful network, you should only pass inputs with a number of samples that "
-                f"can be divided by the batch size {size}. Found: {count} samples."
-            )
+        check_divisible(count, size)
+
+
+def check_divisible(count: int, batch_size: int) -> None:
+    """Raises `ValueError` where ``count`` examples are no whole batches."""
+    if count % batch_size:
+        raise ValueError(
+            "In a stateful network, you should only pass inputs with a number of samples that "
+            f"can be divided by the batch size {batch_size}. Found: {count} samples."
+        )
 
 
 def per_output(value: Any, names: list[str], what: str) -> list[Any]:
     """One for each output, from one for all, a list, or a dict by name; raises `ValueError`."""
+    if isinstance(value, dict) and what == "sample_weight" and value:
+        if not any(isinstance(key, str) for key in value):  # by tensor say, as Keras lets it pass
+            return [None] * len(names)
     if isinstance(value, dict) and any(isinstance(key, str) for key in value):
         unknown = [key for key in value if key not in names]
         if unknown:

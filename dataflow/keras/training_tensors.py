@@ -11,13 +11,15 @@ from dataflow.graph import nest
 from dataflow.graph.eager import executing_eagerly
 from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.variables import Variable
 from dataflow.runtime.base_session import BaseSession
 
 
 def are_tensors(x: Any) -> bool:
     """Whether the inputs (one, or a list or dict of them) have no values before they are run."""
     return not executing_eagerly() and any(
-        isinstance(part, Tensor) and not isinstance(part, EagerTensor) for part in nest.flatten(x)
+        isinstance(part, (Tensor, Variable)) and not isinstance(part, EagerTensor)
+        for part in nest.flatten(x)
     )
 
 
@@ -30,7 +32,7 @@ def _need_steps(steps: int | None, name: str) -> int:
     return steps
 
 
-def _run(parts: Any, session: BaseSession) -> tuple[Any, ...]:
+def values_of(parts: Any, session: BaseSession) -> tuple[Any, ...]:
     """The arrays of inputs, targets and weights; those that were not given stay None."""
     given = {i: part for i, part in enumerate(parts) if part is not None}
     return tuple(map(session.run(given).get, range(len(parts))))
@@ -45,7 +47,7 @@ def batches_of(
 
     def runs() -> Iterator[Any]:
         while True:
-            yield _run(structure, session)
+            yield values_of(structure, session)
 
     return runs()
 
@@ -55,7 +57,7 @@ def joined(structure: Any, session: BaseSession, steps: int | None, name: str) -
 
     Raises `ValueError` without ``steps``, which the caller knows as ``name``.
     """
-    runs = [_run(structure, session) for _ in range(_need_steps(steps, name))]
+    runs = [values_of(structure, session) for _ in range(_need_steps(steps, name))]
     rows = len(nest.flatten(runs[0])[0])
 
     def one(*parts: Any) -> Any:

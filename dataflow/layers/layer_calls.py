@@ -10,6 +10,12 @@ from dataflow.graph import nest
 from dataflow.graph.operation import Operation
 
 
+class Number(float):
+    """A number that a program adds to a layer as a loss or an update: as it is, and what it is of."""
+
+    extras: dict[str, Any] | None = None
+
+
 class LayerCalls:
     """A layer's side that remembers its calls. ``name``, ``losses`` and ``updates`` are the layer's."""
 
@@ -100,12 +106,17 @@ class LayerCalls:
         """The updates that are computed from ``inputs``; with None, those that need no input at all."""
         return self._among(self.updates, inputs)
 
+    def _all_inputs(self) -> list[Any]:
+        """What all calls were given."""
+        return [tensor for call in self._calls for tensor in nest.flatten(call[0])]
+
     def _among(self, found: Iterable[Any], inputs: Any) -> list[Any]:
         if inputs is None:
-            sources = {id(t) for call in self._calls for t in nest.flatten(call[0])}
-            return [item for item in found if not (_says_so(item) or _needs(item, sources))]
+            sources = {id(t) for t in self._all_inputs()}
+            return [item for item in found if not (_said(item) or _needs(item, sources))]
         sources = {id(t) for t in nest.flatten(inputs)}
-        return [item for item in found if _needs(item, sources)]
+        sources |= {id(t.handle) for t in nest.flatten(inputs) if hasattr(t, "handle")}
+        return [item for item in found if _said(item) & sources or _needs(item, sources)]
 
 
 def shapes_of(tensors: Sequence[Any]) -> Any:
@@ -115,15 +126,17 @@ def shapes_of(tensors: Sequence[Any]) -> Any:
     )
 
 
-def _says_so(item: Any) -> bool:
-    """Whether a loss was added with the inputs that it needs."""
-    return bool((getattr(item, "extras", None) or {}).get("needs_inputs"))
+def _said(item: Any) -> set[int]:
+    """The ids of the inputs that a loss or an update was added with."""
+    return set(map(id, (getattr(item, "extras", None) or {}).get("inputs") or ()))
 
 
 def _needs(item: Any, sources: set[int]) -> bool:
     """Whether an op or tensor is computed from a tensor whose id is among the ``sources``."""
     if id(item) in sources:
         return True
+    if isinstance(item, Number):
+        return False
     waiting: list[Operation] = [item if isinstance(item, Operation) else item.op]
     seen = set(map(id, waiting))
     while waiting:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,8 +14,10 @@ from typing import Any
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
-from dataflow.keras import backend as K, layers, recurrent_weights
+from dataflow.keras import backend as K, layers, old_weights
+from dataflow.keras.call_nodes import tag_of
 from dataflow.keras.callback_list import Callback
+from dataflow.keras.compiling import reached_from
 from dataflow.keras.models import Model
 from dataflow.ops import array
 from dataflow.ops.conditionals import cond
@@ -106,6 +109,25 @@ def _to_tensor(x: Any, dtype: Any) -> Tensor:
     return convert_to_tensor(x, dtype=dtype)
 
 
+def callable_from_options(session: Any, options: Any) -> Callable[..., list[Any]]:
+    """A function of the values to feed, as a message ``CallableOptions`` describes it.
+
+    It returns a list of what is fetched. Raises `NotImplementedError` for connections of tensors.
+    """
+    if options.tensor_connection:
+        raise NotImplementedError("CallableOptions: tensor_connection is not supported.")
+    run = session.make_callable(
+        [list(options.fetch), [session.graph.as_graph_element(name) for name in options.target]],
+        list(options.feed),
+        accept_options=True,
+    )
+
+    def call(*values: Any, run_metadata: Any = None) -> list[Any]:
+        return list(run(*values, options=options.run_options, run_metadata=run_metadata)[0])
+
+    return call
+
+
 def _get_available_gpus() -> list[str]:
     """The names of the GPUs."""
     return [d.name for d in K.get_session().list_devices() if d.device_type == "GPU"]
@@ -121,7 +143,8 @@ class OfTensor:
     def __get__(self, tensor: Any, owner: type) -> Any:
         if tensor is not None:
             found = self._read(tensor)
-            if found is True or K.is_keras_tensor(tensor):  # of others it is known that they learn
+            # Of others it is known that they learn.
+            if found is True or K.is_keras_tensor(tensor) or tag_of(tensor, "of_layer"):
                 return found
         raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
 
@@ -137,7 +160,69 @@ def uses_learning_phase(tensor: Tensor) -> bool:
         if op.name.rpartition("/")[2] == "keras_learning_phase":
             return True
         waiting.extend(t.op for t in op.inputs)
+        for made in op.outputs:  # what a model returns depends on it if one output does
+            history = tag_of(made, "history")
+            if history is not None and isinstance(history[0], Model):
+                waiting.extend(t.op for t in history[1].output_tensors)
     return False
+
+
+#: Whether a model is asked for all losses or updates, by one that it is in.
+_asked_for_all = contextvars.ContextVar("asked_for_all", default=False)
+
+
+def _for_all(read: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    @functools.wraps(read)
+    def call(*args: Any) -> list[Any]:
+        before = _asked_for_all.set(True)
+        try:
+            return read(*args)
+        finally:
+            _asked_for_all.reset(before)
+
+    return call
+
+
+def mend_losses_and_updates(model_class: Any) -> None:
+    """Has a model's ``losses`` and ``updates`` leave out those of its layers' calls in other models."""
+    for name in ("losses", "updates"):
+        setattr(model_class, name, _of_this_model(name, getattr(model_class, name).fget))
+        asked = f"get_{name}_for"
+        setattr(model_class, asked, _for_all(getattr(model_class, asked)))
+
+
+def _of_this_model(name: str, read: Callable[[Any], list[Any]]) -> property:
+    def own(model: Any) -> list[Any]:
+        if _asked_for_all.get() or not model.network_nodes:
+            return read(model)
+        found = _for_all(read)(model)
+        inputs = {tensor.op for tensor in model.inputs}
+        always = {
+            id(item) for layer in model.layers for item in getattr(layer, f"get_{name}_for")(None)
+        }
+        always |= set(map(id, getattr(model, f"_{name}")))
+        return [item for item in found if id(item) in always or reached_from(item, inputs)]
+
+    return property(own)
+
+
+def layers_of(name: str, model: Any) -> list[Any]:
+    """The layers that the ``inputs`` or ``outputs`` of a model come from."""
+    return [tag_of(tensor, "history")[0] for tensor in getattr(model, name)]
+
+
+def of_one_call(name: str, read: Callable[[Any], Any]) -> property:
+    """The ``input`` or ``output`` of a layer, which is that of its one call, if there was but one."""
+
+    def one(layer: Any) -> Any:
+        if sum(not node.is_within_call for node in layer.inbound_nodes) > 1:
+            raise AttributeError(
+                f"Layer {layer.name} was called several times, so that it has no one {name}; use "
+                f"get_{name}_at(index)."
+            )
+        return read(layer)
+
+    return property(one)
 
 
 def averaged(metric: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,19 +279,8 @@ def count_params(weights: Any) -> int:
 def preprocess_weights_for_loading(
     layer: Any, weights: list[Any], original_keras_version: Any = None, original_backend: Any = None
 ) -> list[Any]:
-    """Arrays that a file holds for ``layer`` in the form that the layer has: CuDNN's are those of plain layers.
-
-    Raises `ValueError` for the forms of Keras 1 and of other backends.
-    """
-    if str(original_keras_version or "2")[:1] == "1" or original_backend not in (
-        None,
-        "tensorflow",
-    ):
-        raise ValueError(
-            "Weights are read as Keras 2 wrote them with TensorFlow; these are of Keras "
-            f"{original_keras_version or 2} with {original_backend or 'tensorflow'}."
-        )
-    return recurrent_weights.loaded(layer, list(weights))
+    """Arrays of a file in the form of ``layer``: those of Keras 1, Theano or CuDNN are converted."""
+    return old_weights.loaded(layer, weights, original_keras_version, original_backend)
 
 
 def print_summary(

@@ -89,6 +89,8 @@ def _shape_first(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _mend_metrics_and_tensors(keras: Any, package: Any) -> None:
     from dataflow.graph.tensor import Tensor
+    from dataflow.keras import network_order
+    from dataflow.runtime.base_session import BaseSession
 
     keras.metrics.logcosh = keras.losses.logcosh
     for name in ("top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy"):
@@ -102,6 +104,18 @@ def _mend_metrics_and_tensors(keras: Any, package: Any) -> None:
     keras.Model.uses_learning_phase = property(
         lambda model: any(package.uses_learning_phase(tensor) for tensor in model.outputs)
     )
+    ends = {"_input_layers": "inputs", "_output_layers": "outputs"}
+    for name, tensors in ends.items():
+        setattr(keras.Model, name, property(functools.partial(package.layers_of, tensors)))
+    depths = property(lambda model: network_order.layers_by_depth(model.inputs, model.outputs))
+    run = package.callable_from_options
+    private = (keras.Model, "_layers_by_depth", depths), (BaseSession, "_make_callable_from_options", run)  # fmt: skip
+    for cls, name, made in private:
+        setattr(cls, name, made)
+    layer = keras.layers.Layer
+    for name in ("input", "output"):
+        setattr(layer, name, package.of_one_call(name, getattr(layer, name).fget))
+    package.mend_losses_and_updates(keras.Model)
 
 
 class _Merging(types.ModuleType):

@@ -264,3 +264,23 @@ def test_a_subclass_hands_states_over_apart_from_the_inputs() -> None:
             session.run(tf.global_variables_initializer())
             session.run([a.assign(b) for a, b in zip(plain.weights, own.weights, strict=True)])
             np.testing.assert_allclose(*session.run([found, expected]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["SimpleRNN", "LSTM", "GRU"])
+def test_a_layer_shows_the_cell_of_its_step(kind: str) -> None:
+    layer = getattr(layers, kind)(3, kernel_regularizer="l1", activity_regularizer="l2")
+    x = layers.Input((4, 2))
+    y = layer(x)
+    cell = layer.cell
+    assert isinstance(cell, getattr(layers, kind + "Cell")) and layer.cell is cell
+    assert cell.units == 3 and cell.kernel is layer.kernel
+    assert [len(cell.losses), len(layer.losses), len(layer.get_losses_for(x))] == [1, 2, 1]
+    assert layer.states == [None] * (2 if kind == "LSTM" else 1)
+    run = tf.keras.backend.function([x], [y, layers.RNN(cell)(x)])
+    first, second = run([np.random.RandomState(0).rand(2, 4, 2)])
+    np.testing.assert_allclose(first, second, rtol=1e-6)
+
+
+def test_layers_without_a_cell_say_so() -> None:
+    assert not hasattr(layers.ConvLSTM2D(2, 3), "cell")
+    assert not hasattr(layers.CuDNNGRU(2), "cell")

@@ -175,3 +175,57 @@ def test_time_distributed_hands_masks_to_its_layer():
     assert np.allclose(
         values, [0.6301, 0, 0.9531], atol=1e-4
     )  # TensorFlow 1.15's: 1, 0 and 2 words
+
+
+class _Shifted(layers.Layer):
+    """A cell that adds a constant to its state at each step."""
+
+    state_size = 2
+
+    def call(self, inputs, states, constants):
+        new = states[0] + constants[0] + 0 * inputs
+        return new, [new]
+
+
+def test_bidirectional_hands_constants_and_states_to_both_layers():
+    x, constant = tf.keras.Input((3, 2)), tf.keras.Input((2,))
+    first, second = tf.keras.Input((2,)), tf.keras.Input((2,))
+    with tf.keras.utils.CustomObjectScope({"_Shifted": _Shifted}):
+        wrapped = layers.Bidirectional(layers.RNN(_Shifted()))
+        again = layers.Bidirectional.from_config(
+            {**wrapped.get_config(), "name": "again", "num_constants": 1}
+        )
+    out = wrapped(x, initial_state=[first, second], constants=constant)
+    flat = again([x, first, second, constant])
+    model = tf.keras.Model([x, first, second, constant], [out, flat])
+    given = [np.zeros((1, 3, 2)), np.ones((1, 2)), 5 * np.ones((1, 2)), 2 * np.ones((1, 2))]
+    for found in model.predict(given):
+        np.testing.assert_allclose(found, [[7, 7, 11, 11]])
+    assert wrapped.get_config()["num_constants"] == 1
+    with pytest.raises(ValueError, match="initial_state is a list"):
+        layers.Bidirectional(layers.GRU(2))(x, initial_state=first)
+
+
+def test_merged_inputs_of_lower_rank_get_axes_behind_the_examples():
+    a, b = tf.keras.Input((4, 5)), tf.keras.Input((5,))
+    model = tf.keras.Model([a, b], [layers.add([a, b]), layers.maximum([b, a])])
+    x, y = np.random.RandomState(0).rand(4, 4, 5), np.random.RandomState(1).rand(4, 5)
+    found = model.predict([x, y])
+    np.testing.assert_allclose(found[0], x + y[:, None], rtol=1e-6)
+    np.testing.assert_allclose(found[1], np.maximum(x, y[:, None]), rtol=1e-6)
+
+
+def test_masks_that_do_not_fit_are_refused():
+    x = tf.keras.Input((4, 5))
+    merged = layers.Add()
+    merged([x, x])
+    for mask in (tf.ones([2]), [None]):
+        with pytest.raises(ValueError, match="mask"):
+            merged.compute_mask([x, x], mask)
+    assert merged.compute_mask([x, x], [None, None]) is None
+    with pytest.raises(TypeError, match="does not support masking"):
+        layers.Flatten().compute_mask(x, tf.ones([2, 4]))
+    inner = tf.keras.Model(x, layers.LSTM(2, return_sequences=True)(x))
+    assert inner.compute_mask(x) is None
+    mask = inner.compute_mask(x, tf.ones([2, 4], "bool"))
+    assert mask.shape.as_list() == [2, 4]

@@ -364,5 +364,6 @@ def test_weights_of_cudnns_layers_are_made_those_of_plain_ones() -> None:
     assert np.array_equal(found[1][:, :2], recurrent[:, :2].T)
     plain = [kernel, recurrent, bias[:8]]
     assert [a.tolist() for a in package.preprocess_weights_for_loading(layer, plain)] == [a.tolist() for a in plain]  # fmt: skip
-    with pytest.raises(ValueError, match="Keras 1.2 with theano"):
-        package.preprocess_weights_for_loading(layer, plain, "1.2", "theano")
+    gates = [np.zeros(shape) for _ in range(4) for shape in ((3, 2), (2, 2), (2,))]
+    old = package.preprocess_weights_for_loading(layer, gates, "1.2", "theano")
+    assert [a.shape for a in old] == [(3, 8), (2, 8), (8,)]

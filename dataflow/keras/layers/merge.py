@@ -21,15 +21,41 @@ class _Merge(Layer):
                 f"A merge layer ({self.name!r}) should be called on a list of at least 2 inputs. "
                 f"Got {inputs}"
             )
-        return self._merge(list(inputs))
+        return self._merge(self._aligned(list(inputs)))
+
+    def _aligned(self, inputs: list[Any]) -> list[Any]:
+        """Inputs of one rank: those of a lower one get axes of 1 behind the examples, as in Keras."""
+        ranks = [tensor.shape.ndims for tensor in inputs]
+        if None in ranks or len(set(ranks)) == 1:
+            return inputs
+        most = max(ranks)
+        for number, rank in enumerate(ranks):
+            for _ in range(most - rank):
+                inputs[number] = array.expand_dims(inputs[number], 1)
+        return inputs
+
+    def _check_masks(self, inputs: Any, mask: Any) -> bool:
+        """Whether there are masks; raises `ValueError` where they are no list of one for each input."""
+        if mask is None:
+            return False
+        if not (isinstance(mask, (list, tuple)) and isinstance(inputs, (list, tuple))):
+            raise ValueError(
+                f"Layer {self.name}: the inputs and their masks are lists, got {mask!r}."
+            )
+        if len(mask) != len(inputs):
+            raise ValueError(
+                f"Layer {self.name}: there are {len(inputs)} inputs and {len(mask)} masks."
+            )
+        return any(one is not None for one in mask)
 
     def _merge(self, inputs: list[Any]) -> Any:
         raise NotImplementedError
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Where all masks that there are hold."""
-        given = [cast(one, dtypes.bool_) for one in mask or () if one is not None]
-        return reduce(logical_and, given) if given else None
+        if not self._check_masks(inputs, mask):
+            return None
+        return reduce(logical_and, [cast(one, dtypes.bool_) for one in mask if one is not None])
 
 
 class Add(_Merge):
@@ -83,15 +109,21 @@ class Concatenate(_Merge):
         super().__init__(**kwargs)
         self.axis = axis
 
+    def _aligned(self, inputs: list[Any]) -> list[Any]:
+        return inputs
+
     def _merge(self, inputs: list[Any]) -> Any:
         return array.concat(inputs, self.axis)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The masks joined as the inputs are; an input without one counts as whole."""
-        if all(one is None for one in mask or ()):
+        if not self._check_masks(inputs, mask):
             return None
         wide = []
         for tensor, one in zip(inputs, mask, strict=True):
+            if one is not None and one.shape.ndims == tensor.shape.ndims:
+                wide.append(cast(one, dtypes.bool_))
+                continue
             whole = array.ones_like(tensor, dtypes.bool_)
             if one is not None:
                 missing = tensor.shape.ndims - one.shape.ndims
@@ -112,6 +144,9 @@ class Dot(_Merge):
         super().__init__(**kwargs)
         self.axes = (axes, axes) if isinstance(axes, int) else tuple(axes)
         self.normalize = normalize
+
+    def _aligned(self, inputs: list[Any]) -> list[Any]:
+        return inputs
 
     def _merge(self, inputs: list[Any]) -> Any:
         a, b = inputs

@@ -17,6 +17,7 @@ from dataflow.keras.layers.recurrent_steps import (
     LSTMStep,
     RecurrentWeights,
     SimpleStep,
+    cell_of,
 )
 from dataflow.namespaces import also_from
 from dataflow.ops import array
@@ -103,6 +104,16 @@ class _Recurrent(LastingStates, RecurrentWeights):
         self.go_backwards = go_backwards
         self.input_spec = InputSpec(ndim=3)
 
+    #: The layer whose cell does this one's step; "" where no cell does.
+    _cell_kind = ""
+
+    @property
+    def cell(self) -> Any:
+        """The cell that does one step, on this layer's weights."""
+        if not self._cell_kind:
+            raise AttributeError(f"{type(self).__name__} has no cell.")
+        return cell_of(self, self._cell_kind)
+
     def checkpoint_parts(self) -> Iterable[tuple[str, Any]]:
         """(name, part) for checkpoints of objects: TensorFlow's layer has a cell with the weights."""
         weights = {
@@ -157,7 +168,7 @@ class _Recurrent(LastingStates, RecurrentWeights):
 
     def _num_nodes(self) -> int | None:
         """The nodes of a call in TensorFlow, as far as they are counted."""
-        if self._needs_phase() or self.states or self.time_major or not self.use_bias:
+        if self._needs_phase() or self._kept_states or self.time_major or not self.use_bias:
             return None
         return self.num_nodes_of_call + 2 * self.go_backwards
 
@@ -182,8 +193,8 @@ class _Recurrent(LastingStates, RecurrentWeights):
         if self.go_backwards:
             projected = array.reverse(projected, [1])
             mask = mask if mask is None else array.reverse(mask, [1])
-        if states is None and self.states:
-            states = tuple(state.read_value() for state in self.states)
+        if states is None and self._kept_states:
+            states = tuple(state.read_value() for state in self._kept_states)
         if states is None:
             zeros = array.zeros([batch, self.units], projected.dtype.base_dtype)
             zeros.set_shape([inputs.shape[0], self.units])
@@ -206,12 +217,14 @@ class SimpleRNN(SimpleStep, _Recurrent):
     """``h = activation(x kernel + h recurrent_kernel + bias)``."""
 
     num_nodes_of_call = 94
+    _cell_kind = "SimpleRNN"
 
 
 class LSTM(LSTMStep, _Recurrent):
     """Long short-term memory (Hochreiter and Schmidhuber 1997)."""
 
     num_nodes_of_call = 240
+    _cell_kind = "LSTM"
 
 
 class GRU(GRUStep, _Recurrent):
@@ -222,6 +235,7 @@ class GRU(GRUStep, _Recurrent):
     """
 
     num_nodes_of_call = 238
+    _cell_kind = "GRU"
 
 
 __getattr__ = also_from(__name__, "dataflow.keras.layers")

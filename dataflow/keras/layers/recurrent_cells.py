@@ -10,7 +10,13 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.containers import LayerOfLayers
-from dataflow.keras.layers.recurrent_steps import GRUStep, LSTMStep, RecurrentWeights, SimpleStep
+from dataflow.keras.layers.recurrent_steps import (
+    CELLS,
+    GRUStep,
+    LSTMStep,
+    RecurrentWeights,
+    SimpleStep,
+)
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.math import matmul
@@ -142,6 +148,9 @@ class LSTMCell(LSTMStep, _Cell):
 
 class GRUCell(GRUStep, _Cell):
     """The step of `GRU`."""
+
+
+CELLS.update(SimpleRNN=SimpleRNNCell, LSTM=LSTMCell, GRU=GRUCell)
 
 
 class StackedRNNCells(LayerOfLayers):

@@ -47,6 +47,8 @@ class ConvLSTM2D(LSTM):
     With ``data_format="channels_first"`` channels come after the steps.
     """
 
+    _cell_kind = ""
+
     def __init__(
         self,
         filters: int,
@@ -147,8 +149,8 @@ class ConvLSTM2D(LSTM):
         if self.go_backwards:
             projected = array.reverse(projected, [1])
             mask = mask if mask is None else array.reverse(mask, [1])
-        if states is None and self.states:
-            states = tuple(state.read_value() for state in self.states)
+        if states is None and self._kept_states:
+            states = tuple(state.read_value() for state in self._kept_states)
         zeros = array.zeros(
             array.concat([sizes[:1], shape[1:3], [self.filters]], 0), inputs.dtype.base_dtype
         )

@@ -65,6 +65,8 @@ class _UnitForgetBias:
 class CuDNNLSTM(_WithoutMasks, LSTM):
     """`LSTM` with sigmoid gates and two biases in one vector of 8 * units; no masks, no dropout."""
 
+    _cell_kind = ""
+
     def __init__(self, units: int, unit_forget_bias: bool = True, **kwargs: Any) -> None:
         super().__init__(
             units,
@@ -87,6 +89,8 @@ class CuDNNLSTM(_WithoutMasks, LSTM):
 
 class CuDNNGRU(_WithoutMasks, GRU):
     """`GRU` that resets after the product, with sigmoid gates and a bias of 6 * units; no masks."""
+
+    _cell_kind = ""
 
     def __init__(self, units: int, **kwargs: Any) -> None:
         super().__init__(

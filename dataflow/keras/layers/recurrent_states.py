@@ -14,11 +14,22 @@ from dataflow.ops.state import assign
 class LastingStates(Layer):
     """A layer that may go on with the states with which the batch before ended."""
 
+    num_states: int
+
     def __init__(self, *args: Any, stateful: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.stateful = stateful
-        self.states: list[Any] = []
+        self._kept_states: list[Any] = []
         self._state_updates: list[Any] = []
+
+    @property
+    def states(self) -> list[Any]:
+        """The variables with the states; None for each state of a layer that keeps none."""
+        return list(self._kept_states) or [None] * self.num_states
+
+    @states.setter
+    def states(self, states: Any) -> None:
+        self._kept_states = [state for state in states if state is not None]
 
     def _make_states(self, batch_size: int | None, shapes: list[list[Any]]) -> None:
         """Variables of the given shapes, which are those of one example."""
@@ -30,7 +41,7 @@ class LastingStates(Layer):
                 "of a batch goes on where example i of the batch before stopped. Give the first "
                 "layer batch_input_shape=(batch, steps, features), or Input(batch_shape=...)."
             )
-        self.states = [
+        self._kept_states = [
             K.variable(np.zeros([batch_size, *shape]), name=f"state_{i}")
             for i, shape in enumerate(shapes)
         ]
@@ -42,7 +53,7 @@ class LastingStates(Layer):
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
-        if not self.states:
+        if not self._kept_states:
             raise ValueError(f"Layer {self.name} has no states before it is called.")
         if states is None:
             values = [np.zeros(state.shape.as_list()) for state in self.states]
@@ -62,5 +73,5 @@ class LastingStates(Layer):
 
     def _keep(self, last: Any) -> None:
         """Notes the ops that keep the last states, where the layer is stateful."""
-        pairs = zip(self.states, last, strict=True) if self.states else []
+        pairs = zip(self._kept_states, last, strict=True) if self._kept_states else []
         self._state_updates += [assign(state, value).op for state, value in pairs]

@@ -7,6 +7,7 @@ Weights as Keras has them: ``kernel`` [inputs, gates * units], ``recurrent_kerne
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -246,3 +247,25 @@ class GRUStep(RecurrentWeights):
         candidate = self._recurrent(r * h, self.recurrent_kernel[:, 2 * n :])
         candidate = self.activation(inputs[:, 2 * n :] + candidate)
         return (z * h + (1 - z) * candidate,)
+
+
+#: The cells by the layers whose step they do; `recurrent_cells` has them.
+CELLS: dict[str, Any] = {}
+#: The cells that recurrent layers were asked for.
+_cells: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+def cell_of(layer: Any, kind: str) -> Any:
+    """The cell of a recurrent layer of that kind, on the layer's weights; the same one each time."""
+    cell = _cells.get(layer)
+    if cell is None:
+        made = CELLS[kind]
+        accepted = {n for cls in made.__mro__ for n in inspect.signature(cls).parameters}
+        accepted = accepted - {"activity_regularizer"} | {"implementation"}
+        config = {k: v for k, v in layer.get_config().items() if k in accepted}
+        cell = _cells[layer] = made.from_config(config)
+    for name in ("kernel", "recurrent_kernel", "bias"):
+        setattr(cell, name, getattr(layer, name, None))
+    cell.built = layer.built
+    cell.share_penalties(layer)
+    return cell

@@ -175,7 +175,7 @@ class RNN(LastingStates, LayerOfLayers):
             inputs = array.reverse(inputs, [time])
             mask = mask if mask is None else array.reverse(mask, [time])
         if not states:
-            kept = [state.read_value() for state in self.states]
+            kept = [state.read_value() for state in self._kept_states]
             states = kept or self.get_initial_state(inputs)
         step = _Step(self, mask is not None, constants, training)
         sequence: Any = inputs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from dataflow.graph import nest
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer
@@ -48,6 +49,13 @@ class Wrapper(LayerOfLayers):
 class TimeDistributed(Wrapper):
     """The layer, applied to every step of [batch, steps, ...]."""
 
+    not_parts = Wrapper.not_parts | {"_input_map"}
+
+    def __init__(self, layer: Any, **kwargs: Any) -> None:
+        super().__init__(layer, **kwargs)
+        #: What the layer within was given for each input, by the identity of the input.
+        self._input_map: dict[str, Any] = {}
+
     def _needs_phase(self) -> bool:
         return False  # the layer takes it
 
@@ -60,6 +68,8 @@ class TimeDistributed(Wrapper):
         given = {"training": training} if "training" in accepted else {}
         if mask is not None and "mask" in accepted:
             given["mask"] = self._flat(mask)
+        if not default_graph().executes_eagerly:
+            self._input_map[str(id(inputs))] = flat
         outputs = self.layer(flat, **given)
         inner = outputs.shape.as_list()[1:]
         with counted_as(4):
@@ -79,8 +89,10 @@ class TimeDistributed(Wrapper):
         """The inner layer's mask for each step; without one, the steps that are not masked whole."""
         if mask is None and type(self.layer).compute_mask is Layer.compute_mask:
             return None
-        inner = None if mask is None or mask.shape.ndims == 2 else self._flat(mask)
-        made = self.layer.compute_mask(self._flat(inputs), inner)
+        made = None
+        if self.layer.supports_masking or type(self.layer).compute_mask is not Layer.compute_mask:
+            inner = None if mask is None or mask.shape.ndims == 2 else self._flat(mask)
+            made = self.layer.compute_mask(self._flat(inputs), inner)
         if made is None:
             axes = [] if mask is None else list(range(2, mask.shape.ndims))
             return reduce_any(mask, axis=axes) if axes else mask
@@ -106,6 +118,7 @@ class Bidirectional(Wrapper):
         **kwargs: Any,
     ) -> None:
         layer = _made(layer)
+        self._num_constants = kwargs.pop("num_constants", None) or 0
         if merge_mode not in ("concat", "sum", "mul", "ave", None):
             raise ValueError(
                 "Invalid merge mode. Merge mode should be one of concat, sum, mul, ave, None; "
@@ -160,6 +173,8 @@ class Bidirectional(Wrapper):
 
     def own_config(self) -> dict[str, Any]:
         own = {"layer": serialize(self.layer), "merge_mode": self.merge_mode}
+        if self._num_constants:
+            own["num_constants"] = self._num_constants
         if self._given_backward is not None:
             own["backward_layer"] = serialize(self._given_backward)
         return own
@@ -169,17 +184,30 @@ class Bidirectional(Wrapper):
         """The constraint of each variable that has one."""
         return {w: w.constraint for w in self.weights if w.constraint is not None}
 
-    def __call__(self, inputs: Any, *args: Any, initial_state: Any = None, **kwargs: Any) -> Any:
-        """``initial_state``: the states of the forward layer, then those of the backward one."""
-        if initial_state is None:
-            return super().__call__(inputs, *args, **kwargs)
-        states = list(initial_state)
-        if len(states) % 2:
+    def __call__(
+        self,
+        inputs: Any,
+        *args: Any,
+        initial_state: Any = None,
+        constants: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """``initial_state``: the states of the forward layer, then those of the backward one.
+
+        ``constants``: what both layers, of a cell of one's own, are given at each step.
+        """
+        states = [] if initial_state is None else initial_state
+        if not isinstance(states, (list, tuple)) or len(states) % 2:
             raise ValueError(
                 "Bidirectional: initial_state is a list of the states of both layers, an even "
-                f"number of tensors; got {len(states)}."
+                f"number of tensors; got {initial_state!r}."
             )
-        return super().__call__([inputs, *states], *args, **kwargs)
+        given = [] if constants is None else nest.flatten(constants)
+        if given:
+            self._num_constants = len(given)
+        if states or given:
+            inputs = [inputs, *states, *given]
+        return super().__call__(inputs, *args, **kwargs)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask if self.return_sequences and self.merge_mode is not None else None
@@ -191,9 +219,14 @@ class Bidirectional(Wrapper):
         first: dict[str, Any] = {}
         second: dict[str, Any] = {}
         if isinstance(inputs, (list, tuple)):
-            inputs, *states = inputs
-            half = len(states) // 2
-            first, second = {"initial_state": states[:half]}, {"initial_state": states[half:]}
+            inputs, *others = inputs
+            count = len(others) - self._num_constants
+            states, constants = others[:count], others[count:]
+            if states:
+                half = len(states) // 2
+                first, second = {"initial_state": states[:half]}, {"initial_state": states[half:]}
+            if constants:
+                first["constants"] = second["constants"] = constants
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         for layer in self._inner():  # the weights of both come first, as in TensorFlow
             if not layer.built:
