@@ -25,7 +25,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     """Fuses them, with the pooling's gradients, wherever no other node needs the larger arrays."""
     ops = work.needed()
     needed = set(ops)
-    fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
+    fetched = work.fetched_values()
     for op in ops:
         if op.type != "MaxPool":
             continue

@@ -29,7 +29,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     """Joins them wherever no other node needs the convolution alone."""
     ops = work.needed()
     needed = set(ops)
-    fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
+    fetched = work.fetched_values()
     for op in ops:
         if op.type == "Conv2D":
             found = _found(op, needed, fetched)

@@ -170,11 +170,6 @@ def grow(
     return search
 
 
-def fetched_tensors(work: WorkingGraph) -> set[Tensor]:
-    """What has to stay: values that are fetched, or outputs of nodes that are."""
-    return {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
-
-
 def is_read_outside(
     output: Tensor, inside: Collection[Operation], needed: set[Operation], fetched: set[Tensor]
 ) -> bool:
@@ -209,7 +204,7 @@ def run(
         where,
         lambda op, _: region_key(op, changes, where.get(op, OUTSIDE), work.origin[op] in gpu_nodes),
     )
-    needed, fetched = set(ops), fetched_tensors(work)
+    needed, fetched = set(ops), work.fetched_values()
     for members, key in zip(search.members, search.keys, strict=True):
         if len(members) < 2:
             continue

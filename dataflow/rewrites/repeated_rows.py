@@ -36,7 +36,7 @@ def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]
     if not uniques:
         return
     needed = set(ops)
-    fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
+    fetched = work.fetched_values()
     where = positions(ops, work.feed_tensors)
     for unique in uniques:
         sums = _sums(unique, needed)

@@ -27,7 +27,6 @@ from dataflow.rewrites.multi_output_fusion import (
     MOST_NODES,
     RegionKey,
     RegionSearch,
-    fetched_tensors,
     grow,
     is_read_outside,
     region_key,
@@ -57,7 +56,7 @@ def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]
             op, search, changes, where.get(op, OUTSIDE), work.origin[op] in gpu_nodes
         ),
     )
-    needed, fetched = set(ops), fetched_tensors(work)
+    needed, fetched = set(ops), work.fetched_values()
     for members, key in zip(search.members, search.keys, strict=True):
         sums = sum(op.type in _SUMS for op in members)
         if not sums or len(members) - sum(op.type in _SAME_VALUE for op in members) < 2:

@@ -75,11 +75,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
 
 
 def _kept(work: WorkingGraph) -> set[Tensor]:
-    return {
-        *work.fetch_tensors(),
-        *(t for op in work.fetch_operation_set() for t in op.outputs),
-        *work.feed_tensors,
-    }
+    return {*work.fetched_values(), *work.feed_tensors}
 
 
 # ---- reading a graph ------------------------------------------------------------------------------

@@ -334,3 +334,7 @@ class WorkingGraph:
     def fetch_tensors(self) -> list[Tensor]:
         """The fetched tensors as they are now."""
         return list(self._fetches)
+
+    def fetched_values(self) -> set[Tensor]:
+        """What must stay: the fetched tensors, and the outputs of fetched operations."""
+        return {*self._fetches, *(t for op in self._fetched_operations for t in op.outputs)}
