@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels import direct_conv, direct_filter_gradient, large_arrays
+from dataflow.kernels import direct_conv, direct_filter_gradient, large_arrays, volumes
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.blas import add_product
 from dataflow.kernels.conv_geometry import (
@@ -124,27 +124,28 @@ def _is_flat(problem: Problem) -> bool:
 def _direct_forward(
     x: Array, filters: Array, problem: Problem, out: Any, ending: Ending | None = None
 ) -> bool:
-    return _is_flat(problem) and direct_conv.forward(
-        x[:, 0], filters[0], *problem.windows[1:], out[:, 0], ending=ending
-    )
+    if not _is_flat(problem):
+        return volumes.forward(x, filters, problem, out, ending)
+    return direct_conv.forward(x[:, 0], filters[0], *problem.windows[1:], out[:, 0], ending=ending)
 
 
 def _direct_filter_gradient(x: Array, grad: Array, problem: Problem, out: Any) -> bool:
-    return _is_flat(problem) and direct_filter_gradient.filter_gradient(
-        x[:, 0], grad[:, 0], *problem.windows[1:], out[0]
-    )
+    if not _is_flat(problem):
+        return volumes.filter_gradient(x, grad, problem, out)
+    return direct_filter_gradient.filter_gradient(x[:, 0], grad[:, 0], *problem.windows[1:], out[0])
 
 
 def _direct_input_gradient(filters: Array, grad: Array, problem: Problem, out: Any) -> bool:
-    return _is_flat(problem) and direct_conv.input_gradient(
-        filters[0], grad[:, 0], *problem.windows[1:], out[:, 0]
-    )
+    if not _is_flat(problem):
+        return volumes.input_gradient(filters, grad, problem, out)
+    return direct_conv.input_gradient(filters[0], grad[:, 0], *problem.windows[1:], out[:, 0])
 
 
 def forward_and_end(xp: Module, x: Array, filters: Array, problem: Problem, ending: Ending) -> Any:
     """The convolution with its ending, of arrays that have the problem's shapes."""
     by_tiles = not problem.is_product and x.size > 0 and filters.size > 0 and _may_be_direct(xp, x)
-    if by_tiles and direct_conv.can_end(problem.channels, problem.outputs, *problem.windows[1:]):
+    depth, *windows = problem.windows
+    if by_tiles and direct_conv.can_end(depth.taps * problem.channels, problem.outputs, *windows):
         out = large_arrays.empty(problem.output_shape, x.dtype)
         if out.size and _direct_forward(x, filters, problem, out, ending):
             return out
