@@ -56,4 +56,9 @@ def reverse_sequence_kernel(
 @kernel("Roll")
 def roll_kernel(xp: Module, x: Array, shift: Array, axis: Array) -> Any:
     shifts, axes = np.atleast_1d(shift).tolist(), np.atleast_1d(axis).tolist()
-    return xp.roll(x, shifts, axes)
+    if len(axes) != 1 or not x.size or not -x.ndim <= axes[0] < x.ndim:
+        return xp.roll(x, shifts, axes)
+    at = axes[0] % x.ndim  # along one axis the two parts change places
+    before, size = (slice(None),) * at, x.shape[at]
+    first = size - sum(shifts) % size
+    return xp.concatenate((x[(*before, slice(first, None))], x[(*before, slice(first))]), at)
