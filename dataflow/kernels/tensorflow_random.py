@@ -104,6 +104,10 @@ class TensorFlowStream:
             )
         return found.reshape(-1)[:count]
 
+    def words(self, count: int) -> Any:
+        """The next ``count`` words (uint32), a multiple of four, with no gap to those before."""
+        return self._words(self._take(count // _WORDS), count)
+
     def _words_of_run(self, count: int, per_number: int) -> Any:
         """The words for ``count`` numbers of a run."""
         return self._words(self._take(count * _BLOCKS_PER_NUMBER), count * per_number)

@@ -24,9 +24,11 @@ from dataflow.kernels.dataset.elements import (
     pulled,
     same_kind,
 )
+from dataflow.kernels.dataset.tensorflow_shuffle import Shuffling
 from dataflow.kernels.dataset.transformations import repeat_dataset_kernel
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_decoding import text
+from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 if TYPE_CHECKING:
     from dataflow.runtime.kernel_context import KernelContext
@@ -48,6 +50,11 @@ def shuffle_dataset_kernel(
     if size < 1:
         raise InvalidArgumentError(None, None, f"buffer_size must be greater than zero, got {size}")
     first, second = int(seed), int(seed2)
+    if draws_as_tensorflow() and (first or second):
+        shuffling = Shuffling(input_dataset, size, (first, second), reshuffle_each_iteration)
+        dataset = shuffling.once()
+        dataset.shuffling = shuffling
+        return dataset
     if not first and not second:
         first = int.from_bytes(os.urandom(7), "little")
     rounds = itertools.count()

@@ -33,6 +33,8 @@ class Dataset:
     """
 
     num_elements: int = UNKNOWN
+    #: How it is shuffled, where that is done as in TensorFlow: a `tensorflow_shuffle.Shuffling`.
+    shuffling: Any = None
 
     def iterate(self) -> Iterator[Element]:
         """An iterator over the elements."""

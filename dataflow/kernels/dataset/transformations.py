@@ -181,6 +181,9 @@ def repeat_dataset_kernel(xp: Module, input_dataset: Any, count: Array) -> Any:
         num_elements = INFINITE if num_elements else 0
     elif not times or num_elements > 0:
         num_elements *= times
+    shuffling = input_dataset.shuffling
+    if shuffling is not None and shuffling.is_anew:
+        return shuffling.repeated(times, num_elements)
     if isinstance(input_dataset, Rows):
         return Rows(input_dataset.arrays, lambda: again(input_dataset.numbers), num_elements)
     if isinstance(input_dataset, Blocks):
