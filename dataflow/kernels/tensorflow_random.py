@@ -6,16 +6,19 @@ the upper half of its counter. A run takes 256 blocks of four 32-bit words for e
 ``PhiloxRandomOp`` of TensorFlow 1.15 (``core/kernels/random_op.cc``) does, whose distributions these are
 (``core/lib/random/random_distributions.h``).
 
-In use while `tensorflow_numbers.draws_as_tensorflow`. `philox.Stream` is quicker, and draws what has no seed.
+In use while `tensorflow_numbers.draws_as_tensorflow`; `philox.Stream` draws what has no seed. Machine code makes the
+words where there is some (`jit.philox_words`), NumPy else: a fifteenth of its time a word.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dataflow.kernels.jit.philox_words import MULTIPLIERS, ROUNDS, draw
 from dataflow.kernels.philox import refuse_capture
 from dataflow.tensorflow_numbers import draws_as_tensorflow
 
@@ -23,10 +26,11 @@ if TYPE_CHECKING:
     from dataflow.runtime.kernel_context import KernelContext
 
 #: The multipliers of a round, and what is added to the key after it (Salmon et al. 2011).
-_MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_MULTIPLIERS = np.uint64(MULTIPLIERS[0]), np.uint64(MULTIPLIERS[1])
 _WEYL = 0x9E3779B9, 0xBB67AE85
-_ROUNDS = 10
-#: So many blocks are made at once: what lies between the steps stays in the cache (8 ns a word, 12 with 65,536).
+#: Fewer words than this are not worth a call of machine code.
+_FEW = 64
+#: NumPy makes so many blocks at once: what lies between the steps stays in the cache (8 ns a word, 12 with 65,536).
 _PIECE = 4096
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 #: Blocks that a run takes for each number; also the distance between two groups of numbers that are drawn
@@ -76,8 +80,7 @@ class TensorFlowStream:
         x0, x1 = numbers & _LOW, numbers >> _HALF
         x2, x3 = (np.full_like(x0, upper) for upper in self._upper)
         a, b = np.empty_like(x0), np.empty_like(x0)
-        k0, k1 = self._key
-        for _ in range(_ROUNDS):
+        for k0, k1 in self._keys:
             np.multiply(x0, _MULTIPLIERS[0], out=a)
             np.multiply(x2, _MULTIPLIERS[1], out=b)
             np.right_shift(b, _HALF, out=x0)
@@ -88,14 +91,31 @@ class TensorFlowStream:
             x2 ^= np.uint64(k1)
             np.bitwise_and(b, _LOW, out=x1)
             np.bitwise_and(a, _LOW, out=x3)
-            k0, k1 = (k0 + _WEYL[0]) & 0xFFFFFFFF, (k1 + _WEYL[1]) & 0xFFFFFFFF
         found = np.empty((len(numbers), _WORDS), np.uint32)
         for column, x in enumerate((x0, x1, x2, x3)):
             found[:, column] = x
         return found
 
+    @functools.cached_property
+    def _keys(self) -> list[tuple[int, int]]:
+        """The key of each round."""
+        k0, k1 = self._key
+        return [
+            ((k0 + i * _WEYL[0]) & 0xFFFFFFFF, (k1 + i * _WEYL[1]) & 0xFFFFFFFF)
+            for i in range(ROUNDS)
+        ]
+
+    def _drawn(self, count: int, dtype: Any, first: int, stride: int = 1) -> Any:
+        """Words or uniform numbers by machine code; ``None`` where there is none, or they are few."""
+        if count < _FEW:
+            return None
+        return draw(count, dtype, first, stride, self._upper, self._keys)
+
     def _words(self, first: int, count: int) -> Any:
         """``count`` words (uint32) from a block on."""
+        drawn = self._drawn(count, np.uint32, first)
+        if drawn is not None:
+            return drawn
         found = np.empty((-(-count // _WORDS), _WORDS), np.uint32)
         for start in range(0, len(found), _PIECE):
             part = found[start : start + _PIECE]
@@ -115,6 +135,10 @@ class TensorFlowStream:
     def uniform(self, count: int, dtype: Any) -> Any:
         """``count`` numbers in [0, 1) of a floating type."""
         double = dtype == np.float64
+        if dtype == np.float32:
+            first = self._take(count * _BLOCKS_PER_NUMBER)
+            drawn = self._drawn(count, np.float32, first)
+            return _uniform_of(self._words(first, count), dtype) if drawn is None else drawn
         return _uniform_of(self._words_of_run(count, 2 if double else 1), dtype)
 
     def standard_normal(self, count: int, dtype: Any) -> Any:
@@ -131,14 +155,15 @@ class TensorFlowStream:
         first = self._take(count * _BLOCKS_PER_NUMBER)
         group = 2 if double else _WORDS
         num_groups = -(-count // group)
-        starts = np.uint64(first) + np.arange(num_groups, dtype=np.uint64) * np.uint64(
-            group * _BLOCKS_PER_NUMBER // _WORDS
-        )
+        stride = group * _BLOCKS_PER_NUMBER // _WORDS
+        starts = np.uint64(first) + np.arange(num_groups, dtype=np.uint64) * np.uint64(stride)
         found = np.empty((num_groups, group), np.float64 if double else np.float32)
         filled = np.zeros(num_groups, np.intp)
         open_groups, block = np.arange(num_groups), np.uint64(0)
+        words = self._drawn(num_groups * _WORDS, np.uint32, first, stride)
         while len(open_groups):
-            words = self._blocks(starts[open_groups] + block)
+            if words is None or block:
+                words = self._blocks(starts[open_groups] + block)
             drawn = _normal_of(words.reshape(-1), double).reshape(len(open_groups), -1)
             for column in drawn.T:
                 fits = (np.abs(column) < _BOUND) & (filled[open_groups] < group)
