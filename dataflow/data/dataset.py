@@ -226,6 +226,7 @@ class Dataset(Structured):
         some = Assert(greater(size(found), 0), ["No files matched pattern: ", pattern])
         with control_dependencies([some]):
             found = identity(found)
+        count_left_out(6)
         result = Dataset.from_tensor_slices(found)
         if shuffle is None or shuffle:
             count = maximum(shape(found, out_type=dtypes.int64)[0], 1)
@@ -309,8 +310,9 @@ class Dataset(Structured):
 
         With the same ``seed`` (or graph seed) the order is the same in every session.
         """
+        count_left_out(1)  # the size comes before the seeds
         first, second = op_seeds(seed)
-        count_left_out(7)  # the seeds are compared with zero there
+        count_left_out(6 if first or second else -1)  # seeds are compared with zero there
         return self._change(
             ops.shuffle_dataset_op,
             int64_scalar(buffer_size),
@@ -516,6 +518,7 @@ class Dataset(Structured):
                 f"`map_func` must return a `Dataset` object, got {type(nested).__name__}."
             )
         structure = nested._structure
+        count_left_out(int(num_parallel_calls is not None))
         cycle = 2 if cycle_length is None or cycle_length == AUTOTUNE else cycle_length
         return self._derive(
             ops.interleave_dataset_op,

@@ -39,6 +39,7 @@ from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.namespaces import explain_absent
 from dataflow.ops import dataset as ops
 from dataflow.ops.array import identity, zeros
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, TypeSpec as Structure
@@ -116,7 +117,12 @@ def shuffle_and_repeat(
     buffer_size: Any, count: Any = None, seed: TensorLike | None = None
 ) -> Callable[[Dataset], Dataset]:
     """`shuffle`, then `repeat`."""
-    return lambda d: d.shuffle(buffer_size, seed).repeat(count)
+
+    def apply(dataset: Dataset) -> Dataset:
+        count_left_out(-1)  # one node for both
+        return dataset.shuffle(buffer_size, seed).repeat(count)
+
+    return apply
 
 
 def parallel_interleave(
