@@ -11,7 +11,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
-from dataflow.graph.type_aliases import DTypeLike, InitializerLike, TensorLike
+from dataflow.graph.type_aliases import DTypeLike, InitializerLike
 from dataflow.layers.base import Layer, smart_cond
 from dataflow.namespaces import explain_absent
 from dataflow.ops import array
@@ -22,6 +22,7 @@ from dataflow.ops.math import tanh
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.rnn.base_cell import LSTMStateTuple
 from dataflow.rnn.cells import BasicLSTMCell, BasicRNNCell
+from dataflow.rnn.fused_cells import reversed_steps
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.rnn.published_cells import CudnnCompatibleGRUCell
 
@@ -171,7 +172,7 @@ class _CudnnRNN(Layer):
             ):
                 number = layer * self.num_dirs + place
                 start = None if states is None else [state[number] for state in states]
-                step = x if place == 0 else self._reversed(x, sequence_lengths)
+                step = x if place == 0 else reversed_steps(x, sequence_lengths)
                 with variable_scope(scope, initializer=kernel_initializer) as inside:
                     _set_biases(inside, bias_initializer)
                     y, final = dynamic_rnn(
@@ -183,7 +184,7 @@ class _CudnnRNN(Layer):
                         time_major=True,
                         scope=inside,
                     )
-                outputs.append(y if place == 0 else self._reversed(y, sequence_lengths))
+                outputs.append(y if place == 0 else reversed_steps(y, sequence_lengths))
                 finals.append((final.h, final.c) if self._has_cell_state else (final,))
             x = outputs[0] if len(outputs) == 1 else array.concat(outputs, 2)
         last = tuple(array.stack(list(part)) for part in zip(*finals, strict=True))
@@ -201,12 +202,6 @@ class _CudnnRNN(Layer):
             lambda: drop(x, 1.0 - self._dropout, seed=self._seed),
             lambda: array.identity(x),
         )
-
-    @staticmethod
-    def _reversed(x: Any, lengths: TensorLike | None) -> Any:
-        if lengths is None:
-            return array.reverse(x, [0])
-        return array.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
 
 
 def _set_biases(scope: Any, initializer: Any) -> None:

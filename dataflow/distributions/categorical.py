@@ -145,8 +145,7 @@ class Categorical(WithProbabilities):
         return reduce_sum(probs * cast(below, probs.dtype), -1)
 
     def _entropy(self) -> Any:
-        logs = log_softmax(self.logits)
-        return -reduce_sum(times_log(exp(logs), logs), -1)
+        return _entropy_of(self.logits)
 
     def _mode(self) -> Any:
         return cast(argmax(self.logits, axis=-1), self.dtype)
@@ -176,8 +175,7 @@ class OneHotCategorical(VectorEvent):
         return -softmax_cross_entropy_with_logits_v2(labels=x * ones, logits=self.logits * ones)
 
     def _entropy(self) -> Any:
-        logs = log_softmax(self.logits)
-        return -reduce_sum(times_log(exp(logs), logs), -1)
+        return _entropy_of(self.logits)
 
     def _mean(self) -> Any:
         return array.identity(self.probs)
@@ -192,6 +190,11 @@ class OneHotCategorical(VectorEvent):
 
     def _variance(self) -> Any:
         return self.probs * (1.0 - self.probs)
+
+
+def _entropy_of(logits: Any) -> Any:
+    logs = log_softmax(logits)
+    return -reduce_sum(times_log(exp(logs), logs), -1)
 
 
 def _zero_or_one(event: Any) -> Any:

@@ -9,8 +9,6 @@ from dataflow.distributions.distribution import (
     NOT_REPARAMETERIZED,
     Distribution,
     after,
-    dynamic_broadcast,
-    static_broadcast,
     whole_numbers,
 )
 from dataflow.distributions.kullback_leibler import RegisterKL
@@ -21,6 +19,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax
+from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.ops.casts import cast
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.math import (
@@ -57,10 +56,10 @@ class _Counts(WithProbabilities):
         return self._total_count
 
     def _batch_shape(self) -> TensorShape:
-        return static_broadcast([self._total_count.get_shape(), super()._batch_shape()])
+        return common_shape([self._total_count.get_shape(), super()._batch_shape()])
 
     def _batch_shape_tensor(self) -> Any:
-        return dynamic_broadcast([array.shape(self._total_count), super()._batch_shape_tensor()])
+        return common_shape_tensor([array.shape(self._total_count), super()._batch_shape_tensor()])
 
 
 class Binomial(_Counts):

@@ -9,7 +9,7 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.distributions.affine_bijectors import AffineScalar
 from dataflow.distributions.composed_bijectors import Chain
-from dataflow.distributions.distribution import NOT_REPARAMETERIZED, Distribution, static_broadcast
+from dataflow.distributions.distribution import NOT_REPARAMETERIZED, Distribution
 from dataflow.distributions.elementary_bijectors import SinhArcsinh as _SinhArcsinh
 from dataflow.distributions.location_scale import Normal
 from dataflow.distributions.transformed import TransformedDistribution
@@ -17,6 +17,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
+from dataflow.ops.broadcast_shapes import common_shape
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import ceil, exp, floor, log
 from dataflow.ops.tensor_values import constant_value
@@ -270,7 +271,7 @@ class SinhArcsinh(TransformedDistribution):
                         _SinhArcsinh(self._skewness, self._tailweight),
                     ]
                 ),
-                batch_shape=static_broadcast(part.shape for part in parts).as_list(),
+                batch_shape=common_shape(part.shape for part in parts).as_list(),
                 validate_args=validate_args,
                 name=scope,
             )

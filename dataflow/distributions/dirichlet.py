@@ -11,9 +11,7 @@ from dataflow.distributions.distribution import (
     Distribution,
     after,
     as_float,
-    dynamic_broadcast,
     positive,
-    static_broadcast,
     whole_numbers,
 )
 from dataflow.distributions.kullback_leibler import RegisterKL
@@ -21,6 +19,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
 from dataflow.ops import array
+from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.ops.casts import cast
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import (
@@ -162,10 +161,10 @@ class DirichletMultinomial(Dirichlet):
         return self._total_count
 
     def _batch_shape(self) -> TensorShape:
-        return static_broadcast([self._total_count.get_shape(), super()._batch_shape()])
+        return common_shape([self._total_count.get_shape(), super()._batch_shape()])
 
     def _batch_shape_tensor(self) -> Any:
-        return dynamic_broadcast([array.shape(self._total_count), super()._batch_shape_tensor()])
+        return common_shape_tensor([array.shape(self._total_count), super()._batch_shape_tensor()])
 
     def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         batch, classes = self.batch_shape_tensor(), self.event_shape_tensor()[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +15,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_positive, assert_same_float_dtype
+from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.math import (
@@ -28,7 +28,7 @@ from dataflow.ops.math import (
     square,
 )
 from dataflow.ops.tensor_values import constant_value
-from dataflow.shapes import TensorShape, broadcast_static_shape
+from dataflow.shapes import TensorShape
 
 
 class ReparameterizationType:
@@ -79,17 +79,6 @@ def after(assertions: Iterable[Any], tensor: Any) -> Tensor:
         return tensor  # type: ignore[no-any-return]
     with control_dependencies(assertions):
         return array.identity(tensor)
-
-
-def static_broadcast(shapes: Iterable[TensorShape]) -> TensorShape:
-    """The static shape that all of these broadcast to."""
-    return functools.reduce(broadcast_static_shape, shapes, TensorShape([]))
-
-
-def dynamic_broadcast(shapes: Iterable[Any]) -> Any:
-    """The run-time shape (int32 vector) that all of these broadcast to."""
-    empty = array.zeros([0], dtypes.int32)
-    return functools.reduce(array.broadcast_dynamic_shape, shapes, empty)
 
 
 def _declared(kind: type) -> dict[str, Parameter]:
@@ -279,10 +268,10 @@ class Distribution:
 
     def _batch_shape(self) -> TensorShape:
         tensors = self._batch_parameters()
-        return static_broadcast(t.get_shape() for t in tensors)
+        return common_shape(t.get_shape() for t in tensors)
 
     def _batch_shape_tensor(self) -> Any:
-        return dynamic_broadcast(array.shape(t) for t in self._batch_parameters())
+        return common_shape_tensor(array.shape(t) for t in self._batch_parameters())
 
     def _event_shape(self) -> TensorShape:
         return TensorShape([])

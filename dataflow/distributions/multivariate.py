@@ -9,8 +9,6 @@ from dataflow.distributions.distribution import (
     FULLY_REPARAMETERIZED,
     Distribution,
     after,
-    dynamic_broadcast,
-    static_broadcast,
 )
 from dataflow.distributions.kullback_leibler import RegisterKL
 from dataflow.distributions.normal_functions import softplus
@@ -24,6 +22,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import DynamicShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_none_equal, assert_same_float_dtype
+from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.ops.decompositions import cholesky
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import abs_, log, matmul, reduce_sum, square
@@ -72,11 +71,11 @@ class _VectorLocationScale(Distribution):
 
     def _vector_shape(self) -> TensorShape:
         shapes = [] if self._loc is None else [self._loc.get_shape()]
-        return static_broadcast([*shapes, self._scale.vector_shape])
+        return common_shape([*shapes, self._scale.vector_shape])
 
     def _vector_shape_tensor(self) -> Any:
         shapes = [] if self._loc is None else [array.shape(self._loc)]
-        return dynamic_broadcast([*shapes, self._scale.vector_shape_tensor()])
+        return common_shape_tensor([*shapes, self._scale.vector_shape_tensor()])
 
     def _batch_shape(self) -> TensorShape:
         shape = self._vector_shape()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.distributions.distribution import Distribution, dynamic_broadcast
+from dataflow.distributions.distribution import Distribution
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array
+from dataflow.ops.broadcast_shapes import common_shape_tensor
 from dataflow.ops.math import abs_, log, reduce_sum
 from dataflow.ops.matrix_diag import matrix_band_part, matrix_diag, matrix_diag_part
 from dataflow.ops.solvers import matrix_triangular_solve
@@ -62,7 +63,7 @@ class TriangularScale(DiagonalScale):
             columns = array.transpose(array.reshape(x, array.stack([-1, size])))
             solved = array.transpose(matrix_triangular_solve(self._matrix, columns))
             return array.reshape(solved, array.shape(x))
-        batch = dynamic_broadcast([array.shape(x)[:-1], array.shape(self._matrix)[:-2]])
+        batch = common_shape_tensor([array.shape(x)[:-1], array.shape(self._matrix)[:-2]])
         x = array.broadcast_to(x, array.concat([batch, array.shape(x)[-1:]], 0))
         whole = array.concat([batch, array.shape(self._matrix)[-2:]], 0)
         matrix = array.broadcast_to(self._matrix, whole)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import functools
-import operator as python_operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
-from dataflow.linear_operators.composition import checked_operators, parents_of, product_of
+from dataflow.linear_operators.composition import (
+    ProductOfDeterminants,
+    checked_operators,
+    parents_of,
+)
 from dataflow.linear_operators.linear_operator import LinearOperator, all_true, size_along
 from dataflow.ops import array
+from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.shapes import TensorShape
 
 
-class LinearOperatorBlockDiag(LinearOperator):
+class LinearOperatorBlockDiag(ProductOfDeterminants):
     """The matrix with ``operators`` along its diagonal and zeros elsewhere; stacks broadcast."""
 
     def __init__(
@@ -44,7 +47,7 @@ class LinearOperatorBlockDiag(LinearOperator):
         return self._operators
 
     def _shape(self) -> TensorShape:
-        batch = broadcasting.common_shape(o.batch_shape for o in self._operators)
+        batch = common_shape(o.batch_shape for o in self._operators)
         if batch.ndims is None:
             return batch
         rows = sum(
@@ -56,7 +59,7 @@ class LinearOperatorBlockDiag(LinearOperator):
         return batch.concatenate([rows, columns])
 
     def _shape_tensor(self) -> Any:
-        batch = broadcasting.common_shape_tensor(o.batch_shape_tensor() for o in self._operators)
+        batch = common_shape_tensor(o.batch_shape_tensor() for o in self._operators)
         rows = sum(o.range_dimension_tensor() for o in self._operators)
         columns = sum(o.domain_dimension_tensor() for o in self._operators)
         return array.concat([batch, [rows, columns]], 0)
@@ -71,10 +74,10 @@ class LinearOperatorBlockDiag(LinearOperator):
         return array.concat(self._with_one_batch(found), -2)
 
     def _with_one_batch(self, matrices: Sequence[Any]) -> list[Any]:
-        static = broadcasting.common_shape(m.get_shape()[:-2] for m in matrices)
+        static = common_shape(m.get_shape()[:-2] for m in matrices)
         if static.is_fully_defined():
             return [broadcasting.with_batch(m, static) for m in matrices]
-        batch = broadcasting.common_shape_tensor(array.shape(m)[:-2] for m in matrices)
+        batch = common_shape_tensor(array.shape(m)[:-2] for m in matrices)
         return [broadcasting.with_batch(m, batch, static) for m in matrices]
 
     def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
@@ -95,26 +98,11 @@ class LinearOperatorBlockDiag(LinearOperator):
             before = before + own
         return array.concat(rows, -2)
 
-    def _each_square(self) -> bool:
-        return all(operator.is_square for operator in self._operators)
-
     def _diag_part(self) -> Any:
         if not self._each_square():
             return super()._diag_part()
         columns = [array.expand_dims(o.diag_part(), -1) for o in self._operators]
         return array.squeeze(array.concat(self._with_one_batch(columns), -2), [-1])
-
-    def _determinant(self) -> Any:
-        if not self._each_square():
-            return super()._determinant()
-        return product_of([operator.determinant() for operator in self._operators])
-
-    def _log_abs_determinant(self) -> Any:
-        if not self._each_square():
-            return super()._log_abs_determinant()
-        return functools.reduce(
-            python_operator.add, [operator.log_abs_determinant() for operator in self._operators]
-        )
 
     def _eigvals(self) -> Any:
         columns = [array.expand_dims(o.eigvals(), -1) for o in self._operators]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
@@ -17,17 +14,6 @@ from dataflow.ops.matmul import matmul
 from dataflow.ops.matrix_diag import adjoint
 from dataflow.ops.solvers import cholesky_solve, matrix_solve, matrix_triangular_solve
 from dataflow.shapes import TensorShape, broadcast_static_shape
-
-
-def common_shape(shapes: Iterable[TensorShape]) -> TensorShape:
-    """The static shape that all of these broadcast to."""
-    return functools.reduce(broadcast_static_shape, shapes, TensorShape([]))
-
-
-def common_shape_tensor(shapes: Iterable[Any]) -> Any:
-    """The run-time shape (int32 vector) that all of these broadcast to."""
-    empty = array.zeros([0], dtypes.int32)
-    return functools.reduce(array.broadcast_dynamic_shape, shapes, empty)
 
 
 def as_shape_tensor(static: TensorShape) -> Tensor:

@@ -16,6 +16,7 @@ from dataflow.linear_operators.linear_operator import (
 )
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_near, assert_positive
+from dataflow.ops.broadcast_shapes import common_shape
 from dataflow.ops.casts import cast
 from dataflow.ops.complex_numbers import conj, real
 from dataflow.ops.math import reduce_prod, reduce_sum
@@ -125,7 +126,7 @@ class _Circulant(LinearOperator):
         found = back(forward(blocks) * spectrum)
         shape = array.concat([array.shape(found)[: -self._depth], self.shape_tensor()[-1:]], 0)
         result = self._own(matrix_transpose(array.reshape(found, shape)))
-        batch = broadcasting.common_shape([x.get_shape()[:-2], self.batch_shape])
+        batch = common_shape([x.get_shape()[:-2], self.batch_shape])
         result.set_shape(batch.concatenate([self.shape[-1], x.get_shape()[-1]]))
         return result
 

@@ -11,6 +11,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.linear_operator import LinearOperator, all_true
 from dataflow.ops import array
+from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.shapes import TensorShape
 
 
@@ -36,7 +37,27 @@ def product_of(values: Sequence[Any]) -> Any:
     return functools.reduce(python_operator.mul, values)
 
 
-class LinearOperatorComposition(LinearOperator):
+class ProductOfDeterminants(LinearOperator):
+    """An operator made of others whose determinant, where all are square, is the product of theirs."""
+
+    _operators: list[LinearOperator]
+
+    def _each_square(self) -> bool:
+        return all(operator.is_square for operator in self._operators)
+
+    def _determinant(self) -> Any:
+        if not self._each_square():
+            return super()._determinant()
+        return product_of([operator.determinant() for operator in self._operators])
+
+    def _log_abs_determinant(self) -> Any:
+        if not self._each_square():
+            return super()._log_abs_determinant()
+        found = [operator.log_abs_determinant() for operator in self._operators]
+        return functools.reduce(python_operator.add, found)
+
+
+class LinearOperatorComposition(ProductOfDeterminants):
     """``operators[0] @ operators[1] @ ...``, without the matrix that this product is."""
 
     def __init__(
@@ -72,13 +93,13 @@ class LinearOperatorComposition(LinearOperator):
 
     def _shape(self) -> TensorShape:
         first, last = self._operators[0], self._operators[-1]
-        batch = broadcasting.common_shape(o.batch_shape for o in self._operators)
+        batch = common_shape(o.batch_shape for o in self._operators)
         if batch.ndims is None:
             return batch
         return batch.concatenate([first.range_dimension, last.domain_dimension])
 
     def _shape_tensor(self) -> Any:
-        batch = broadcasting.common_shape_tensor(o.batch_shape_tensor() for o in self._operators)
+        batch = common_shape_tensor(o.batch_shape_tensor() for o in self._operators)
         rows = self._operators[0].range_dimension_tensor()
         return array.concat([batch, [rows, self._operators[-1].domain_dimension_tensor()]], 0)
 
@@ -99,20 +120,6 @@ class LinearOperatorComposition(LinearOperator):
         for operator in reversed(self._operators[:-1]):
             dense = operator.matmul(dense)
         return dense
-
-    def _each_square(self) -> bool:
-        return all(operator.is_square for operator in self._operators)
-
-    def _determinant(self) -> Any:
-        if not self._each_square():
-            return super()._determinant()
-        return product_of([operator.determinant() for operator in self._operators])
-
-    def _log_abs_determinant(self) -> Any:
-        if not self._each_square():
-            return super()._log_abs_determinant()
-        found = [operator.log_abs_determinant() for operator in self._operators]
-        return functools.reduce(python_operator.add, found)
 
 
 def _is_product_with_adjoint(left: LinearOperator, right: LinearOperator) -> bool:

@@ -15,6 +15,7 @@ from dataflow.linear_operators.linear_operator import (
 from dataflow.ops import array
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.assertions import assert_none_equal
+from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.ops.math import abs_, reduce_prod, reduce_sum
 from dataflow.ops.matrix_diag import matrix_band_part, matrix_diag_part
 from dataflow.shapes import TensorShape
@@ -184,12 +185,12 @@ class LinearOperatorToeplitz(LinearOperator):
         return self._row
 
     def _shape(self) -> TensorShape:
-        both = broadcasting.common_shape([self._col.get_shape(), self._row.get_shape()])
+        both = common_shape([self._col.get_shape(), self._row.get_shape()])
         return both.concatenate(both[-1:]) if both.ndims is not None else both
 
     def _shape_tensor(self) -> Any:
         shapes = (array.shape(self._col), array.shape(self._row))
-        both = broadcasting.common_shape_tensor(shapes)
+        both = common_shape_tensor(shapes)
         return array.concat([both, both[-1:]], 0)
 
     def _to_dense(self) -> Any:

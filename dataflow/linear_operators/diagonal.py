@@ -18,6 +18,7 @@ from dataflow.linear_operators.linear_operator import (
 from dataflow.ops import array
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.assertions import assert_equal, assert_positive
+from dataflow.ops.broadcast_shapes import common_shape
 from dataflow.ops.casts import cast
 from dataflow.ops.complex_numbers import imag, real
 from dataflow.ops.control_flow import no_op
@@ -226,7 +227,7 @@ class LinearOperatorIdentity(_OfSize, _Scaling):
         if self.batch_shape.ndims == 0:
             return x
         both = array.broadcast_dynamic_shape(array.shape(x)[:-2], self.batch_shape_tensor())
-        static = broadcasting.common_shape([x.get_shape()[:-2], self.batch_shape])
+        static = common_shape([x.get_shape()[:-2], self.batch_shape])
         return broadcasting.with_batch(x, both, static)
 
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:

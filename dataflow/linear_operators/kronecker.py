@@ -12,6 +12,7 @@ from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.composition import checked_operators, parents_of, product_of
 from dataflow.linear_operators.linear_operator import LinearOperator, all_true, size_along
 from dataflow.ops import array
+from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.ops.casts import cast
 from dataflow.shapes import TensorShape
 
@@ -45,14 +46,14 @@ class LinearOperatorKronecker(LinearOperator):
         return self._operators
 
     def _shape(self) -> TensorShape:
-        batch = broadcasting.common_shape(o.batch_shape for o in self._operators)
+        batch = common_shape(o.batch_shape for o in self._operators)
         if batch.ndims is None:
             return batch
         rows = product_of([o.range_dimension for o in self._operators])
         return batch.concatenate([rows, product_of([o.domain_dimension for o in self._operators])])
 
     def _shape_tensor(self) -> Any:
-        batch = broadcasting.common_shape_tensor(o.batch_shape_tensor() for o in self._operators)
+        batch = common_shape_tensor(o.batch_shape_tensor() for o in self._operators)
         rows = product_of([o.range_dimension_tensor() for o in self._operators])
         columns = product_of([o.domain_dimension_tensor() for o in self._operators])
         return array.concat([batch, [rows, columns]], 0)
@@ -61,8 +62,8 @@ class LinearOperatorKronecker(LinearOperator):
         self, x: Any, function: Callable[[LinearOperator, Any], Any], taken: int, made: int
     ) -> Any:
         """Each operator along its axis of x's rows; ``taken`` and ``made`` are axes of its shape."""
-        batch = broadcasting.common_shape_tensor([array.shape(x)[:-2], self.batch_shape_tensor()])
-        static = broadcasting.common_shape([x.get_shape()[:-2], self.batch_shape])
+        batch = common_shape_tensor([array.shape(x)[:-2], self.batch_shape_tensor()])
+        static = common_shape([x.get_shape()[:-2], self.batch_shape])
         x, rank = broadcasting.with_batch(x, batch, static), static.ndims
         if rank is None:
             raise ValueError(
@@ -84,7 +85,7 @@ class LinearOperatorKronecker(LinearOperator):
         return array.reshape(x, array.concat([batch, [product_of(sizes), columns]], 0))
 
     def _shaped(self, found: Any, x: Any, size: Any) -> Any:
-        batch = broadcasting.common_shape([x.get_shape()[:-2], self.batch_shape])
+        batch = common_shape([x.get_shape()[:-2], self.batch_shape])
         found.set_shape(batch.concatenate([size, x.get_shape()[-1]]))
         return found
 

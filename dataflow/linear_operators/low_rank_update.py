@@ -8,6 +8,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.linear_operator import LinearOperator, log_of, matrix_parameter
 from dataflow.ops import array
+from dataflow.ops.broadcast_shapes import common_shape, common_shape_tensor
 from dataflow.ops.decompositions import cholesky
 from dataflow.ops.math import abs_, log, reduce_prod, reduce_sum
 from dataflow.ops.matrix_diag import matrix_diag, matrix_diag_part
@@ -115,7 +116,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         shapes = [self._base.shape[:-2], self._u.get_shape()[:-2], self._v.get_shape()[:-2]]
         if self._diag is not None:
             shapes.append(self._diag.get_shape()[:-1])
-        batch = broadcasting.common_shape(shapes)
+        batch = common_shape(shapes)
         if batch.ndims is None:
             return batch
         rows = self._base.range_dimension.merge_with(self._u.get_shape()[-2])
@@ -131,9 +132,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         ]
         if self._diag is not None:
             shapes.append(array.shape(self._diag)[:-1])
-        return array.concat(
-            [broadcasting.common_shape_tensor(shapes), self._base.shape_tensor()[-2:]], 0
-        )
+        return array.concat([common_shape_tensor(shapes), self._base.shape_tensor()[-2:]], 0)
 
     def _matmul(self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         x = broadcasting.flipped_if(x, adjoint_arg)

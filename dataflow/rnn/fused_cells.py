@@ -159,17 +159,18 @@ class FusedRNNCellAdaptor(FusedRNNCell):
         return (outputs if is_list else array.stack(outputs)), state
 
 
+def reversed_steps(x: TensorLike, lengths: TensorLike | None) -> Any:
+    """``x`` [time, batch, ...] from its end, each sequence of ``lengths`` [batch] from its own."""
+    if lengths is None:
+        return array.reverse(x, [0])
+    return array.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
+
+
 class TimeReversedFusedRNN(FusedRNNCell):
     """A fused cell that reads its sequences from the end, each from its own."""
 
     def __init__(self, cell: Any) -> None:
         self._cell = cell
-
-    @staticmethod
-    def _reversed(x: TensorLike, lengths: TensorLike | None) -> Any:
-        if lengths is None:
-            return array.reverse(x, [0])
-        return array.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
 
     def __call__(
         self,
@@ -179,7 +180,7 @@ class TimeReversedFusedRNN(FusedRNNCell):
         sequence_length: Any = None,
         scope: Any = None,
     ) -> Any:
-        inputs = self._reversed(inputs, sequence_length)
+        inputs = reversed_steps(inputs, sequence_length)
         outputs, state = self._cell(
             inputs,
             initial_state=initial_state,
@@ -187,7 +188,7 @@ class TimeReversedFusedRNN(FusedRNNCell):
             sequence_length=sequence_length,
             scope=scope,
         )
-        outputs = nest.map_structure(lambda x: self._reversed(x, sequence_length), outputs)
+        outputs = nest.map_structure(lambda x: reversed_steps(x, sequence_length), outputs)
         return outputs, state
 
 

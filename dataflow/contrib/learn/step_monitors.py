@@ -158,16 +158,12 @@ class EveryN(BaseMonitor):
             self.every_n_post_step(last, session)
 
 
-class StepCounter(EveryN):
-    """Writes how many steps run in a second, as the summary "global_step/sec"."""
+class _WritesEvents(EveryN):
+    """Writes to a writer, or into a folder: without either where the estimator's events are."""
 
-    def __init__(
-        self, every_n_steps: int = 100, output_dir: str | None = None, summary_writer: Any = None
-    ) -> None:
+    def __init__(self, every_n_steps: int, output_dir: str | None, summary_writer: Any) -> None:
         super().__init__(every_n_steps)
         self._output_dir, self._summary_writer = output_dir, summary_writer
-        self._last_time: float | None = None
-        self._last_reported = 0
 
     def set_estimator(self, estimator: Any) -> None:
         """Without a writer or a folder, the events go where the estimator's are."""
@@ -175,20 +171,35 @@ class StepCounter(EveryN):
         if self._output_dir is None:
             self._output_dir = estimator.model_dir
 
+    def _writer(self) -> Any:
+        if self._summary_writer is None and self._output_dir is not None:
+            self._summary_writer = FileWriterCache.get(self._output_dir)
+        return self._summary_writer
+
+
+class StepCounter(_WritesEvents):
+    """Writes how many steps run in a second, as the summary "global_step/sec"."""
+
+    def __init__(
+        self, every_n_steps: int = 100, output_dir: str | None = None, summary_writer: Any = None
+    ) -> None:
+        super().__init__(every_n_steps, output_dir, summary_writer)
+        self._last_time: float | None = None
+        self._last_reported = 0
+
     def every_n_step_end(self, step: int, outputs: dict[str, Any]) -> bool:
         """Counts the steps since the last time."""
         now = time.time()
-        if self._summary_writer is None and self._output_dir is not None:
-            self._summary_writer = FileWriterCache.get(self._output_dir)
-        if self._last_time is not None and self._summary_writer is not None:
+        writer = self._writer()
+        if self._last_time is not None and writer is not None:
             rate = (step - self._last_reported) / max(now - self._last_time, 1e-9)
             value = Summary.Value(tag="global_step/sec", simple_value=rate)
-            self._summary_writer.add_summary(Summary(value=[value]), step)
+            writer.add_summary(Summary(value=[value]), step)
         self._last_time, self._last_reported = now, step
         return False
 
 
-class SummarySaver(EveryN):
+class SummarySaver(_WritesEvents):
     """Writes a merged summary every ``save_steps`` steps."""
 
     def __init__(
@@ -199,15 +210,8 @@ class SummarySaver(EveryN):
         summary_writer: Any = None,
         scaffold: Any = None,
     ) -> None:
-        super().__init__(save_steps)
+        super().__init__(save_steps, output_dir, summary_writer)
         self._summary_op, self._scaffold = summary_op, scaffold
-        self._output_dir, self._summary_writer = output_dir, summary_writer
-
-    def set_estimator(self, estimator: Any) -> None:
-        """Without a writer or a folder, the events go where the estimator's are."""
-        super().set_estimator(estimator)
-        if self._output_dir is None:
-            self._output_dir = estimator.model_dir
 
     def _op(self) -> Any:
         return self._scaffold.summary_op if self._summary_op is None else self._summary_op
@@ -218,10 +222,9 @@ class SummarySaver(EveryN):
 
     def every_n_step_end(self, step: int, outputs: dict[str, Any]) -> bool:
         """Writes it."""
-        if self._summary_writer is None and self._output_dir is not None:
-            self._summary_writer = FileWriterCache.get(self._output_dir)
-        if self._op() is not None and self._summary_writer is not None:
-            self._summary_writer.add_summary(outputs[self._op().name], step)
+        writer = self._writer()
+        if self._op() is not None and writer is not None:
+            writer.add_summary(outputs[self._op().name], step)
         return False
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
 
 import numpy as np
 
 from dataflow_widgets.palette import COLORS
+from dataflow_widgets.static.draw import svg_text
 
 _WIDTH, _HEIGHT, _EDGE = 640, 420, 24
 _MAX_POINTS = 1500
@@ -38,7 +38,7 @@ def embedding_svg(
         f"opacity:.75}}</style><rect width='{_WIDTH}' height='{_HEIGHT}' fill='#fff'/>"
     ]
     if title:
-        out.append(f"<text class='t' x='12' y='19'>{_text(title)}</text>")
+        out.append(f"<text class='t' x='12' y='19'>{svg_text(title)}</text>")
     kinds = np.zeros(len(places), np.int64) if groups is None else groups
     for kind in np.unique(kinds):
         chosen = np.flatnonzero(kinds == kind)[::step]
@@ -53,19 +53,15 @@ def embedding_svg(
         box = (x, y - 10, x + 6.2 * len(text), y + 3)
         if box[2] < _WIDTH and not any(_overlap(box, other) for other in boxes):
             boxes.append(box)
-            out.append(f"<text x='{x:.0f}' y='{y:.0f}'>{_text(text)}</text>")
+            out.append(f"<text x='{x:.0f}' y='{y:.0f}'>{svg_text(text)}</text>")
     for i, name in enumerate(group_names[:10]):
         y = top + 6 + 14 * i
         out.append(
             f"<path d='M{_WIDTH - 120} {y - 3}h0' stroke='{COLORS[i % len(COLORS)]}'/>"
-            f"<text x='{_WIDTH - 112}' y='{y}'>{_text(name[:18])}</text>"
+            f"<text x='{_WIDTH - 112}' y='{y}'>{svg_text(name[:18])}</text>"
         )
     return "".join([*out, "</svg>"])
 
 
 def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
-def _text(text: str) -> str:
-    return escape("".join(c if c.isprintable() else "�" for c in text))

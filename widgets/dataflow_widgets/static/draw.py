@@ -87,7 +87,7 @@ def _svg(shown: Visible, marks: Mapping[str, Any] | None) -> str:
         out.append(
             f"<rect class='b' x='{x:.0f}' y='{y:.0f}' width='{w:.0f}' height='{h:.0f}' rx='8'/>"
             f"<text class='s' x='{x + 10:.0f}' y='{y + 15:.0f}'>"
-            f"{_text(path.rpartition('/')[2])}</text>"
+            f"{svg_text(path.rpartition('/')[2])}</text>"
         )
     states = {item.key: state_of(item, marks) for item in shown.items}
     for link in shown.links:
@@ -98,14 +98,15 @@ def _svg(shown: Visible, marks: Mapping[str, Any] | None) -> str:
             out.append(f"<path class='a' d='{link.arrow}'/>")
         if link.label and link.label_at:
             x, y = link.label_at
-            out.append(f"<text class='e' x='{x:.0f}' y='{y + 3:.0f}'>{_text(link.label)}</text>")
+            out.append(f"<text class='e' x='{x:.0f}' y='{y + 3:.0f}'>{svg_text(link.label)}</text>")
         out.append("</g>")
     for item in shown.items:
         out.append(_box(item, states[item.key]))
     return "".join([*out, "</svg>"])
 
 
-def _text(text: str) -> str:
+def svg_text(text: str) -> str:
+    """A text as it stands in SVG, without what cannot be printed."""
     return escape("".join(c if c.isprintable() else "�" for c in text))
 
 
@@ -120,11 +121,9 @@ def _box(item: Item, states: list[str]) -> str:
     top = item.y - 2 if item.detail else item.y + 4
     top += _LID / 2 if item.kind == "variable" else 0
     ink = " style='fill:#636970'" if "pruned" in states else ""
-    text = f"<text class='t' x='{item.x:.1f}' y='{top:.1f}'{ink}>{_text(item.title)}</text>"
+    text = f"<text class='t' x='{item.x:.1f}' y='{top:.1f}'{ink}>{svg_text(item.title)}</text>"
     if item.detail:
-        text += (
-            f"<text class='d' x='{item.x:.1f}' y='{top + 13:.1f}'{ink}>{_text(item.detail)}</text>"
-        )
+        text += f"<text class='d' x='{item.x:.1f}' y='{top + 13:.1f}'{ink}>{svg_text(item.detail)}</text>"
     tag = ", ".join(s for s in states if s != "needed")
     if tag:
         text += (
