@@ -153,6 +153,13 @@ def softmax_kernel(xp: Module, logits: Array) -> Any:
         return logits.copy()
     if can_run(xp, logits):
         return cuda_rows.softmax(xp, logits)
+    if (
+        xp is np and logits.size < SMALL_ELEMENTS
+    ):  # what surrounds NumPy's calls takes a third of the time
+        result = logits - row_maxima(np, logits)
+        np.exp(result, out=result)
+        result /= row_sums(np, result)
+        return result
     found = softmax(logits) if xp is np else None
     if found is not None:
         return found
