@@ -30,6 +30,7 @@ from dataflow.ops.elementary import (
 )
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sequences import range_op
 from dataflow.ops.special import erf
 from dataflow.ops.static_value import static_value
@@ -211,6 +212,7 @@ def selu_grad_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @softplus_op.gradient
 def softplus_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    count_left_out(1)
     return [softplus_grad_op(grad, op.inputs[0])]
 
 

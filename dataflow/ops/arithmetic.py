@@ -23,6 +23,7 @@ from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal_op, greater_op, less_equal_op, not_equal_op
 from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
 from dataflow.ops.ragged_dispatch import maps_ragged
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 
@@ -218,6 +219,7 @@ def pow_gradient(op: Operation, grad: Tensor) -> list[Any]:
     exponent = static_value(y)
     x, y, z = conj_if_complex(x), conj_if_complex(y), conj_if_complex(op.outputs[0])
     less = y - 1 if exponent is None else exponent - exponent.dtype.type(1)
+    count_left_out(exponent is not None)
     grad_x = grad * (y * pow_op(x, less))
     if x.dtype.is_complex:
         positive = not_equal_op(x, 0)
@@ -230,6 +232,7 @@ def pow_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 def _choice_gradient(op: Operation, grad: Tensor, chosen: Any) -> list[Any]:
     zeros = array_ops.zeros([], dtype=grad.dtype.base_dtype)
+    count_left_out(2)  # zeros of the gradient's shape
     return broadcast_gradients(
         op, array_ops.where_v2(chosen, grad, zeros), array_ops.where_v2(chosen, zeros, grad)
     )

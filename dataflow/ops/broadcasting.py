@@ -9,6 +9,7 @@ from dataflow.graph.op_signature import INDEX
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.gradient_counts import counted_as_broadcast
 from dataflow.ops.indexed_slices import IndexedSlices, to_dense
 from dataflow.ops.reshape import reshape
 from dataflow.ops.shape import need_rank, shape
@@ -138,6 +139,11 @@ def _sum_static(grad: Tensor, x: Tensor, axes: list[int]) -> Any:
 def broadcast_gradients(op: Operation, grad_x: Any, grad_y: Any) -> list[Any]:
     """``grad_x`` and ``grad_y``, which have the shape of the result, in the shapes of the inputs."""
     x, y = op.inputs[:2]
+    with counted_as_broadcast(op):
+        return _summed_back(x, y, grad_x, grad_y)
+
+
+def _summed_back(x: Tensor, y: Tensor, grad_x: Any, grad_y: Any) -> list[Any]:
     if x.dims is not None and x.dims == y.dims and None not in x.dims:
         return [grad_x, grad_y]
     result: list[Any] = []

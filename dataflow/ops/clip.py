@@ -22,6 +22,7 @@ from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.norms import global_norm
 from dataflow.ops.ragged_dispatch import maps_ragged
 from dataflow.ops.reduce import reduce_sum
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.sources import constant
 from dataflow.shapes import Dims, compatible, list_dims
 
@@ -39,6 +40,11 @@ def clip_by_value_op(t: Tensor, clip_value_min: Tensor, clip_value_max: Tensor) 
 @clip_by_value_op.gradient
 def clip_by_value_gradient(op: Operation, grad: Tensor) -> list[Any]:
     t, low, high = op.inputs
+    with counted_as(26):
+        return _clip_gradients(t, low, high, grad)
+
+
+def _clip_gradients(t: Tensor, low: Tensor, high: Tensor, grad: Tensor) -> list[Any]:
     zeros = array_ops.zeros_like(grad)
     below, above = less_op(t, low), greater_op(t, high)
     parts = [
@@ -47,7 +53,7 @@ def clip_by_value_gradient(op: Operation, grad: Tensor) -> list[Any]:
         array_ops.where(above, grad, zeros),
     ]
     for i in (1, 2):
-        if op.inputs[i].dims == ():
+        if (low, high)[i - 1].dims == ():
             parts[i] = reduce_sum(parts[i])
     return parts
 
@@ -133,6 +139,7 @@ def clip_by_global_norm(
         use_norm = convert_to_tensor(use_norm)
         inverse = 1.0 / use_norm
         scale = clip_norm * minimum_op(inverse, constant(1.0, use_norm.dtype) / clip_norm)
+        count_left_out(1)
         scale = scale + (use_norm - use_norm)  # nan when the norm is infinite
         clipped: list[Any] = []
         for i, t in enumerate(t_list):

@@ -15,10 +15,11 @@ from dataflow.graph.registry import define_op, get_op, not_differentiable, refus
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import AxisLike, TensorLike
 from dataflow.ops.casts import cast
+from dataflow.ops.gradient_counts import num_concat_nodes
 from dataflow.ops.identity import identity
 from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.reshape import expand_dims
-from dataflow.ops.seeds import count_left_out
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.shape import axis_of, need_rank, rank, shape
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, Shape
@@ -95,6 +96,11 @@ not_differentiable(concat_offset_op)
 
 
 def _concat_gradient(values: list[Tensor], axis: Tensor, grad: Tensor) -> list[Any]:
+    with counted_as(num_concat_nodes(values)):
+        return _parts_of(values, axis, grad)
+
+
+def _parts_of(values: list[Tensor], axis: Tensor, grad: Tensor) -> list[Any]:
     grad = convert_to_tensor(grad)  # rows of a gather become a whole tensor here
     known = axis_of(axis, None if grad.dims is None else len(grad.dims))
     if known is not None and all(t.dims is not None for t in values):

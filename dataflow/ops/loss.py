@@ -99,6 +99,7 @@ def is_zero(grad: Tensor) -> bool:
 
 
 def _rows(vector: Tensor, matrix: Tensor) -> Tensor:
+    count_left_out(1)
     return array_ops.expand_dims(vector, -1) * matrix  # type: ignore[no-any-return]
 
 

@@ -23,8 +23,10 @@ from dataflow.ops.comparison import equal_op, is_finite_op, not_equal_op
 from dataflow.ops.complex_numbers import conj, real
 from dataflow.ops.cumulative import cumprod
 from dataflow.ops.elementary import exp_op, log_op, sqrt_op, square_op
+from dataflow.ops.gradient_counts import num_mean_nodes, num_sum_nodes
 from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.segment import unsorted_segment_sum_op
 from dataflow.ops.sequences import all_axes
 from dataflow.ops.sources import constant
@@ -138,29 +140,37 @@ def keep_reduced_axes(op: Operation, value: TensorLike) -> Any:
 
 @sum_op.gradient
 def sum_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    kept = keep_reduced_axes(op, grad)
-    return [array_ops.broadcast_to(kept, _static_shape(op.inputs[0])), None]
+    with counted_as(_num_sum_nodes(op)):
+        kept = keep_reduced_axes(op, grad)
+        return [array_ops.broadcast_to(kept, _static_shape(op.inputs[0])), None]
+
+
+def _num_sum_nodes(op: Operation) -> int:
+    x, axes = op.inputs
+    return num_sum_nodes(op, static_axes(axes, None if x.dims is None else len(x.dims)))
 
 
 @mean_op.gradient
 def mean_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs[0], op.outputs[0]
     total, _ = sum_gradient(op, grad)
-    num_in, num_out = num_elements(x.dims), num_elements(y.dims)
-    if num_in is not None and num_out is not None:
-        factor = constant(max(num_in // max(num_out, 1), 0), dtype=grad.dtype)
-    else:
-        sizes = [array_ops.size(t) for t in (x, y)]
-        factor = cast(sizes[0] // maximum_op(sizes[1], 1), grad.dtype)
-    return [real_div_op(total, factor), None]
+    with counted_as(num_mean_nodes(op)):
+        num_in, num_out = num_elements(x.dims), num_elements(y.dims)
+        if num_in is not None and num_out is not None:
+            factor = constant(max(num_in // max(num_out, 1), 0), dtype=grad.dtype)
+        else:
+            sizes = [array_ops.size(t) for t in (x, y)]
+            factor = cast(sizes[0] // maximum_op(sizes[1], 1), grad.dtype)
+        return [real_div_op(total, factor), None]
 
 
 def _extreme_gradient(op: Operation, grad: Tensor) -> list[Any]:
     x = op.inputs[0]
-    y = keep_reduced_axes(op, op.outputs[0])
-    chosen = cast(equal_op(y, x), grad.dtype)
-    num_chosen = sum_op(chosen, op.inputs[1], keep_dims=True)
-    return [real_div_op(chosen, num_chosen) * keep_reduced_axes(op, grad), None]
+    with counted_as(19):
+        y = keep_reduced_axes(op, op.outputs[0])
+        chosen = cast(equal_op(y, x), grad.dtype)
+        num_chosen = sum_op(chosen, op.inputs[1], keep_dims=True)
+        return [real_div_op(chosen, num_chosen) * keep_reduced_axes(op, grad), None]
 
 
 max_op.gradient(_extreme_gradient)

@@ -15,6 +15,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.broadcasting import broadcast_to
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.reshape import expand_dims, reshape
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
@@ -48,6 +49,11 @@ def tile(input: Tensor, multiples: Tensor) -> Dims:
 def tile_gradient(op: Operation, grad: Tensor) -> list[Any]:
     """Splits each axis in (multiple, size) and sums over the multiples."""
     source, multiples = op.inputs
+    with counted_as(12):
+        return _summed_tiles(source, multiples, grad)
+
+
+def _summed_tiles(source: Tensor, multiples: Tensor, grad: Tensor) -> list[Any]:
     sizes = shape(source, out_type=multiples.dtype)
     interleaved = reshape(stack([multiples, sizes], axis=1), [-1])
     if source.dims == ():
