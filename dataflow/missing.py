@@ -513,7 +513,6 @@ _CONTRIB = {
     "specs": ("a small language for networks", "write tf.layers"),
     "stat_summarizer": ("times of ops", "use a traced run and tf.python.client.timeline"),
     "statsmodels": ("statistics", "use scipy.stats"),
-    "tensor_forest": ("random forests", "use scikit-learn's RandomForestClassifier"),
     "tensorrt": ("NVIDIA's TensorRT", "leave it out: sessions compile graphs themselves"),
     "testing": ("readers of summaries in tests", "use tf.train.summary_iterator"),
     "text": ("skip-gram sampling", "make the pairs in Python, as lesson 10 does"),

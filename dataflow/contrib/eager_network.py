@@ -13,7 +13,10 @@ from dataflow.ops.variable_store import AUTO_REUSE
 
 def _own_name(layer: Layer) -> str:
     """The layer's name within the network: the last part of its scope."""
-    return layer.name.rpartition("/")[2]
+    try:
+        return layer.scope_name.rpartition("/")[2]
+    except ValueError:  # it has not been called yet
+        return layer.name
 
 
 class Network(Layer):
@@ -58,7 +61,7 @@ class Network(Layer):
                 "The network does not yet have a final name, but a name was requested for it. "
                 "Networks get a name when they are first called."
             )
-        return super().name
+        return self._given_name or "" if self._scope is None else self.scope_name
 
     @property
     def layers(self) -> list[Layer]:

@@ -6,6 +6,7 @@ import copy
 import functools
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -96,6 +97,12 @@ class InputSpec:
         )
 
 
+def _numbered(kind: str) -> str:
+    numbers = default_graph().attachments.setdefault("layer_names", Counter())
+    numbers[kind] += 1
+    return f"{kind}_{numbers[kind]}"
+
+
 class Layer(Configurable, LayerCalls):
     """A part of a network with its own variables, made when it is first called.
 
@@ -122,6 +129,7 @@ class Layer(Configurable, LayerCalls):
         self.activity_regularizer = activity_regularizer
         self._base_name = name or snake_case(type(self).__name__)
         self._given_name = name
+        self._layer_name = name or _numbered(self._base_name)
         self._reuse = kwargs.pop("_reuse", None)
         self._scope: Any = None
         scope = kwargs.pop("_scope", None)
@@ -302,8 +310,11 @@ class Layer(Configurable, LayerCalls):
 
     @property
     def name(self) -> str:
-        """The layer's name, as its variables carry it."""
-        return self._scope.name if self._scope is not None else self._base_name
+        """The layer's name: as given, or ``dense_1``, ``dense_2``, ... as layers of a kind are made.
+
+        Its variables are below `scope_name`, which is another one.
+        """
+        return self._layer_name
 
     @property
     def graph(self) -> Any:

@@ -253,6 +253,7 @@ contrib.data.python.ops.{batching grouping interleave_ops shuffle_ops} : contrib
 contrib.data.python.ops.{counter enumerate_ops error_ops get_single_element prefetching_ops} : contrib.data data
 contrib.data.python.ops.{resampling scan_ops sliding unique writers} : contrib.data data
 contrib.data.python.ops.{dataset_ops iterator_ops readers} : contrib.data data
+contrib.tensor_forest.python.tensor_forest : contrib.tensor_forest
 contrib.crf.python.ops.crf : contrib.crf
 contrib.image.python.ops.{image_ops dense_image_warp interpolate_spline sparse_image_warp} : contrib.image
 contrib.image.python.ops.distort_image_ops : contrib.image

@@ -168,3 +168,24 @@ def test_layers_that_ask_for_anything_are_told_of_training(base) -> None:
     Open()(tf.ones([1]), training=True)
     Asking()(tf.ones([1]), training=True)
     assert heard == [True, True]
+
+
+def test_a_layer_is_called_what_it_was_called_wherever_its_variables_are() -> None:
+    with tf.Graph().as_default():
+        x = tf.ones([2, 3])
+        with tf.variable_scope("s"):
+            given, first, second = (
+                tf.layers.Dense(3, name="d"),
+                tf.layers.Dense(3),
+                tf.layers.Dense(3),
+            )
+            for layer in (given, first, second):
+                layer(x)
+        outside = tf.layers.Dense(3)
+        outside(x)
+        made = (given, first, second, outside)
+        # TensorFlow 1.15.5's names: of layers, and of their scopes.
+        assert [layer.name for layer in made] == ["d", "dense_1", "dense_2", "dense_3"]
+        assert [layer.scope_name for layer in made] == ["s/d", "s/dense", "s/dense_1", "dense"]
+        assert first.get_config()["name"] == "dense_1"
+        assert tf.nn.rnn_cell.BasicLSTMCell(3).name == "basic_lstm_cell_1"
