@@ -127,12 +127,9 @@ def matrix_band_part_kernel(xp: Module, x: Array, num_lower: Array, num_upper: A
     for name, number, size in (("num_lower", lower, rows), ("num_upper", upper, columns)):
         if number > size:
             raise ValueError(f"{name} must be negative or at most {size}, got {number}")
-    distance = xp.arange(columns)[None, :] - xp.arange(rows)[:, None]
-    inside = xp.ones((rows, columns), dtype=bool)
+    inside = xp.ones((1, 1), bool) if upper < 0 else xp.tri(rows, columns, upper, dtype=bool)
     if lower >= 0:
-        inside &= distance >= -lower
-    if upper >= 0:
-        inside &= distance <= upper
+        inside = inside & ~xp.tri(rows, columns, -lower - 1, dtype=bool)
     return _select(xp, inside, x, xp.zeros((), x.dtype), dtype=x.dtype)
 
 
