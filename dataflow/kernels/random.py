@@ -18,7 +18,12 @@ from dataflow.kernels.jit.tracer import region_of
 from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
 from dataflow.kernels.philox import PIECE, Stream, standard_normal, stream_of, uniform
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.tensorflow_random import TensorFlowStream, tensorflow_stream
+from dataflow.kernels.tensorflow_random import (
+    TensorFlowStream,
+    stateless_stream,
+    tensorflow_stream,
+)
+from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 if TYPE_CHECKING:
     from dataflow.runtime.kernel_context import KernelContext
@@ -276,30 +281,52 @@ def _fresh(seed: Any) -> Stream:
     return Stream(first, (second & (2**63 - 1)) - 2**63)
 
 
+def _as_tensorflow(seed: Any) -> TensorFlowStream | None:
+    """TensorFlow's stream of such a seed, or ``None`` where its numbers are not drawn."""
+    return stateless_stream(*map(int, seed.tolist())) if draws_as_tensorflow() else None
+
+
+def _stateless(
+    xp: Module,
+    shape: Array,
+    seed: Any,
+    dtype: DType,
+    draw: Callable[[Module, Stream, int, Any], Any],
+    draw_as_tensorflow: Callable[[TensorFlowStream, int, Any], Any],
+) -> Any:
+    """Floating-point numbers of a seed, the same in each run."""
+    sizes, own = _sizes(shape), _as_tensorflow(seed)
+    if own is not None:
+        return xp.asarray(draw_as_tensorflow(own, _count(sizes), dtype.numpy)).reshape(sizes)
+    return draw(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
+
+
 @kernel("StatelessRandomUniform", any_dtype=True)
 def stateless_uniform_kernel(xp: Module, shape: Array, seed: Array, *, dtype: DType) -> Any:
-    sizes = _sizes(shape)
-    return uniform(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
+    return _stateless(xp, shape, seed, dtype, uniform, TensorFlowStream.uniform)
 
 
 @kernel("StatelessRandomNormal", any_dtype=True)
 def stateless_normal_kernel(xp: Module, shape: Array, seed: Array, *, dtype: DType) -> Any:
-    sizes = _sizes(shape)
-    return standard_normal(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
+    draw = TensorFlowStream.standard_normal
+    return _stateless(xp, shape, seed, dtype, standard_normal, draw)
 
 
 @kernel("StatelessTruncatedNormal", any_dtype=True)
 def stateless_truncated_normal_kernel(
     xp: Module, shape: Array, seed: Array, *, dtype: DType
 ) -> Any:
-    sizes = _sizes(shape)
-    return _truncated_normal(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
+    draw = TensorFlowStream.truncated_normal
+    return _stateless(xp, shape, seed, dtype, _truncated_normal, draw)
 
 
 @kernel("StatelessRandomUniformInt")
 def stateless_uniform_int_kernel(
     xp: Module, shape: Array, seed: Array, minval: Array, maxval: Array
 ) -> Any:
+    sizes, low, high = _range_of(shape, minval, maxval)
+    if (own := _as_tensorflow(seed)) is not None and low < high:
+        return xp.asarray(own.integers(low, high, _count(sizes), minval.dtype)).reshape(sizes)
     return _uniform_int(xp, _fresh(seed), shape, minval, maxval)
 
 
@@ -307,5 +334,9 @@ def stateless_uniform_int_kernel(
 def stateless_multinomial_kernel(
     xp: Module, logits: Array, num_samples: Array, seed: Array, *, output_dtype: DType
 ) -> Any:
-    u = _uniform_of_rows(xp, _fresh(seed), logits, int(num_samples))
+    count, own = int(num_samples), _as_tensorflow(seed)
+    if own is not None and count > 0:
+        u = xp.asarray(own.doubles_of_rows(len(logits), count))
+    else:
+        u = _uniform_of_rows(xp, _fresh(seed), logits, count)
     return _multinomial(xp, u, logits, output_dtype)

@@ -39,6 +39,8 @@ _BLOCKS_PER_NUMBER = 256
 _WORDS = 4
 #: Blocks that a candidate sampler takes for each class that it draws.
 _BLOCKS_PER_SAMPLE = 512
+#: The key of the block that scrambles the seeds of an op without state.
+_SCRAMBLER = 0x02461E29_3EC8F720, 0
 #: The least number whose logarithm is taken, and what a truncated normal number is smaller than.
 _LEAST, _BOUND = 1e-7, 2.0
 
@@ -49,6 +51,17 @@ def tensorflow_stream(context: KernelContext, seed: int, seed2: int) -> TensorFl
     if stream is None and draws_as_tensorflow() and (seed or seed2):
         stream = context.state.setdefault("stream", TensorFlowStream(seed, seed2))
     return stream if isinstance(stream, TensorFlowStream) else None
+
+
+def stateless_stream(seed: int, seed2: int) -> TensorFlowStream:
+    """The stream of an op without state: its seeds, scrambled by a block, are key and counter.
+
+    As ``GenerateKey`` of TensorFlow 1.15 (``core/kernels/stateless_random_ops.cc``).
+    """
+    scrambler = TensorFlowStream(*_SCRAMBLER)
+    scrambler._upper = [np.uint64((seed2 >> shift) & 0xFFFFFFFF) for shift in (0, 32)]
+    words = scrambler._blocks(np.array([seed % 2**64], np.uint64))[0].tolist()
+    return TensorFlowStream(words[0] | words[1] << 32, words[2] | words[3] << 32)
 
 
 class TensorFlowStream:

@@ -13,6 +13,7 @@ from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.layers.base import Layer
 from dataflow.ops import array
 from dataflow.ops.dropout import dropout
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
 
@@ -112,6 +113,8 @@ class DropoutWrapper(_Wrapper):
         ):
             if isinstance(value, (int, float)) and not 0 <= value <= 1:
                 raise ValueError(f"Parameter {name} must be between 0 and 1: {value}")
+        given = (input_keep_prob, output_keep_prob, state_keep_prob)
+        count_left_out(sum(not isinstance(p, Tensor) for p in given))  # constants there
         self._input_keep_prob = input_keep_prob
         self._output_keep_prob = output_keep_prob
         self._state_keep_prob = state_keep_prob

@@ -217,6 +217,11 @@ def vectors() -> Any:
     return tf.placeholder(tf.float32, [None, 4])
 
 
+def dropped(cell: Any) -> Any:
+    inputs = tf.placeholder(tf.float32, [2, 5, 3])
+    return tf.layers.dense(tf.nn.dynamic_rnn(cell, inputs, dtype=tf.float32)[1], 2)
+
+
 layers = tf.contrib.layers
 one_hot = functools.partial(layers.one_hot_encoding, num_classes=3)
 GRU, LSTM = tf.nn.rnn_cell.GRUCell, tf.nn.rnn_cell.BasicLSTMCell
@@ -240,6 +245,7 @@ GRU, LSTM = tf.nn.rnn_cell.GRUCell, tf.nn.rnn_cell.BasicLSTMCell
             [30],
         ),
         (lambda: tf.layers.dense(tf.layers.dense(words(), 4), 2), [4, 44]),
+        (lambda: dropped(tf.nn.rnn_cell.DropoutWrapper(GRU(4), 0.5, 0.5)), [78, 93, 107, 145, 187]),
         (lambda: then_dense(tf.layers.conv2d_transpose(images(), 3, 3, 2, "same")), [4, 51]),
         (lambda: then_dense(tf.layers.conv2d_transpose(images(), 3, 3)), [4, 55]),
         (lambda: then_dense(tf.layers.separable_conv2d(images(), 4, 3)), [4, 14, 41]),
@@ -249,7 +255,7 @@ GRU, LSTM = tf.nn.rnn_cell.GRUCell, tf.nn.rnn_cell.BasicLSTMCell
         (lambda: then_dense(one_hot(tf.placeholder(tf.int32, [None]))), [19]),
     ],
     ids=[
-        *("conv", "batch-norm", "moving", "gru", "lstm", "both-ways", "static", "steps"),
+        *("conv", "batch-norm", "moving", "gru", "lstm", "both-ways", "static", "steps", "dropped"),
         *("transposed", "transposed-valid", "separable", "contrib-norm", "instance", "group"),
         "one-hot",
     ],
@@ -356,3 +362,68 @@ result = [d.numpy().tolist() for d in [*drawn, tf.random_normal([2])]]
     ]
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+@pytest.mark.parametrize(
+    ("seed", "expected"),
+    [
+        (
+            [1, 2],
+            [
+                [0.6033576, 0.5184029],
+                [-0.1159751, -0.9985191],
+                [-1.1930636, 0.3133748],
+                [0.8147672, 0.9555938],
+                [-0.1762829, 0.6153292],
+                [0.3656762, 0.6877536],
+                [738, 983],
+                [2, 2, 1, 2, 2, 2, 2, 1, 2],
+            ],
+        ),
+        (
+            [0, 0],
+            [
+                [0.3696229, 0.1042949],
+                [0.8597825, 1.1186231],
+                [-1.2031784, 1.9037337],
+                [0.6063866, 0.5521379],
+                [-0.3218405, -0.9470448],
+                [0.087611, 0.9514619],
+                [342, 497],
+                [2, 2, 1, 2, 2, 0, 2, 2, 2],
+            ],
+        ),
+        (
+            [-5, 1099511627779],
+            [
+                [0.8779111, 0.4526284],
+                [0.1496593, -0.487875],
+                [0.4887773, -0.9190825],
+                [0.9954912, 0.8702445],
+                [-0.0692018, 0.0651852],
+                [-0.8606264, -0.3315807],
+                [972, 922],
+                [2, 2, 2, 1, 2, 2, 2, 2, 2],
+            ],
+        ),
+    ],
+)
+def test_ops_without_state_draw_the_numbers_of_tensorflow(seed: Any, expected: Any) -> None:
+    random = tf.random
+    with tf.Graph().as_default(), tf.Session() as session:
+        given = tf.constant(seed, tf.int64)
+        for dtype in (tf.float32, tf.float64):
+            for draw in (
+                random.stateless_uniform,
+                random.stateless_normal,
+                random.stateless_truncated_normal,
+            ):
+                found = session.run(draw([70], given, dtype=dtype))
+                np.testing.assert_allclose(found[-2:], expected.pop(0), rtol=0, atol=3e-6)
+        assert session.run(random.stateless_uniform([70], given, 0, 1000, tf.int32))[
+            -2:
+        ].tolist() == expected.pop(0)
+        assert session.run(random.stateless_categorical([[1.0, 2.0, 3.0]], 9, given))[
+            0
+        ].tolist() == expected.pop(0)
