@@ -408,6 +408,9 @@ export function foldBlocks(model, visible, { atLeast = 4, unfolded = new Set() }
   return blocks;
 }
 
+/** Whether a folded graph says little: each of its items leads to most others and back (a chain of many kinds of ops). */
+export const isTangle = ({ items, edges }) => edges.length > 1.5 * items.length;
+
 /**
  * Long flat runs of siblings of one type (500 ops called Add_1 ... Add_500 in one scope) folded into
  * one item with a count, so that a graph without name scopes stays explorable.

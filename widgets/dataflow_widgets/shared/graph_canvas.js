@@ -3,14 +3,19 @@
 import { QUIET, button, h, plural } from "./dom.js";
 import { copyShared, wholeOf } from "./copies.js";
 import { draw, mark, spoken, stateOf } from "./draw.js";
-import { FULL_LIMIT, LAYERS, foldBlocks, foldSeries, visibleGraph } from "./graph.js";
+import { FULL_LIMIT, LAYERS, foldBlocks, foldSeries, isTangle, visibleGraph } from "./graph.js";
 import { layout } from "./layout.js";
 import { LEGIBLE, chooseOpen } from "./legible.js";
 import { Minimap } from "./minimap.js";
+import { pieces } from "./rows.js";
 import { addVolumes, holdsLayers, wrapsLayers } from "./volumes.js";
 
 const CLOSINGS = 4; // so often what was opened last is closed again because the drawing is too large
 const MOST_PLACES = 300; // at which a drawing may begin
+const RESIZED = 0.15; // of the width
+const RESIZED_MS = 250;
+const MOST_IN_ROWS = 400; // nodes that are read as rows of text are, rather than as a tangle of folded ones
+const STRETCHED = 1.3; // a pane gets so much higher, where that shows all
 const STILL_LIMIT = 300; // above this many nodes, no transitions
 
 export class GraphPane {
@@ -68,13 +73,26 @@ export class GraphPane {
     this.scroller.addEventListener("pointerover", (event) => this.hover(event));
     this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.scroller.addEventListener("pointerdown", (event) => this.grab(event));
-    this.observer = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => this.applyScale());
+    this.observer = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => this.resized());
     this.observer?.observe(this.scroller);
   }
 
   dispose() {
     this.generation += 1;
+    clearTimeout(this.resizing);
     this.observer?.disconnect();
+  }
+
+  /** The page was zoomed, or its side bar moved: rows that were set for another width are set anew. */
+  resized() {
+    this.applyScale();
+    const width = this.element.closest(".df-widget")?.clientWidth; // not the pane's own: the inspector takes of that
+    if (!width || !this.drawnAt || this.direction !== "auto" || Math.abs(width / this.drawnAt - 1) < RESIZED) return;
+    clearTimeout(this.resizing);
+    this.resizing = setTimeout(() => {
+      if (!this.touched) this.chosen = null;
+      this.update();
+    }, RESIZED_MS);
   }
 
   /** Another graph in place of this one, everything open unless it is large. */
@@ -132,7 +150,9 @@ export class GraphPane {
     let folded = null;
     if (visible.items.length > FULL_LIMIT) {
       folded = foldSeries(this.model, { only, unfolded: this.unfolded });
-      if (folded.size) visible = visibleGraph(this.model, { open, only, shown, folded });
+      const short = folded.size ? visibleGraph(this.model, { open, only, shown, folded }) : visible;
+      if (isTangle(short) && this.direction === "auto" && visible.items.length <= MOST_IN_ROWS && pieces(copyShared(visible, this.model), this.model, this.room.width)) folded = null;
+      else visible = short;
     }
     const blocks = foldBlocks(this.model, visible, { unfolded: this.unfolded });
     if (blocks.size) visible = visibleGraph(this.model, { open, only, shown, folded, blocks });
@@ -145,8 +165,13 @@ export class GraphPane {
   /** The room for the drawing, in px. */
   get room() {
     const width = (this.scroller.clientWidth || 900) - 14;
+    return { width, height: this.maxHeight() - 40 };
+  }
+
+  /** How high the pane may be, in px, before it is stretched for a drawing that is a little higher. */
+  maxHeight() {
     const limit = parseFloat(typeof getComputedStyle === "undefined" ? "" : getComputedStyle(this.scroller).maxHeight);
-    return { width, height: (limit > 0 ? limit : 480) - 40 };
+    return limit > 0 ? limit / (this.stretch ?? 1) : 480;
   }
 
   get shownDirection() {
@@ -201,6 +226,7 @@ export class GraphPane {
     const focused = this.drawing && this.scroller.contains(document.activeElement) ? this.current : null;
     this.visible = visible;
     this.layout = result;
+    this.drawnAt = this.element.closest(".df-widget")?.clientWidth;
     this.drawing = draw(result, visible, this.model, this.shownDirection);
     this.element.classList.toggle("df-still", visible.items.length > STILL_LIMIT);
     this.element.dataset.attempt = result.attempt;
@@ -401,6 +427,9 @@ export class GraphPane {
     const k = this.shownScale();
     this.drawing.root.setAttribute("width", Math.max(1, (this.layout.width + 12) * k).toFixed(0));
     this.drawing.root.setAttribute("height", Math.max(1, (this.layout.height + 28) * k).toFixed(0));
+    const part = ((this.layout.height + 28) * k + 16) / this.maxHeight();
+    this.stretch = this.scale === null && part > 1 && part <= STRETCHED ? part : 1;
+    this.scroller.style.setProperty("--df-stretch", this.stretch);
     this.showRest();
   }
 

@@ -1,0 +1,118 @@
+"""Graphs that a learner writes without scopes: an unrolled loop, a long chain, one a little too high."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dataflow as tf
+from tests.browser.bare_page import BarePage, graph_state
+from tests.browser.patience import eventually
+from tests.browser.test_legible import measure, nodes_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+ROWS = """() => new Set([...document.querySelectorAll(".df-node .df-shape")]
+  .map((e) => Math.round(e.getBoundingClientRect().top / 40))).size"""
+
+
+@pytest.fixture
+def bare(chromium: Browser) -> Iterator[BarePage]:
+    page = BarePage(chromium)
+    yield page
+    assert page.outside == [] and page.failures() == []
+    page.close()
+
+
+def unrolled() -> None:
+    """A recurrent network by hand, six steps of it."""
+    xs = tf.placeholder(tf.float32, [6, 4, 5], name="xs")
+    weights = tf.get_variable("W", [11, 6])
+    bias = tf.get_variable("b", [6])
+    h = tf.zeros([4, 6], name="h0")
+    for t in range(6):
+        z = tf.matmul(tf.concat([xs[t], h], 1), weights) + bias
+        h = tf.sigmoid(z) * tf.tanh(z) + h
+    tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_mean(h, name="loss"))
+
+
+def chain() -> None:
+    """220 ops of five kinds, one after the other."""
+    value = tf.placeholder(tf.float32, [8], name="x")
+    for i in range(220):
+        value = (tf.sin, tf.exp, tf.tanh, tf.abs, tf.square)[i * i * 7 % 11 % 5](value)
+
+
+def show(bare: BarePage, build: Callable[[], None], **more: Any) -> dict[str, Any]:
+    state = graph_state(nodes_of(build), direction="auto", **more)
+    bare.show(state)
+    bare.wait_drawn(attempt="graphviz")
+    return measure(bare)
+
+
+def test_what_all_steps_read_stands_beside_each(bare: BarePage) -> None:
+    found = show(bare, unrolled)
+    assert found["smallest"] >= 11
+    for name in ("xs", "W", "b"):
+        assert found["names"].count(name) == 6
+    assert not {"df-more-left", "df-more-right"} & set(found["more"]), "in rows, none too wide"
+    # One is selected: it is the same variable wherever it is drawn.
+    bare.page.locator('.df-node[aria-label*=" W,"]').nth(3).click()
+    assert bare.page.locator(".df-node.df-selected").count() == 6
+    bare.page.locator(".df-inspector h4", has_text="W").wait_for()
+    bare.page.locator(".df-search").fill("b")
+    eventually(bare.page, lambda: bare.page.locator(".df-node.df-match").count() >= 6, True)
+
+
+def test_a_long_chain_of_many_kinds_is_read_as_text_is(bare: BarePage) -> None:
+    found = show(bare, chain)
+    assert len(found["names"]) == 221
+    assert found["smallest"] >= 11
+    assert not {"df-more-left", "df-more-right"} & set(found["more"])
+
+
+def test_rows_are_set_anew_for_another_width(bare: BarePage) -> None:
+    show(bare, unrolled)
+    before = bare.page.evaluate(ROWS)
+    bare.page.set_viewport_size({"width": 640, "height": 800})
+    eventually(bare.page, lambda: bare.page.evaluate(ROWS) > before, True)
+    sides = {"df-more-left", "df-more-right"}
+    eventually(bare.page, lambda: bool(sides & set(measure(bare)["more"])), False)
+    narrow = bare.page.evaluate(ROWS)
+    # The inspector takes of the width, and that is no reason.
+    bare.page.locator('.df-node[aria-label*=" b,"]').first.click()
+    bare.page.locator(".df-inspector h4").wait_for()
+    bare.page.wait_for_timeout(600)
+    assert bare.page.evaluate(ROWS) == narrow
+
+
+def test_a_pane_that_is_a_little_too_low_is_as_high_as_the_drawing(bare: BarePage) -> None:
+    def ladder(num_steps: int) -> Callable[[], None]:
+        def build() -> None:
+            value = tf.placeholder(tf.float32, [2], name="x")
+            for i in range(num_steps):
+                value = tf.add(value, tf.sin(value), name=f"step{i}")
+
+        return build
+
+    nodes = nodes_of(ladder(3))
+    bare.show(graph_state(nodes, height=420))
+    bare.wait_drawn(attempt="graphviz")
+    bare.show(graph_state(nodes, height=250))
+    bare.wait_drawn(attempt="graphviz")
+    high, low = bare.page.locator(".df-scroller").all()
+    needed = high.locator("svg").bounding_box()["height"]  # type: ignore[index]
+    cut = "(e) => e.scrollHeight > e.clientHeight + 2"
+    assert 250 < needed, "else nothing is tested"
+    bare.show(graph_state(nodes, height=int(needed / 1.15)))
+    bare.wait_drawn(attempt="graphviz")
+    stretched = bare.page.locator(".df-scroller").last
+    assert not stretched.evaluate(cut)
+    assert low.evaluate(cut) == (needed > 1.3 * 250)
+    bare.page.locator("#root > :last-child").get_by_role("button", name="Zoom in").click()
+    eventually(bare.page, lambda: stretched.evaluate(cut), True)
