@@ -142,7 +142,7 @@ class PanelView {
     const answer = await this.ask({ kind: "act", act: { cluster: act.do === "launch" ? undefined : this.state?.chosen ?? undefined, ...act } });
     if (answer?.words) {
       this.frame.say(answer.words);
-      this.frame.note(answer.words);
+      this.frame.note("");
       if (act.do === "launch") this.wanted = false;
     } else this.frame.note("");
   }
@@ -159,7 +159,7 @@ class PanelView {
     if (state.problem.text && state.problem.id !== (before?.problem.id ?? 0)) this.frame.fail(state.problem.text);
     const said = heard(before, state);
     if (said) this.frame.say(said);
-    this.frame.note(summary(state));
+    this.frame.note(state.pending.length ? "" : summary(state)); // what is being done stands above, with a clock
     this.drawPicker(state);
     const launching = state.pending.some((text) => text.startsWith("launching"));
     this.form.hidden = !(this.wanted || (!live && !launching));

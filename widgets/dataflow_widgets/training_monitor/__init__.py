@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ from ipywidgets import widget_serialization
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.rate_limit import Pacer
 from dataflow_widgets.training_monitor import sources
+from dataflow_widgets.training_monitor.log_folders import read_runs
 from dataflow_widgets.training_monitor.picture import monitor_svg
 from dataflow_widgets.training_monitor.recordings import Recorded, Recordings, StepRecorder
 from dataflow_widgets.training_monitor.runs import Run
@@ -34,6 +36,8 @@ class TrainingMonitor(Widget):
 
         job = tf.train.background(train_op, session=sess, steps=1000, fetches={"loss": loss})
         TrainingMonitor(job)
+
+        TrainingMonitor("logs")     # what tf.summary.FileWriter wrote there
 
         monitor = TrainingMonitor()
         display(monitor)
@@ -69,7 +73,10 @@ class TrainingMonitor(Widget):
         self._pacer = Pacer(self._flush, 0.1)
         super().__init__(kind="training_monitor", **({"height": 200} | options))
         for job in jobs:
-            self.watch(job, record=recorded)
+            if isinstance(job, (str, os.PathLike)):
+                self.read(job)
+            else:
+                self.watch(job, record=recorded)
 
     # ---- what is logged -----------------------------------------------------------------------
 
@@ -82,8 +89,8 @@ class TrainingMonitor(Widget):
         """
         if not hasattr(job, "listen") or not hasattr(job, "set_learning_rate"):
             raise TypeError(
-                f"TrainingMonitor watches jobs of tf.train.background, got {type(job).__name__}. "
-                "Use monitor.log(step, loss=...) in a loop of your own."
+                "TrainingMonitor watches jobs of tf.train.background, and reads folders of summaries, "
+                f"got {type(job).__name__}. Use monitor.log(step, loss=...) in a loop of your own."
             )
         recorder = StepRecorder(self._recordings, record)
         followed = self._new_run(run or job.name, job.steps, job)
@@ -109,6 +116,19 @@ class TrainingMonitor(Widget):
                 followed.log(job.step, {k: v for k, v in job.values.items() if _is_numeric(v)})
         self._follow_status(followed)
         return followed.name
+
+    def read(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Shows the curves that `tf.summary.scalar` wrote below ``folder``, as TensorBoard does: each folder
+        with event files is a run. Returns the runs' names; raises `FileNotFoundError` without such files.
+        """
+        names = []
+        for name, points in read_runs(folder).items():
+            run = self._new_run(name)
+            for step, values in points.items():
+                self._log(run, step, values)
+            self._end(run, "done")
+            names.append(run.name)
+        return names
 
     def _follow_status(self, run: Run) -> None:
         with self._lock:
