@@ -202,3 +202,18 @@ def test_a_picture_of_many_inputs_has_the_wrong_one() -> None:
     text = picture_text(FailedNode("AddN", "sum", inputs))
     assert len(text.splitlines()) == 4
     assert "✗ t30:0" in text
+
+
+def test_a_cell_that_makes_its_variables_again_says_how_to_begin_anew() -> None:
+    cell = "tf.get_variable('w', [2])"
+    (_, first, again) = _run("import dataflow as tf", cell, cell)
+    assert first[1] == "NoneType" and again[1] == "ValueError"
+    assert "reuse=tf.AUTO_REUSE" in again[0] and "tf.reset_default_graph()" in again[0]
+
+
+def test_outside_of_a_notebook_nothing_is_said_of_cells() -> None:
+    with tf.Graph().as_default():
+        tf.get_variable("w", [2])
+        with pytest.raises(ValueError, match="already exists") as e:
+            tf.get_variable("w", [2])
+    assert "reset_default_graph" not in str(e.value)

@@ -194,9 +194,15 @@ def _check_shared(
 ) -> None:
     """Raises `ValueError` where ``found`` is not what `get_variable` was asked for."""
     if reuse is False or reuse is None:
+        again = ""
+        if any(frame.cell is not None for frame in found.op.traceback):
+            again = (
+                " In a notebook, a cell that is run again adds to the same graph: begin the graph's "
+                "first cell with tf.reset_default_graph(), and make the session anew."
+            )
         raise ValueError(
             f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
-            f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at {found.op.built_at}."
+            f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at {found.op.built_at}.{again}"
         )
     if shape is not None and not shapes.compatible(
         shapes.as_dims(shape), shapes.as_dims(found.shape)
