@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from dataflow.keras import backend as K
+from dataflow.layers.base import Layer
 from dataflow.layers.serialization import lookup
 from dataflow.ops import activation, elementary
 
@@ -101,6 +103,12 @@ def get(identifier: Any) -> Any:
     if isinstance(identifier, str):
         return lookup("activation function", identifier, _BY_NAME)
     if callable(identifier):
+        if K.is_package_keras() and isinstance(identifier, Layer):
+            warnings.warn(
+                f"Do not pass a layer instance (such as {identifier!r}) as the activation argument of "
+                "another layer. Activations that have weights, PReLU say, are used like any layer.",
+                stacklevel=2,
+            )
         return identifier
     raise ValueError(f"Could not interpret activation function identifier: {identifier!r}")
 

@@ -21,6 +21,7 @@ from dataflow.errors import DataLossError
 from dataflow.extras import install
 from dataflow.formats.safetensors_store import read_arrays, read_metadata, write_arrays
 from dataflow.keras import backend as K, function_code, hdf5_format
+from dataflow.keras.optimizers import TFOptimizer
 from dataflow.keras.sequential import class_name
 from dataflow.layers.serialization import custom_object_scope, serialize
 
@@ -95,6 +96,13 @@ def save_model(
     Raises `FileExistsError` without ``overwrite``, `TypeError` where a layer holds something that
     has no name and is no lambda. ``filepath`` may be an open `h5py.File`.
     """
+    if include_optimizer and isinstance(model.optimizer, TFOptimizer):
+        warnings.warn(
+            "An optimizer of tf.train has no config to save: the model is saved without it. Compile it "
+            "after loading.",
+            stacklevel=3,
+        )
+        include_optimizer = False
     if hdf5_format.is_open_file(filepath):
         hdf5_format.save_model(filepath, model, include_optimizer)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import inspect
 import marshal
 import re
@@ -38,7 +39,11 @@ def func_load(code: Any, defaults: Any = None, closure: Any = None, globs: Any =
     cells = None
     if closure is not None:
         cells = tuple(c if isinstance(c, types.CellType) else types.CellType(c) for c in closure)
-    made = marshal.loads(base64.b64decode(code.encode("ascii")))
+    try:
+        raw = base64.b64decode(code.encode("ascii"))
+    except (UnicodeEncodeError, binascii.Error):  # as Keras before 2.1 wrote it
+        raw = code.encode("raw_unicode_escape")
+    made = marshal.loads(raw)
     return types.FunctionType(
         made, globals() if globs is None else globs, made.co_name, defaults, cells
     )

@@ -63,6 +63,7 @@ def conv_output_length(
     """How many positions a filter has along an axis; None where the input's length is None."""
     if input_length is None:
         return None
+    assert padding in ("same", "valid", "full", "causal"), padding
     sign = {"valid": -1, "full": 1}.get(padding, 0)  # "same" and "causal" keep the length
     return int((input_length + sign * (filter_size - 1) * dilation + stride - 1) // stride)
 

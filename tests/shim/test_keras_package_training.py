@@ -204,3 +204,19 @@ result = [refused(lambda: dense.output), inner.get_layer("last").output.name.spl
     assert found[4] == [None]
     assert found[5] == {"0": ["end"], "1": ["d"], "2": ["a", "b"]}
     assert found[6:] == [["a", "b", "end"], None]
+
+
+def test_small_rules_of_the_package() -> None:
+    found = result_of(
+        _BEGIN
+        + """
+from keras.utils.io_utils import HDF5Matrix, h5dict
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    keras.activations.get(Dense(2))
+result = [Dropout(3).rate, len(seen), h5dict({}).get("x", 5),
+          refused(Sequential, [layers.Embedding(9, 2, input_length=2, input_shape=(3, 5))]),
+          refused(Sequential, [layers.Embedding(9, 2, input_length=3, input_shape=(3,))])]
+"""
+    )
+    assert found == [1.0, 1, 5, "ValueError", None]

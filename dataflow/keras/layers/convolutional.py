@@ -83,6 +83,11 @@ class Conv1D(Layer, convolutional.Conv1D):
     __init__ = _arguments(1)
     _is_causal = False
 
+    def _size_after(self, size: int | None, axis: int) -> int | None:
+        if self._is_causal:
+            return None if size is None else -(-size // self.strides[axis])
+        return super()._size_after(size, axis)
+
     def call(self, inputs: Any) -> Any:
         if self._is_causal:  # a step sees itself and those before it
             before = self.dilation_rate[0] * (self.kernel_size[0] - 1)

@@ -173,6 +173,8 @@ class Dropout(Layer):
         self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
+        if K.is_package_keras():
+            rate = min(1.0, max(0.0, rate))
         if not 0 <= rate <= 1:
             raise ValueError(f"Dropout: rate must be in [0, 1], got {rate}.")
         self.rate = rate

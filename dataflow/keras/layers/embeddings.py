@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.keras import constraints, initializers, regularizers
+from dataflow.keras import backend as K, constraints, initializers, regularizers
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import weight_settings
 from dataflow.ops.comparison import not_equal
 from dataflow.ops.embedding import embedding_lookup
 from dataflow.ops.math import cast
+from dataflow.shapes import TensorShape
 
 
 class Embedding(Layer):
@@ -49,7 +50,19 @@ class Embedding(Layer):
         own = super().own_config()
         return {**own, "input_dim": self.input_dim, "input_length": self.input_length}
 
+    def _check_length(self, input_shape: Any) -> None:
+        lengths = self.input_length
+        lengths = list(lengths) if isinstance(lengths, (list, tuple)) else [lengths]
+        sizes = TensorShape(input_shape).as_list()[1:]
+        known = [(a, b) for a, b in zip(lengths, sizes, strict=False) if None not in (a, b)]
+        if len(lengths) != len(sizes) or any(a != b for a, b in known):
+            raise ValueError(
+                f'"input_length" is {self.input_length}, but received input of shape {input_shape}'
+            )
+
     def build(self, input_shape: Any) -> None:
+        if self.input_length is not None and K.is_package_keras():
+            self._check_length(input_shape)
         self.embeddings = self.add_weight(
             "embeddings",
             [self.input_dim, self.output_dim],

@@ -94,6 +94,10 @@ class _SpatialDropout(Dropout):
     rank = 2
 
     def __init__(self, rate: float, data_format: str | None = None, **kwargs: Any) -> None:
+        if data_format not in (None, "channels_first", "channels_last"):
+            raise ValueError(
+                f"data_format must be in channels_first, channels_last; got {data_format!r}."
+            )
         ones = (1,) * self.rank
         noise = (None, None, *ones) if data_format == "channels_first" else (None, *ones, None)
         super().__init__(rate, noise_shape=noise, **kwargs)

@@ -8,7 +8,9 @@ from typing import Any
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import InputSpec, Layer
 from dataflow.layers import pooling
-from dataflow.ops.reduce import reduce_max, reduce_mean
+from dataflow.ops import array
+from dataflow.ops.math import cast
+from dataflow.ops.reduce import reduce_max, reduce_mean, reduce_sum
 from dataflow.shapes import TensorShape
 
 
@@ -104,7 +106,20 @@ class GlobalPooling3D(_Global):
 
 
 class GlobalAveragePooling1D(GlobalPooling1D):
-    """The mean over all steps."""
+    """The mean over all steps; with a mask over those that it leaves."""
+
+    supports_masking = True
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        if mask is None:
+            return super().call(inputs)
+        steps = 2 if self.data_format == "channels_first" else 1
+        kept = array.expand_dims(cast(mask, inputs.dtype.base_dtype), 3 - steps)
+        return reduce_sum(inputs * kept, axis=steps) / reduce_sum(kept, axis=steps)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """None: the steps are gone."""
+        return None
 
 
 class GlobalAveragePooling2D(GlobalPooling2D):

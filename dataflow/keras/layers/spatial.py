@@ -14,6 +14,10 @@ from dataflow.ops.image_resize import resize_bilinear, resize_nearest_neighbor
 def _sides(value: Any, rank: int, name: str) -> list[tuple[int, int]]:
     if isinstance(value, int):
         return [(value, value)] * rank
+    if not hasattr(value, "__len__"):
+        raise ValueError(
+            f"{name}: expected an int, {rank} ints or {rank} pairs of ints; got {value!r}."
+        )
     sides = [(v, v) if isinstance(v, int) else tuple(v) for v in value]
     if rank == 1 and len(sides) == 2 and all(isinstance(v, int) for v in value):
         sides = [tuple(value)]

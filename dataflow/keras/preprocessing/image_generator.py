@@ -152,7 +152,8 @@ class ImageDataGenerator:
         if self.featurewise_std_normalization:
             x = x / (self.std + 1e-6)
         if self.zca_whitening:
-            x = (x.reshape(1, -1) @ self.principal_components).reshape(x.shape)
+            flat = x.reshape(-1, int(np.prod(x.shape[-3:])))  # of an image, or of a batch
+            x = (flat @ self.principal_components).reshape(x.shape)
         return x
 
     def get_random_transform(self, img_shape: Any, seed: int | None = None) -> dict[str, Any]:
@@ -288,6 +289,8 @@ class ImageDataGenerator:
         """
         folder = Path(directory)
         names = list(classes) if classes else sorted(p.name for p in folder.iterdir() if p.is_dir())
+        if color_mode not in ("grayscale", "rgb", "rgba"):
+            raise ValueError(f"Invalid color mode: {color_mode}; expected rgb, rgba or grayscale.")
         if class_mode not in ("categorical", "binary", "sparse", "input", None):
             raise ValueError(f"Invalid class_mode: {class_mode}")
         files: list[Path] = []

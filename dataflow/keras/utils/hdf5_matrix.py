@@ -38,6 +38,8 @@ class HDF5Matrix:
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
+            if key.start is not None and key.start >= len(self):
+                raise IndexError(f"HDF5Matrix: row {key.start} of {len(self)}")
             first, last, step = key.indices(len(self))
             rows = self.data[self.start + first : self.start + max(first, last) : step]
         else:
