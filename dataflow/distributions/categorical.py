@@ -37,6 +37,7 @@ from dataflow.ops.math import (
     sigmoid,
 )
 from dataflow.ops.random import random_uniform
+from dataflow.ops.seeds import count_left_out
 
 
 class Bernoulli(WithProbabilities):
@@ -116,6 +117,7 @@ class Categorical(WithProbabilities):
         name: str = "Categorical",
     ) -> None:
         self._set_probabilities(locals(), dtype)
+        count_left_out(-2 if self._logits.get_shape()[:-1].is_fully_defined() else 1)
 
     @property
     def event_size(self) -> Any:

@@ -27,6 +27,7 @@ from dataflow.ops.math import (
     sqrt,
     square,
 )
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.tensor_values import constant_value
 from dataflow.shapes import TensorShape
 
@@ -271,7 +272,9 @@ class Distribution:
         return common_shape(t.get_shape() for t in tensors)
 
     def _batch_shape_tensor(self) -> Any:
-        return common_shape_tensor(array.shape(t) for t in self._batch_parameters())
+        tensors = self._batch_parameters()
+        with counted_as(max(2 * len(tensors) - 1, 0)):
+            return common_shape_tensor(array.shape(t) for t in tensors)
 
     def _event_shape(self) -> TensorShape:
         return TensorShape([])
@@ -327,15 +330,16 @@ class Distribution:
     def sample(self, sample_shape: Any = (), seed: int | None = None, name: str = "sample") -> Any:
         """Draws of shape ``sample_shape + batch_shape + event_shape``, dtype ``self.dtype``."""
         with self._scope(name):
-            sample_shape = convert_to_tensor(
-                np.array(sample_shape, np.int32) if sample_shape == () else sample_shape,
-                dtypes.int32,
-                name="sample_shape",
-            )
-            static = constant_value(sample_shape)
-            num_draws = reduce_prod(sample_shape)
-            if sample_shape.get_shape().ndims == 0:
-                sample_shape = array.reshape(sample_shape, [1])
+            with counted_as(2 if isinstance(sample_shape, (int, np.integer)) else 1):
+                sample_shape = convert_to_tensor(
+                    np.array(sample_shape, np.int32) if sample_shape == () else sample_shape,
+                    dtypes.int32,
+                    name="sample_shape",
+                )
+                static = constant_value(sample_shape)
+                num_draws = reduce_prod(sample_shape)
+                if sample_shape.get_shape().ndims == 0:
+                    sample_shape = array.reshape(sample_shape, [1])
             drawn = self._sample_n(num_draws, seed)
             rest = array.shape(drawn)[1:]
             inner = drawn.get_shape()[1:] if drawn.get_shape().ndims is not None else None

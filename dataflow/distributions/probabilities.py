@@ -25,6 +25,7 @@ from dataflow.ops.math import (
     sigmoid,
 )
 from dataflow.ops.random import multinomial
+from dataflow.ops.seeds import counted_as
 from dataflow.shapes import TensorShape
 
 
@@ -150,11 +151,13 @@ def draw_classes(
     logits: TensorLike, n: ShapeLike | Tensor, seed: int, dtype: DTypeLike = dtypes.int32
 ) -> Any:
     """``n`` class numbers for each row of ``[..., classes]``: ``[n, ...]``."""
-    shape = array.shape(logits)
-    rows = array.reshape(logits, array.stack([-1, shape[-1]]))
-    drawn = multinomial(rows, n, seed=seed, output_dtype=dtypes.int64)
-    drawn = array.reshape(array.transpose(drawn), array.concat([[n], shape[:-1]], 0))
-    return cast(drawn, dtype)
+    with counted_as(9):
+        with counted_as(0):
+            shape = array.shape(logits)
+            rows = array.reshape(logits, array.stack([-1, shape[-1]]))
+        drawn = multinomial(rows, n, seed=seed, output_dtype=dtypes.int64)
+        drawn = array.reshape(array.transpose(drawn), array.concat([[n], shape[:-1]], 0))
+        return cast(drawn, dtype)
 
 
 def times_log(x: TensorLike, logarithm: Any) -> Any:

@@ -335,6 +335,42 @@ def test_places_after_datasets_and_sampled_losses_are_those_of_tensorflow(
     assert seeds_of(make)[-1:] == expected
 
 
+def numbers(*dims: Any) -> Any:
+    return tf.placeholder(tf.float32, dims)
+
+
+def after_draw(distribution: Any, *shape: Any) -> Any:
+    distribution.sample(*shape)
+    return place()
+
+
+def after_training() -> Any:
+    """A critic and its optimizer, as in actor-critic programs, before what acts."""
+    state, wanted = numbers(None, 3), numbers(None, 1)
+    value = tf.layers.dense(tf.layers.dense(state, 8, tf.nn.relu), 1)
+    tf.train.AdamOptimizer(0.1).minimize(tf.reduce_mean(tf.square(wanted - value)))
+    return tf.layers.dense(state, 2)
+
+
+@pytest.mark.usefixtures("as_tensorflow")
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (
+            lambda: after_draw(tf.distributions.Normal(numbers(None, 1), numbers(None, 1)), 1),
+            [14, 30],
+        ),
+        (lambda: after_draw(tf.distributions.Normal(numbers(2), numbers(2))), [11, 27]),
+        (lambda: after_draw(tf.distributions.Normal(numbers(2), numbers(2)), [3]), [11, 27]),
+        (lambda: after_draw(tf.distributions.Categorical(logits=numbers(None, 4))), [10, 30]),
+        (lambda: after_draw(tf.distributions.Categorical(logits=numbers(2, 4)), 5), [8, 28]),
+        (after_training, [5, 22, 146]),
+    ],
+)
+def test_actors_and_critics_get_the_seeds_of_tensorflow(make: Any, expected: list[int]) -> None:
+    assert seeds_of(make) == expected
+
+
 def test_the_count_changes_nothing_for_the_engines_own_programs() -> None:
     assert seeds_of(lambda: then_dense(tf.layers.conv2d(images(), 3, 2))) == [4, 22]
 
