@@ -492,14 +492,18 @@ class Dataset(Structured):
         structure = self._structure
         return self._derive(op, structure, lambda: graph.captured, predicate=graph)
 
-    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The datasets that ``map_func`` makes of the elements, one after the other."""
+    def _datasets_of(self, map_func: Callable[..., Any]) -> tuple[Any, Any]:
+        """A function from elements to datasets, traced, and the structure of their elements."""
         graph, nested = trace_on_elements(self._structure, map_func, "map_func")
         if not isinstance(nested, Dataset):
             raise TypeError(
                 f"`map_func` must return a `Dataset` object, got {type(nested).__name__}."
             )
-        structure = nested._structure
+        return graph, nested._structure
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """The datasets that ``map_func`` makes of the elements, one after the other."""
+        graph, structure = self._datasets_of(map_func)
         return self._derive(ops.flat_map_dataset_op, structure, lambda: graph.captured, f=graph)
 
     def interleave(
@@ -512,12 +516,7 @@ class Dataset(Structured):
         name: str | None = None,
     ) -> Dataset:
         """The datasets of ``cycle_length`` elements at a time, ``block_length`` from each in turn."""
-        graph, nested = trace_on_elements(self._structure, map_func, "map_func")
-        if not isinstance(nested, Dataset):
-            raise TypeError(
-                f"`map_func` must return a `Dataset` object, got {type(nested).__name__}."
-            )
-        structure = nested._structure
+        graph, structure = self._datasets_of(map_func)
         count_left_out(int(num_parallel_calls is not None))
         cycle = 2 if cycle_length is None or cycle_length == AUTOTUNE else cycle_length
         return self._derive(
