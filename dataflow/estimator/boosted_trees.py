@@ -20,18 +20,19 @@ from dataflow.estimator.tree_features import TreeFeatures
 from dataflow.feature_column.numeric import numeric_column
 from dataflow.feature_column.transformation import FeatureTransformationCache
 from dataflow.gradients import gradients
+from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater, greater_equal
-from dataflow.ops.control_flow import group
+from dataflow.ops.control_flow import group, no_op
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.math import maximum
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.script_ops import py_func
 from dataflow.ops.sources import constant
-from dataflow.ops.state import scatter_update
+from dataflow.ops.state import assign, scatter_update
 from dataflow.ops.summary import scalar
 from dataflow.ops.variables import Variable
 from dataflow.train.global_step import get_or_create_global_step
@@ -48,6 +49,8 @@ class Options(NamedTuple):
     quantile_sketch_epsilon: float
     n_batches_per_layer: Any
     weight_column: Any = None
+    #: Whether each batch is all of the data, so that the sums of finished trees can be kept.
+    train_in_memory: bool = False
     #: ``(logits, labels) -> (gradients, hessians)``; those of the head's loss where None.
     derivatives: Callable[[Tensor, Any], tuple[Tensor, Tensor]] | None = None
 
@@ -75,15 +78,15 @@ class Model:
         """The features as trees ask for them: int32 [n, features]."""
         return self._features.buckets(features, self.boundaries, self.sizes)
 
-    def logits(self, buckets: Tensor, count: Tensor) -> Tensor:
-        """The sum of the leaves of the first ``count`` trees: float32 [n, 1]."""
+    def logits(self, buckets: Tensor, first: Any, end: Tensor) -> Tensor:
+        """The sum of the leaves of the trees from ``first`` up to ``end``: float32 [n, 1]."""
         feature, threshold, left, value = (
-            array.reshape(part[:count], [-1]) for part in self.trees[:4]
+            array.reshape(part[first:end], [-1]) for part in self.trees[:4]
         )
         num_features = len(self._features.names)
         flat = array.reshape(buckets, [-1])
         rows = array.expand_dims(array.range_(array.shape(buckets)[0]) * num_features, 1)
-        trees = array.expand_dims(array.range_(count) * self._width, 0)
+        trees = array.expand_dims(array.range_(end - first) * self._width, 0)
         node = array.zeros_like(rows + trees)
         for _ in range(self._settings.max_depth):
             asked = array.gather(feature, node + trees)
@@ -92,6 +95,21 @@ class Model:
             below = array.gather(left, node + trees) + right
             node = array.where(greater_equal(asked, 0), below, node)
         return reduce_sum(array.gather(value, node + trees), 1, keepdims=True)
+
+    def kept_logits(self, buckets: Tensor, count: Tensor) -> tuple[Tensor, Any]:
+        """The sum over the first ``count`` trees of the rows of each batch, and what keeps it up to the last tree."""
+        local = [GraphKeys.LOCAL_VARIABLES]
+        past = Variable(
+            np.zeros((1, 1), np.float32), False, local, validate_shape=False, name="past_logits"
+        )
+        finished = Variable(np.int32(0), False, local, name="past_trees")
+        before, end = array.identity(finished), maximum(count - 1, 0)
+        sums = array.identity(past) + self.logits(buckets, before, end)
+        sums.set_shape([None, 1])
+        total = sums + self.logits(buckets, end, count)
+        with control_dependencies([total]):
+            keep = group(assign(past, sums, validate_shape=False), finished.assign(end))
+        return total, keep
 
 
 def _variable(value: Array, name: str) -> Variable:
@@ -123,10 +141,14 @@ def model_fn(
         model = Model(settings, options, sources)
         buckets = model.buckets(features)
         state = array.identity(model.state)
-        logits = model.logits(buckets, _count(state))
+        if mode == ModeKeys.TRAIN and options.train_in_memory:
+            logits, keep = model.kept_logits(buckets, _count(state))
+        else:
+            logits, keep = model.logits(buckets, 0, _count(state)), no_op()
     if mode == ModeKeys.TRAIN:
         training = _Training(model, settings, options, sources)
-        return training.spec(head, features, labels, buckets, state, logits)
+        spec = training.spec(head, features, labels, buckets, state, logits)
+        return spec._replace(train_op=group(spec.train_op, keep))
     spec = head.create_estimator_spec(features, mode, logits, labels, train_op_fn=lambda loss: loss)
     if with_buckets:
         spec = spec._replace(predictions={**spec.predictions, "buckets": buckets})

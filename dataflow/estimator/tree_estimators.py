@@ -216,7 +216,7 @@ class BoostedTreesClassifier(_BoostedTrees):
                 tree_complexity, min_node_weight, pruning_mode,
             ),
             boosted.Options(
-                center_bias, quantile_sketch_epsilon, n_batches_per_layer, weight_column,
+                center_bias, quantile_sketch_epsilon, n_batches_per_layer, weight_column, train_in_memory,
                 _logistic_derivatives if plain else None,
             ),
             model_dir,
@@ -261,7 +261,7 @@ class BoostedTreesRegressor(_BoostedTrees):
                 tree_complexity, min_node_weight, pruning_mode,
             ),
             boosted.Options(
-                center_bias, quantile_sketch_epsilon, n_batches_per_layer, weight_column
+                center_bias, quantile_sketch_epsilon, n_batches_per_layer, weight_column, train_in_memory,
             ),
             model_dir,
             config,

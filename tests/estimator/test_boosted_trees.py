@@ -151,6 +151,19 @@ def test_all_data_in_memory_evaluation_export_and_a_second_training(tmp_path: Pa
     np.testing.assert_allclose(given, np.array(wanted), rtol=1e-6)
 
 
+def test_kept_sums_of_finished_trees_change_nothing() -> None:
+    found = []
+    for kept in (False, True):
+        regressor = tf.estimator.BoostedTreesRegressor(
+            BUCKETS, 1, n_trees=4, max_depth=2, center_bias=True, train_in_memory=kept,
+            learning_rate=0.3,
+        )  # fmt: skip
+        regressor.train(lambda: ({k: tf.constant(v) for k, v in X.items()}, tf.constant(NUMBERS)))
+        assert "boosted_trees/past_logits" not in regressor.get_variable_names()
+        found.append([p["predictions"][0] for p in regressor.predict(inputs(NUMBERS, 60, 1))])
+    np.testing.assert_allclose(*found, rtol=1e-5)
+
+
 def test_a_head_of_ones_own() -> None:
     head = tf.contrib.estimator.regression_head(
         loss_fn=lambda labels, logits: (labels - logits) ** 2
