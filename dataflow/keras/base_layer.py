@@ -29,6 +29,7 @@ from dataflow.ops.initializers import Orthogonal
 from dataflow.ops.math import cast
 from dataflow.ops.ragged_tensor import RaggedTensor
 from dataflow.ops.reduce import reduce_mean
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.sources import placeholder
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variables import Variable
@@ -131,7 +132,8 @@ class Layer(LayerTree, base.Layer):
 
     def _penalize(self, variable: Any, regularizer: Any) -> None:
         def loss() -> Any:
-            with default_graph().name_scope(variable.op.name + "/Regularizer"):
+            scope = default_graph().name_scope(variable.op.name + "/Regularizer")
+            with scope, counted_as(0):  # TensorFlow makes them when the model is compiled
                 found = convert_to_tensor(regularizer(variable), preferred_dtype=K.floatx())
                 return found if found.shape.ndims == 0 else reduce_mean(found)
 

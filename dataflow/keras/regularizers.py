@@ -7,6 +7,7 @@ from typing import Any
 from dataflow.layers.serialization import deserialize as _deserialize, lookup, serialize
 from dataflow.ops.elementary import abs_, square
 from dataflow.ops.reduce import reduce_sum
+from dataflow.ops.seeds import count_left_out
 
 __all__ = ["L1L2", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2", "serialize"]
 
@@ -42,6 +43,7 @@ class L1L2(Regularizer):
             terms.append(self.l2 * reduce_sum(square(x)))
         if not terms:
             return 0.0 * reduce_sum(x)
+        count_left_out(2)  # they are added to 0 there
         return terms[0] if len(terms) == 1 else terms[0] + terms[1]
 
     def get_config(self) -> dict[str, Any]:

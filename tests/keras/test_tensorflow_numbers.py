@@ -103,3 +103,17 @@ def test_a_validation_leaves_the_generator_where_tensorflow_leaves_it() -> None:
         losses, [[0.837808, 0.832021, 0.826729], [0.752389, 0.750582, 0.749056]], atol=2e-5
     )
     assert np.random.randint(1000) == 847
+
+
+def test_penalties_are_counted_where_tensorflow_makes_them() -> None:
+    """Layers of tf.keras make them when a model is compiled, those of tf.layers at once."""
+    l2 = keras.regularizers.l2(0.1)
+    found = []
+    for dense_layer in (layers.Dense, tf.layers.Dense):
+        with tf.Graph().as_default() as graph:
+            tf.set_random_seed(42)
+            inputs = tf.placeholder(tf.float32, [None, 4])
+            tf.layers.dense(dense_layer(3, kernel_regularizer=l2)(inputs), 2)
+            drawn = [op for op in graph.get_operations() if op.type == "RandomUniform"]
+            found.append([op.get_attr("seed2") for op in drawn])
+    assert found == [[4, 24], [4, 27]]
