@@ -8,6 +8,7 @@ import numpy as np
 
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.index_arrays import int_tuple
+from dataflow.kernels.pad import pad
 from dataflow.kernels.registry import kernel
 
 
@@ -15,8 +16,9 @@ from dataflow.kernels.registry import kernel
 def space_to_batch_nd_kernel(xp: Module, x: Array, block_shape: Array, paddings: Array) -> Any:
     blocks = int_tuple(block_shape)
     count = len(blocks)
-    pads = [(0, 0), *map(tuple, paddings.tolist()), *[(0, 0)] * (x.ndim - count - 1)]
-    x = xp.pad(x, pads)
+    pairs = paddings.tolist()
+    if any(map(any, pairs)):
+        x = pad(xp, x, [[0, 0], *pairs, *[[0, 0]] * (x.ndim - count - 1)])
     sizes = x.shape[1 : count + 1]
     if any(d % b for d, b in zip(sizes, blocks, strict=True)):
         raise ValueError(f"the padded sizes {list(sizes)} are no multiples of {list(blocks)}")
