@@ -218,6 +218,7 @@ class Bidirectional(Wrapper):
     def call(self, inputs: Any, mask: Any = None, training: bool | Tensor | None = None) -> Any:
         first: dict[str, Any] = {}
         second: dict[str, Any] = {}
+        constants: list[Any] = []
         if isinstance(inputs, (list, tuple)):
             inputs, *others = inputs
             count = len(others) - self._num_constants
@@ -231,7 +232,9 @@ class Bidirectional(Wrapper):
         for layer in self._inner():  # the weights of both come first, as in TensorFlow
             if not layer.built:
                 with default_graph().name_scope(layer.name):
-                    layer._make_sure_of_weights(inputs)
+                    if constants:
+                        layer._num_constants = len(constants)
+                    layer._make_sure_of_weights([inputs, *constants] if constants else inputs)
         forward = self.forward_layer(inputs, mask=mask, training=training, **first)
         backward = self.backward_layer(inputs, mask=mask, training=training, **second)
         states = []
