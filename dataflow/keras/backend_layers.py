@@ -22,6 +22,7 @@ from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.sparse import sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.state import assign, assign_add, assign_sub
+from dataflow.train.moving_averages import assign_moving_average
 
 __all__ = [
     *("arange", "batch_dot", "batch_normalization", "ctc_batch_cost", "ctc_decode"),
@@ -96,8 +97,8 @@ def update_sub(x: Any, decrement: Any) -> Any:
 
 
 def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
-    """An op: ``x = x * momentum + value * (1 - momentum)``."""
-    return assign_sub(x, (x - value) * (1.0 - momentum))
+    """An op: the average ``x * momentum + value * (1 - momentum)``, without the bias of what x began with."""
+    return assign_moving_average(x, value, momentum, zero_debias=True)
 
 
 # ---- arrays -----------------------------------------------------------------------------------

@@ -140,10 +140,12 @@ def _needs(item: Any, sources: set[int]) -> bool:
     waiting: list[Operation] = [item if isinstance(item, Operation) else item.op]
     seen = set(map(id, waiting))
     while waiting:
-        for tensor in waiting.pop().inputs:
-            if id(tensor) in sources:
-                return True
-            if id(tensor.op) not in seen:
-                seen.add(id(tensor.op))
-                waiting.append(tensor.op)
+        op = waiting.pop()
+        if any(id(tensor) in sources for tensor in op.inputs):
+            return True
+        # A variable that is read after its assignment has it as a control input.
+        for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
+            if id(before) not in seen:
+                seen.add(id(before))
+                waiting.append(before)
     return False

@@ -22,6 +22,7 @@ from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.sources import constant
 from dataflow.shapes import TensorShape
+from dataflow.train.moving_averages import assign_moving_average
 
 
 class BatchNormalization(Layer):
@@ -345,6 +346,18 @@ class BatchNormalization(Layer):
             moved = state.assign_sub(variable, change, name=scope)
             self.add_update(moved)
             return moved
+
+    def _move_without_bias(
+        self, variable: Any, value: TensorLike, momentum: float, training: bool | Tensor
+    ) -> Any:
+        """As `_move`, corrected for what the average began with."""
+        moved = smart_cond(
+            training,
+            lambda: assign_moving_average(variable, value, momentum, zero_debias=True),
+            lambda: array.identity(variable),
+        )
+        self.add_update(moved)
+        return moved
 
 
 def _is_never(training: Any) -> bool:

@@ -220,3 +220,49 @@ result = [Dropout(3).rate, len(seen), h5dict({}).get("x", 5),
 """
     )
     assert found == [1.0, 1, 5, "ValueError", None]
+
+
+def test_averages_of_batch_normalization_forget_what_they_began_with() -> None:
+    """As Keras 2.2.5 on TensorFlow 1.15.5, whose numbers for channels last and first are these, too."""
+    moved, fused, first = result_of(
+        _BEGIN
+        + """
+rng = np.random.RandomState(0)
+x, images = rng.normal(5, 2, (16, 3)), rng.normal(5, 2, (6, 4, 4, 2))
+
+def averages(batches, **kwargs):
+    shape = batches[0].shape[1:]
+    layer = layers.BatchNormalization(input_shape=shape, **kwargs)
+    model = Sequential([layer, layers.Flatten(), Dense(1)] if len(shape) > 1 else [layer, Dense(1)])
+    model.compile("sgd", "mse")
+    for batch in batches:
+        model.train_on_batch(batch, np.zeros((len(batch), 1)))
+    assert [w.name.split("/")[-1] for w in layer.weights][2:] == ["moving_mean:0", "moving_variance:0"]
+    return [w.tolist() for w in layer.get_weights()[2:]]
+
+result = averages([x[:8], x[8:]], momentum=0.9), averages([images]), averages([images], axis=1)
+"""
+    )
+    rng = np.random.RandomState(0)
+    x, images = rng.normal(5, 2, (16, 3)), rng.normal(5, 2, (6, 4, 4, 2))
+    old, new = x[:8], x[8:]
+    weights = np.array([0.9, 1.0]) / 1.9
+    assert np.allclose(moved[0], weights @ [old.mean(0), new.mean(0)], rtol=1e-5)
+    assert np.allclose(moved[1], weights @ [old.var(0), new.var(0)] * 8 / 6.999, rtol=1e-5)
+    others = (0, 1, 2)
+    assert np.allclose(fused[0], images.mean(others), rtol=1e-5)
+    assert np.allclose(fused[1], images.var(others) * 96 / 95 * 96 / 94.999, rtol=1e-5)
+    assert np.allclose(first[1], images.var((0, 2, 3)) * 48 / 47, rtol=1e-4)
+
+
+def test_moving_average_update_has_no_bias() -> None:
+    found = result_of(
+        _BEGIN
+        + """
+x = K.variable([1.0, 2.0])
+update = K.moving_average_update(x, K.constant([5.0, 6.0]), 0.9)
+K.get_session().run(update)
+result = K.get_value(x).tolist()
+"""
+    )
+    assert np.allclose(found, [5.0, 6.0], rtol=1e-5)

@@ -15,7 +15,6 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.layers import normalization as normalization_layers
-from dataflow.layers.base import smart_cond
 from dataflow.ops import array, initializers, normalization as normalization_ops
 from dataflow.ops.math import (
     maximum,
@@ -29,7 +28,6 @@ from dataflow.ops.math import (
 from dataflow.ops.moments import moments, weighted_moments
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import variable_scope
-from dataflow.train.moving_averages import assign_moving_average
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -68,13 +66,7 @@ class _Normalization(normalization_layers.BatchNormalization):
     def _move(self, variable: Any, value: TensorLike, momentum: float, training: Any) -> Any:
         if not self.zero_debias or variable is not self.moving_mean:
             return super()._move(variable, value, momentum, training)
-        moved = smart_cond(
-            training,
-            lambda: assign_moving_average(variable, value, momentum, zero_debias=True),
-            lambda: array.identity(variable),
-        )
-        self.add_update(moved)
-        return moved
+        return self._move_without_bias(variable, value, momentum, training)
 
 
 @add_arg_scope

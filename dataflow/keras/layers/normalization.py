@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.eager import executing_eagerly
 from dataflow.graph.tensor import Tensor
+from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import weight_settings
 from dataflow.layers import normalization
 from dataflow.ops import array
+from dataflow.ops.casts import cast
 from dataflow.ops.elementary import rsqrt, square
 from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.seeds import count_left_out
@@ -18,7 +21,8 @@ from dataflow.shapes import TensorShape
 class BatchNormalization(Layer, normalization.BatchNormalization):
     """Brings each channel to mean 0 and variance 1, then scales by gamma and shifts by beta.
 
-    `fit` moves the averages that `predict` uses; a frozen layer's averages stay.
+    `fit` moves the averages that `predict` uses; a frozen layer's averages stay. In programs of the package Keras
+    the averages forget what they began with, as there: after the first batch they are that batch's.
     """
 
     supports_masking = True
@@ -65,7 +69,28 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
     def call(self, inputs: Any, training: Any = None) -> Any:
         if isinstance(training, Tensor) and not self.fused:
             count_left_out(2)
+        self._inputs_now = inputs
         return normalization.BatchNormalization.call(self, inputs, training=training)
+
+    def _move(self, variable: Any, value: Any, momentum: float, training: Any) -> Any:
+        """For programs of the package Keras, its averages: without the bias of their start, variances of samples."""
+        if not K.is_package_keras() or executing_eagerly():
+            return super()._move(variable, value, momentum, training)
+        if variable is self.moving_variance:
+            value = value * self._sample_factor(self._inputs_now)
+        return self._move_without_bias(variable, value, momentum, training)
+
+    def _sample_factor(self, inputs: Any) -> Any:
+        """What makes the variance of a batch that of a sample, in the package Keras's way.
+
+        The fused kernel has done it before; there the package corrects the variance once more, but for channels first.
+        """
+        if self.fused and self._axes != [3]:
+            return 1.0
+        size = cast(array.size(inputs), "float32")
+        for axis in self._axes:
+            size = size / float(inputs.shape[axis].value)
+        return size / (size - (1.0 + self.epsilon))
 
 
 class LayerNormalization(Layer):
