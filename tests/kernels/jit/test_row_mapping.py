@@ -47,7 +47,7 @@ SHAPES += [(5, 1024), (64, 64), (500, 33)]
 
 @pytest.fixture(autouse=True)
 def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (native_ufunc, row_mapping, reduce):
+    for module in (native_ufunc, row_mapping, reduce, activation):
         monkeypatch.setattr(module, "SMALL_ELEMENTS", 0)
 
 
@@ -173,8 +173,11 @@ def test_softmax_has_the_bits_of_its_steps(
         got = activation.softmax_kernel(np, x)
         monkeypatch.setattr(activation, "softmax", lambda x: None)
         wanted = activation.softmax_kernel(np, x)
+        monkeypatch.setattr(activation, "SMALL_ELEMENTS", 1 << 40)
+        by_numpy_alone = activation.softmax_kernel(np, x)
     assert in_one_pass[0] is got
     np.testing.assert_array_equal(got, wanted)
+    np.testing.assert_array_equal(by_numpy_alone, wanted)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
