@@ -70,7 +70,10 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
         if isinstance(training, Tensor) and not self.fused:
             count_left_out(2)
         self._inputs_now = inputs
-        return normalization.BatchNormalization.call(self, inputs, training=training)
+        try:
+            return normalization.BatchNormalization.call(self, inputs, training=training)
+        finally:
+            self._inputs_now = None  # a batch may be large
 
     def _move(self, variable: Any, value: Any, momentum: float, training: Any) -> Any:
         """For programs of the package Keras, its averages: without the bias of their start, variances of samples."""
