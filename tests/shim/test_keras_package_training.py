@@ -224,7 +224,7 @@ result = [Dropout(3).rate, len(seen), h5dict({}).get("x", 5),
 
 def test_averages_of_batch_normalization_forget_what_they_began_with() -> None:
     """As Keras 2.2.5 on TensorFlow 1.15.5, whose numbers for channels last and first are these, too."""
-    moved, fused, first = result_of(
+    moved, fused, first, double = result_of(
         _BEGIN
         + """
 rng = np.random.RandomState(0)
@@ -240,7 +240,9 @@ def averages(batches, **kwargs):
     assert [w.name.split("/")[-1] for w in layer.weights][2:] == ["moving_mean:0", "moving_variance:0"]
     return [w.tolist() for w in layer.get_weights()[2:]]
 
-result = averages([x[:8], x[8:]], momentum=0.9), averages([images]), averages([images], axis=1)
+result = [averages([x[:8], x[8:]], momentum=0.9), averages([images]), averages([images], axis=1)]
+K.set_floatx("float64")
+result.append(averages([x[:8]]))
 """
     )
     rng = np.random.RandomState(0)
@@ -253,6 +255,7 @@ result = averages([x[:8], x[8:]], momentum=0.9), averages([images]), averages([i
     assert np.allclose(fused[0], images.mean(others), rtol=1e-5)
     assert np.allclose(fused[1], images.var(others) * 96 / 95 * 96 / 94.999, rtol=1e-5)
     assert np.allclose(first[1], images.var((0, 2, 3)) * 48 / 47, rtol=1e-4)
+    assert np.allclose(double[1], old.var(0) * 8 / 6.999, rtol=1e-9)
 
 
 def test_moving_average_update_has_no_bias() -> None:

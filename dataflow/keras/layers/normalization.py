@@ -80,17 +80,17 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
         if not K.is_package_keras() or executing_eagerly():
             return super()._move(variable, value, momentum, training)
         if variable is self.moving_variance:
-            value = value * self._sample_factor(self._inputs_now)
+            value = value * self._sample_factor(self._inputs_now, value.dtype)
         return self._move_without_bias(variable, value, momentum, training)
 
-    def _sample_factor(self, inputs: Any) -> Any:
+    def _sample_factor(self, inputs: Any, dtype: Any) -> Any:
         """What makes the variance of a batch that of a sample, in the package Keras's way.
 
         The fused kernel has done it before; there the package corrects the variance once more, but for channels first.
         """
         if self.fused and self._axes != [3]:
             return 1.0
-        size = cast(array.size(inputs), "float32")
+        size = cast(array.size(inputs), dtype)
         for axis in self._axes:
             size = size / float(inputs.shape[axis].value)
         return size / (size - (1.0 + self.epsilon))
