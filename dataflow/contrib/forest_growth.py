@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.estimator.tree_growth import LEAF as LEAF, leaves_of
+
 Array = np.ndarray[Any, Any]
-LEAF = -1
 #: So many splits are drawn from one example, at most.
 _FROM_ONE = 3
 
@@ -104,18 +105,6 @@ def _impurity(counts: Array) -> Array:
     total = counts.sum(1)
     result: Array = total - (counts**2).sum(1) / np.maximum(total, 1e-9)
     return result
-
-
-def leaves_of(tree: Tree, x: Array) -> Array:
-    """The leaf that each example [n, features] comes to."""
-    nodes, rows = np.zeros(len(x), np.int64), np.arange(len(x))
-    while True:
-        feature = tree.feature[nodes]
-        inner = feature != LEAF
-        if not inner.any():
-            return nodes
-        right = x[rows, np.maximum(feature, 0)] > tree.threshold[nodes]
-        nodes = np.where(inner, tree.left[nodes] + right, nodes)
 
 
 def shares(trees: Tree, x: Array) -> Array:

@@ -60,16 +60,19 @@ def empty_trees(count: int, max_depth: int) -> Tree:
     )
 
 
-def leaves_of(tree: Tree, buckets: Array) -> Array:
-    """The leaf that each example comes to; ``buckets``: int32 [n, features]."""
-    node = np.zeros(len(buckets), np.int32)
-    rows = np.arange(len(buckets))
+def leaves_of(tree: Any, values: Array) -> Array:
+    """The leaf that each example comes to: int32 [n]; ``values`` [n, features] are compared with thresholds.
+
+    ``tree`` is a `Tree`, or of another kind with its ``feature``, ``threshold`` and ``left``.
+    """
+    node = np.zeros(len(values), np.int32)
+    rows = np.arange(len(values))
     while True:
         feature = tree.feature[node]
         inner = feature != LEAF
         if not inner.any():
             return node
-        right = buckets[rows, np.maximum(feature, 0)] > tree.threshold[node]
+        right = values[rows, np.maximum(feature, 0)] > tree.threshold[node]
         node = np.where(inner, tree.left[node] + right, node).astype(np.int32)
 
 
