@@ -153,9 +153,7 @@ def softmax_kernel(xp: Module, logits: Array) -> Any:
         return logits.copy()
     if can_run(xp, logits):
         return cuda_rows.softmax(xp, logits)
-    if (
-        xp is np and logits.size < SMALL_ELEMENTS
-    ):  # what surrounds NumPy's calls takes a third of the time
+    if xp is np and logits.size < SMALL_ELEMENTS:  # a third of the time is what surrounds the calls
         result = logits - row_maxima(np, logits)
         np.exp(result, out=result)
         result /= row_sums(np, result)

@@ -51,23 +51,17 @@ class H5Dict:
             return self._read(name)
         if self.read_only:
             raise KeyError(f"There is no {name!r}.")
-        made: Any = {} if isinstance(self.data, dict) else None
-        if made is None:
-            return H5Dict(self.data.create_group(name))
-        self.data[name] = made
-        return H5Dict(made)
+        if isinstance(self.data, dict):
+            return H5Dict(self.data.setdefault(name, {}))
+        return H5Dict(self.data.create_group(name))
 
     def _read(self, name: str) -> Any:
-        if isinstance(self.data, dict):
+        in_memory = isinstance(self.data, dict)
+        if in_memory or name not in self.data.attrs:
             value = self.data[name]
-            return (
-                H5Dict(value, "r" if self.read_only else "a") if isinstance(value, dict) else value
-            )
-        if name not in self.data.attrs:
-            value = self.data[name]
-            if hasattr(value, "create_group"):
+            if isinstance(value, dict) or hasattr(value, "create_group"):
                 return H5Dict(value, "r" if self.read_only else "a")
-            return np.asarray(value)
+            return value if in_memory else np.asarray(value)
         value = self.data.attrs[name]
         kind = json.loads(self.data.attrs.get(f"{name} type", '""'))
         if kind == "str" and isinstance(value, bytes):

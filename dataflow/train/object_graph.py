@@ -51,15 +51,20 @@ def escaped(name: str) -> str:
     return name.replace(".", "..").replace("/", ".S")
 
 
+def _attribute_key(path: str, name: str) -> str:
+    """The name in the checkpoint of what the object at ``path`` keeps under a name."""
+    return f"{path}/.ATTRIBUTES/{name}"
+
+
 def variable_key(path: str) -> str:
     """The name in the checkpoint of the variable at ``path``."""
-    return f"{path}/.ATTRIBUTES/{VARIABLE_VALUE}"
+    return _attribute_key(path, VARIABLE_VALUE)
 
 
 def states_of(root: Any) -> dict[str, PythonState]:
     """The states of Python's under ``root``, by key."""
     return {
-        f"{path}/.ATTRIBUTES/{PYTHON_STATE}": value
+        _attribute_key(path, PYTHON_STATE): value
         for value, path in objects_of(root).values()
         if isinstance(value, PythonState)
     }
@@ -98,7 +103,7 @@ def described(root: Any) -> tuple[Any, dict[str, Any]]:
             node.attributes.add(name=VARIABLE_VALUE, full_name=value.op.name, checkpoint_key=key)
             by_key[key] = value
         if isinstance(value, PythonState):
-            key = f"{path}/.ATTRIBUTES/{PYTHON_STATE}"
+            key = _attribute_key(path, PYTHON_STATE)
             node.attributes.add(name=PYTHON_STATE, full_name=PYTHON_STATE, checkpoint_key=key)
         return node
 
