@@ -166,7 +166,7 @@ class Emitter:
 
     def is_loop_switch(self, op: Operation) -> bool:
         """True for a Switch on a loop's condition: it passes the loop variable on."""
-        return op.inputs[1].op.op_def.control_flow == "loop_cond" and op.inputs[1] not in self.fed
+        return op.inputs[1].op.op_def.control_flow == "loop_cond"
 
     # ---- code -----------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -94,3 +95,28 @@ def test_what_reads_a_variable_that_is_changed_later(inner: bool) -> None:
     assert (found.count("_FusedRows"), found.count("Square"), found.count("Mul")) == (1, 0, 1)
     for got, want in zip(run(None), run(OFF), strict=True):
         assert got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("waits", ["for another", "another for it"])
+def test_an_identity_in_whose_order_others_are_stays(waits: str) -> None:
+    """An edge that orders nodes is not lost: what waits still does."""
+    x = tf.placeholder(tf.float32, [None, WIDTH])
+    calls: list[str] = []
+    note = functools.partial(tf.py_func, lambda: calls.append("noted"), [], [])
+    total = tf.reduce_sum(tf.square(x), -1, keep_dims=True)
+    with tf.control_dependencies([note()] if waits == "for another" else []):
+        same = tf.identity(total)
+    with tf.control_dependencies([same] if waits == "another for it" else []):
+        noted = note()
+    y = tf.exp(x) * same
+    fetches = [y] if waits == "for another" else [y, noted]
+    with tf.Session() as session:
+        plan = rewritten(session, fetches, [x])
+        found = types(plan)
+        assert "_FusedRows" in found and "Mul" in found and found.count("PyFunc") == 1
+        values = np.random.default_rng(0).standard_normal((90, WIDTH)).astype(np.float32)
+        for _ in range(5):
+            found = session.run(fetches, {x: values})[0]
+    assert len(calls) == 5
+    wanted = np.exp(values) * np.square(values).sum(-1, keepdims=True)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)

@@ -342,3 +342,18 @@ def test_tables_and_weights_have_one_dtype() -> None:
         tf.nn.safe_embedding_lookup_sparse(tables, ids)
     with pytest.raises(ValueError, match="one dtype; got float64, float32"):
         tf.nn.safe_embedding_lookup_sparse(tables[1:], ids, weights)
+
+
+@pytest.mark.parametrize("of_a_vector", [True, False])
+def test_zeros_of_rows_are_put_by_a_vector_of_truths_alone(of_a_vector: bool) -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    empty = tf.placeholder(tf.bool, [None] if of_a_vector else [None, 2])
+    condition = tf.tile(tf.reshape(empty, [-1, 1]), tf.stack([1, tf.shape(x)[1]]))
+    y = tf.exp(tf.where(condition, tf.zeros_like(x), x))
+    ids = tf.placeholder(tf.int32, [None])
+    truths = np.eye(3, 2, dtype=bool)
+    feeds = {x: np.ones([6, 4], np.float32), ids: np.int32([1, 1])}
+    feeds[empty] = truths.reshape(-1) if of_a_vector else truths
+    plan, got, wanted = both([y, tf.unique(ids)[0]], feeds)
+    assert ("zero_rows" in rules(plan)) == of_a_vector
+    np.testing.assert_array_equal(got[0], wanted[0])

@@ -267,6 +267,23 @@ def test_a_step_in_which_all_else_waits_for_the_op_is_an_ordinary_one() -> None:
             assert bool(wrapped) is hands_over
 
 
+@pytest.mark.threads
+def test_an_op_in_a_branch_waits_and_so_does_one_after_it() -> None:
+    queues = [tf.FIFOQueue(2, tf.float32, shapes=[[]]) for _ in range(2)]
+    pred = tf.placeholder(tf.bool, [])
+    inside = tf.cond(pred, lambda: queues[0].dequeue() + 1.0, lambda: tf.constant(1.0))
+    taken = inside + queues[1].dequeue()  # the branch comes first
+    puts = [queue.enqueue(3.0) for queue in queues]
+    left = queues[0].dequeue()
+    with tf.Session() as session:
+        for _ in range(RUNS):
+            for taken_branch, wanted in ((True, 7.0), (False, 4.0)):
+                feeds = {pred: taken_branch}
+                assert in_time(lambda: session.run([taken, *puts], feeds)[0]) == wanted  # noqa: B023
+                if not taken_branch:
+                    session.run(left)
+
+
 def test_what_the_waiting_op_reads_is_there_for_the_op_after_it() -> None:
     """Its own reading counts as one: a value was forgotten while another line still had to read it."""
     queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])

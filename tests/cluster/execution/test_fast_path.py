@@ -90,6 +90,17 @@ def test_a_step_with_time_left_is_done_as_any_other(cluster, straight):
     assert sum(results is not None for results in straight) >= 4
 
 
+def test_an_answer_that_is_waited_for_needs_no_other_step(cluster, used_reads, monkeypatch):
+    """The fast path ends what it began: nothing is handed to the general step when all goes well."""
+    outcomes = results_of(monkeypatch, fast_path.FastStep, "_run")
+    x, loss, new, _ = asynchronous()
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(8):
+            session.run([loss, new], {x: 1.0})
+    assert len(outcomes) >= 4 and {type(outcome) for outcome in outcomes} == {list}
+
+
 def test_a_step_notes_what_it_sends_while_somebody_watches(cluster, straight):
     x, loss, new, _ = asynchronous()
     traffic = cluster["worker:0"].service.load.traffic

@@ -7,6 +7,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.ops.collective import all_reduce
+from dataflow.runtime.stepper import Message, Step, Trace
 from dataflow_widgets import ClusterView
 from tests.cluster.conftest import LocalCluster
 
@@ -56,6 +57,40 @@ def test_staleness_counts_the_updates_of_others_between_read_and_update():
         (SECOND, 0, 0),
         (SECOND, 1, 0),
     ]
+
+
+def trace_of(graph, messages=(), steps=()):
+    """A recorded run that says just this."""
+    nothing = frozenset()
+    return Trace(graph, list(steps), None, [], [], {}, nothing, nothing, messages=tuple(messages))
+
+
+def test_a_worker_has_read_when_the_first_value_was_sent_to_it():
+    """Not when it arrived: an update in between is one that the worker has not seen."""
+    recording = tf.cluster.Recording()
+    graph = tf.Graph()
+    with graph.as_default():
+        update = tf.Variable(0.0).assign_add(1.0)
+    applied = Step(update.op.name, "AssignAdd", FIRST, 3.0, 0.1, [])
+    arrived = Message(PS, FIRST, ("w",), (4,), 1.0, 2.0)
+    others = [
+        Message(PS, SECOND, ("w",), (4,), 0.5, 0.6),
+        Message(PS, FIRST, ("w",), (4,), 1.2, 1.3),
+    ]
+    recording.add_rows(SECOND, 0.0, 1.1, "applied", None, None, [], [])
+    recording.add(trace_of(graph, [others[0], arrived, others[1]], [applied]), FIRST)
+    assert [step.staleness for step in recording.steps()] == [0, 1]
+
+
+def test_arrays_of_unknown_shape_are_no_bytes():
+    graph = tf.Graph()
+    with graph.as_default():
+        known = all_reduce(tf.ones([10]), 2, 1, 1, "Add", "Id")
+        unknown = all_reduce(tf.placeholder(tf.float32), 2, 1, 2, "Add", "Id")
+    steps = [Step(t.op.name, t.op.type, FIRST, 0.0, 0.1, []) for t in (known, unknown)]
+    recording = tf.cluster.Recording()
+    recording.add(trace_of(graph, steps=steps), FIRST)
+    assert recording.reduced_bytes == 40
 
 
 def test_the_oldest_steps_go_and_a_thousand_take_less_than_20_mb():

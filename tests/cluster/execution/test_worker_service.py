@@ -7,9 +7,18 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster.execution import master as masters
-from dataflow.cluster.execution.worker_service import REPEAT, TRACE
+from dataflow.cluster.execution import master as masters, worker_service
+from dataflow.cluster.execution.traffic import ALL_CHANNELS, FEEDS, NOBODY
 from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
+from dataflow.cluster.transport.step_flags import (
+    ADOPT,
+    ALL,
+    CHANNEL_SHIFT,
+    HAS_DATA,
+    REPEAT,
+    TRACE,
+    WANT_NEXT,
+)
 from dataflow.errors import NotFoundError, UnavailableError
 
 pytestmark = pytest.mark.usefixtures("no_gpus")
@@ -121,6 +130,48 @@ def test_what_is_short_is_answered_where_it_comes_in(cluster):
     service._partitions[3] = SimpleNamespace(is_quick=False, waits=True)
     assert not service.is_short(connection, message(Kind.RUN, tag=3))
     del service._partitions[3]
+
+
+@pytest.mark.parametrize(
+    ("kind", "tag", "flags", "channel"),
+    [
+        (Kind.RUN, 3 | 5 << CHANNEL_SHIFT, HAS_DATA, 5),
+        (Kind.RUN, 3, 0, FEEDS),
+        (Kind.RUN, 3, WANT_NEXT, FEEDS),
+        (Kind.DATA, 2, 0, 2),
+        (Kind.DATA, 0, ADOPT | ALL, ALL_CHANNELS),
+        (Kind.PING, 0, 0, None),
+    ],
+)
+def test_what_came_is_noted_by_its_channel(cluster, kind, tag, flags, channel):
+    service = cluster["ps:0"].service
+    service.load.traffic.read(0)
+    service._note_received(Listening(), message(kind, tag=tag, flags=flags, tensors=[np.ones(2)]))
+    received = [note[2] for note in service.load.traffic.read(NOBODY)["received"]]
+    assert received == ([] if channel is None else [channel])
+
+
+def test_what_came_before_a_prefetched_step_was_adopted_reaches_it(cluster, monkeypatch):
+    """Another task may be quicker than the master."""
+    service = cluster["ps:0"].service
+    delivered = []
+
+    class Run:
+        def __init__(self, partition, step, transport):
+            self.go_on = lambda reads, slots, read_at: None
+
+        def deliver(self, channel, tensors):
+            delivered.append((channel, tensors))
+
+    monkeypatch.setattr(worker_service, "PartitionRun", Run)
+    monkeypatch.setattr(worker_service, "HomeTransport", lambda *arguments: None)
+    service.handle(Listening(), message(Kind.DATA, tag=4, tensors=["from another"]))
+    connection = Listening()
+    registered = SimpleNamespace(partition=None, schedule=None, reads=None)
+    connection.ahead = SimpleNamespace(registered=registered, slots=[], read_at=0)
+    service.handle(connection, message(Kind.DATA, tag=1, flags=ADOPT, tensors=["own"]))
+    assert delivered == [(1, ["own"]), (4, ["from another"])] and not service._early
+    del service._runs[7]
 
 
 @pytest.mark.parametrize(("name", "value"), [("MAX_HANDLE", -1), ("CHANNEL_SHIFT", 32)])
