@@ -36,7 +36,7 @@ class PeepholeLSTMCell(LSTMCell):
 
     def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
         h, c = states
-        i, f, candidate, o = array.split(inputs + self._recurrent(h, self.recurrent_kernel), 4, 1)
+        i, f, candidate, o = array.split(inputs + self._recurrent(h), 4, 1)
         gate = self.recurrent_activation
         remembered = gate(f + self.forget_gate_peephole_weights * c) * c
         taken = gate(i + self.input_gate_peephole_weights * c) * self.activation(candidate)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from dataflow.graph.type_aliases import InitializerLike
 from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.core import weight_settings
+from dataflow.keras.layers.recurrent_counts import Call, num_call_nodes
 from dataflow.keras.layers.recurrent_states import LastingStates
 from dataflow.keras.layers.recurrent_steps import (
     GRUStep,
@@ -48,9 +48,11 @@ class _Step:
         return new[0], tuple(new)
 
 
-class _Recurrent(LastingStates, RecurrentWeights):
-    num_nodes_of_call: int
+def _projected(inputs: Any, kernel: Any) -> Any:
+    return tensordot(inputs, kernel, [[2], [0]])
 
+
+class _Recurrent(LastingStates, RecurrentWeights):
     def __init__(
         self,
         units: int,
@@ -158,19 +160,28 @@ class _Recurrent(LastingStates, RecurrentWeights):
                     "initial_state."
                 )
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
-        num_nodes = None if mask is not None or states is not None else self._num_nodes()
-        with contextlib.nullcontext() if num_nodes is None else counted_as(num_nodes):
+        with counted_as(self._num_nodes(self._described(inputs, mask, training, states))):
             result, last = self._run(inputs, mask, training, states)
         return [result, *last] if self.return_state else result
 
     def _needs_phase(self) -> bool:
         return bool(self.dropout or self.recurrent_dropout)
 
-    def _num_nodes(self) -> int | None:
-        """The nodes of a call in TensorFlow, as far as they are counted."""
-        if self._needs_phase() or self._kept_states or self.time_major or not self.use_bias:
-            return None
-        return self.num_nodes_of_call + 2 * self.go_backwards
+    def _described(self, inputs: Any, mask: Any, training: Any, states: Any) -> Call:
+        """A call, for the number of nodes that it takes in TensorFlow."""
+        steps = inputs.shape.as_list()[0 if self.time_major else 1]
+        return Call(
+            training,
+            num_unrolled=steps if self.unroll else None,
+            has_mask=mask is not None,
+            has_states=states is not None,
+            is_stateful=self.stateful,
+            goes_backwards=self.go_backwards,
+            is_time_major=self.time_major,
+        )
+
+    def _num_nodes(self, call: Call) -> int:
+        return num_call_nodes([self], call)
 
     def _run(self, inputs: Any, mask: Any, training: Any, states: Any) -> tuple[Any, Any]:
         """The outputs and the last states."""
@@ -178,16 +189,14 @@ class _Recurrent(LastingStates, RecurrentWeights):
             inputs = array.transpose(inputs, [1, 0, 2])
             mask = mask if mask is None else array.transpose(mask, [1, 0])
         batch = array.shape(inputs)[0]
-        if self.dropout:
-            inputs = self._dropped(
-                inputs, self.dropout, [batch, 1, inputs.shape[-1].value], training
-            )
-        self._recurrent_noise = None
-        if self.recurrent_dropout:
-            ones = array.ones([batch, self.units], inputs.dtype.base_dtype)
-            self._recurrent_noise = self._dropped(ones, self.recurrent_dropout, None, training)
-        projected = tensordot(inputs, self.kernel, [[2], [0]])
-        projected.set_shape([*inputs.shape.as_list()[:2], self.num_gates * self.units])
+        dtype = inputs.dtype.base_dtype
+        steps, depth = inputs.shape.as_list()[1:]
+        noises = self._noises([batch, 1, depth], dtype, self.dropout, training)
+        self._recurrent_noises = self._noises(
+            [batch, self.units], dtype, self.recurrent_dropout, training
+        )
+        projected = self._product(inputs, noises, self.kernel, 0, _projected)
+        projected.set_shape([inputs.shape[0], steps, self.num_gates * self.units])
         if self.bias is not None:
             projected = bias_add(projected, self._input_bias())
         if self.go_backwards:
@@ -216,14 +225,12 @@ class _Recurrent(LastingStates, RecurrentWeights):
 class SimpleRNN(SimpleStep, _Recurrent):
     """``h = activation(x kernel + h recurrent_kernel + bias)``."""
 
-    num_nodes_of_call = 94
     _cell_kind = "SimpleRNN"
 
 
 class LSTM(LSTMStep, _Recurrent):
     """Long short-term memory (Hochreiter and Schmidhuber 1997)."""
 
-    num_nodes_of_call = 240
     _cell_kind = "LSTM"
 
 
@@ -234,7 +241,6 @@ class GRU(GRUStep, _Recurrent):
     cuDNN has it; then ``bias`` is [2, 3 * units].
     """
 
-    num_nodes_of_call = 238
     _cell_kind = "GRU"
 
 

@@ -61,7 +61,7 @@ class _Cell(RecurrentWeights):
         if self.num_states > 1:
             self.state_size = [self.units] * self.num_states
         self.output_size = self.units
-        self._input_noise: Any = None
+        self._input_noises: list[Any] = []
         self._has_noise = False
 
     def build(self, input_shape: Any) -> None:
@@ -81,27 +81,23 @@ class _Cell(RecurrentWeights):
 
     def draw_dropout(self, batch: Any, dtype: DTypeLike, training: bool | Tensor) -> None:
         """Draws what is dropped; a sequence drops the same entries at all of its steps."""
-        self._input_noise = self._recurrent_noise = None
-        if self.dropout:
-            ones = array.ones([batch, self.kernel.shape[0].value], dtype)
-            self._input_noise = self._dropped(ones, self.dropout, None, training)
-        if self.recurrent_dropout:
-            ones = array.ones([batch, self.units], dtype)
-            self._recurrent_noise = self._dropped(ones, self.recurrent_dropout, None, training)
+        depth = self.kernel.shape[0].value
+        self._input_noises = self._noises([batch, depth], dtype, self.dropout, training)
+        self._recurrent_noises = self._noises(
+            [batch, self.units], dtype, self.recurrent_dropout, training
+        )
         self._has_noise = True
 
     def forget_dropout(self) -> None:
         """The next call draws anew."""
-        self._input_noise = self._recurrent_noise = None
+        self._input_noises, self._recurrent_noises = [], []
         self._has_noise = False
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
         drawn_here = not self._has_noise
         if drawn_here:
             self.draw_dropout(array.shape(inputs)[0], inputs.dtype.base_dtype, training)
-        if self._input_noise is not None:
-            inputs = inputs * self._input_noise
-        projected = matmul(inputs, self.kernel)
+        projected = self._product(inputs, self._input_noises, self.kernel, 0, matmul)
         if self.bias is not None:
             projected = bias_add(projected, self._input_bias())
         new = self.step(projected, tuple(states))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +11,12 @@ from dataflow.graph import nest
 from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layers.recurrent import LSTM
+from dataflow.keras.layers.recurrent_counts import num_convolutional_call_nodes
 from dataflow.layers.layer_arguments import pair
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.conv_functions import conv2d
+from dataflow.ops.seeds import counted_as
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.shapes import TensorShape
 
@@ -109,9 +113,9 @@ class ConvLSTM2D(LSTM):
 
     def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
         h, c = states
-        if self._recurrent_noise is not None:
-            h = h * self._recurrent_noise
-        gates = inputs + conv2d(h, self.recurrent_kernel, strides=[1, 1, 1, 1], padding="SAME")
+        product = functools.partial(conv2d, strides=[1, 1, 1, 1], padding="SAME")
+        noises = self._recurrent_noises
+        gates = inputs + self._product(h, noises, self.recurrent_kernel, 0, product)
         i, f, candidate, o = array.split(gates, 4, 3)
         gate = self.recurrent_activation
         c = gate(f) * c + gate(i) * self.activation(candidate)
@@ -124,22 +128,33 @@ class ConvLSTM2D(LSTM):
         if isinstance(inputs, (list, tuple)):
             inputs, states = inputs[0], tuple(inputs[1:])
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        described = self._described(inputs, mask, training, states)
+        is_known = None not in inputs.shape.as_list()[2:]
+        num_nodes = num_convolutional_call_nodes(self, described, is_known)
+        with contextlib.nullcontext() if num_nodes is None else counted_as(num_nodes):
+            result, last = self._run(inputs, mask, training, states)
+        return [result, *last] if self.return_state else result
+
+    def _run(self, inputs: Any, mask: Any, training: Any, states: Any) -> tuple[Any, Any]:
         if self._is_channels_first():
             inputs = array.transpose(inputs, [0, 1, 3, 4, 2])
         static = inputs.shape.as_list()
         sizes = array.shape(inputs)
-        if self.dropout:
-            noise_shape = array.concat([sizes[:1], [1], sizes[2:]], 0)
-            inputs = self._dropped(inputs, self.dropout, noise_shape, training)
-        images = array.reshape(inputs, array.concat([[-1], sizes[2:]], 0))
-        images.set_shape([None, *static[2:]])
-        projected = conv2d(
-            images,
-            self.kernel,
-            strides=[1, *self.strides, 1],
-            padding=self.padding.upper(),
-            dilations=[1, *self.dilation_rate, 1],
-        )
+        noise_shape = array.concat([sizes[:1], [1], sizes[2:]], 0)
+        noises = self._noises(noise_shape, inputs.dtype.base_dtype, self.dropout, training)
+
+        def product(sequence: Any, kernel: Any) -> Any:
+            images = array.reshape(sequence, array.concat([[-1], sizes[2:]], 0))
+            images.set_shape([None, *static[2:]])
+            return conv2d(
+                images,
+                kernel,
+                strides=[1, *self.strides, 1],
+                padding=self.padding.upper(),
+                dilations=[1, *self.dilation_rate, 1],
+            )
+
+        projected = self._product(inputs, noises, self.kernel, 0, product)
         if self.bias is not None:
             projected = bias_add(projected, self.bias)
         after = projected.shape.as_list()[1:3]
@@ -156,11 +171,9 @@ class ConvLSTM2D(LSTM):
         )
         zeros.set_shape([static[0], *after, self.filters])
         states = (zeros, zeros) if states is None else states
-        self._recurrent_noise = None
-        if self.recurrent_dropout:
-            self._recurrent_noise = self._dropped(
-                array.ones_like(zeros), self.recurrent_dropout, None, training
-            )
+        self._recurrent_noises = self._noises(
+            array.shape(zeros), zeros.dtype.base_dtype, self.recurrent_dropout, training
+        )
         outputs, last = dynamic_rnn(
             _ConvStep(self, [*after, self.filters], mask is not None),
             projected if mask is None else (projected, mask),
@@ -172,4 +185,4 @@ class ConvLSTM2D(LSTM):
         if self._is_channels_first():
             order = [0, 1, 4, 2, 3] if self.return_sequences else [0, 3, 1, 2]
             result = array.transpose(result, order)
-        return [result, *last] if self.return_state else result
+        return result, last

@@ -11,6 +11,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, ShapeLike
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.recurrent import GRU, LSTM
+from dataflow.keras.layers.recurrent_counts import Call, num_cudnn_call_nodes
 from dataflow.ops import array
 from dataflow.ops.initializers import Ones
 
@@ -41,6 +42,9 @@ class _WithoutMasks(Layer):
         if masks and masks[0] is not None:
             raise ValueError("Masking is not supported for CuDNN RNNs.")
         return super().call(inputs, training=training, initial_state=initial_state)
+
+    def _num_nodes(self, call: Call) -> int:
+        return num_cudnn_call_nodes(self, call)
 
 
 class _UnitForgetBias:

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.graph import nest
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, InitializerLike
 from dataflow.keras import activations
@@ -77,7 +78,8 @@ class RecurrentWeights(Layer):
         )
         for key, value in settings.items():
             setattr(self, key, value)
-        self._recurrent_noise: Any = None
+        #: What the state is multiplied by: nothing, or one noise for each gate, or one for all.
+        self._recurrent_noises: list[Any] = []
 
     def own_config(self) -> dict[str, Any]:
         """The arguments of this class, and those that it leaves to the classes that it is made of."""
@@ -124,15 +126,36 @@ class RecurrentWeights(Layer):
         """New states (the first is the output) from projected inputs and old states."""
         raise NotImplementedError
 
-    def _dropped(self, x: Any, rate: float, noise_shape: Any, training: bool | Tensor) -> Any:
-        return smart_cond(
-            training,
-            lambda: drop(x, rate=rate, noise_shape=noise_shape, seed=backend_seed(None)),
-            lambda: array.identity(x),
-        )
+    def _noises(self, shape: Any, dtype: Any, rate: float, training: bool | Tensor) -> list[Any]:
+        """What inputs or states are multiplied by: one for each gate, or with ``implementation=2`` for all.
 
-    def _recurrent(self, h: Any, kernel: Any) -> Any:
-        return matmul(h if self._recurrent_noise is None else h * self._recurrent_noise, kernel)
+        TensorFlow draws as many then too, and leaves the others.
+        """
+        if not rate:
+            return []
+        ones = array.ones(shape, dtype)
+        num_used = self.num_gates if self.implementation == 1 else 1
+
+        def draw() -> list[Any]:
+            seeds = [backend_seed(None) for _ in range(self.num_gates)]
+            return [drop(ones, rate=rate, seed=seed) for seed in seeds[:num_used]]
+
+        drawn = smart_cond(training, draw, lambda: [array.identity(ones) for _ in range(num_used)])
+        return list(nest.flatten(drawn))
+
+    def _product(self, x: Any, noises: list[Any], kernel: Any, first: int, product: Any) -> Any:
+        """``product(x, kernel)``; ``kernel`` has the columns of the gates from ``first`` on, each with its noise."""
+        if len(noises) < 2:
+            return product(x * noises[0] if noises else x, kernel)
+        num_gates = kernel.shape[-1].value // self.units
+        if num_gates == 1:
+            return product(x * noises[first], kernel)
+        parts = array.split(kernel, num_gates, -1)
+        own = noises[first : first + num_gates]
+        return array.concat([product(x * n, p) for n, p in zip(own, parts, strict=True)], -1)
+
+    def _recurrent(self, h: Any) -> Any:
+        return self._product(h, self._recurrent_noises, self.recurrent_kernel, 0, matmul)
 
     def initial_states(self, batch_size: int, dtype: DTypeLike) -> list[Any]:
         """States of 0, [batch_size, units] each."""
@@ -144,7 +167,7 @@ class SimpleStep(RecurrentWeights):
     """``h = activation(x kernel + h recurrent_kernel + bias)``."""
 
     def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
-        return (self.activation(inputs + self._recurrent(states[0], self.recurrent_kernel)),)
+        return (self.activation(inputs + self._recurrent(states[0])),)
 
 
 class _UnitForgetBias(Zeros):
@@ -191,7 +214,7 @@ class LSTMStep(RecurrentWeights):
 
     def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
         h, c = states
-        gates = inputs + self._recurrent(h, self.recurrent_kernel)
+        gates = inputs + self._recurrent(h)
         i, f, candidate, o = array.split(gates, 4, 1)
         gate = self.recurrent_activation
         c = gate(f) * c + gate(i) * self.activation(candidate)
@@ -234,17 +257,21 @@ class GRUStep(RecurrentWeights):
     def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
         (h,) = states
         n = self.units
+        noises = self._recurrent_noises
+        if len(noises) == 1:  # one for all gates drops what is kept of the state, too
+            h, noises = h * noises[0], []
+        kernel = self.recurrent_kernel
         if self.reset_after:
-            recurrent = self._recurrent(h, self.recurrent_kernel)
+            recurrent = self._product(h, noises, kernel, 0, matmul)
             if self.bias is not None:
                 recurrent = bias_add(recurrent, self._recurrent_bias())
             gates = self.recurrent_activation(inputs[:, : 2 * n] + recurrent[:, : 2 * n])
             z, r = array.split(gates, 2, 1)
             candidate = self.activation(inputs[:, 2 * n :] + r * recurrent[:, 2 * n :])
             return (z * h + (1 - z) * candidate,)
-        recurrent = self._recurrent(h, self.recurrent_kernel[:, : 2 * n])
+        recurrent = self._product(h, noises, kernel[:, : 2 * n], 0, matmul)
         z, r = array.split(self.recurrent_activation(inputs[:, : 2 * n] + recurrent), 2, 1)
-        candidate = self._recurrent(r * h, self.recurrent_kernel[:, 2 * n :])
+        candidate = self._product(r * h, noises, kernel[:, 2 * n :], 2, matmul)
         candidate = self.activation(inputs[:, 2 * n :] + candidate)
         return (z * h + (1 - z) * candidate,)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from dataflow.graph import nest
@@ -16,8 +17,11 @@ from dataflow.keras.layers.recurrent_cells import (
     training_of,
     zeros_of,
 )
+from dataflow.keras.layers.recurrent_counts import Call, num_call_nodes
 from dataflow.keras.layers.recurrent_states import LastingStates
+from dataflow.keras.layers.recurrent_steps import CELLS
 from dataflow.ops import array
+from dataflow.ops.seeds import counted_as
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.shapes import TensorShape
 
@@ -170,6 +174,36 @@ class RNN(LastingStates, LayerOfLayers):
         """The sequence; a subclass may hand states and constants over apart from ``inputs``."""
         inputs, states, constants = self._apart(inputs, initial_state, constants)
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        num_nodes = self._num_nodes(inputs, mask, training, bool(states), constants)
+        with contextlib.nullcontext() if num_nodes is None else counted_as(num_nodes):
+            return self._run(inputs, mask, training, states, constants)
+
+    def _num_nodes(
+        self, inputs: Any, mask: Any, training: Any, has_states: bool, constants: list[Any]
+    ) -> int | None:
+        """The nodes of a call in TensorFlow; ``None`` where they are not counted: with cells of one's own."""
+        cells = getattr(self.cell, "cells", [self.cell])
+        if constants or not all(type(cell) in CELLS.values() for cell in cells):
+            return None
+        steps = inputs.shape.as_list()[0 if self.time_major else 1]
+        call = Call(
+            training,
+            num_unrolled=steps if self.unroll else None,
+            has_mask=mask is not None,
+            has_states=has_states,
+            is_stateful=self.stateful,
+            goes_backwards=self.go_backwards,
+            is_time_major=self.time_major,
+        )
+        return num_call_nodes(cells, call)
+
+    def _needs_phase(self) -> bool:
+        cells = getattr(self.cell, "cells", [self.cell])
+        return any(getattr(c, "dropout", 1) or getattr(c, "recurrent_dropout", 1) for c in cells)
+
+    def _run(
+        self, inputs: Any, mask: Any, training: Any, states: list[Any], constants: list[Any]
+    ) -> Any:
         time = 0 if self.time_major else 1
         if self.go_backwards:
             inputs = array.reverse(inputs, [time])
