@@ -43,6 +43,7 @@ _UPDATE = re.compile(r"^(Resource)?(Sparse)?Apply")
 _ACCUMULATOR = re.compile(r"ConditionalAccumulator$")
 _QUEUE = re.compile(r"Queue(V2)?$")
 _IS_INITIALIZED = re.compile(r"^(IsVariableInitialized|VarIsInitializedOp)$")
+_TABLE = re.compile(r"^(LookupTableImport|InitializeTable)")
 _SAVER = re.compile(r"^(Save|Restore|MergeV2Checkpoints|ShardedFilename|DisableCopyOnRead)")
 _SUMMARY = re.compile(r"Summary(V2)?$")
 _UNNAMED_IDENTITY = re.compile(r"(^|/)Identity(_\d+)?$")
@@ -123,6 +124,7 @@ class _Roles:
         self._take_restores()
         self._take_by_type(_SUMMARY.search, "summary")
         self._take_by_type(re.compile("^Assert$").match, "assertion")
+        self._take_by_type(_TABLE.match, "initializer")
         self._take_guards()
         self._take_reports()
         self._take_accumulators()
@@ -133,7 +135,7 @@ class _Roles:
         for role in ("saver", "summary", "assertion", "initializer"):
             self._take_what_only_they_read(role)
         self._take_groups()
-        self._take_unread_constants()
+        self._take_unread_settings()
         self._own_plumbing()
 
     def _take_by_type(self, matches: Callable[[str], object], role: str) -> None:
@@ -266,22 +268,32 @@ class _Roles:
         for index, node in enumerate(self.nodes):
             if _UPDATE.match(node["op"]):
                 self.role.setdefault(index, "optimizer")
-        # What waits for the updates: the step counter, the power of a decay, and their groups.
+        self._take_what_waits_for_updates()
+        for index in range(len(self.nodes) - 1, -1, -1):
+            if index in self.role or not self._writes(index):
+                continue
+            after = [*self.followers[index], *(reader for reader, _ in self.readers[index])]
+            after = [one for one in after if not self._is_unread(one)]
+            if any(self.role.get(source) == "optimizer" for source in self.inputs[index]) or (
+                after and all(self.role.get(one) == "optimizer" for one in after)
+            ):
+                self.role[index] = "optimizer"
+        self._take_what_waits_for_updates()
+        self._take_what_only_they_read("optimizer")
+
+    def _is_unread(self, index: int) -> bool:
+        """Whether a node is the new value of a variable, which nobody has asked for."""
+        unused = not self.readers[index] and not self.followers[index]
+        return unused and self.nodes[index]["op"] in _READS
+
+    def _take_what_waits_for_updates(self) -> None:
+        """The step counter, the power of a decay, and their groups."""
         waiting = [i for i in self._take("optimizer") if self.followers[i]]
         while waiting:
             for follower in self.followers[waiting.pop()]:
                 if follower not in self.role:
                     self.role[follower] = "optimizer"
                     waiting.append(follower)
-        for index in range(len(self.nodes) - 1, -1, -1):
-            if index in self.role or not self._writes(index):
-                continue
-            after = [*self.followers[index], *(reader for reader, _ in self.readers[index])]
-            if any(self.role.get(source) == "optimizer" for source in self.inputs[index]) or (
-                after and all(self.role.get(one) == "optimizer" for one in after)
-            ):
-                self.role[index] = "optimizer"
-        self._take_what_only_they_read("optimizer")
 
     def _take_slots(self) -> None:
         """Variables that only the optimizer uses, with all that is theirs."""
@@ -333,7 +345,11 @@ class _Roles:
                 found = {self.role.get(reader) for reader, _ in readers}
                 if not found <= {role, "gradient"}:
                     continue
-                looked_at = found & {"summary", "assertion", "gradient"}
+                looked_at = found & {"summary", "assertion"} or any(
+                    _GRADIENT_SCOPE.search(self.nodes[reader]["name"])
+                    for reader, _ in readers
+                    if self.role.get(reader) == "gradient"
+                )
                 if looked_at and not self._is_small(source):
                     continue  # a loss that is only looked at is a part of the model
                 self.role[source] = role
@@ -351,37 +367,53 @@ class _Roles:
     def _take_groups(self) -> None:
         """A group of nodes of one role, with what depends on it alone."""
         for index, node in enumerate(self.nodes):
-            if node["op"] != "NoOp" or index in self.role or not self.controls[index]:
-                continue
-            found = {self.role.get(source) for source in self.controls[index]}
-            if None in found:
+            if node["op"] != "NoOp" or index in self.role:
                 continue
             # An initializer's group also assigns slots; a training step also its counter.
-            self.role[index] = _group_role(
-                {
-                    "initializer" if self._initializes(s) else str(self.role[s])
-                    for s in self.controls[index]
-                }
-            )
+            found = {
+                "initializer" if self._initializes(s) else self.role.get(s)
+                for s in self.controls[index]
+                if not self._is_nothing(s)
+            }
+            if found and None not in found:
+                self.role[index] = _group_role({str(role) for role in found})
+        for index in range(len(self.nodes)):  # groups of nothing: there were no tables, for one
+            found = {self.role.get(follower) for follower in self.followers[index]}
+            if index not in self.role and self._is_nothing(index) and len(found) == 1:
+                if None not in found:
+                    self.role[index] = str(*found)
 
-    def _take_unread_constants(self) -> None:
-        """A setting that nobody reads is what the nodes beside it are."""
+    def _is_nothing(self, index: int) -> bool:
+        return self.nodes[index]["op"] == "NoOp" and not self.controls[index]
+
+    def _take_unread_settings(self) -> None:
+        """A setting that nobody reads is what the nodes beside it are; one may be a variable, or computed."""
+        unread = [
+            i for i in range(len(self.nodes)) if not self.readers[i] and not self.followers[i]
+        ]
+        idle = {i for i in unread if i not in self.role}
+        for index in sorted(idle):
+            idle.update(i for i in self.inputs[index] if len(self.readers[i]) == 1)
+        for variable in self.variables - self.role.keys():
+            if all(i in self.role or i in idle for i in self._readers_of(variable)):
+                idle.add(variable)
         beside: dict[str, set[str | None]] = {}
         for index, node in enumerate(self.nodes):
-            if self.readers[index] or self.followers[index] or node["op"] != "Const":
+            if index not in idle:
                 beside.setdefault(_scope(node), set()).add(self.role.get(index))
-        for index, node in enumerate(self.nodes):
-            if node["op"] == "Const" and not self.readers[index] and index not in self.role:
-                scope = _scope(node)
-                while scope and scope not in beside:
-                    scope = scope.rpartition("/")[0]
-                roles = beside.get(scope, {None}) if scope else {None}
-                if len(roles) == 1 and None not in roles:
-                    self.role[index] = str(*roles)
+        for index in sorted(idle - self.role.keys()):
+            scope = _scope(self.nodes[index])
+            while scope and scope not in beside:
+                scope = scope.rpartition("/")[0]
+            roles = beside.get(scope, {None}) if scope else {None}
+            if None not in roles:
+                self.role[index] = _group_role({str(role) for role in roles})
 
     def _initializes(self, index: int) -> bool:
-        """Whether a node assigns a variable's initial value, be it that of a slot."""
+        """Whether a node assigns a variable's initial value, be it that of a slot, or starts an iterator."""
         owner = self.owner.get(index)
+        if self.nodes[index]["op"] == "MakeIterator":
+            return True  # a part of the model: it joins the data to what reads them
         return owner is not None and self.nodes[index]["op"].startswith("Assign")
 
     def _own_plumbing(self) -> None:

@@ -202,3 +202,53 @@ def test_a_function_that_saves_is_no_part_of_the_model() -> None:
     nodes = _nodes(build)
     assert {"said", "Identity", "result"} <= {n for n in nodes if nodes[n].get("role") == "saver"}
     assert _model(nodes) == ["v", "model/ReadVariableOp", "model"]
+
+
+def test_keras_sparse_adam_is_no_part_of_the_model() -> None:
+    def build() -> None:
+        x = tf.keras.layers.Input((5,), name="x", dtype="int32")
+        rows = tf.keras.layers.Embedding(50, 4, name="rows")(x)
+        out = tf.keras.layers.Dense(1, name="out")(tf.keras.layers.Flatten(name="flat")(rows))
+        model = tf.keras.Model(x, out)
+        model.compile("adam", "mse")
+        model._make_train_function()
+
+    nodes = _nodes(build)
+    model = _model(nodes)
+    assert {"rows/embeddings", "flat/Reshape", "out/kernel", "out/MatMul"} <= set(model)
+    assert [name for name in model if name.startswith("training")] == []
+    assert nodes["training/Adam/learning_rate"]["role"] == "optimizer"
+
+
+def test_groups_of_nothing_and_tables_begin_with_the_variables() -> None:
+    def build() -> None:
+        keys = tf.constant(["a", "b"], name="keys")
+        table = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(keys, tf.constant([1, 2], tf.int64)), -1
+        )
+        data = tf.data.make_initializable_iterator(tf.data.Dataset.from_tensors(["b"]))
+        found = table.lookup(data.get_next())
+        weight = tf.get_variable("weight", [])
+        tf.multiply(weight, tf.cast(found, tf.float32), name="loss")
+        init = tf.global_variables_initializer()
+        local = tf.local_variables_initializer()  # there are none
+        tf.group(init, local, tf.tables_initializer(), data.initializer, name="all")
+        tf.no_op("mine")
+
+    nodes = _nodes(build)
+    assert nodes["all"]["role"] == nodes["keys"]["role"] == "initializer"
+    assert [n for n, node in nodes.items() if node["op"] == "NoOp" and "role" not in node] == [
+        "mine"
+    ]
+    assert "MakeIterator" in [nodes[name]["op"] for name in _model(nodes)]
+
+
+def test_a_variable_that_nobody_reads_is_what_stands_beside_it() -> None:
+    def build() -> None:
+        _network()
+        tf.Variable(1.0, name="spare")
+        with tf.name_scope("mine"):
+            tf.Variable(2.0, name="spare")
+
+    nodes = _nodes(build)
+    assert {"spare", "mine/spare"} <= set(_model(nodes))
