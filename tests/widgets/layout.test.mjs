@@ -284,6 +284,40 @@ for (const around of ["", "net/inner/"]) {
   });
 }
 
+/** Rows as Graphviz makes them: columns of names, every node 60 x 30 but for the `wide`, 100 px from column to column. */
+function columns(rows, wide = {}) {
+  return rows.map((names) => {
+    const nodes = new Map();
+    names.forEach((column, i) => column.forEach((name, j) => nodes.set(name, { x: 60 + 130 * i, y: 20 + 50 * j, width: wide[name] ?? 60, height: 30 })));
+    return { width: 130 * names.length, height: 50 * Math.max(...names.map((column) => column.length)), nodes, edges: [], clusters: [] };
+  });
+}
+
+test("an edge to the next row passes no node, and goes no further round than it must", () => {
+  const layouts = columns([[["labels", "x", "w"], ["a", "argmax"], ["b"]], [["c"], ["loss", "d"], ["e"]], [["f"], ["g"]]], { w: 90 });
+  const ends = [["labels", "loss"], ["b", "c"], ["x", "e"], ["argmax", "g"], ["e", "f"]];
+  const edges = ends.map(([from, to], i) => ({ id: `e:${i}`, from, to, label: "(?)" }));
+  const result = stack({ edges }, layouts);
+  const of = (id) => result.edges.find((edge) => edge.id === id);
+  for (const [i, [from, to]] of ends.entries()) {
+    const points = of(`e:${i}`).path.slice(1).split("L").map((pair) => pair.split(",").map(Number));
+    for (const [name, at] of result.nodes) {
+      if (name === from || name === to) continue;
+      points.slice(1).forEach(([x, y], k) => {
+        const [px, py] = points[k];
+        const hits = Math.min(x, px) < at.x + at.width / 2 && Math.max(x, px) > at.x - at.width / 2 && Math.min(y, py) < at.y + at.height / 2 && Math.max(y, py) > at.y - at.height / 2;
+        assert.ok(!hits, `${from} -> ${to} passes through ${name}`);
+      });
+    }
+    assert.ok(points.every(([x]) => x >= 0 && x <= result.width));
+  }
+  const furthest = (id) => Math.max(...of(id).path.slice(1).split("L").map((pair) => Number(pair.split(",")[0])));
+  assert.ok(furthest("e:0") < result.nodes.get("loss").x, "labels -> loss");
+  assert.ok(furthest("e:2") < result.nodes.get("e").x, "x -> e");
+  assert.ok(furthest("e:1") < result.nodes.get("b").x + 60, "the end of a row");
+  assert.ok(of("e:0").label[0] < result.nodes.get("loss").x, "written on the edge");
+});
+
 test("an open scope and a loop stay in one piece", () => {
   const nodes = row(30).map((one) => (one.name.match(/_(\d+)$/)?.[1] >= 10 && one.name.match(/_(\d+)$/)[1] < 14 ? { ...one, name: `block/${one.name}` } : one));
   const renamed = new Map(row(30).map((one, i) => [one.name, nodes[i].name]));

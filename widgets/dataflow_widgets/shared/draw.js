@@ -35,7 +35,11 @@ function outline(look, x, y) {
       s("path", { class: "df-rim", d: `M${l},${t}A${w / 2},${e} 0 0 0 ${r},${t}` }),
     ];
   }
-  if (kind === "scope") return [box({ x: x - w / 2 + 4, y: y - h / 2 + 4, class: "df-shape df-behind" }), box()];
+  if (kind === "scope") {
+    // The one behind is a part of its size: an arrow that comes from below or from the right ends there, not under it.
+    const size = { width: w - 4, height: h - 4 };
+    return [box({ x: x - w / 2 + 4, y: y - h / 2 + 4, class: "df-shape df-behind", ...size }), box(size)];
+  }
   if (kind === "control") {
     return [s("path", { class: "df-shape", d: `M${x - w / 2},${y}L${x - w / 2 + 9},${y - h / 2}H${x + w / 2 - 9}L${x + w / 2},${y}L${x + w / 2 - 9},${y + h / 2}H${x - w / 2 + 9}Z` })];
   }

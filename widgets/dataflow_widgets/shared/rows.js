@@ -120,17 +120,24 @@ export function stack(visible, layouts) {
     all.height += one.height;
   });
   const f = (n) => n.toFixed(1);
-  const free = (node, row, side) => ![...all.nodes].some(([id, at]) => rowOf.get(id) === row && at !== node && (at.x - node.x) * side > 0 && Math.abs(at.y - node.y) < at.height / 2 + 4);
   lanes.forEach((edges, row) =>
     edges.forEach((edge, i) => {
       const [a, b] = [all.nodes.get(edge.from), all.nodes.get(edge.to)];
+      const [here, there] = [edge.from, edge.to].map((id) => [...all.nodes].filter(([other]) => rowOf.get(other) === rowOf.get(id)).map(([, at]) => at));
       const from = rowOf.get(edge.from);
       const y = tops[row] - LANE * (edges.length - i) + 2;
       const out = width - 8 - 5 * i;
-      const points = free(a, from, 1) ? [[a.x + a.width / 2, a.y], [out, a.y]] : [[a.x, a.y + a.height / 2], [a.x, (tops[from + 1] ?? all.height) - 4], [out, (tops[from + 1] ?? all.height) - 4]];
-      points.push([out, y]);
+      const end = Math.max(...here.map((at) => at.x + at.width / 2)) + 14 + 5 * i;
+      const points = wayOut(a, here, from + 1 < row ? out : Math.min(end, out));
+      if (from + 1 < row && points.at(-1)[0] !== out) {
+        // Past the rows in between, where no node stands.
+        const under = tops[from + 1] - 4;
+        points.push([points.at(-1)[0], under], [out, under]);
+      }
+      points.push([points.at(-1)[0], y]);
+      const start = points.at(-1)[0];
       let tip;
-      if (free(b, row, -1)) {
+      if (isFree(b, there, -1)) {
         const into = 8 + 5 * i;
         points.push([into, y], [into, b.y]);
         tip = [b.x - b.width / 2, b.y];
@@ -142,8 +149,25 @@ export function stack(visible, layouts) {
         points.push([beside, y], [beside, tip[1]], [tip[0] - 7, tip[1]]);
       }
       const path = `M${points.map(([px, py]) => `${f(px)},${f(py)}`).join("L")}`;
-      all.edges.push({ id: edge.id, path, arrow: arrowHead(null, tip, points.at(-1)), label: [width / 2, y - 5] });
+      all.edges.push({ id: edge.id, path, arrow: arrowHead(null, tip, points.at(-1)), label: [(start + points.at(-3)[0]) / 2, y - 5] });
     }),
   );
   return all;
+}
+
+/** Whether nothing stands beside `node`, at its height, to the right (`side` 1) or to the left (-1). */
+const isFree = (node, row, side) => !row.some((at) => at !== node && (at.x - node.x) * side > 0 && Math.abs(at.y - node.y) < at.height / 2 + 4);
+
+/**
+ * Where an edge to a later row leaves `node`: at the end of its row to the side, elsewhere downwards, beside what stands
+ * below it. Its last point has the x at which it goes down.
+ */
+function wayOut(node, row, out) {
+  const right = node.x + node.width / 2;
+  if (isFree(node, row, 1) && !row.some((at) => at.x - at.width / 2 > right)) return [[right, node.y], [out, node.y]];
+  const below = row.filter((at) => at.y > node.y + 1);
+  const inTheWay = (x) => below.some((at) => Math.abs(at.x - x) < at.width / 2 + 6);
+  if (!inTheWay(node.x)) return [[node.x, node.y + node.height / 2]];
+  for (let x = right + 9; x < out; x += 6) if (!inTheWay(x)) return [[right, node.y + node.height / 4], [x, node.y + node.height / 4]];
+  return [[right, node.y], [out, node.y]];
 }
