@@ -116,3 +116,23 @@ def test_a_pane_that_is_a_little_too_low_is_as_high_as_the_drawing(bare: BarePag
     assert low.evaluate(cut) == (needed > 1.3 * 250)
     bare.page.locator("#root > :last-child").get_by_role("button", name="Zoom in").click()
     eventually(bare.page, lambda: stretched.evaluate(cut), True)
+
+
+def recurrent() -> None:
+    """A cell that is called six times, whose steps stand in one scope."""
+    x = tf.placeholder(tf.float32, [4, 6, 5], name="x")
+    cell = tf.nn.rnn_cell.BasicLSTMCell(3)
+    outputs, _ = tf.nn.static_rnn(cell, tf.unstack(x, axis=1), dtype=tf.float32)
+    loss = tf.reduce_mean(tf.square(tf.layers.dense(outputs[-1], 1, name="out")), name="loss")
+    tf.train.AdamOptimizer().minimize(loss)
+
+
+def test_a_double_click_opens_what_it_began_on(bare: BarePage) -> None:
+    show(bare, recurrent)
+    steps = bare.page.locator(".df-node", has_text="step × 6")
+    steps.dblclick()  # a click alone tells of it beside the graph, which makes the drawing narrower
+    bare.page.locator(".df-node", has_text="step_5").wait_for()
+    assert bare.page.locator(".df-node", has_text="step_").count() == 6
+    assert bare.page.locator(".df-inspector").is_hidden()
+    bare.page.locator(".df-node", has_text="step_2").click()
+    bare.page.locator(".df-inspector h4", has_text="step_2").wait_for()

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GraphModel, foldBlocks, visibleGraph } from "../../widgets/dataflow_widgets/shared/graph.js";
-import { LEGIBLE, chooseOpen, estimate } from "../../widgets/dataflow_widgets/shared/legible.js";
+import { LEGIBLE, betterDirection, chooseOpen, estimate } from "../../widgets/dataflow_widgets/shared/legible.js";
 import { components, inRows } from "../../widgets/dataflow_widgets/shared/packing.js";
 import { chain, layers, lesson, node } from "./graphs.mjs";
 
@@ -69,4 +69,16 @@ test("a scope that may not be opened stays closed", () => {
   const mayOpen = (path) => !path.startsWith("gradients");
   const { open } = chooseOpen(model, { see: seer(model), room: PANE, directions: ["down"], mayOpen });
   assert.ok(open.has("layer0") && ![...open].some((path) => path.startsWith("gradients")));
+});
+
+test("a drawing turns where that shows much more of it, and stays where all of it is seen", () => {
+  const chain = Array.from({ length: 14 }, (_, i) => node(`op_with_a_name_${i}`, "Neg", i ? [`op_with_a_name_${i - 1}:0`] : []));
+  const model = new GraphModel(chain);
+  const visible = visibleGraph(model, { open: new Set() });
+  const ways = ["down", "right", "rows"];
+  const wide = { width: 900, height: 440 };
+  assert.equal(betterDirection(visible, model, wide, ways, "right"), "rows");
+  assert.equal(betterDirection(visible, model, { width: 400, height: 2000 }, ways, "right"), "down");
+  assert.equal(betterDirection(visible, model, { width: 9000, height: 440 }, ways, "right"), "right");
+  assert.equal(betterDirection(visible, model, wide, ways, "rows"), "rows");
 });

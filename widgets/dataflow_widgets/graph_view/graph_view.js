@@ -233,6 +233,7 @@ function render({ model, el }) {
     lit = null;
     pane.path = null;
     pane.setMarks(marks && marks.needed ? marks : null);
+    if (pane.layout) layers.show();
     if (pane.selected) inspector.show(pane.itemById(pane.selected), pane.marks);
     words();
     keep();

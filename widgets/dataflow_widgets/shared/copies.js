@@ -1,6 +1,6 @@
 // A weight that each step of an unrolled loop reads has an edge to every step: such edges bury a picture. In one of
 // many nodes it is drawn again beside each of its readers, as the same variable. Pure: tested under node.
-import { isLiteral } from "./graph.js";
+import { isLiteral, kindOf } from "./graph.js";
 
 const MOST_ITEMS = 30; // in a smaller picture an edge to each reader can be followed
 const MOST_READERS = 4;
@@ -35,4 +35,30 @@ export function copyShared(visible, model) {
   }
   const edges = visible.edges.map((edge) => (shared.has(edge.from) ? { ...edge, from: idFor.get(`${edge.from}\u0000${edge.to}`) } : edge));
   return { ...visible, items: [...visible.items, ...copies], edges };
+}
+
+const LEAST_STEPS = 4;
+
+/**
+ * Of the edges from one variable to all steps of an unrolled loop the first stands for all, and says so: the weights
+ * of a step are those of every step.
+ */
+export function oneForAllSteps(visible, model) {
+  const isStep = (id) => id.startsWith("s:") && model.scopes.get(id.slice(2))?.isStep;
+  const variables = new Set(visible.items.filter((item) => !item.group && kindOf(model.nodes[item.index]) === "variable").map((item) => item.id));
+  const toSteps = new Map();
+  for (const edge of visible.edges) {
+    if (edge.control || !variables.has(edge.from) || !isStep(edge.to)) continue;
+    if (!toSteps.has(edge.from)) toSteps.set(edge.from, []);
+    toSteps.get(edge.from).push(edge);
+  }
+  const left = new Set();
+  const first = new Map();
+  for (const edges of toSteps.values()) {
+    if (edges.length < LEAST_STEPS) continue;
+    first.set(edges[0], `all ${edges.length} steps`);
+    for (const edge of edges.slice(1)) left.add(edge);
+  }
+  if (!left.size) return visible;
+  return { ...visible, edges: visible.edges.filter((edge) => !left.has(edge)).map((edge) => (first.has(edge) ? { ...edge, label: first.get(edge) } : edge)) };
 }

@@ -3,7 +3,7 @@
 // exportDot writes the same picture with real names, quoted.
 import { lastPart } from "./graph.js";
 import { mainPath } from "./legible.js";
-import { face, textWidth } from "./measure.js";
+import { clusterTitle, face, textWidth } from "./measure.js";
 
 const inches = (px) => (px / 72).toFixed(3);
 const room = (width, height) =>
@@ -71,7 +71,8 @@ export function layoutDot(visible, model, { direction = "down", limited = false,
     }
     for (const cluster of visible.clusters) {
       if (cluster.parent !== path) continue;
-      const width = textWidth(lastPart(cluster.path)) + 34;
+      const [name, nature = ""] = clusterTitle(cluster.path, model.natureOf(cluster.path));
+      const width = textWidth(name) + (nature && textWidth(nature, "small") + 6) + 34;
       lines.push(`${indent}subgraph cluster_${clusterOrder.get(cluster.path)} { margin=10 labeljust=l label=${room(width, 16)}`);
       write(cluster.path, `${indent} `);
       lines.push(`${indent}}`);
@@ -82,7 +83,7 @@ export function layoutDot(visible, model, { direction = "down", limited = false,
   visible.edges.forEach((edge, i) => {
     if (hubs.has(edge.from) || hubs.has(edge.to)) return;
     const label = labels && edge.label ? ` label=${room(textWidth(edge.label, "small") + 8, 14)}` : "";
-    lines.push(`${order.get(edge.from)} -> ${order.get(edge.to)} [eid=${i}${label}${weight(edge)}]`);
+    lines.push(`${order.get(edge.from)} -> ${order.get(edge.to)} [eid=${i}${label}${edge.shared ? " constraint=false" : weight(edge)}]`);
   });
   lines.push("}");
   return { text: lines.join("\n"), faces };

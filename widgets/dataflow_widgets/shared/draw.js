@@ -1,7 +1,8 @@
 // A layout as SVG elements.  State (pruned, fetched, selected ...) is classes set later by mark();
 // drawing never depends on it, so that a highlight never moves anything.
-import { lastPart, tensorLabel } from "./graph.js";
+import { tensorLabel } from "./graph.js";
 import { QUIET, plural, s } from "./dom.js";
+import { NATURES, clusterTitle } from "./measure.js";
 import { faces } from "./volumes.js";
 
 /** A tensor as a box, with the kernel that made it before it. */
@@ -66,12 +67,13 @@ export function draw(layout, visible, model, direction = "down") {
   const edgeElements = new Map();
   const clusterElements = new Map();
   for (const cluster of layout.clusters) {
+    const nature = model.natureOf(cluster.path);
     const group = s(
       "g",
-      { class: "df-cluster", "data-scope": cluster.path, tabindex: -1, role: "group", "aria-label": `scope ${cluster.path}, open`, ...QUIET },
+      { class: `df-cluster${nature ? ` df-${nature}` : ""}`, "data-scope": cluster.path, tabindex: -1, role: "group", "aria-label": `scope ${cluster.path}, open` + (nature ? `, ${NATURES[nature]}` : ""), ...QUIET },
       s("title", {}, `${cluster.path}: press to close`),
       s("rect", { x: f(cluster.x), y: f(cluster.y), width: f(cluster.width), height: f(cluster.height), rx: 8 }),
-      s("text", { class: "df-cluster-label", x: f(cluster.x + 22), y: f(cluster.y + 15) }, lastPart(cluster.path)),
+      s("text", { class: "df-cluster-label", x: f(cluster.x + 22), y: f(cluster.y + 15) }, ...clusterTitle(cluster.path, nature).map((text, i) => (i ? s("tspan", { class: "df-nature", dx: 6 }, text) : text))),
       s("path", { class: "df-toggle", d: `M${f(cluster.x + 8)},${f(cluster.y + 11)}h8` }),
     );
     clusterElements.set(cluster.path, group);
@@ -82,8 +84,8 @@ export function draw(layout, visible, model, direction = "down") {
     const edge = known.get(line.id);
     const group = s(
       "g",
-      { class: `df-edge${edge.control ? " df-control-edge" : ""}`, "data-edge": edge.id },
-      s("title", {}, [...edge.tensors].map(([name, label]) => `${name}  ${label}`.trim()).join("\n")),
+      { class: `df-edge${edge.control ? " df-control-edge" : ""}${edge.shared ? " df-shared-edge" : ""}`, "data-edge": edge.id },
+      s("title", {}, [...(edge.shared ? ["the same variables, shared:"] : []), ...[...edge.tensors].map(([name, label]) => `${name}  ${label}`.trim())].join("\n")),
       s("path", { class: "df-hit", d: line.path }),
       s("path", { class: "df-line", d: line.path }),
       line.arrow && s("path", { class: "df-arrow", d: line.arrow }),

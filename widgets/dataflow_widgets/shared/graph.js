@@ -1,6 +1,8 @@
 // The graph as the page knows it: operations in creation order, name scopes as a tree, and the
 // part of it that is visible when some scopes are closed.  Pure data, no DOM: runs under node.
 
+import { stepsOf } from "./steps.js";
+
 export const PLAIN_LIMIT = 60; // up to this many ops nothing is put aside at first
 const MOST_LABELS = 3; // a tensor that goes to more items has its shape written on one of the edges
 export const FULL_LIMIT = 200; // above this many visible nodes long flat runs are folded
@@ -135,6 +137,30 @@ export class GraphModel {
       if (own) scope.count += 1; // the op that gave the scope its name lives inside it
       return scope.path;
     });
+    this.buildSteps();
+  }
+
+  /** The steps of an unrolled loop get a scope each, below the one that they all stand in. */
+  buildSteps() {
+    for (const scope of new Set(this.scopes.values())) {
+      const steps = scope.path ? stepsOf(this, scope.ops, (node) => kindOf(node) === "variable") : null;
+      const paths = steps?.map((_, k) => `${scope.path}/step_${k}`);
+      if (!steps || paths.some((path) => this.scopes.has(path))) continue;
+      steps.forEach((ops, k) => {
+        this.scopes.set(paths[k], { path: paths[k], parent: scope.path, children: [], ops, count: ops.length, isStep: true });
+        for (const index of ops) this.scopeOf[index] = paths[k];
+      });
+      scope.children.push(...paths);
+      const moved = new Set(steps.flat());
+      scope.ops = scope.ops.filter((index) => !moved.has(index));
+    }
+  }
+
+  /** "loop" for a scope around a `tf.while_loop`, "cond" for that of a `tf.cond`, else "". */
+  natureOf(path) {
+    const types = this.scopes.get(path)?.ops.map((index) => this.nodes[index].op) ?? [];
+    if (types.includes("LoopCond") || types.includes("While")) return "loop";
+    return (types.includes("Merge") && types.includes("Switch")) || types.includes("If") ? "cond" : "";
   }
 
   /** Scope paths from the outermost to the one that holds op `index`. */
@@ -300,13 +326,27 @@ export function visibleGraph(model, { open, only = null, folded = null, blocks =
   const drawn = [];
   for (const edge of edges.values()) {
     drawn.push(edge);
-    if (edge.tensors.size > 1 && !edge.control) edge.label = `${edge.tensors.size} tensors`;
+    if (sharesVariables(model, edge, items)) {
+      edge.shared = true;
+      edge.label = edge.tensors.size > 1 ? `${edge.tensors.size} variables` : edge.label;
+    } else if (edge.tensors.size > 1 && !edge.control) edge.label = `${edge.tensors.size} tensors`;
     // `left + left` reads one tensor twice: two lines, unless one end stands for many ops.
     else if (!edge.control && !items.get(edge.from).group && !items.get(edge.to).group && items.get(edge.to).numDrawn === items.get(edge.to).members.length) {
       for (let i = 1; i < Math.min(edge.times, 4); i++) drawn.push({ ...edge, id: `${edge.id}.${i}`, label: "" });
     }
   }
   return { items: [...items.values()], edges: drawn, clusters: [...clusters.values()], holder };
+}
+
+/** Whether a closed scope reads nothing of another but its variables: it has the same weights. */
+function sharesVariables(model, edge, items) {
+  const isScope = ({ path, fold }) => Boolean(path || fold?.paths);
+  if (edge.control || !isScope(items.get(edge.from)) || !isScope(items.get(edge.to))) return false;
+  return [...edge.tensors.keys()].every((name) => {
+    const index = model.indexOf.get(parseInput(name)[0]);
+    const { ownerOf } = model;
+    return kindOf(model.nodes[ownerOf[index] >= 0 ? ownerOf[index] : index]) === "variable";
+  });
 }
 
 /** Of many edges that carry the same tensor, the first alone says its shape. */
@@ -392,9 +432,12 @@ export function foldBlocks(model, visible, { atLeast = 4, unfolded = new Set() }
     if (!item.group || !item.path) continue;
     const parent = parentOf(item.path);
     const base = lastPart(item.path).replace(/_?\d+$/, "");
-    const inside = item.members.slice(0, item.numDrawn).map((i) => `${model.nodes[i].name.slice(item.path.length)} ${model.nodes[i].op}`).sort();
+    // Weights stand where they were first read: a cell that is called again has the same ops, without them.
+    const ops = item.members.slice(0, item.numDrawn).filter((i) => kindOf(model.nodes[i]) !== "variable");
+    const nameOf = (i) => (model.scopes.get(item.path).isStep ? "" : model.nodes[i].name.slice(item.path.length));
+    const inside = ops.map((i) => `${nameOf(i)} ${model.nodes[i].op}`).sort();
     const key = JSON.stringify([parent, base, inside]);
-    if (!same.has(key)) same.set(key, { base, num: item.numDrawn, paths: [] });
+    if (!same.has(key)) same.set(key, { base, num: ops.length, paths: [] });
     same.get(key).paths.push(item.path);
   }
   const blocks = new Map();

@@ -1,17 +1,19 @@
 // The picture of a graph inside a widget: lays out, draws, scrolls and zooms, moves the focus from
 // node to node, opens and closes scopes.  GraphView, Stepper and the widgets to come build on it.
 import { QUIET, button, h, plural } from "./dom.js";
-import { copyShared, wholeOf } from "./copies.js";
+import { foldAlike } from "./alike.js";
+import { copyShared, oneForAllSteps, wholeOf } from "./copies.js";
 import { draw, mark, spoken, stateOf } from "./draw.js";
 import { FULL_LIMIT, LAYERS, foldBlocks, foldSeries, isTangle, visibleGraph } from "./graph.js";
 import { layout } from "./layout.js";
-import { LEGIBLE, chooseOpen } from "./legible.js";
+import { LEGIBLE, betterDirection, chooseOpen } from "./legible.js";
 import { Minimap } from "./minimap.js";
 import { pieces } from "./rows.js";
 import { addVolumes, holdsLayers, wrapsLayers } from "./volumes.js";
 
 const CLOSINGS = 4; // so often what was opened last is closed again because the drawing is too large
 const MOST_PLACES = 300; // at which a drawing may begin
+const DOUBLE_CLICK_MS = 350;
 const RESIZED = 0.15; // of the width
 const RESIZED_MS = 250;
 const MOST_IN_ROWS = 400; // nodes that are read as rows of text are, rather than as a tangle of folded ones
@@ -73,12 +75,13 @@ export class GraphPane {
     this.scroller.addEventListener("pointerover", (event) => this.hover(event));
     this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.scroller.addEventListener("pointerdown", (event) => this.grab(event));
-    this.observer = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => this.resized());
+    this.observer = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => requestAnimationFrame(() => this.resized())); // what it changes is not for this frame
     this.observer?.observe(this.scroller);
   }
 
   dispose() {
     this.generation += 1;
+    clearTimeout(this.telling);
     clearTimeout(this.resizing);
     this.observer?.disconnect();
   }
@@ -156,7 +159,9 @@ export class GraphPane {
     }
     const blocks = foldBlocks(this.model, visible, { unfolded: this.unfolded });
     if (blocks.size) visible = visibleGraph(this.model, { open, only, shown, folded, blocks });
-    if (this.options.copies) visible = copyShared(visible, this.model);
+    const alike = this.options.copies ? foldAlike(this.model, visible, { unfolded: this.unfolded }) : new Map();
+    if (alike.size) visible = visibleGraph(this.model, { open, only, shown, folded: new Map([...(folded ?? []), ...alike]), blocks });
+    if (this.options.copies) visible = copyShared(oneForAllSteps(visible, this.model), this.model);
     if (this.options.room) for (const item of visible.items) item.room = this.options.room(item);
     if (this.volumes) addVolumes(visible, this.model);
     return visible;
@@ -172,6 +177,12 @@ export class GraphPane {
   maxHeight() {
     const limit = parseFloat(typeof getComputedStyle === "undefined" ? "" : getComputedStyle(this.scroller).maxHeight);
     return limit > 0 ? limit / (this.stretch ?? 1) : 480;
+  }
+
+  /** The direction for what somebody has opened or closed: another than before only where that shows much more. */
+  turn(visible) {
+    if (this.direction !== "auto" || !this.chosen || visible.items.length > FULL_LIMIT) return;
+    this.chosen.direction = betterDirection(visible, this.model, this.room, ["down", "right", "rows"], this.chosen.direction);
   }
 
   get shownDirection() {
@@ -190,6 +201,7 @@ export class GraphPane {
     const generation = ++this.generation;
     if (!this.chosen && !this.touched) this.choose();
     let visible = this.see();
+    if (this.touched) this.turn(visible);
     let host = this.options.host ?? null;
     const slow = setTimeout(() => {
       this.busy.hidden = false;
@@ -327,12 +339,16 @@ export class GraphPane {
     return id ? this.itemById(id) : null;
   }
 
-  select(id, { focus = false, reveal = false } = {}) {
+  /** `later`: what is told of it beside the graph waits, so that nothing moves under the second click of a double click. */
+  select(id, { focus = false, reveal = false, later = false } = {}) {
+    clearTimeout(this.telling);
     this.selected = id;
     if (id) this.setCurrent(id, focus);
     if (reveal && id) this.reveal(id);
     this.paint();
-    this.options.onselect?.(id ? this.itemById(id) : null);
+    const tell = () => this.options.onselect?.(id ? this.itemById(id) : null);
+    if (later) this.telling = setTimeout(tell, DOUBLE_CLICK_MS);
+    else tell();
   }
 
   reveal(id) {
@@ -349,11 +365,16 @@ export class GraphPane {
   // Opening and closing
 
   toggle(item) {
+    if (this.selected === item.id) this.select(null); // it is no longer there
     if (item.fold) this.unfolded.add(item.fold.key);
     else this.open.add(item.path);
     this.touched = true;
     this.current = null;
-    return this.update().then(() => this.options.ontoggle?.());
+    return this.update().then(() => {
+      const inside = this.visible?.items.find(({ cluster }) => item.path && `${cluster ?? ""}/`.startsWith(`${item.path}/`));
+      if (inside) this.reveal(inside.id);
+      this.options.ontoggle?.();
+    });
   }
 
   close(path) {
@@ -484,7 +505,7 @@ export class GraphPane {
     if (node) {
       const item = this.itemById(node.dataset.id);
       if (item.group && event.target.closest(".df-toggle")) return void this.toggle(item);
-      this.select(item.id, { focus: true });
+      this.select(item.id, { focus: true, later: item.group });
       this.options.onactivate?.(item);
       return;
     }

@@ -28,11 +28,11 @@ export class Inspector {
 
   scope(item) {
     const types = new Map();
-    for (const i of item.members) types.set(this.model.nodes[i].op, (types.get(this.model.nodes[i].op) ?? 0) + 1);
+    for (const i of item.members.slice(0, item.numDrawn)) types.set(this.model.nodes[i].op, (types.get(this.model.nodes[i].op) ?? 0) + 1);
     const common = [...types].sort((a, b) => b[1] - a[1]).slice(0, 8);
     return [
       h("h4", {}, item.path ?? item.fold.base),
-      h("p", {}, item.fold?.paths ? `${item.fold.paths.length} scopes with the same operations: ${item.fold.paths.join(", ")}.` : `${plural(item.members.length, "operation")}, closed.`),
+      h("p", {}, item.fold?.paths ? `${item.fold.paths.length} scopes with the same operations: ${item.fold.paths.join(", ")}.` : `${plural(item.numDrawn, "operation")}, closed.`),
       button(item.fold ? "Unfold" : "Open scope", "Open it", () => this.actions.toggle(item)),
       h("dl", {}, ...common.flatMap(([type, count]) => row(type, String(count)))),
     ];

@@ -81,6 +81,19 @@ function sizeOf(visible, model, direction) {
   return flat ? { width: long, height: wide + depth * MARGIN.head } : { width: wide, height: long };
 }
 
+/** `current`, or the direction in which more of the drawing can be seen: by a third at least, and where not all can. */
+export function betterDirection(visible, model, room, directions, current) {
+  const scaleOf = (direction) => {
+    const size = estimate(visible, model, direction, room.width);
+    return Math.min(1, room.width / size.width) * Math.min(1, room.height / size.height);
+  };
+  const now = scaleOf(current);
+  if (now >= 0.9) return current;
+  const scales = directions.map(scaleOf);
+  const most = Math.max(...scales);
+  return most > 1.33 * now ? directions[scales.indexOf(most)] : current;
+}
+
 /** The ids on one longest path of the drawing. */
 export function mainPath(visible) {
   const { rank, before } = ranks(visible);

@@ -35,6 +35,10 @@ export function shorten(text, limit) {
   return `${letters.slice(0, head).join("")}…${letters.slice(-(limit - 1 - head)).join("")}`;
 }
 
+export const NATURES = { loop: "while loop", cond: "two branches" };
+/** The name of an open scope, and what it is where that is more than a scope. */
+export const clusterTitle = (path, nature) => [lastPart(path), ...(nature ? [NATURES[nature]] : [])];
+
 /** The lines written in an item, and the family it is drawn as. */
 export function titleOf(item, model) {
   let title;
@@ -47,6 +51,8 @@ export function titleOf(item, model) {
   } else if (item.group) {
     title = item.title ?? lastPart(item.path);
     detail = plural(item.numDrawn, "op");
+    const nature = model.natureOf(item.path) || (item.members.slice(0, item.numDrawn).some((index) => model.nodes[index].op === "LoopCond") ? "loop" : "");
+    if (nature) detail += `, ${NATURES[nature]}`;
     const owner = model.get(item.path);
     kind = owner && kindOf(owner) === "variable" ? "variable" : "scope";
   } else {

@@ -8,7 +8,7 @@ const MOST_CROSSING = 3; // edges that may pass from one row to the next
 const WRAPPER = 0.6; // of all that is shown lies in one scope
 const FILLED = 0.4; // of a row before it may end
 const MARGIN = 26; // px at both ends, for the edges between rows
-const GAP = 20; // px between rows, and as much again for each edge that passes
+const GAP = 28; // px between rows, and as much again for each edge that passes
 const LANE = 14;
 const STEP = 30; // px between two layers, beside what is written there
 
