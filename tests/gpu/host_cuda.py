@@ -56,8 +56,10 @@ struct __half {
 """
 #: Threads that wait for each other take turns: each runs up to the next barrier.
 _WITH_BARRIER = r"""
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <functional>
+#include <new>
 #include <vector>
 static int diverged = 0;
 static unsigned running;
@@ -87,10 +89,23 @@ static void enter() {
   body(running);
   done[running] = true;
 }
+// The threads' stacks, while a kernel runs: 64 MB for a block of 1024, of which few pages are touched.
+static const size_t STACK = 1 << 16;
+static char* stacks = nullptr;
+static size_t stack_bytes = 0;
+static void free_stacks() {
+  if (stacks) munmap(stacks, stack_bytes);
+  stacks = nullptr;
+}
+static void make_stacks(size_t bytes) {
+  if (stacks) return;
+  void* made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (made == MAP_FAILED) throw bad_alloc();
+  stacks = (char*)made;
+  stack_bytes = bytes;
+}
 template <typename F> static void run_block(unsigned threads, F run) {
-  static const size_t STACK = 1 << 16;
-  static vector<char> stacks;
-  stacks.resize(threads * STACK);
+  make_stacks(threads * STACK);
   waiting.resize(threads);
   done.assign(threads, false);
   body = run;
@@ -112,6 +127,7 @@ template <typename F> static void run_block(unsigned threads, F run) {
 """
 _WITHOUT_BARRIER = r"""
 static int diverged = 0;
+static void free_stacks() {}
 template <typename F> static void run_block(unsigned threads, F run) {
   for (unsigned t = 0; t < threads; ++t) run(t);
 }
@@ -147,6 +163,7 @@ extern "C" int wrong(const int* kinds, int count) { return mismatch(NAME, kinds,
 extern "C" int go(unsigned* grid, unsigned* block, void** a) {
   diverged = 0;
   launch(NAME, grid, block, a);
+  free_stacks();
   return diverged;
 }
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,3 +73,24 @@ def test_sizes_that_no_gpu_takes_are_an_error(cuda_on_host: Any, grid: Any, bloc
     launch = compile_kernel(xp, 'extern "C" __global__ void idle(int* x) {}', "idle")
     with pytest.raises(AssertionError, match="idle: no GPU takes"):
         launch(grid, block, (xp.zeros(1, np.int32),))
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is asked of Linux")
+def test_the_stacks_of_threads_go_after_the_kernel(cuda_on_host: Any) -> None:
+    """Each compiled kernel kept 64 MB to the end of the process, and a worker of the suite 6 GB."""
+    source = """extern "C" __global__ void counted(int* x) {
+  __syncthreads();
+  x[threadIdx.x] += 1;
+}"""
+    xp = pretend_module(0)
+    x = xp.zeros(1024, np.int32)
+    launch = compile_kernel(xp, source, "counted")
+    launch((1,), (32,), (x,))
+
+    def address_space() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
+
+    before = address_space()
+    launch((2,), (1024,), (x,))
+    assert address_space() - before < 16 << 20
+    assert x.get().tolist() == [3] * 32 + [2] * 992

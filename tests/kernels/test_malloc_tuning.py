@@ -120,3 +120,51 @@ def test_the_heap_grows_by_huge_pages_and_takes_no_memory_for_it() -> None:
     assert abs(taken - memory) < 4096
     assert left < 4096
     assert kept <= taken
+
+
+_SOAK = """
+import gc, pathlib, threading
+import numpy as np
+import dataflow as tf
+
+def held():
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20
+
+def train(seed, held_then):
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 256])
+        y = x
+        for _ in range(5):
+            y = tf.layers.dense(y, 256, tf.nn.relu)
+        step = tf.train.AdamOptimizer().minimize(tf.reduce_mean(tf.square(y - x)))
+        session.run(tf.global_variables_initializer())
+        values = np.random.default_rng(seed).normal(size=(8192, 256)).astype(np.float32)
+        for _ in range(4):
+            session.run(step, {x: values})
+        held_then.append(held())
+
+def rounds(count):
+    while_it_ran = []
+    for seed in range(count):
+        thread = threading.Thread(target=train, args=(seed, while_it_ran))
+        thread.start()
+        thread.join()
+        gc.collect()
+    return held(), max(while_it_ran)
+
+first, _ = rounds(1)
+last, most = rounds(3)
+print(first, last, most)
+"""
+
+
+@pytest.mark.threads
+@pytest.mark.skipif(malloc_tuning._glibc("malloc_trim") is None, reason="another C library")
+def test_graphs_that_were_trained_and_dropped_leave_no_memory_behind() -> None:
+    """Also where a thread trained them, from a heap of its own: what a long-lived kernel does."""
+    ran = subprocess.run(
+        [sys.executable, "-c", _SOAK], capture_output=True, text=True, check=True, timeout=300
+    )
+    first, last, most = (int(megabytes) for megabytes in ran.stdout.split())
+    assert last < most - 30  # what they took while they ran
+    assert last < first + 15
