@@ -25,7 +25,7 @@ class DeviceSpec:
         self.job = job or None
         self.replica = None if replica is None else int(replica)
         self.task = None if task is None else int(task)
-        self.device_type = device_type.upper() if device_type else None
+        self.device_type = _type_of(device_type) if device_type else None
         self.device_index = None if device_index is None else int(device_index)
 
     @classmethod
@@ -93,6 +93,11 @@ class DeviceSpec:
         return f"DeviceSpec({self.to_string()!r})"
 
 
+def _type_of(text: str) -> str:
+    """``GPU`` of ``gpu``; a type of another name is as it is written."""
+    return text.upper() if text.lower() in ("cpu", "gpu") else text
+
+
 @functools.lru_cache(maxsize=4096)
 def _parse(spec: str) -> tuple[str | None, int | None, int | None, str | None, int | None]:
     job: str | None = None
@@ -120,7 +125,7 @@ def _parse(spec: str) -> tuple[str | None, int | None, int | None, str | None, i
             if fields[0].lower() == "device" and len(fields) == 3:
                 fields = fields[1:]
             if len(fields) == 2 and fields[0].isalpha():
-                device_type = fields[0].upper()
+                device_type = _type_of(fields[0])
                 device_index = None if fields[1] == "*" else int(fields[1])
                 continue
             if len(fields) == 1 and fields[0].lower() in ("cpu", "gpu"):

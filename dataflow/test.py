@@ -28,6 +28,7 @@ from dataflow.gradient_checker import (
 from dataflow.graph.default_stacks import default_session, reset_default_graph
 from dataflow.graph.eager import executing_eagerly
 from dataflow.graph.nest import map_structure
+from dataflow.graph.operation import Operation
 from dataflow.kernels.xp import pretend_gpus as pretend_gpus
 from dataflow.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
 from dataflow.ops.ragged_value import RaggedTensorValue
@@ -175,8 +176,8 @@ class _EagerSession:
 
 def _eager_value(tensor: Any) -> Any:
     """The value of a tensor, a variable, a composite tensor, or of what a function returns."""
-    if tensor is None:
-        return None
+    if tensor is None or isinstance(tensor, Operation):
+        return None  # an operation has run when it was made
     if callable(tensor):
         return map_structure(_eager_value, tensor())
     if isinstance(tensor, SparseTensor):

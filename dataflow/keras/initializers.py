@@ -44,9 +44,10 @@ __all__ = [
 
 def _compute_fans(shape: Sequence[int], data_format: str = "channels_last") -> tuple[float, float]:
     """How many inputs and outputs a unit has, which programs ask the package keras for."""
-    if data_format == "channels_first" and len(shape) > 2:
-        shape = (*shape[2:], shape[1], shape[0])
-    return compute_fans(shape)
+    sizes = [int(size) for size in shape]  # of a `TensorShape` they are `Dimension`
+    if data_format == "channels_first" and len(sizes) > 2:
+        sizes = [*sizes[2:], sizes[1], sizes[0]]
+    return compute_fans(sizes)
 
 
 class RandomNormal(_RandomNormal):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.linear_operators import broadcasting
 from dataflow.linear_operators.dense import assert_no_zeros
@@ -15,21 +14,28 @@ from dataflow.linear_operators.linear_operator import (
     log_of,
     matrix_parameter,
 )
+from dataflow.linear_operators.of_size import OfSize, known_size, size_of
 from dataflow.ops import array
 from dataflow.ops.arithmetic import conj_if_complex
-from dataflow.ops.assertions import assert_equal, assert_positive
+from dataflow.ops.assertions import (
+    assert_equal,
+    assert_positive,
+)
 from dataflow.ops.broadcast_shapes import common_shape
 from dataflow.ops.casts import cast
 from dataflow.ops.complex_numbers import imag, real
 from dataflow.ops.control_flow import no_op
 from dataflow.ops.math import abs_, reduce_max, reduce_min, reduce_prod, reduce_sum, sqrt
 from dataflow.ops.matrix_diag import matrix_diag, matrix_diag_part, matrix_set_diag
-from dataflow.ops.tensor_values import constant_value
 from dataflow.shapes import TensorShape
 
 
 class _Scaling(LinearOperator):
     """``_scales()`` [..., n] (or [..., 1], for all) times each coordinate."""
+
+    _singular = "Singular operator:  Diagonal contained zero values."
+    _not_positive = "Not positive definite:  diagonal has a real part that is zero or less."
+    _not_self_adjoint = "Not self-adjoint:  diagonal has an imaginary part."
 
     def _scales(self) -> Any:
         raise NotImplementedError
@@ -65,21 +71,17 @@ class _Scaling(LinearOperator):
         return reduce_max(sizes, -1) / reduce_min(sizes, -1)
 
     def _assert_non_singular(self) -> Any:
-        return assert_no_zeros(
-            self._scales(), "Singular operator:  Diagonal contained zero values."
-        )
+        return assert_no_zeros(self._scales(), self._singular)
 
     def _assert_positive_definite(self) -> Any:
-        text = "Not positive definite:  diagonal has a real part that is zero or less."
-        return assert_positive(real(self._scales()), message=text)
+        return assert_positive(real(self._scales()), message=self._not_positive)
 
     def _assert_self_adjoint(self) -> Any:
         scales = self._scales()
         if not scales.dtype.is_complex:
             return no_op("assert_self_adjoint")
         part = imag(scales)
-        text = "Not self-adjoint:  diagonal has an imaginary part."
-        return assert_equal(part, array.zeros_like(part), message=text)
+        return assert_equal(part, array.zeros_like(part), message=self._not_self_adjoint)
 
 
 class LinearOperatorDiag(_Scaling):
@@ -155,46 +157,7 @@ class LinearOperatorDiag(_Scaling):
         return super()._matmul_operator(right)
 
 
-class _OfSize(LinearOperator):
-    """A square operator of ``num_rows`` rows for each member of ``batch_shape``."""
-
-    def _set_size(self, num_rows: Any, batch_shape: Any = None) -> None:
-        self._num_rows = _size(num_rows, "num_rows")
-        shape: Any = [] if batch_shape is None else batch_shape
-        if isinstance(shape, TensorShape):
-            shape = shape.as_list()
-        self._batch_given = convert_to_tensor(shape, dtypes.int32, name="batch_shape")
-
-    def _batch_static(self) -> TensorShape:
-        known = constant_value(self._batch_given)
-        if known is not None:
-            return TensorShape([int(n) for n in known])
-        return TensorShape([None] * (self._batch_given.get_shape()[0].value or 0))
-
-    def _shape(self) -> TensorShape:
-        size = _known(self._num_rows)
-        return self._batch_static().concatenate([size, size])
-
-    def _shape_tensor(self) -> Any:
-        return array.concat([self._batch_given, [self._num_rows, self._num_rows]], 0)
-
-
-def _size(value: Any, name: str) -> Any:
-    size = convert_to_tensor(value, dtypes.int32, name=name)
-    known = constant_value(size)
-    if size.get_shape().ndims not in (None, 0):
-        raise ValueError(f"Argument {name} must be a 0-D Tensor. Found: {value}")
-    if known is not None and known < 0:
-        raise ValueError(f"Argument {name} must be non-negative. Found: {known}")
-    return size
-
-
-def _known(size: TensorLike) -> int | None:
-    value = constant_value(size)
-    return None if value is None else int(value)
-
-
-class LinearOperatorIdentity(_OfSize, _Scaling):
+class LinearOperatorIdentity(OfSize, _Scaling):
     """The identity of ``num_rows`` rows (for each of ``batch_shape``); float32 unless ``dtype`` says."""
 
     def __init__(
@@ -209,14 +172,15 @@ class LinearOperatorIdentity(_OfSize, _Scaling):
         assert_proper_shapes: bool = False,
         name: str = "LinearOperatorIdentity",
     ) -> None:
-        for hint, text in (
+        for given, text in (
             (is_self_adjoint, "An identity operator is always self adjoint."),
             (is_non_singular, "An identity operator is always non-singular."),
             (is_positive_definite, "An identity operator is always positive-definite."),
             (is_square, "An identity operator is always square."),
         ):
-            checked_hint(hint, True, text)
-        self._set_size(num_rows, batch_shape)
+            if not given:
+                raise ValueError(text)
+        self._set_size(num_rows, batch_shape, assert_proper_shapes)
         super().__init__(dtype or dtypes.float32, [], True, True, True, True, name)
 
     def _scales(self) -> Any:
@@ -246,8 +210,12 @@ class LinearOperatorIdentity(_OfSize, _Scaling):
         return right if self.batch_shape.ndims == 0 else super()._matmul_operator(right)
 
 
-class LinearOperatorScaledIdentity(_OfSize, _Scaling):
+class LinearOperatorScaledIdentity(OfSize, _Scaling):
     """``multiplier`` [...] times the identity of ``num_rows`` rows."""
+
+    _singular = "LinearOperator was singular: the multiplier is zero."
+    _not_positive = "LinearOperator was not positive definite: the multiplier is zero or less."
+    _not_self_adjoint = "LinearOperator was not self-adjoint: the multiplier has an imaginary part."
 
     def __init__(
         self,
@@ -266,7 +234,7 @@ class LinearOperatorScaledIdentity(_OfSize, _Scaling):
         if not self._multiplier.dtype.is_complex:
             text = "A real diagonal operator is always self adjoint."
             is_self_adjoint = checked_hint(is_self_adjoint, True, text)
-        self._set_size(num_rows)
+        self._set_size(num_rows, checks=assert_proper_shapes)
         super().__init__(
             self._multiplier.dtype,
             [self._multiplier],
@@ -326,7 +294,7 @@ class LinearOperatorScaledIdentity(_OfSize, _Scaling):
         return super()._matmul_operator(right)
 
 
-class LinearOperatorZeros(_OfSize):
+class LinearOperatorZeros(OfSize):
     """Zeros: ``num_rows`` times ``num_columns`` (by default as many as rows) for each of a batch."""
 
     def __init__(
@@ -346,15 +314,17 @@ class LinearOperatorZeros(_OfSize):
             raise ValueError("A zero operator is always singular, and not positive-definite.")
         if not is_self_adjoint and is_square:
             raise ValueError("A zero operator is always self-adjoint where it is square.")
-        self._set_size(num_rows, batch_shape)
+        self._set_size(num_rows, batch_shape, assert_proper_shapes)
         self._num_columns = (
-            self._num_rows if num_columns is None else _size(num_columns, "num_columns")
+            self._num_rows
+            if num_columns is None
+            else size_of(num_columns, "num_columns", assert_proper_shapes)
         )
         self_adjoint = is_self_adjoint if is_square else None
         super().__init__(dtype or dtypes.float32, [], False, self_adjoint, False, is_square, name)
 
     def _shape(self) -> TensorShape:
-        sizes = [_known(self._num_rows), _known(self._num_columns)]
+        sizes = [known_size(self._num_rows), known_size(self._num_columns)]
         return self._batch_static().concatenate(sizes)
 
     def _shape_tensor(self) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from dataflow.dtypes import resource
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.default_stacks import default_graph
@@ -46,6 +47,20 @@ def _is_of_one_branch(op: Operation) -> bool:
     )
 
 
+#: The collections of the sections of a graph, and of what is executed in them.
+CRITICAL_SECTIONS = "critical_sections"
+CRITICAL_SECTION_EXECUTIONS = "critical_section_executions"
+
+
+class _Execution(NamedTuple):
+    """A function in a section: the operation that takes the lock, and the resources that it uses."""
+
+    op: Operation
+    handle: Tensor
+    resources: list[Tensor]
+    exclusive_resource_access: bool
+
+
 class CriticalSection:
     """Runs parts of the graph so that no two of them, in any run or thread, overlap.
 
@@ -66,6 +81,7 @@ class CriticalSection:
             with graph.control_dependencies(None):
                 self._handle = mutex_op(shared_name=shared_name or scope.rstrip("/"), name=scope)
         self._name = scope.rstrip("/")
+        graph.add_to_collection(CRITICAL_SECTIONS, self)
 
     @property
     def name(self) -> str:
@@ -77,8 +93,11 @@ class CriticalSection:
     ) -> Any:
         """What ``fn()`` returns, computed while the lock is held.
 
-        Only nodes that ``fn`` makes are inside. Its results are available when all of them are
-        done and the lock is given back.
+        Only nodes that ``fn`` makes are inside; what they use is computed before the lock is taken. Its
+        results are available when all of them are done and the lock is given back. Raises `ValueError`
+        where ``fn`` executes something in this section too, which would wait for ever, and where it uses
+        a resource (such as a resource variable) that is used in another section, unless both executions
+        have ``exclusive_resource_access=False``.
         """
         from dataflow.ops.array import identity
         from dataflow.ops.control_flow import group, tuple_
@@ -89,6 +108,8 @@ class CriticalSection:
             before = graph.version
             with graph.control_dependencies([lock.op]):
                 result = fn()
+            if not graph.executes_eagerly:
+                self._check_and_note(graph.operations[before:], lock.op, exclusive_resource_access)
             flat = flatten(result) if result is not None else []
             inside = [
                 op
@@ -117,6 +138,44 @@ class CriticalSection:
                     for v in values
                 ]
             return pack_like(result, finished)
+
+    def _is_of(self, handle: Tensor) -> bool:
+        """Whether ``handle`` is this section's lock."""
+        name = "shared_name"
+        return handle.op.type == "MutexV2" and handle.op.attrs[name] == self._handle.op.attrs[name]
+
+    def _check_and_note(self, made: list[Operation], lock: Operation, exclusive: bool) -> None:
+        """Lets the lock wait for what the operations ``made`` use, and refuses what cannot go well."""
+        from dataflow.ops.control_flow import group
+
+        resources = list(dict.fromkeys(t for op in made for t in op.inputs if t.dtype == resource))
+        if any(self._is_of(handle) for handle in resources):
+            raise ValueError(
+                f"The function executes something in the CriticalSection {self._name!r} itself, which would "
+                "wait for ever: leave out the inner execute()."
+            )
+        for other in lock.graph.get_collection_ref(CRITICAL_SECTION_EXECUTIONS):
+            shared = [t for t in resources if any(t is r for r in other.resources)]
+            both = exclusive or other.exclusive_resource_access
+            if shared and both and not self._is_of(other.handle):
+                raise ValueError(
+                    f"{', '.join(t.op.name for t in shared)}: used in the CriticalSection {self._name!r} and in "
+                    f"{other.handle.op.name!r}, and one of them requested exclusive resource access. Use one "
+                    "section for both, or exclusive_resource_access=False for reading."
+                )
+        own = {*made, lock, *lock.control_inputs, *(t.op for t in lock.inputs)}
+        used = dict.fromkeys(
+            op
+            for m in made
+            for op in (*(t.op for t in m.inputs), *m.control_inputs)
+            if op not in own
+        )
+        if used:  # in a group, which has the control flow context of the lock
+            lock.add_control_edge(group(*used))
+            lock.graph.mutated()
+        lock.graph.add_to_collection(
+            CRITICAL_SECTION_EXECUTIONS, _Execution(lock, self._handle, resources, exclusive)
+        )
 
 
 not_differentiable(mutex_op, mutex_lock_op)

@@ -206,7 +206,9 @@ def _template(value: Any, tensors: list[Tensor], nested: bool, place: str = _PLA
             f"{n}={_template(getattr(value, n), tensors, True, place)}"
             for n in ("indices", "values", "dense_shape")
         )
-        return f"SparseTensor({inner.replace('dense_shape', 'shape')})"
+        return (
+            f"'SparseTensor({inner.replace('dense_shape', 'shape')})'"  # TensorFlow has the quotes
+        )
     return _literal(value, nested)
 
 

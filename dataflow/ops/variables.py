@@ -15,6 +15,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.eager import outside_symbolic_graph
 from dataflow.graph.graph import Graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import state
@@ -386,7 +387,7 @@ class Variable(metaclass=_MadeByCreators):
         """An op that assigns ``value``; its output is the new value."""
         target = self if read_value else self._variable
         result = state.assign(target, value, use_locking=use_locking, name=name)
-        return result.op if isinstance(result, Tensor) and not read_value else result
+        return result if read_value else _operation_of(result)
 
     def assign_add(
         self,
@@ -398,7 +399,7 @@ class Variable(metaclass=_MadeByCreators):
         """An op that adds ``delta``; its output is the new value."""
         target = self if read_value else self._variable
         result = state.assign_add(target, delta, use_locking=use_locking, name=name)
-        return result.op if isinstance(result, Tensor) and not read_value else result
+        return result if read_value else _operation_of(result)
 
     def assign_sub(
         self,
@@ -410,7 +411,7 @@ class Variable(metaclass=_MadeByCreators):
         """An op that subtracts ``delta``; its output is the new value."""
         target = self if read_value else self._variable
         result = state.assign_sub(target, delta, use_locking=use_locking, name=name)
-        return result.op if isinstance(result, Tensor) and not read_value else result
+        return result if read_value else _operation_of(result)
 
     def _scatter(
         self, function: Callable[..., Any], slices: Any, use_locking: bool, name: str | None
@@ -498,9 +499,12 @@ class Variable(metaclass=_MadeByCreators):
         return state.count_up_to(self, limit)
 
     def load(self, value: TensorLike, session: BaseSession | None = None) -> None:
-        """Sets the value in a session at once, adding nothing to the graph."""
+        """Sets the value in a session, or with eager execution, at once, adding nothing to the graph."""
         from dataflow.graph.default_stacks import default_session
 
+        if self._variable.graph.executes_eagerly:
+            self.assign(value)
+            return
         session = session or default_session()
         if session is None:
             raise ValueError(
@@ -581,6 +585,12 @@ class Variable(metaclass=_MadeByCreators):
 
     def __repr__(self) -> str:
         return f"<tf.Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
+
+
+def _operation_of(assigned: Any) -> Operation | None:
+    """The operation that assigns; None with eager execution, where it has run."""
+    op = assigned if isinstance(assigned, Operation) else assigned.op
+    return None if op.graph.executes_eagerly else op
 
 
 def read_node(variable: Tensor, name: str) -> Tensor:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import all_ops
 from dataflow.layers.base import snake_case
 
@@ -62,7 +63,9 @@ def __getattr__(name: str) -> Callable[..., Any]:
         if len(args) > len(parameters):
             raise TypeError(f"{name} takes {len(parameters)} arguments, got {len(args)}.")
         named = {parameters.get(n, n): value for n, value in kwargs.items()}
-        return op(**dict(zip(parameters.values(), args, strict=False)), **named)
+        result = op(**dict(zip(parameters.values(), args, strict=False)), **named)
+        ran = isinstance(result, Operation) and result.graph.executes_eagerly
+        return None if ran else result  # with eager execution there is nothing left of it
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

@@ -9,8 +9,7 @@ core.protobuf.queue_runner_pb2 : train.queue_runner_def
 core.protobuf.tensorflow_server_pb2 : cluster
 python : tf
 python.framework.{constant_op sparse_tensor importer versions} : tf graph_util python.private ops.sparse_tensor
-python.framework.device : tf
-python.framework.device_spec : tf python.private
+python.framework.{device device_spec} : python.devices tf
 python.framework.random_seed : tf
 python.framework.{errors errors_impl} : errors
 python.framework.{graph_util graph_util_impl} : graph_util
@@ -41,8 +40,10 @@ python.ops.{variable_scope state_ops} : tf ops.variables ops.partitioned_variabl
 python.profiler.{model_analyzer option_builder tfprof_logger} : profiler
 python.ops.resources : ops.resources
 python.ops.clustering_ops : estimator.clustering
-python.ops.resource_variable_ops : ops.resource_variables tf python.private
-python.ops.{partitioned_variables template logging_ops} : tf summary python.op_functions
+python.ops.resource_variable_ops : ops.resource_variables tf python.private python.op_functions
+python.ops.{partitioned_variables template} : tf summary python.op_functions
+python.ops.logging_ops : python.other_names tf summary python.op_functions
+python.ops.critical_section_ops : ops.critical_section
 python.ops.init_ops : initializers tf keras.initializers
 python.ops.init_ops_v2 : initializers
 python.ops.random_ops : random tf ops.random python.op_functions
@@ -50,7 +51,8 @@ python.ops.{clip_ops numerics script_ops} : tf strings python.op_functions
 python.ops.string_ops : tf strings python.string_names python.private python.op_functions
 python.ops.{sparse_ops sparse_grad} : sparse tf python.sparse_names python.op_functions raw_ops
 python.ops.{linalg_ops linalg_ops_impl linalg_grad spectral_ops} : linalg tf signal python.op_functions
-python.ops.linalg.{linalg linalg_impl linear_operator linear_operator_adjoint} : linalg
+python.ops.linalg.linalg_impl : linalg python.other_names
+python.ops.linalg.{linalg linear_operator linear_operator_adjoint} : linalg
 python.ops.linalg.{linear_operator_block_diag linear_operator_circulant} : linalg
 python.ops.linalg.{linear_operator_composition linear_operator_diag} : linalg
 python.ops.linalg.{linear_operator_full_matrix linear_operator_householder} : linalg
@@ -177,7 +179,7 @@ python.feature_column.{feature_column feature_column_v2 feature_column_lib} : fe
 python.feature_column.{sequence_feature_column dense_features utils} : feature_column python.feature_columns
 python.feature_column.serialization : feature_column.serialization
 python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
-python.eager.backprop : traced_functions
+python.eager.backprop : traced_functions tf
 python.eager.{function def_function} : contrib.eager traced_functions
 python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random
 python.ops.inplace_ops : python.inplace ops.array tf

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dataflow import dtypes
-from dataflow.device_spec import DeviceSpec as DeviceSpecV1
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array import concat, range_, rank, reshape, transpose
@@ -29,12 +28,12 @@ from dataflow.shapes import TensorShape, broadcast_static_shape as broadcast_sha
 
 __all__ = [
     "Convolution",
-    "DeviceSpecV1",
     "StaticHashTableV1",
     "StaticVocabularyTableV1",
     "broadcast_shape",
     "is_broadcast_compatible",
     "matmul_with_broadcast",
+    "read_variable_op",
     "register_session_run_conversion_functions",
     "resource_scatter_add",
     "shape_internal",
@@ -73,6 +72,13 @@ def _tensor_shape_tensor_conversion_function(
 ) -> Tensor:
     """A known shape as a vector; raises `ValueError` where a size is unknown."""
     return convert_to_tensor(TensorShape(s), dtype=dtype, name=name)
+
+
+def read_variable_op(resource: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """The value of the variable whose ``handle`` this is; ``dtype`` is the variable's own."""
+    from dataflow.ops.state import read_variable_op as read
+
+    return read(resource, name=name)  # type: ignore[no-any-return]
 
 
 def resource_scatter_add(resource: Any, indices: Any, updates: Any, name: str | None = None) -> Any:

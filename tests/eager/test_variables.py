@@ -125,3 +125,13 @@ def test_a_variable_made_after_the_restore_has_its_value(tmp_path):
     second(tf.ones([1, 2]))
     np.testing.assert_array_equal(second.kernel.numpy(), first.kernel.numpy())
     status.assert_consumed()
+
+
+def test_an_assignment_without_its_value_is_nothing_that_is_left() -> None:
+    v = tf.Variable([1.0])
+    assert v.assign([2.0], read_value=False) is None
+    assert v.assign_add([3.0], read_value=False) is None
+    assert v.assign_sub([1.0], read_value=False) is None
+    assert v.numpy().tolist() == [4.0]
+    v.load([7.0])
+    assert v.numpy().tolist() == [7.0]

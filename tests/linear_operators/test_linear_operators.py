@@ -245,3 +245,63 @@ def test_training_through_an_operator() -> None:
             session.run([loss, slope], {noise: value}) for value in (0.0, step, -step)
         )
     assert here[1] == pytest.approx((up[0] - down[0]) / (2 * step), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rows", "batch", "error", "text"),
+    [
+        ([2], None, ValueError, "num_rows must be a 0-D"),
+        (2.0, None, TypeError, "num_rows must be integer"),
+        (-2, None, ValueError, "num_rows must be non-negative"),
+        (2, 2, ValueError, "batch_shape must be a 1-D"),
+        (2, [2.0], TypeError, "batch_shape must be integer"),
+        (2, [-2], ValueError, "batch_shape must be non-negative"),
+    ],
+)
+def test_sizes_that_cannot_be(rows: Any, batch: Any, error: Any, text: str) -> None:
+    with pytest.raises(error, match=text):
+        tf.linalg.LinearOperatorIdentity(rows, batch_shape=batch)
+
+
+@pytest.mark.parametrize(
+    ("rows", "batch", "text"),
+    [([2], [1], "0-D"), (-2, [1], "non-negative"), (2, 2, "1-D"), (2, [-2], "non-negative")],
+)
+def test_sizes_are_checked_when_they_are_known(rows: Any, batch: Any, text: str) -> None:
+    given = [tf.placeholder(tf.int32) for _ in range(2)]
+    operator = tf.linalg.LinearOperatorIdentity(
+        given[0], batch_shape=given[1], assert_proper_shapes=True
+    )
+    dense = operator.to_dense()
+    with tf.Session() as session:
+        values = session.run(dense, dict(zip(given, (2, [3]), strict=True)))
+        np.testing.assert_array_equal(values, np.stack([np.eye(2)] * 3))
+        with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+            session.run(dense, dict(zip(given, (rows, batch), strict=True)))
+
+
+def test_an_identity_of_a_batch_that_is_fed_broadcasts() -> None:
+    x, rows, batch = (tf.placeholder(t) for t in (tf.float32, tf.int32, tf.int32))
+    product = tf.linalg.LinearOperatorIdentity(rows, batch_shape=batch).matmul(x)
+    with tf.Session() as session:
+        value = np.random.RandomState(0).rand(1, 2, 3, 4).astype(np.float32)
+        got = session.run(product, {x: value, rows: 3, batch: [2, 1]})
+    np.testing.assert_array_equal(got, np.concatenate([value, value]))
+
+
+def test_an_identity_is_never_anything_else() -> None:
+    for hint in ("is_self_adjoint", "is_non_singular", "is_positive_definite", "is_square"):
+        with pytest.raises(ValueError, match="is always"):
+            tf.linalg.LinearOperatorIdentity(2, **{hint: None})
+
+
+def test_a_scaled_identity_says_what_it_is_not() -> None:
+    make = tf.linalg.LinearOperatorScaledIdentity
+    with tf.Session() as session:
+        for assertion, text in (
+            (make(2, [1.0, 0.0]).assert_non_singular, "was singular"),
+            (make(2, -1.0).assert_positive_definite, "not positive definite"),
+            (make(2, [1.0 + 1j]).assert_self_adjoint, "not self-adjoint"),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+                session.run(assertion())

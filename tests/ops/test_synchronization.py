@@ -259,3 +259,49 @@ def test_a_branch_may_be_taken_in_a_critical_section() -> None:
             session.run(tf.global_variables_initializer())
             assert [session.run(after) for _ in range(4)] == [5] * 4
             assert session.run([count, limit]) == [4, 4]
+
+
+def test_a_function_may_not_enter_its_own_critical_section() -> None:
+    section = tf.CriticalSection(shared_name="lock")
+    again = tf.CriticalSection(shared_name="lock")
+    for inner in (section, again):
+        with pytest.raises(ValueError, match="itself"):
+            section.execute(lambda inner=inner: inner.execute(lambda: tf.constant(1.0) + 1))
+
+
+def test_a_resource_is_used_in_one_critical_section() -> None:
+    first, second = tf.CriticalSection(), tf.CriticalSection()
+    a, b = (tf.get_variable(n, initializer=0.0, use_resource=True) for n in "ab")
+    first.execute(lambda: a + 1)
+    first.execute(lambda: a - 1)
+    for exclusive in (True, False):
+        with pytest.raises(ValueError, match="exclusive resource access"):
+            second.execute(lambda: a + 1, exclusive_resource_access=exclusive)
+    first.execute(lambda: b + 1, exclusive_resource_access=False)
+    second.execute(lambda: b + 1, exclusive_resource_access=False)
+    with pytest.raises(ValueError, match="exclusive resource access"):
+        second.execute(lambda: b + 1)
+
+
+def test_what_a_critical_section_uses_is_computed_before_its_lock_is_taken() -> None:
+    section = tf.CriticalSection(shared_name="lock")
+    first = section.execute(lambda: tf.identity(1.0))
+    later = tf.identity(first)
+    second = section.execute(lambda: later + 1.0)
+
+    def body(i: Any, j: Any) -> Any:
+        return i + 1, section.execute(lambda: j + 1)
+
+    _, count = tf.while_loop(lambda i, _: i < 50, body, [0, 0], parallel_iterations=25)
+    with tf.Session() as session:
+        assert session.run(second) == 2.0
+        assert session.run(count) == 50
+
+
+def test_critical_sections_are_in_collections_of_their_graph() -> None:
+    section = tf.CriticalSection()
+    assert tf.get_collection("critical_sections") == [section]
+    section.execute(lambda: tf.constant(1.0) + 1, name="mine")
+    (execution,) = tf.get_collection("critical_section_executions")
+    assert execution.op.type == "MutexLock" and "mine" in execution.op.name
+    assert execution.exclusive_resource_access

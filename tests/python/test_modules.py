@@ -101,3 +101,57 @@ def test_dependencies_of_a_number() -> None:
     with tf.Session() as session:
         session.run(v.initializer)
         assert session.run(after) == 7 and session.run(v) == 3
+
+
+def test_functions_under_the_names_of_their_modules(capfd: pytest.CaptureFixture[str]) -> None:
+    from dataflow.python.ops.linalg import linalg_impl
+
+    from dataflow.python.eager import backprop
+    from dataflow.python.ops import critical_section_ops, logging_ops
+
+    assert backprop.GradientTape is tf.GradientTape
+    assert critical_section_ops.CriticalSection is tf.CriticalSection
+    sparse = tf.SparseTensor([[0, 1]], [5], [2, 2])
+    with tf.Session() as session:
+        session.run(logging_ops.print_v2("a", {"b": tf.range(3)}, sparse, sep="|", end="!"))
+        np.testing.assert_array_equal(
+            session.run(linalg_impl.matrix_exponential(tf.zeros([2, 2]))), np.eye(2)
+        )
+    assert capfd.readouterr().err == (
+        "a|{'b': [0 1 2]}|'SparseTensor(indices=[[0 1]], values=[5], shape=[2 2])'!"
+    )
+
+
+def test_a_variable_by_its_handle() -> None:
+    from dataflow.python.framework import test_util
+    from dataflow.python.ops import resource_variable_ops as rv
+
+    class Handles(test_util.TensorFlowTestCase):
+        @test_util.run_in_graph_and_eager_modes
+        def test_it(self) -> None:
+            handle = rv.var_handle_op(dtype=tf.int32, shape=[1, 1], shared_name="handles")
+            self.evaluate(rv.assign_variable_op(handle, tf.constant([[6]])))
+            self.evaluate(rv.resource_scatter_min(handle, [0], tf.constant(3)))
+            assert self.evaluate(rv.read_variable_op(handle, tf.int32)) == [[3]]
+            self.evaluate(rv.destroy_resource_op(handle))
+            with pytest.raises(tf.errors.OpError):
+                self.evaluate(rv.read_variable_op(handle, tf.int32))
+
+    Handles("test_it").debug()
+
+
+def test_devices_by_their_private_module() -> None:
+    from dataflow.python.framework import device, device_spec
+
+    assert device.canonical_name(None) == "" and device.canonical_name("/cpu:0") == "/device:CPU:0"
+    assert device.canonical_name(tf.DeviceSpec(job="ps")) == "/job:ps"
+    device.check_valid("/job:ps/replica:0")
+    with pytest.raises(ValueError, match="barcpugpu"):
+        device.check_valid("/barcpugpu:muu/baz:2")
+    for kind in (device_spec.DeviceSpecV1, device_spec.DeviceSpecV2):
+        assert kind.from_string("/device:Mine:2").to_string() == "/device:Mine:2"
+    with tf.device(device.merge_device("/device:GPU:0")):
+        with tf.device(device.merge_device("/job:worker")):
+            assert tf.constant(1.0).device == "/job:worker/device:GPU:0"
+            with tf.device(device.merge_device(tf.DeviceSpec(device_type="CPU"))):
+                assert tf.constant(1.0).device == "/job:worker/device:CPU:0"
