@@ -26,8 +26,9 @@ from dataflow.ops.math import (
     squared_difference,
     subtract,
 )
-from dataflow.ops.seeds import count_left_out
-from dataflow.ops.weights import require_broadcastable
+from dataflow.ops.seeds import count_left_out, counted_as
+from dataflow.ops.tensor_values import is_tensor
+from dataflow.ops.weights import broadcast_weights, require_broadcastable
 from dataflow.shapes import compatible, format_dims
 
 if TYPE_CHECKING:
@@ -108,9 +109,15 @@ def get_total_loss(
 
 def _safe_div(numerator: Any, denominator: Any) -> Any:
     """0 where the denominator is 0."""
-    positive = greater(denominator, array.zeros_like(denominator))
-    safe = array.where(positive, denominator, array.ones_like(denominator))
-    return array.where(positive, numerator / safe, array.zeros_like(denominator), name="value")
+    with counted_as(1):
+        positive = greater(denominator, array.zeros_like(denominator))
+        safe = array.where(positive, denominator, array.ones_like(denominator))
+        return array.where(positive, numerator / safe, array.zeros_like(denominator), name="value")
+
+
+def _safe_mean(total: Any, count: Any) -> Any:
+    count_left_out(2)  # TensorFlow sums the sum once more
+    return _safe_div(total, count)
 
 
 def compute_weighted_loss(
@@ -132,6 +139,7 @@ def compute_weighted_loss(
         losses = convert_to_tensor(losses)
         input_dtype = losses.dtype.base_dtype
         losses = cast(losses, dtypes.float32)
+        count_left_out(not is_tensor(weights))  # once for the check, once as what they are
         weights = cast(convert_to_tensor(weights), dtypes.float32)
         weights = require_broadcastable(weights, losses)
         weighted = multiply(losses, weights)
@@ -140,13 +148,11 @@ def compute_weighted_loss(
         else:
             loss = reduce_sum(weighted)
             if reduction == Reduction.MEAN:
-                loss = _safe_div(loss, reduce_sum(array.ones_like(losses) * weights))
+                loss = _safe_mean(loss, reduce_sum(array.ones_like(losses) * weights))
             elif reduction == Reduction.SUM_OVER_NONZERO_WEIGHTS:
-                loss = _safe_div(loss, _num_present(losses, weights))
-                if weights.dims == ():
-                    count_left_out(5)
+                loss = _safe_mean(loss, _num_present(losses, weights))
             elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
-                loss = _safe_div(loss, cast(array.size(losses), dtypes.float32))
+                loss = _safe_mean(loss, cast(array.size(losses), dtypes.float32))
         loss = cast(loss, input_dtype)
         add_loss(loss, loss_collection)
         return loss  # type: ignore[no-any-return]
@@ -155,7 +161,7 @@ def compute_weighted_loss(
 def _num_present(losses: Tensor, weights: Tensor) -> Tensor:
     """How many losses have a weight other than 0."""
     present = array.where(equal(weights, 0.0), array.zeros_like(weights), array.ones_like(weights))
-    return reduce_sum(present * array.ones_like(losses), name="num_present")
+    return reduce_sum(broadcast_weights(present, losses), name="num_present")
 
 
 def _pair(labels: Any, predictions: Any, names: tuple[str, str] = ("labels", "predictions")) -> Any:
@@ -250,8 +256,9 @@ def hinge_loss(
     """``max(0, 1 - y * logits)`` with y = -1 or 1 for labels 0 or 1."""
     with default_graph().name_scope(scope or "hinge_loss") as scope:
         labels, logits = _pair(labels, logits, ("labels", "logits"))
-        signs = subtract(2.0 * labels, array.ones_like(labels))
-        losses = activation_ops.relu(subtract(array.ones_like(labels), multiply(signs, logits)))
+        ones = array.ones_like(labels)
+        signs = subtract(2.0 * labels, ones)
+        losses = activation_ops.relu(subtract(ones, multiply(signs, logits)))
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
@@ -393,5 +400,4 @@ def sparse_softmax_cross_entropy(
         losses = loss_ops.sparse_softmax_cross_entropy_with_logits(
             labels=labels, logits=logits, name="xentropy"
         )
-        count_left_out(-1)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)

@@ -25,6 +25,7 @@ from dataflow.ops.comparison import greater_equal, less, logical_and
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.parsing import VarLenFeature
 from dataflow.ops.reduce import reduce_prod
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.sparse import sparse_reshape
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.string import as_string
@@ -168,11 +169,14 @@ class IdentityCategoricalColumn(KeyedCategoricalColumn):
             other = array.fill(array.shape(ids), np.int64(self.default_value))
             return array.where(inside, ids, other)
         message = f"Bucket index for categorical column '{self.key}' must be in [0, {self.number_buckets})"
-        with control_dependencies(
-            [
-                assert_greater_equal(ids, np.int64(0), message=message),
-                assert_less(ids, np.int64(self.number_buckets), message=message),
-            ]
+        with (
+            counted_as(38),
+            control_dependencies(
+                [
+                    assert_greater_equal(ids, np.int64(0), message=message),
+                    assert_less(ids, np.int64(self.number_buckets), message=message),
+                ]
+            ),
         ):
             return array.identity(ids)
 

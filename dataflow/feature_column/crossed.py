@@ -14,6 +14,7 @@ from dataflow.feature_column.base import (
 from dataflow.feature_column.categorical import HashedCategoricalColumn
 from dataflow.feature_column.transformation import FeatureTransformationCache, to_sparse_input
 from dataflow.ops.parsing import VarLenFeature
+from dataflow.ops.seeds import counted_as
 from dataflow.ops.sparse_cross import sparse_cross_hashed
 from dataflow.ops.sparse_tensor import SparseTensor
 
@@ -69,7 +70,8 @@ class CrossedColumn(CategoricalColumn):
             if isinstance(leaf, str):
                 raw = transformation_cache.get(leaf, state_manager)
                 known = isinstance(raw, SparseTensor)
-                (sparse if known else dense).append(to_sparse_input(raw, keep_all=True))
+                with counted_as(0):  # the op takes dense parts, too
+                    (sparse if known else dense).append(to_sparse_input(raw, keep_all=True))
                 continue
             ids, weights = leaf.get_sparse_tensors(transformation_cache, state_manager)
             if weights is not None:

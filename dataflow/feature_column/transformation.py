@@ -17,6 +17,7 @@ from dataflow.ops.comparison import equal, not_equal
 from dataflow.ops.conditionals import cond
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.math import floordiv
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.segment import unsorted_segment_max
 from dataflow.ops.sparse import sparse_reshape
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
@@ -111,6 +112,7 @@ def to_sparse_input(value: Any, ignore_value: Any = None, keep_all: bool = False
         else:
             if ignore_value is None:
                 ignore_value = "" if dtype is dtypes.string else -1 if dtype.is_integer else 0
+                count_left_out(dtype is not dtypes.string)  # it is cast there
             present = not_equal(tensor, convert_to_tensor(ignore_value, dtype))
         indices = array.where(present, name="indices")
         return SparseTensor(

@@ -20,10 +20,10 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import array
 from dataflow.ops.conditionals import cond
-from dataflow.ops.math import cast, equal, multiply
+from dataflow.ops.math import cast, equal
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.ops.variables import Variable
-from dataflow.ops.weights import match_rank, require_broadcastable
+from dataflow.ops.weights import broadcast_weights as weights_like, match_rank
 from dataflow.shapes import compatible, format_dims
 
 Pair = tuple[Tensor, Tensor]
@@ -171,8 +171,7 @@ def broadcast_weights(weights: Any, values: Tensor) -> Tensor:
     Raises `ValueError` for other shapes.
     """
     weights = cast(convert_to_tensor(weights), values.dtype.base_dtype)
-    weights = require_broadcastable(weights, values)
-    return multiply(weights, array.ones_like(values), name="broadcast_weights")  # type: ignore[no-any-return]
+    return weights_like(weights, values)
 
 
 def as_float(value: TensorLike) -> Tensor:

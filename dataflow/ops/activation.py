@@ -30,7 +30,7 @@ from dataflow.ops.elementary import (
 )
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.renamed_arguments import renamed
-from dataflow.ops.seeds import count_left_out
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.sequences import range_op
 from dataflow.ops.special import erf
 from dataflow.ops.static_value import static_value
@@ -300,8 +300,9 @@ def _along_axis(op: OpDef, logits: TensorLike, axis: Any, name: str | None) -> T
             return op(logits, name=name)  # type: ignore[no-any-return]
         order = list(range(rank))
         order[place], order[-1] = order[-1], order[place]
-    moved = op(array_ops.transpose(logits, order))
-    result = array_ops.transpose(moved, order, name=name or "transpose")
+    with counted_as(31):
+        moved = op(array_ops.transpose(logits, order))
+        result = array_ops.transpose(moved, order, name=name or "transpose")
     result.set_shape(logits.dims)
     return result
 

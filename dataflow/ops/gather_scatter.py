@@ -22,7 +22,7 @@ from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.permute import transpose
 from dataflow.ops.ragged_dispatch import maps_ragged, takes_ragged
 from dataflow.ops.reshape import reshape
-from dataflow.ops.seeds import counted_as
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.shape import axis_of, need_rank, product_of, shape, shape_of_value, size
 from dataflow.ops.state import scatter_nd_update
 from dataflow.ops.static_value import static_dims, static_value
@@ -452,6 +452,10 @@ def one_hot(
     """
     with op_scope(name, "one_hot", [indices, depth, on_value, off_value]) as scope:
         wanted = None if dtype is None else as_dtype(dtype).base_dtype
+        # TensorFlow makes a node of each value to learn its dtype, and another one to use it.
+        count_left_out(
+            sum(v is not None and not isinstance(v, Tensor) for v in (on_value, off_value))
+        )
         on_value = modulo_unsigned(on_value, wanted)
         off_value = modulo_unsigned(off_value, wanted)
         on = (

@@ -172,6 +172,7 @@ def _softmax_cross_entropy(labels: Any, logits: TensorLike, axis: int, name: str
             order.append(normalize_axis(axis, rank))
             precise = array_ops.transpose(precise, order)
             labels = array_ops.transpose(labels, order)
+            count_left_out(18)
         elif rank is None and axis != -1:
             raise ValueError(f"axis {axis} needs logits of known rank; use set_shape")
         loss, _ = softmax_cross_entropy_op(

@@ -17,6 +17,7 @@ from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import minimum_op
 from dataflow.ops.casts import cast
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, list_dims
 
@@ -278,6 +279,7 @@ def matrix_diag(
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
     """Matrices with the given diagonals: [..., n] gives [..., n, n]; see MatrixDiagV3 for bands."""
+    count_left_out(-4)  # the op that TensorFlow 1.15 takes has one input
     return matrix_diag_v3_op(  # type: ignore[no-any-return]
         diagonal, k, num_rows, num_cols, padding_value, align=align, name=name
     )
@@ -294,6 +296,7 @@ def matrix_diag_part(
     input = convert_to_tensor(input, name="input")
     if input.dtype.base_dtype.kind == "b" and padding_value == 0:
         padding_value = False
+    count_left_out(-2)
     return matrix_diag_part_v3_op(input, k, padding_value, align=align, name=name)  # type: ignore[no-any-return]
 
 
@@ -305,6 +308,7 @@ def matrix_set_diag(
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
     """Matrices with their diagonals replaced by ``diagonal``."""
+    count_left_out(-1)
     return matrix_set_diag_v3_op(input, diagonal, k, align=align, name=name)  # type: ignore[no-any-return]
 
 
@@ -336,6 +340,7 @@ def eye(
             num_columns = num_rows
         smaller: Any
         if isinstance(num_rows, Tensor) or isinstance(num_columns, Tensor):
+            count_left_out(4)  # the smaller of both, and shapes that are joined
             smaller = num_rows if square else minimum_op(num_rows, num_columns)
         else:
             num_rows, num_columns = int(num_rows), int(num_columns)

@@ -18,6 +18,7 @@ from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.fills import zeros
 from dataflow.ops.gather_scatter import gather
 from dataflow.ops.reshape import reshape
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.shape import need_rank, shape
 from dataflow.ops.sparse_dense import check_triple, rank_of, sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import (
@@ -114,6 +115,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
                 if rest:
                     sizes = [total // rest if s == -1 else s for s in sizes]
             result.static_dims = tuple(None if s == -1 else s for s in sizes)
+        count_left_out(1)  # the values, passed on
         return result
 
 
@@ -206,6 +208,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     from dataflow.ops.selection import where
 
     chosen = reshape(where(to_retain), [-1])
+    count_left_out(1)  # the shape, passed on
     return SparseTensor(gather(sp.indices, chosen), gather(sp.values, chosen), sp.dense_shape)
 
 

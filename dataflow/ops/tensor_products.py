@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex, floor_mod_op
+from dataflow.ops.einsum_counts import num_einsum_nodes
 from dataflow.ops.matmul import matmul
 from dataflow.ops.reduce import prod_op, reduce_sum
 from dataflow.ops.seeds import counted_as
@@ -159,14 +161,20 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
         labels, result = _explicit(equation, tensors)
         if len(set(result)) != len(result):
             raise ValueError(f"Einsum: the result of {equation!r} names an axis twice.")
-        # A label of one input alone is summed there first, so that gradients know its size.
-        for i, names in enumerate(labels):
-            others = {c for j, n in enumerate(labels) if j != i for c in n} | set(result)
-            alone = [axis for axis, c in enumerate(names) if c not in others]
-            if alone and len(set(names)) == len(names):
-                tensors[i] = reduce_sum(tensors[i], alone)
-                labels[i] = "".join(c for axis, c in enumerate(names) if axis not in alone)
-        return einsum_op(tensors, equation=",".join(labels) + "->" + result, name="Einsum")  # type: ignore[no-any-return]
+        num_nodes = num_einsum_nodes(labels, [t.dims for t in tensors], result)
+        with nullcontext() if num_nodes is None else counted_as(num_nodes):
+            return _einsum(tensors, labels, result)
+
+
+def _einsum(tensors: list[Tensor], labels: list[str], result: str) -> Tensor:
+    # A label of one input alone is summed there first, so that gradients know its size.
+    for i, names in enumerate(labels):
+        others = {c for j, n in enumerate(labels) if j != i for c in n} | set(result)
+        alone = [axis for axis, c in enumerate(names) if c not in others]
+        if alone and len(set(names)) == len(names):
+            tensors[i] = reduce_sum(tensors[i], alone)
+            labels[i] = "".join(c for axis, c in enumerate(names) if axis not in alone)
+    return einsum_op(tensors, equation=",".join(labels) + "->" + result, name="Einsum")  # type: ignore[no-any-return]
 
 
 # ---- tensordot -----------------------------------------------------------------------------------

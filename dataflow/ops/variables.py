@@ -19,6 +19,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, TensorLike
 from dataflow.ops import state
+from dataflow.ops.initial_value_counts import count_guards
 from dataflow.ops.variable_replication import (
     VariableAggregation,
     VariableSynchronization,
@@ -254,6 +255,7 @@ class Variable(metaclass=_MadeByCreators):
         if dims is None:
             self._variable.dims = None
         with graph.colocate_with(self._variable.op):
+            count_guards(value)
             self._initializer_op = state.assign_op(
                 self._variable, value, validate_shape=validate_shape, name="Assign"
             ).op

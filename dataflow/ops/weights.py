@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
-from dataflow.ops.arithmetic import minimum_op, sub_op
+from dataflow.ops.arithmetic import minimum_op, multiply, sub_op
 from dataflow.ops.comparison import (
     equal_op,
     less_equal_op,
@@ -17,6 +17,7 @@ from dataflow.ops.control_flow import with_dependencies
 from dataflow.ops.elementary import abs_op
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.reduce import reduce_all
+from dataflow.ops.seeds import counted_as
 from dataflow.shapes import format_dims
 
 
@@ -26,6 +27,16 @@ def require_broadcastable(weights: Tensor, values: Tensor) -> Tensor:
     Raises `ValueError` where it is known not to; what is known only at run time is an
     `InvalidArgumentError` then.
     """
+    a, b = weights.dims, values.dims
+    if a is not None and b is not None and (a == () or len(a) == len(b)):
+        is_decided = a == () or not (None in a or None in b)
+    else:
+        is_decided = False
+    with counted_as(5 if is_decided else 63):  # there a switch guards each part of the check
+        return _checked(weights, values)
+
+
+def _checked(weights: Tensor, values: Tensor) -> Tensor:
     a, b = weights.dims, values.dims
     if a == ():
         return weights
@@ -52,6 +63,18 @@ def require_broadcastable(weights: Tensor, values: Tensor) -> Tensor:
             logical_or_op(equal_op(my_rank, 0), same), [*message, "values.shape=", theirs]
         )
         return with_dependencies([check], weights)  # type: ignore[no-any-return]
+
+
+def broadcast_weights(weights: Tensor, values: Tensor) -> Tensor:
+    """Weights in the shape of ``values``: one for all, or 1 or the size in each dimension.
+
+    Raises `ValueError` for other shapes.
+    """
+    is_same = weights.dims == values.dims and weights.dims is not None and None not in weights.dims
+    if is_same:
+        return weights
+    weights = require_broadcastable(weights, values)
+    return multiply(weights, array.ones_like(values), name="broadcast_weights")  # type: ignore[no-any-return]
 
 
 def match_rank(weights: Tensor, values: Tensor) -> Tensor:
