@@ -65,3 +65,11 @@ def test_the_picture_is_what_the_code_says() -> None:
 def test_arrows_that_a_longer_way_implies_are_left_out() -> None:
     imports = {"a": {"b", "c", "d"}, "b": {"c"}, "c": set(), "d": set()}
     assert reduced(imports) == {"a": {"b", "d"}, "b": {"c"}, "c": set(), "d": set()}
+
+
+def test_every_folder_of_the_engine_has_its_row() -> None:
+    table = PAGE.partition("## What is where")[2].partition("\n## ")[0]
+    folders = {p.parent.name for p in (ROOT / "dataflow").glob("*/__init__.py")}
+    assert not sorted(
+        name for name in folders if f"`{name}/" not in table and f" {name}/" not in table
+    )
