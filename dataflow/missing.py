@@ -514,7 +514,6 @@ _CONTRIB = {
     "stat_summarizer": ("times of ops", "use a traced run and tf.python.client.timeline"),
     "statsmodels": ("statistics", "use scipy.stats"),
     "tensorrt": ("NVIDIA's TensorRT", "leave it out: sessions compile graphs themselves"),
-    "testing": ("readers of summaries in tests", "use tf.train.summary_iterator"),
     "text": ("skip-gram sampling", "make the pairs in Python, as lesson 10 does"),
     "timeseries": ("models of time series", "write the model with tf.nn.dynamic_rnn"),
     "verbs": ("RDMA between tasks", "leave it out: tf.cluster chooses the transport"),

@@ -54,13 +54,15 @@ from dataflow.ops.assertions import (
     is_numeric_tensor,
     is_strictly_increasing,
 )
+from dataflow.ops.comparison import logical_not
 from dataflow.ops.critical_section import CriticalSection
 from dataflow.ops.initializers import zeros_initializer
+from dataflow.ops.logging_ops import Assert
 from dataflow.ops.script_ops import py_func
 from dataflow.ops.sequences import argsort, sort
 from dataflow.ops.shape_assertions import assert_scalar
 from dataflow.ops.sparse_tensor import convert_to_tensor_or_sparse_tensor
-from dataflow.ops.state import assign
+from dataflow.ops.state import assign, is_variable_initialized
 from dataflow.ops.type_specs import BoundedTensorSpec, TensorSpec
 from dataflow.ops.variable_lists import global_variables
 from dataflow.python.framework.ops import prepend_name_scope, strip_name_scope
@@ -110,9 +112,17 @@ def init_from_checkpoint(checkpoint_dir: Any, assignment_map: dict[str, Any]) ->
 
 
 def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:
-    """Sets the variable ``ref`` to zeros; gives its reference. It need not have a value before."""
+    """Sets the variable ``ref`` to zeros; gives its reference.
+
+    A run raises `InvalidArgumentError` where the variable has a value already.
+    """
+    graph = default_graph()
+    with graph.colocate_with(ref.op):
+        unset = logical_not(is_variable_initialized(ref))
+        check = Assert(unset, ["input is already initialized"])
     zeros = zeros_initializer()(ref.get_shape().as_list(), dtype=ref.dtype.base_dtype)
-    return assign(ref, zeros, use_locking=use_locking, name=name)
+    with graph.control_dependencies([check]):
+        return assign(ref, zeros, use_locking=use_locking, name=name)
 
 
 __all__ = [

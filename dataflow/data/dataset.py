@@ -74,6 +74,10 @@ class Dataset(Structured):
         """The node that stands for this dataset in the default graph."""
         return self._as_variant_tensor()
 
+    @property
+    def _variant_tensor(self) -> Tensor:
+        return self._as_variant_tensor()
+
     def _as_variant_tensor(self) -> Tensor:
         """The nodes of this dataset, added to the default graph."""
         return self._build()

@@ -21,6 +21,7 @@ from dataflow.ops.embedding import safe_embedding_lookup_sparse
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import add_n, matmul
+from dataflow.ops.partitioned_variable import PartitionedVariable
 from dataflow.ops.sparse import sparse_reshape
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.variable_scope import get_variable, variable_scope
@@ -104,8 +105,8 @@ def columns_side_by_side(
     for column in columns:
         if not isinstance(column, DenseColumn):
             raise ValueError(
-                "Items of feature_columns must be a dense column: wrap this one in "
-                f"embedding_column or indicator_column. Given: {column}"
+                "Items of feature_columns must be a _DenseColumn. You can wrap a categorical column "
+                f"with an embedding_column or indicator_column. Given: {column}"
             )
     known = LazyBuilder(features)
     outputs = []
@@ -161,13 +162,15 @@ def linear_model(
     sums = []
     with variable_scope(None, default_name="linear_model", values=list(features.values())):
         for column in columns:
-            with variable_scope(None, default_name=column._var_scope_name):
+            with variable_scope(None, default_name=column._var_scope_name) as scope:
                 weighted, weights = _weighted_sum(
                     column, known, units, sparse_combiner, collections, trainable
                 )
             sums.append(weighted)
             if cols_to_vars is not None:
-                cols_to_vars[column] = [weights]
+                own = _parts(weights)
+                others = [v for v in scope.global_variables() if v not in own]
+                cols_to_vars[column] = [*own, *others]
         bias = get_variable(
             "bias_weights",
             shape=[units],
@@ -176,10 +179,14 @@ def linear_model(
             collections=collections,
         )
         if cols_to_vars is not None:
-            cols_to_vars["bias"] = [bias]
+            cols_to_vars["bias"] = _parts(bias)
         same_batch_size(sums, columns)
         total = add_n(sums, name="weighted_sum_no_bias") if len(sums) > 1 else sums[0]
         return bias_add(total, bias, name="weighted_sum")
+
+
+def _parts(variable: Any) -> list[Any]:
+    return list(variable) if isinstance(variable, PartitionedVariable) else [variable]
 
 
 def _weighted_sum(

@@ -7,7 +7,7 @@ from typing import Any
 
 from dataflow.keras import backend as K
 from dataflow.layers.base import Layer
-from dataflow.layers.serialization import lookup
+from dataflow.layers.serialization import custom_object_scope, deserialize as _of_config, lookup
 from dataflow.ops import activation, elementary
 
 __all__ = ["deserialize", "elu", "exponential", "get", "hard_sigmoid", "linear", "relu", "selu"]
@@ -96,7 +96,8 @@ _BY_NAME["leaky_relu"] = activation.leaky_relu
 def get(identifier: Any) -> Any:
     """The function of a name; ``None`` is `linear`, functions stay.
 
-    Raises `ValueError` for an unknown name.
+    A config, of a layer among the custom objects, gives that layer. Raises `ValueError` for an unknown
+    name.
     """
     if identifier is None:
         return linear
@@ -110,10 +111,15 @@ def get(identifier: Any) -> Any:
                 stacklevel=2,
             )
         return identifier
+    if isinstance(identifier, dict) and "class_name" in identifier:
+        return _of_config("activation function", identifier, _BY_NAME)
     raise ValueError(f"Could not interpret activation function identifier: {identifier!r}")
 
 
-deserialize = get
+def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """The function of a name or a config, looked for among ``custom_objects`` too; as `get`."""
+    with custom_object_scope(custom_objects or {}):
+        return get(name)
 
 
 def serialize(activation: Any) -> str:

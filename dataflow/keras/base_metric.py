@@ -40,6 +40,17 @@ def weights_like(weights: Any, values: Any) -> Any:
     return weights
 
 
+def squeezed_alike(first: Any, second: Any) -> tuple[Any, Any]:
+    """Both, without a last axis of 1 that the other does not have."""
+    ranks = first.shape.ndims, second.shape.ndims
+    if None not in ranks and abs(ranks[0] - ranks[1]) == 1:
+        longer = first if ranks[0] > ranks[1] else second
+        if longer.shape[-1].value == 1:
+            squeezed = array.squeeze(longer, [-1])
+            return (squeezed, second) if longer is first else (first, squeezed)
+    return first, second
+
+
 class Metric(Layer):
     """A value that is counted over batches, in variables.
 
@@ -125,7 +136,7 @@ class Metric(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """The arguments."""
-        return {"name": self.name}
+        return {"name": self.name, "dtype": as_dtype(self.dtype).name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Metric:
@@ -194,7 +205,7 @@ class MeanMetricWrapper(Mean):
         return super().update_state(self._fn(y_true, y_pred, **self._settings), sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        own = {"name": self.name, **self._settings}
+        own = {**Metric.get_config(self), **self._settings}
         return {**own, "fn": self._fn.__name__} if type(self) is MeanMetricWrapper else own
 
     @classmethod

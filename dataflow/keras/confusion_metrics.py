@@ -114,7 +114,7 @@ class _OneCount(ConfusionMetric):
         return self._scalar(self._now(self._kinds[0]))
 
     def get_config(self) -> dict[str, Any]:
-        return {"name": self.name, "thresholds": self.thresholds}
+        return {**super().get_config(), "thresholds": self.thresholds}
 
 
 class TruePositives(_OneCount):
@@ -162,7 +162,7 @@ class _Share(ConfusionMetric):
 
     def get_config(self) -> dict[str, Any]:
         return {
-            "name": self.name,
+            **super().get_config(),
             "thresholds": self.thresholds,
             "top_k": self.top_k,
             "class_id": self.class_id,
@@ -202,7 +202,7 @@ class _AtBest(ConfusionMetric):
 
     def get_config(self) -> dict[str, Any]:
         return {
-            "name": self.name,
+            **super().get_config(),
             self._what: self._value,
             "num_thresholds": self.num_thresholds,
         }
@@ -297,7 +297,7 @@ class AUC(ConfusionMetric):
 
     def get_config(self) -> dict[str, Any]:
         return {
-            "name": self.name,
+            **super().get_config(),
             "num_thresholds": self.num_thresholds,
             "curve": self.curve,
             "summation_method": self.summation_method,
@@ -336,7 +336,7 @@ class MeanIoU(Metric):
         return div_no_nan(reduce_sum(div_no_nan(hits, unions)), present)
 
     def get_config(self) -> dict[str, Any]:
-        return {"name": self.name, "num_classes": self.num_classes}
+        return {**super().get_config(), "num_classes": self.num_classes}
 
 
 class MeanTensor(Metric):

@@ -15,6 +15,7 @@ from dataflow.keras.base_metric import (
     MeanMetricWrapper,
     Metric,
     Sum,
+    squeezed_alike,
 )
 from dataflow.keras.confusion_metrics import (
     AUC,
@@ -33,7 +34,7 @@ from dataflow.layers.serialization import custom_object_scope, lookup, serialize
 from dataflow.ops import array
 from dataflow.ops.comparison import equal, greater
 from dataflow.ops.elementary import abs_, round_, sqrt
-from dataflow.ops.math import cast, div_no_nan
+from dataflow.ops.math import cast, div_no_nan, squared_difference
 from dataflow.ops.reduce import argmax, reduce_mean
 
 mean_squared_error = mse = MSE = losses.mean_squared_error
@@ -143,26 +144,31 @@ class MeanRelativeError(Mean):
         self, normalizer: Any, name: str | None = None, dtype: DTypeLike | None = None
     ) -> None:
         super().__init__(name or "mean_relative_error", dtype)
-        self.normalizer = normalizer
+        self.normalizer = cast(convert_to_tensor(normalizer), self.dtype)
 
     def update_state(  # type: ignore[override]
         self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
     ) -> Any:
-        scale = cast(convert_to_tensor(self.normalizer), self.dtype)
         difference = abs_(cast(y_true, self.dtype) - cast(y_pred, self.dtype))
-        return super().update_state(div_no_nan(difference, scale), sample_weight)
+        return super().update_state(div_no_nan(difference, self.normalizer), sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        return {"name": self.name, "normalizer": write(self.normalizer)}
+        return {**super().get_config(), "normalizer": K.eval(self.normalizer)}
 
 
-class RootMeanSquaredError(MeanMetricWrapper):
-    """The square root of the mean squared error."""
+class RootMeanSquaredError(Mean):
+    """The square root of the mean of the squared errors, over all elements."""
 
     def __init__(
         self, name: str = "root_mean_squared_error", dtype: DTypeLike | None = None
     ) -> None:
-        super().__init__(mean_squared_error, name, dtype)
+        super().__init__(name, dtype)
+
+    def update_state(  # type: ignore[override]
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> Any:
+        y_pred, y_true = squeezed_alike(cast(y_pred, self.dtype), cast(y_true, self.dtype))
+        return super().update_state(squared_difference(y_pred, y_true), sample_weight)
 
     def result(self) -> Any:
         return sqrt(super().result())

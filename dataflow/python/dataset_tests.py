@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import data, dtypes, errors, test
+from dataflow.graph.eager import executing_eagerly
 from dataflow.ops.array import zeros
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
 from dataflow.ops.tensor_array import TensorArray
@@ -39,6 +40,8 @@ class DatasetTestBase(test.TestCase):
             self.evaluate(iterator.initializer)
         else:
             iterator = data.make_one_shot_iterator(dataset)
+        if executing_eagerly():
+            return lambda: iterator.get_next()
         element = iterator.get_next()
         if isinstance(element, TensorArray):
             element = element.stack()

@@ -99,10 +99,11 @@ python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_des
 python.training.{adagrad_da sync_replicas_optimizer server_lib} : train
 python.training.device_setter : train train.device_setter
 python.training.{saver checkpoint_management checkpoint_utils checkpoint_state_pb2} : train train.checkpoint_management
-python.training.monitored_session : train train.monitored_session
+python.training.monitored_session : train train.monitored_session python.session_layers
 python.training.{session_manager supervisor session_run_hook} : train
 python.training.{basic_session_run_hooks coordinator queue_runner queue_runner_impl} : train
-python.training.{input learning_rate_decay warm_starting_util basic_loops} : train
+python.training.{input learning_rate_decay basic_loops} : train
+python.training.warm_starting_util : train python.warm_starting
 python.training.evaluation : train contrib.evaluation
 python.training.moving_averages : train.moving_averages
 python.training.slot_creator : train.slot_creator
@@ -142,6 +143,9 @@ python.saved_model.{builder builder_impl} : saved_model.builder saved_model
 python.saved_model.{loader loader_impl simple_save} : saved_model
 python.saved_model.main_op : saved_model.main_op
 python.saved_model.nested_structure_coder : tf
+python.saved_model.model_utils : python.mode_keys estimator
+python.saved_model.model_utils.mode_keys : python.mode_keys
+python.saved_model.model_utils.{export_output export_utils} : estimator
 python.saved_model.{constants} : saved_model.constants
 python.saved_model.signature_constants : saved_model.signature_constants
 python.saved_model.tag_constants : saved_model.tag_constants
@@ -149,6 +153,8 @@ python.saved_model.{signature_def_utils signature_def_utils_impl} : saved_model.
 python.saved_model.{utils utils_impl} : saved_model.tensor_infos saved_model
 python.summary : summary
 python.summary.{summary summary_iterator} : summary train
+python.summary.plugin_asset : summary.plugin_asset
+python.training.tensorboard_logging : python.tensorboard_logging
 python.summary.writer.{writer writer_cache event_file_writer} : summary
 python.estimator : estimator
 python.estimator.{estimator estimator_lib run_config model_fn training export.export} : estimator estimator.cluster_task
@@ -218,6 +224,7 @@ contrib.losses.python.losses : contrib.losses
 contrib.cudnn_rnn.python.layers : contrib.cudnn_rnn
 contrib.framework.python.framework : contrib.framework
 contrib.slim.python.slim : contrib.slim
+contrib.testing.python.framework.{fake_summary_writer util} : contrib.testing
 contrib.learn.python.learn.{estimators metric_spec experiment} : contrib.learn
 contrib.learn.python.learn.{learn_runner monitors preprocessing} : contrib.learn
 contrib.learn.python.learn.learn_runner : contrib.learn.learn_runner
@@ -308,7 +315,11 @@ _OF_ENGINE = "keras.layers keras.models keras.utils python.keras_package"
 KERAS = {
     **{
         f"keras.layers.{name}": "keras.layers"
-        for name in ("advanced_activations", "cudnn_recurrent", "local", "convolutional_recurrent")
+        for name in ("advanced_activations", "cudnn_recurrent", "local")
+    },
+    **{
+        f"keras.layers.{name}": "keras.layers"
+        for name in ("convolutional_recurrent", "serialization")
     },
     "keras.engine": _OF_ENGINE,
     **{f"keras.engine.{n}": _OF_ENGINE for n in ("training", "sequential", "network", "topology")},

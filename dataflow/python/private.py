@@ -10,6 +10,7 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.activation import softmax as softmax_v2
 from dataflow.ops.array import concat, range_, rank, reshape, transpose
 from dataflow.ops.counting import bucketize_op
 from dataflow.ops.dilated_convolutions import convolution
@@ -38,6 +39,7 @@ __all__ = [
     "resource_scatter_add",
     "shape_internal",
     "skip_summary",
+    "softmax_v2",
     "string_split_v2",
     "variable",
 ]

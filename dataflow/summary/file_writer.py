@@ -11,6 +11,7 @@ from dataflow.formats.summary_protos import parse_summary
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
+from dataflow.summary.plugin_asset import write_assets
 
 if TYPE_CHECKING:
     from dataflow.ops.variables import Variable
@@ -100,6 +101,8 @@ class FileWriter:
                 f"got {type(source).__name__}."
             )
         self.event_writer.add_graph_def(proto, global_step)
+        if isinstance(source, Graph):
+            write_assets(source, self.get_logdir())
 
     def add_meta_graph(
         self, meta_graph_def: Any, global_step: Tensor | Variable | None = None

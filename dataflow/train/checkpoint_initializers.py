@@ -10,7 +10,7 @@ import numpy as np
 from dataflow import logging
 from dataflow.formats.local_paths import local_path
 from dataflow.graph.default_stacks import default_graph
-from dataflow.ops.array import gather, transpose, where
+from dataflow.ops.array import gather, slice_, transpose, where
 from dataflow.ops.checkpoint import restore_v2
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.partitioned_variable import PartitionedVariable
@@ -19,6 +19,8 @@ from dataflow.ops.variable_lists import global_variables, trainable_variables
 from dataflow.ops.variable_store import variable_store
 from dataflow.ops.variables import Variable
 from dataflow.train.checkpoint_management import load_checkpoint, prefix_of
+from dataflow.train.object_restore import keys_by_name
+from dataflow.train.saveables import OBJECT_GRAPH_KEY
 
 
 class VocabInfo(NamedTuple):
@@ -48,7 +50,7 @@ def _words(path: str, size: int) -> list[bytes]:
     return words if size == -1 else words[:size]
 
 
-def _assign_by_words(prefix: str, source: str, variable: Variable, info: VocabInfo) -> None:
+def assign_by_words(prefix: str, source: str, variable: Variable, info: VocabInfo) -> None:
     """Makes the initializer put each word's row of the checkpoint where the word is now."""
     shapes = load_checkpoint(prefix).get_variable_to_shape_map()
     if source not in shapes:
@@ -56,30 +58,36 @@ def _assign_by_words(prefix: str, source: str, variable: Variable, info: VocabIn
             f"Tensor {source} is not found in {prefix} checkpoint: {sorted(shapes)[:20]}"
         )
     axis = info.axis
+    part = variable._get_save_slice_info()
     sizes: list[Any] = variable.get_shape().as_list()
+    whole: list[Any] = sizes if part is None else list(part.full_shape)
     old_sizes: list[Any] = list(shapes[source])
     wanted = info.new_vocab_size + info.num_oov_buckets
-    others = [shape[:axis] + shape[axis + 1 :] for shape in (sizes, old_sizes)]
-    if axis not in (0, 1) or variable._get_save_slice_info() is not None:
+    others = [shape[:axis] + shape[axis + 1 :] for shape in (whole, old_sizes)]
+    if axis not in (0, 1):
         raise ValueError(
-            f"{variable.name}: words are rows (axis=0) or columns (axis=1) of whole variables, "
-            f"got axis={axis}"
+            f"{variable.name}: words are rows (axis=0) or columns (axis=1), got axis={axis}"
         )
-    if sizes[axis] != wanted or others[0] != others[1]:
+    if whole[axis] != wanted or others[0] != others[1]:
         raise ValueError(
-            f"{variable.name} has shape {sizes}, the checkpoint's {source} {old_sizes}, and there are "
+            f"{variable.name} has shape {whole}, the checkpoint's {source} {old_sizes}, and there are "
             f"{info.new_vocab_size} words and {info.num_oov_buckets} other rows along axis {axis}"
         )
     places = {word: i for i, word in enumerate(_words(info.old_vocab, info.old_vocab_size))}
     found = [places.get(word, -1) for word in _words(info.new_vocab, info.new_vocab_size)]
     rows = np.array(found + [-1] * info.num_oov_buckets, np.int32)
+    start = [0] * len(sizes) if part is None else list(part.var_offset)
+    rows = rows[start[axis] : start[axis] + sizes[axis]]
     dtype = variable.dtype.base_dtype
     graph = default_graph()
     with graph.name_scope(None), graph.control_dependencies(None), graph.device(variable.device):
         restored = restore_v2(prefix, [source], [""], dtypes=[dtype], name="checkpoint_initializer")
         restored[0].set_shape(old_sizes)
         backup = (info.backup_initializer or zeros_initializer())(sizes, dtype=dtype)
-        moved = gather(restored[0], np.maximum(rows, 0), axis=axis)
+        begin = [0 if i == axis else offset for i, offset in enumerate(start)]
+        kept = [-1 if i == axis else size for i, size in enumerate(sizes)]
+        read = restored[0] if part is None else slice_(restored[0], begin, kept)
+        moved = gather(read, np.maximum(rows, 0), axis=axis)
         swap = [1, 0, *range(2, len(sizes))] if axis else list(range(len(sizes)))
         value = where(rows >= 0, transpose(moved, swap), transpose(backup, swap))
         value = transpose(value, swap) if axis else value
@@ -199,10 +207,11 @@ def warm_start(
         info = variable._get_save_slice_info()
         variables[variable] = info.full_name if info is not None else variable.op.name
     started = [name for name in variables.values() if vars_to_warm_start or name in infos]
+    keys = _keys_of_objects(ckpt_to_initialize_from, set(variables.values()))
     for variable, name in variables.items():
-        source = renamed.get(name, name)
+        source = renamed.get(name, keys.get(name, name))
         if words := infos.get(name):
-            _assign_by_words(prefix_of(ckpt_to_initialize_from), source, variable, words)
+            assign_by_words(prefix_of(ckpt_to_initialize_from), source, variable, words)
         elif vars_to_warm_start:
             init_from_checkpoint(ckpt_to_initialize_from, {source: variable})
     logging.info("Warm-started %d variables.", len(set(started)))
@@ -215,6 +224,23 @@ def warm_start(
                 f"{argument} names variables that are not warm-started: {', '.join(unused)}. "
                 f"There are: {', '.join(sorted(set(variables.values())))}."
             )
+
+
+def _keys_of_objects(ckpt_dir_or_file: Any, names: set[str]) -> dict[str, str]:
+    """Name -> key of the variables of a checkpoint of objects; empty for another checkpoint.
+
+    Raises `ValueError` where the objects do not have all names.
+    """
+    reader = load_checkpoint(prefix_of(ckpt_dir_or_file))
+    if not reader.has_tensor(OBJECT_GRAPH_KEY):
+        return {}
+    keys = keys_by_name(reader)
+    if missing := sorted(names - set(keys)):
+        raise ValueError(
+            "Attempting to warm-start from an object-based checkpoint, but found that the "
+            f"checkpoint did not contain values for all variables. Missing: {', '.join(missing)}."
+        )
+    return keys
 
 
 def _to_warm_start(vars_to_warm_start: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.control_flow import group
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import zeros_initializer
-from dataflow.ops.math import cast, minimum, pow_
+from dataflow.ops.math import cast, div, minimum, pow_, truediv as truediv_
 from dataflow.ops.state import assign, assign_sub
 from dataflow.ops.variable_lists import (
     global_variables,
@@ -40,6 +40,35 @@ def assign_moving_average(
         if zero_debias:
             return _zero_debias(variable, value, rate, scope)
         return assign_sub(variable, (variable - value) * rate, name=scope)
+
+
+def weighted_moving_average(
+    value: Any,
+    decay: Any,
+    weight: Any,
+    truediv: bool = True,
+    collections: Any = None,
+    name: str | None = None,
+) -> Any:
+    """The moving average of ``value * weight`` by that of ``weight``; each run counts its value too.
+
+    ``value``, ``weight``: numeric tensors; their averages start at 0, in variables of
+    ``collections``. Returns a tensor of ``value``'s shape and dtype.
+    """
+    value, weight = convert_to_tensor(value), convert_to_tensor(weight)
+    with variable_scope(name, "WeightedMovingAvg", [value, weight, decay]) as scope:
+        averages = []
+        for key, change in (("value_x_weight", value * weight), ("weight", weight)):
+            total = get_variable(
+                key,
+                shape=change.shape,
+                dtype=change.dtype.base_dtype,
+                initializer=zeros_initializer(),
+                trainable=False,
+                collections=collections,
+            )
+            averages.append(assign_moving_average(total, change, decay, zero_debias=False))
+        return (truediv_ if truediv else div)(averages[0], averages[1], name=scope.name)
 
 
 def _zero_debias(variable: Any, value: Any, rate: Any, scope: str) -> Any:

@@ -69,6 +69,11 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self.listeners = list(listeners or [])
         self._save_graph_def = save_graph_def
+        self._steps_per_run = 1
+
+    def _set_steps_per_run(self, steps_per_run: int) -> None:
+        """How far each run takes the global step, for a loop of steps inside of one run."""
+        self._steps_per_run = steps_per_run
 
     def begin(self) -> None:
         """Finds the global step."""
@@ -93,7 +98,7 @@ class CheckpointSaverHook(SessionRunHook):
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Saves where it is due."""
-        if self._timer.should_trigger_for_step(int(run_values.results) + 1):
+        if self._timer.should_trigger_for_step(int(run_values.results) + self._steps_per_run):
             step = int(run_context.session.run(self._global_step_tensor))
             if self._timer.should_trigger_for_step(step):
                 self._timer.update_last_triggered_step(step)
@@ -232,6 +237,11 @@ class StepCounterHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_steps=every_n_steps, every_secs=every_n_secs)
         self._summary_writer = summary_writer
         self._output_dir = output_dir
+        self._steps_per_run = 1
+
+    def _set_steps_per_run(self, steps_per_run: int) -> None:
+        """How far each run takes the global step, for a loop of steps inside of one run."""
+        self._steps_per_run = steps_per_run
 
     def begin(self) -> None:
         """Opens the writer."""
@@ -246,7 +256,7 @@ class StepCounterHook(SessionRunHook):
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Writes the rate where it is due."""
-        if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
+        if not self._timer.should_trigger_for_step(int(run_values.results) + self._steps_per_run):
             return
         step = int(run_context.session.run(self._global_step_tensor))
         if self._timer.should_trigger_for_step(step):

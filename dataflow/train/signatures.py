@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import executing_eagerly
 from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.type_aliases import TensorLike
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def build_tensor_info(tensor: Any) -> Any:
-    """The ``TensorInfo`` of a tensor: its name, dtype and shape; of a `SparseTensor` its parts' names."""
+    """The ``TensorInfo`` of a tensor: its name, dtype and shape; of a `SparseTensor` its parts' names.
+
+    Raises `RuntimeError` with eager execution: such a tensor has no name.
+    """
+    if executing_eagerly():
+        raise RuntimeError("build_tensor_info is not supported in Eager mode.")
     from tensorboard.compat.proto.meta_graph_pb2 import TensorInfo
 
     if isinstance(tensor, SparseTensor):

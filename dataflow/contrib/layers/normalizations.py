@@ -306,22 +306,27 @@ def group_norm(
             raise ValueError(f"Inputs {inputs.name} has undefined rank.")
         rank = len(inputs.dims)
         if channels_axis > rank - 1:
-            raise ValueError(f"Axis is out of bounds: {channels_axis} of {rank}.")
+            raise ValueError(f"Axis is out of bounds. Got {channels_axis} of {rank}.")
+        for reduction_axis in reduction_axes:
+            if not -rank <= reduction_axis < rank:
+                raise ValueError(f"Axis is out of bounds. Got {reduction_axis} of {rank}.")
         axis = channels_axis % rank
         reduced = [a % rank for a in reduction_axes]
         if axis in reduced or len(set(reduced)) != len(reduced):
             raise ValueError(
-                f"reduction_axes must not contain channels_axis, nor an axis twice: got "
-                f"{reduction_axes} and {channels_axis} for rank {rank}."
+                "reduction_axes must be mutually exclusive with channels_axis, and with each "
+                f"other: got {reduction_axes} and {channels_axis} for rank {rank}."
             )
         channels = inputs.dims[axis]
         if channels is None:
             raise ValueError(
                 f"Inputs {inputs.name} has undefined channel dimension: {inputs.shape}."
             )
-        if groups > channels or channels % groups:
+        if groups > channels:
+            raise ValueError(f"Invalid groups {groups} for {channels} channels.")
+        if channels % groups:
             raise ValueError(
-                f"{groups} groups do not divide {channels} channels; take a divisor of {channels}."
+                f"{channels} channels is not commensurate with {groups} groups. Take a divisor of it."
             )
         sizes = array.shape(inputs)
         dims = [sizes[i] if d is None else d for i, d in enumerate(inputs.dims)]

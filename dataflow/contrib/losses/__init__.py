@@ -44,10 +44,17 @@ __all__ = [
 
 
 def _over_examples(weights: TensorLike, rank: int | None) -> Any:
-    """Weights of the first axes of losses of this rank, so that they broadcast."""
+    """Weights of the first axes of losses of this rank, so that they broadcast.
+
+    Raises `ValueError` where a rank is not known.
+    """
     weights = convert_to_tensor(weights)
     own = weights.get_shape().ndims
-    if not own or rank is None or own >= rank:
+    if rank is None:
+        raise ValueError("losses.get_shape().ndims cannot be None")
+    if own is None:
+        raise ValueError("weights.get_shape().ndims cannot be None")
+    if not own or own >= rank:
         return weights
     ones = [1] * (rank - own)
     return array.reshape(weights, array.concat([array.shape(weights), ones], 0))

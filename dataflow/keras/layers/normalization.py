@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 from dataflow.graph.eager import executing_eagerly
@@ -120,6 +121,11 @@ class LayerNormalization(Layer):
     ) -> None:
         super().__init__(**kwargs)
         self.axis = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+        if not all(isinstance(one, numbers.Integral) for one in self.axis):
+            raise ValueError(
+                "Expected an int or a list/tuple of ints for the argument 'axis', but received "
+                f"instead: {axis}"
+            )
         self.epsilon = epsilon
         self.center = center
         self.scale = scale
@@ -145,7 +151,12 @@ class LayerNormalization(Layer):
 
     def build(self, input_shape: Any) -> None:
         sizes = TensorShape(input_shape).as_list()
+        for axis in self.axis:
+            if not -len(sizes) <= axis < len(sizes):
+                raise ValueError(f"Invalid axis: {axis}, for inputs of shape {input_shape}.")
         self._axes = sorted(axis % len(sizes) for axis in self.axis)
+        if len(set(self._axes)) < len(self._axes):
+            raise ValueError(f"Duplicate axis: {self.axis}, for inputs of shape {input_shape}.")
         if any(sizes[axis] is None for axis in self._axes):
             raise ValueError(f"Layer {self.name}: the sizes of axis {self.axis} must be known.")
         own = [sizes[axis] for axis in self._axes]

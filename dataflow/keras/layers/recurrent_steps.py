@@ -88,7 +88,9 @@ class RecurrentWeights(Layer):
             return own
         makers = (vars(cls).get("__init__") for cls in type(self).__mro__[:-1])
         names = [n for make in makers if make for n in inspect.signature(make).parameters]
-        held, known = vars(self), {*own, *self.shared_arguments, "units"}
+        held, known = vars(self), {*own, *self.shared_arguments}
+        if "filters" in own:
+            known.add("units")  # a convolution counts filters
         more = {name: held[name] for name in (*names, "implementation") if name in held}
         own.update({k: serialize(v) for k, v in more.items() if k not in known})
         return {key: own.pop(key) for key in (*dict.fromkeys(names), *sorted(own)) if key in own}

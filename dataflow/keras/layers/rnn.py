@@ -161,6 +161,14 @@ class RNN(LastingStates, LayerOfLayers):
             raise ValueError(
                 f"Layer {self.name} has {self.num_states} states, got {num_states} initial states."
             )
+        sizes = [TensorShape(size) for size in nest.flatten(self.cell.state_size)]
+        for state, size in zip(states, sizes, strict=False):
+            if not TensorShape([None]).concatenate(size).is_compatible_with(state.shape):
+                raise ValueError(
+                    "An `initial_state` was passed that is not compatible with `cell.state_size`. "
+                    f"Received states of shapes {[str(s.shape) for s in states]}; however "
+                    f"`cell.state_size` is {self.cell.state_size}"
+                )
         return sequence, states, rest[num_states:]
 
     def call(

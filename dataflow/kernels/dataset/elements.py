@@ -143,8 +143,8 @@ def with_errors(elements: Iterator[Any]) -> Iterator[tuple[Any, Exception | None
     return pulled(pull)
 
 
-def stack(parts: list[Any]) -> Any:
-    """Components of several elements as one array; raises for shapes that differ."""
+def stack(parts: list[Any], component: int = 0) -> Any:
+    """Parts ``component`` of several elements as one array; raises for shapes that differ."""
     first = parts[0]
     if isinstance(first, Dataset):
         raise InvalidArgumentError(None, None, "datasets cannot be batched; use flat_map first")
@@ -154,9 +154,9 @@ def stack(parts: list[Any]) -> Any:
         return out
     if (isinstance(first, np.ndarray) and first.dtype == object) or isinstance(first, bytes):
         parts = [as_array(p) for p in parts]
-        shapes = {p.shape for p in parts}
-        if len(shapes) == 1:
-            out = np.empty((len(parts), *shapes.pop()), dtype=object)
+        shapes = [p.shape for p in parts]
+        if len(set(shapes)) == 1:
+            out = np.empty((len(parts), *shapes[0]), dtype=object)
             for i, part in enumerate(parts):
                 out[i] = part if part.ndim else part[()]
             return out
@@ -164,13 +164,19 @@ def stack(parts: list[Any]) -> Any:
         try:
             return np.stack(parts) if np.ndim(first) else np.array(parts, dtype=first.dtype)
         except ValueError:
-            shapes = {np.shape(p) for p in parts}
+            shapes = [np.shape(p) for p in parts]
+    other = next(i for i, shape in enumerate(shapes) if shape != shapes[0])
     raise InvalidArgumentError(
         None,
         None,
-        f"Cannot batch tensors with different shapes: {sorted(shapes, key=str)}. "
+        f"Cannot batch tensors with different shapes in component {component}. First element had "
+        f"shape {_listed(shapes[0])} and element {other} had shape {_listed(shapes[other])}. "
         "Use padded_batch, or bring them to one shape in map.",
     )
+
+
+def _listed(shape: tuple[int, ...]) -> str:
+    return f"[{','.join(map(str, shape))}]"
 
 
 def as_array(component: Any) -> Any:

@@ -91,7 +91,8 @@ def batch_dataset_kernel(
         group = list(itertools.islice(elements, size))
         if not group or (drop and len(group) < size):
             return END
-        return tuple([stack(list(column)) for column in zip(*group, strict=True)])
+        columns = enumerate(zip(*group, strict=True))
+        return tuple([stack(list(column), i) for i, column in columns])
 
     return FromFunction(start, _num_batches(input_dataset, size, drop))
 
@@ -229,6 +230,14 @@ def shard_dataset_kernel(xp: Module, input_dataset: Any, num_shards: Array, inde
 @kernel("UnbatchDataset", cpu_only="datasets live on the host")
 def unbatch_dataset_kernel(xp: Module, input_dataset: Any) -> Any:
     def rows(element: Element) -> Iterator[Any]:
+        shapes = [() if isinstance(part, bytes) else np.shape(part) for part in element]
+        if () in shapes or len({shape[0] for shape in shapes}) > 1:
+            raise InvalidArgumentError(
+                None,
+                None,
+                "Input element must have the same batch size in each component, and no scalar: got "
+                f"shapes {', '.join(str(list(shape)) for shape in shapes)}.",
+            )
         return zip(*element, strict=True)
 
     return FromFunction(lambda: flattened(map(rows, input_dataset.iterate())))
