@@ -186,50 +186,52 @@ def _notices(cluster: Any, tasks: Sequence[dict[str, Any]]) -> list[dict[str, An
         ]
     found = []
     for task in tasks:
-        name, state = task["name"], task["state"]
-        is_ps = name.startswith("ps:")
-        if state == "dead":
-            why = lost.get(task["task"]) or whys.get(task["task"]) or "it does not answer"
-            if cluster.launched:
-                found.append(
-                    _notice(
-                        "alarm",
-                        f"{name} is dead: {why}. "
-                        + ("Its variables are lost. " if is_ps else "")
-                        + "Restart begins it again at its address.",
-                        (f"Restart {name}", {"do": "restart", "task": name}),
-                    )
-                )
-            else:
-                found.append(
-                    _notice(
-                        "alarm",
-                        f"{name} is dead: {why}. Who started this server must start it again; it "
-                        "joins by itself.",
-                    )
-                )
-        elif state in ("restarting", "starting"):
-            why = _because(whys.get(task["task"]))
-            found.append(_notice("info", f"{name} died{why} and is being started again."))
-        elif state == "paused":
-            found.append(
-                _notice(
-                    "info",
-                    f"{name} is paused: to the others it is slow, not dead. Who needs it waits.",
-                    (f"Continue {name}", {"do": "resume", "task": name}),
-                )
-            )
-        elif state == "silent":
-            found.append(_notice("info", f"{name} runs, but has not answered for a second."))
-        elif _was_restarted_lately(cluster, task["task"]):
-            lost_words = (
-                " It has no variables of before: initialize them, or restore a checkpoint."
-                if is_ps and not task["variables"]
-                else ""
-            )
-            why = _because(whys.get(task["task"]))
-            found.append(_notice("info", f"{name} died{why} and was started again.{lost_words}"))
+        path = task["task"]
+        if task["state"] == "dead":
+            why = lost.get(path) or whys.get(path) or "it does not answer"
+            found.append(_notice_of_death(task["name"], why, cluster.launched))
+        elif (notice := _notice_of(cluster, task, _because(whys.get(path)))) is not None:
+            found.append(notice)
     return found
+
+
+def _notice_of_death(name: str, why: str, launched: bool) -> dict[str, Any]:
+    if not launched:
+        return _notice(
+            "alarm",
+            f"{name} is dead: {why}. Who started this server must start it again; it "
+            "joins by itself.",
+        )
+    return _notice(
+        "alarm",
+        f"{name} is dead: {why}. "
+        + ("Its variables are lost. " if name.startswith("ps:") else "")
+        + "Restart begins it again at its address.",
+        (f"Restart {name}", {"do": "restart", "task": name}),
+    )
+
+
+def _notice_of(cluster: Any, task: dict[str, Any], died: str) -> dict[str, Any] | None:
+    """What stands still of a task that lives; ``died`` says, behind its name, why it died before."""
+    name, state = task["name"], task["state"]
+    if state in ("restarting", "starting"):
+        return _notice("info", f"{name} died{died} and is being started again.")
+    if state == "paused":
+        return _notice(
+            "info",
+            f"{name} is paused: to the others it is slow, not dead. Who needs it waits.",
+            (f"Continue {name}", {"do": "resume", "task": name}),
+        )
+    if state == "silent":
+        return _notice("info", f"{name} runs, but has not answered for a second.")
+    if not _was_restarted_lately(cluster, task["task"]):
+        return None
+    lost_words = (
+        " It has no variables of before: initialize them, or restore a checkpoint."
+        if name.startswith("ps:") and not task["variables"]
+        else ""
+    )
+    return _notice("info", f"{name} died{died} and was started again.{lost_words}")
 
 
 def _was_restarted_lately(cluster: Any, task: str) -> bool:

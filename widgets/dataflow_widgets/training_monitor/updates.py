@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,68 +18,67 @@ def update(runs: Sequence[Run], whole: bool) -> tuple[dict[str, Any], bytes, byt
     """
     numbers: list[np.ndarray] = []
     pixels: list[bytes] = []
-    curves, histograms, matrices, shown = [], [], [], []
     states = [run.state() for run in runs]
-    for run in runs:
-        for name, curve in run.curves.items():
-            start = 0 if whole else curve.changed_from
-            if start >= len(curve):
-                continue
-            rows = curve.rows(start)
-            curve.changed_from = len(curve)
-            numbers.append(rows)
-            curves.append(
-                {
-                    "run": run.name,
-                    "name": name,
-                    "from": start,
-                    "rows": len(rows),
-                    "stride": curve.stride,
-                    "bad": curve.num_bad,
-                    "firstBad": curve.first_bad,
-                }
-            )
-    for run in runs:
-        for name, each in run.histograms.items():
-            if whole or each.changed:
-                each.changed = False
-                table = each.table()
-                numbers.append(table)
-                histograms.append({"run": run.name, "name": name, "slices": len(table)})
-    for run in runs:
-        if run.confusion is not None and (whole or run.confusion_changed):
-            run.confusion_changed = False
-            numbers.append(run.confusion.counts.astype(np.float64))
-            matrices.append(
-                {
-                    "run": run.name,
-                    "names": run.confusion.names,
-                    "step": run.confusion.step,
-                }
-            )
-        if run.samples is not None and (whole or run.samples_changed):
-            run.samples_changed = False
-            images = run.samples.images
-            if images is not None:
-                pixels.append(images.tobytes())
-            shown.append(
-                {
-                    "run": run.name,
-                    "step": run.samples.step,
-                    "predicted": run.samples.predicted,
-                    "true": run.samples.true,
-                    "texts": run.samples.texts,
-                    "shape": None if images is None else list(images.shape),
-                }
-            )
     message = {
         "kind": "update",
         "whole": whole,
         "runs": states,
-        "curves": curves,
-        "histograms": histograms,
+        "curves": [row for run in runs for row in _curves(run, whole, numbers)],
+        "histograms": [row for run in runs for row in _histograms(run, whole, numbers)],
         "sliceLength": SLICE_LENGTH,
-        "confusions": matrices,
-        "samples": shown,
+        "confusions": [row for run in runs for row in _confusions(run, whole, numbers)],
+        "samples": [row for run in runs for row in _samples(run, whole, pixels)],
     }
     return message, b"".join(a.tobytes() for a in numbers), b"".join(pixels)
+
+
+def _curves(run: Run, whole: bool, numbers: list[np.ndarray]) -> Iterator[dict[str, Any]]:
+    """The new points of each curve, which go to ``numbers``; so in the functions below."""
+    for name, curve in run.curves.items():
+        start = 0 if whole else curve.changed_from
+        if start >= len(curve):
+            continue
+        rows = curve.rows(start)
+        curve.changed_from = len(curve)
+        numbers.append(rows)
+        yield {
+            "run": run.name,
+            "name": name,
+            "from": start,
+            "rows": len(rows),
+            "stride": curve.stride,
+            "bad": curve.num_bad,
+            "firstBad": curve.first_bad,
+        }
+
+
+def _histograms(run: Run, whole: bool, numbers: list[np.ndarray]) -> Iterator[dict[str, Any]]:
+    for name, each in run.histograms.items():
+        if whole or each.changed:
+            each.changed = False
+            table = each.table()
+            numbers.append(table)
+            yield {"run": run.name, "name": name, "slices": len(table)}
+
+
+def _confusions(run: Run, whole: bool, numbers: list[np.ndarray]) -> Iterator[dict[str, Any]]:
+    if run.confusion is not None and (whole or run.confusion_changed):
+        run.confusion_changed = False
+        numbers.append(run.confusion.counts.astype(np.float64))
+        yield {"run": run.name, "names": run.confusion.names, "step": run.confusion.step}
+
+
+def _samples(run: Run, whole: bool, pixels: list[bytes]) -> Iterator[dict[str, Any]]:
+    if run.samples is not None and (whole or run.samples_changed):
+        run.samples_changed = False
+        images = run.samples.images
+        if images is not None:
+            pixels.append(images.tobytes())
+        yield {
+            "run": run.name,
+            "step": run.samples.step,
+            "predicted": run.samples.predicted,
+            "true": run.samples.true,
+            "texts": run.samples.texts,
+            "shape": None if images is None else list(images.shape),
+        }
