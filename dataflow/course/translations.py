@@ -20,6 +20,7 @@ FOLDER = Path(__file__).parent / "languages"
 _HOLE = re.compile(r"\{(\d+)\}")
 _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=\S)")
 _HEAD = re.compile(r"\s*[^\W\d_]{4,}")
+_COUNT = re.compile(r"\d[\d,.]* \S+")
 _COUNTED = re.compile(r"(\d[\d,.]*) (.+)")
 _MAX_DEPTH = 6
 _MAX_KNOWN = 5000
@@ -150,8 +151,8 @@ class _Translator:
         if len(sentences) > 1:
             return f"{sentences[0]} {self._said(' '.join(sentences[1:]), depth + 1)}"
         head, colon, tail = text.partition(": ")
-        if head in self._table:
-            return f"{self._table[head]}{colon}{self._said(tail, depth + 1)}"
+        if colon and (head in self._table or _COUNT.fullmatch(head)):
+            return f"{self._said(head, depth + 1)}{colon}{self._said(tail, depth + 1)}"
         first, *others = text.split(", ")  # a list, or what was added to a line
         return (
             self._said(first, depth + 1)

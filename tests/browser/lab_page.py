@@ -144,9 +144,9 @@ class LabPage:
             timeout=timeout_seconds * 1000,
         )
 
-    def run_all_in_notebook_7(self, name: str, *, timeout_seconds: float = 90) -> Locator:
+    def run_all_in_notebook_7(self, name: str, *, timeout_seconds: float = 180) -> Locator:
         """Open a notebook in Notebook 7 and run all its cells; returns the notebook's element once
-        the first cell has ended.
+        each has ended.
 
         The cells may run twice, and have to be made for that. There is no JupyterLab application in
         that page: of the other methods only `screenshot` and `page` are of use.
@@ -160,24 +160,28 @@ class LabPage:
         page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
         prompts = notebook.locator(".jp-CodeCell .jp-InputPrompt")
         # The status says idle before the kernel is there. What is run until then is lost, even
-        # after its prompt has become [*]; or Notebook asks which kernel shall run it.
+        # after its prompt has become [*], or after the first cell has run; or Notebook asks which
+        # kernel shall run it.
         deadline = time.monotonic() + timeout_seconds
         while time.monotonic() < deadline:
             dialog = page.locator(".jp-Dialog")
             if dialog.count():
                 assert "Select Kernel" in dialog.first.inner_text(), dialog.first.inner_text()
                 dialog.first.locator("button.jp-mod-accept").click()
-                dialog.wait_for(state="detached")
+                page.wait_for_timeout(500)
+                continue  # Asked twice, it shows the second question as soon as the first is answered.
             page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
             page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Run All Cells$")).click()
-            clicked = time.monotonic()
-            patience = min(deadline, clicked + timeout_seconds / 3)
-            waits = False
-            while time.monotonic() < patience:
+            clicked = progress = time.monotonic()
+            waits, num_done = False, 0
+            while time.monotonic() < min(deadline, progress + timeout_seconds / 6):
                 page.wait_for_timeout(100)
                 texts = prompts.all_inner_texts()
-                if texts and re.match(r"\[\d", texts[0]):
+                done = sum(bool(re.match(r"\[\d", text)) for text in texts)
+                if texts and done == len(texts):
                     return notebook
+                if done > num_done:
+                    num_done, progress = done, time.monotonic()
                 # A busy page takes seconds until the first [*]: to click again would run the cells twice.
                 waited, waits = waits, any("*" in text for text in texts)
                 lost = not waits and (waited or time.monotonic() > clicked + 3)

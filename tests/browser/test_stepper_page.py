@@ -75,6 +75,18 @@ def test_a_run_that_failed_shows_where(bare: BarePage) -> None:
     run |= {"steps": run["steps"][:4], "error": "<b>overflow</b>", "failed": 5}
     bare.show(state)
     bare.wait_drawn()
-    bare.page.get_by_role("button", name="To the end").click()
+    # It begins where it failed; a step back, and all is as before.
     assert "df-failed" in node_locator(bare, "pow_op").get_attribute("class")
-    assert "Then it failed: <b>overflow</b>" in bare.page.locator(".df-status").text_content()
+    status = bare.page.locator(".df-status")
+    assert "Then it failed: <b>overflow</b>" in status.text_content()
+    bare.page.get_by_role("button", name="One step back").click()
+    assert "df-failed" not in node_locator(bare, "pow_op").get_attribute("class")
+    assert "failed" not in status.text_content()
+
+
+def test_a_run_whose_first_operation_failed_says_so(bare: BarePage) -> None:
+    state = stepper_state()
+    state["payload"]["trace"]["runs"][0] |= {"steps": [], "error": "not fed", "failed": 0}
+    bare.show(state)
+    bare.wait_drawn()
+    assert "Then it failed: not fed" in bare.page.locator(".df-status").text_content()

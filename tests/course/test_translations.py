@@ -26,6 +26,7 @@ TABLE = {
     "You marked nothing.": "Du hast nichts markiert.",
     "One is left. Take it.": "Einer ist da. Nimm ihn.",
     ", from {0}": ", von {0}",
+    "{0} tasks": "{0} Tasks!",
 }
 SAID = {
     "m4 is 4, needed a tensor": "m4 ist 4, gebraucht wird ein Tensor",
@@ -36,6 +37,7 @@ SAID = {
     "  a: Add, from x\nYou marked nothing.": "  a: Add, von x\nDu hast nichts markiert.",
     "x is y": "x ist y",
     "3.5, 4.5": "3.5, 4.5",
+    "3 tasks: ps:0, worker:0.": "3 Tasks!: ps:0, worker:0.",
     "relu": "relu",
 }
 

@@ -70,7 +70,11 @@ def test_stepper_assigns_variables_once() -> None:
 def test_stepper_raises_what_the_run_raises() -> None:
     a = tf.placeholder(tf.float32, [], name="a")
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="a"):
-        Stepper(session, tf.negative(a))
+        Stepper(session, tf.negative(a), catch=False)
+    with tf.Session() as session, pytest.raises(ValueError, match="not an element"):
+        with tf.Graph().as_default():
+            elsewhere = tf.constant(1)
+        Stepper(session, elsewhere)
 
 
 def test_whole_values_on_demand(sent: list[Any]) -> None:
@@ -260,7 +264,14 @@ def test_a_failing_run_is_shown_up_to_its_failure() -> None:
     table = tf.constant([1, 2, 3], name="table")
     picked = tf.gather(table, a, name="picked")
     with tf.Session() as session:
-        stepper = Stepper(session, picked, {a: 99}, catch=True)
+        stepper = Stepper(session, picked, {a: 99})
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            stepper.record({a: 99})
+        caught = Stepper(session, picked, {a: 99}, catch=True)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="picked"):
+        _ = stepper.result
+    assert caught.result is None
+    assert stepper.labels == ["run 1"]
     run = stepper.payload["trace"]["runs"][0]
     assert stepper.error is not None
     assert run["error"]

@@ -12,6 +12,8 @@ export function watchKernel(model, element, host) {
     if (element.classList.contains("df-is-gone")) return;
     storeOf(model).gone = true;
     element.classList.add("df-is-gone");
+    // What starts, stops and kills asks the kernel; a drawing still zooms.
+    for (const one of element.querySelectorAll(".df-body :is(button, input, select)")) if (one.closest(".df-cluster-panel") && !one.closest(".df-pane, .df-zoom")) one.disabled = true;
     element.prepend(h("p", { class: "df-gone", role: "status" }, WORDS));
   };
   // Jupyter's widgets tell of a restart, and by a class whether they are connected now; JupyterLab's kernel tells of

@@ -14,7 +14,7 @@ const COMPARE = { ">": (a, b) => a > b, "<": (a, b) => a < b, ">=": (a, b) => a 
 /** A breakpoint from text: "nan", "type:MatMul", "max > 100", "loss: mean < 0.1", or a node's name. */
 export function parseCondition(text, graph) {
   const trimmed = text.trim();
-  if (!trimmed) return { error: "Write a node name, type:OpType, nan, or a condition such as max > 100." };
+  if (!trimmed) return { error: "Write a node name, type:OpType, nan, or a condition on max, min, mean or value." };
   if (/^(first )?(nan|inf|nan or inf)$/i.test(trimmed)) {
     return { text: "NaN or Inf", test: (step) => (step.out ?? []).some(notFinite) };
   }

@@ -47,7 +47,7 @@ export function translator(table) {
     }
     if (sentences.length > 1) return `${sentences[0]} ${say(sentences.slice(1).join(" "), depth + 1)}`;
     const head = text.split(": ", 1)[0];
-    if (head !== text && Object.hasOwn(table, head)) return `${table[head]}: ${say(text.slice(head.length + 2), depth + 1)}`;
+    if (head !== text && (Object.hasOwn(table, head) || /^\d[\d,.]* \S+$/.test(head))) return `${say(head, depth + 1)}: ${say(text.slice(head.length + 2), depth + 1)}`;
     const [first, ...others] = text.split(", "); // a list, or what was added to a line
     if (!others.length) return text;
     return say(first, depth + 1) + others.map((each) => filled(`, ${each}`, depth + 1, true) ?? `, ${say(each, depth + 1)}`).join("");

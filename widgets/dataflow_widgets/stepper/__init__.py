@@ -34,8 +34,9 @@ class Stepper(Widget):
     ``recorded`` is a run that was recorded before, shown in place of a new one: the variables before
     it (`dataflow.introspect.variables.snapshot`) and its `dataflow.runtime.stepper.Trace`.
 
-    Raises what `Session.run` raises; with ``catch=True`` a failing run is shown up to the operation
-    that failed, and ``error`` holds the exception.
+    A run in which an operation fails is shown up to that operation, and ``error`` holds the exception, which
+    reading ``result`` raises; with ``catch=False`` it is raised at once, as by `Session.run`, and with
+    ``catch=True`` never. What does not get as far as to run (a fetch that is not in the graph) is raised in any case.
     """
 
     _options = {"title", "height", "catch", "values", "label", "recorded"}
@@ -49,13 +50,13 @@ class Stepper(Widget):
         from dataflow.introspect.node_roles import assign_roles
 
         self._session, self._fetches = session, fetches
-        self._catch = bool(options.pop("catch", False))
+        self._catch = options.pop("catch", None)
         label = str(options.pop("label", "run 1"))
         recorded = options.pop("recorded", None)
         self._recorded: list[Any] = []
         self._feeds: list[Any] = []
         self._before: list[Any] = []
-        first = self._run(feed_dict, recorded)
+        first = self._run(feed_dict, recorded, catch=self._catch is not False)
         nodes = graph_to_dict(session.graph)["nodes"]
         self._nodes = with_copies(nodes, first.copies, first.inputs)
         assign_roles(self._nodes)
@@ -81,12 +82,15 @@ class Stepper(Widget):
 
     @property
     def result(self) -> Any:
-        """What the first run returned."""
+        """What the first run returned. Raises what it failed with, but for ``catch=True``."""
+        error = self._recorded[0].error
+        if error is not None and not self._catch:
+            raise error
         return self._recorded[0].result
 
     @property
     def error(self) -> Exception | None:
-        """What the newest run failed with, if it did and ``catch=True`` was given."""
+        """What the newest run failed with, if it did."""
         return self._recorded[-1].error  # type: ignore[no-any-return]
 
     @property
@@ -145,14 +149,15 @@ class Stepper(Widget):
         self._add(recorded, f"branch: {', '.join(labels)}", run)
         return recorded.result
 
-    def _run(self, feed_dict: Any, recorded: Any = None) -> Any:
+    def _run(self, feed_dict: Any, recorded: Any = None, *, catch: bool | None = None) -> Any:
         from dataflow.introspect.variables import snapshot
         from dataflow.runtime.stepper import record
 
         if recorded is None:
             before = snapshot(self._session)
+            catch = bool(self._catch) if catch is None else catch
             trace = record(
-                self._session, self._fetches, feed_dict, values=self._values, catch=self._catch
+                self._session, self._fetches, feed_dict, values=self._values, catch=catch
             )
         else:
             before, trace = recorded

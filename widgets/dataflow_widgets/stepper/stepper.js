@@ -77,6 +77,7 @@ class StepperView {
     this.trace = store.extra.trace;
     this.replays = this.trace.runs.map((run) => new Replay(run));
     this.number = Math.min(run, this.replays.length - 1);
+    if (this.replay.run.error) this.replay.at = this.replay.steps.length; // where it failed: from there one steps back
     this.other = null; // the run that this one is compared with
     this.breaks = [];
     this.watches = new Set();
@@ -173,7 +174,7 @@ class StepperView {
 
   buildSide() {
     const { frame, pane } = this;
-    this.condition = h("input", { class: "df-search", placeholder: "max > 100, nan, type:MatMul, a name", "aria-label": "new breakpoint: a node name, type:OpType, nan, or a condition such as max > 100", ...QUIET });
+    this.condition = h("input", { class: "df-search", placeholder: "max > 100, nan, type:MatMul, a name", "aria-label": "new breakpoint: a node name, type:OpType, nan, or a condition on the values", ...QUIET });
     this.condition.addEventListener("keydown", (event) => event.key === "Enter" && this.addBreak());
     this.breakList = h("div");
     this.breaker = button("Run to break", "Run until a breakpoint", () => this.runToBreak());
@@ -316,11 +317,12 @@ class StepperView {
     const { replay } = this;
     const step = replay.current();
     const total = replay.steps.length;
-    if (!step) return `Before the first of ${plural(total, "step")}: ${replay.run.fed.length ? `fed ${replay.run.fed.map((i) => this.nameOf(i)).join(", ")}.` : "nothing has run."}`;
+    const failure = replay.at === total && replay.run.error ? ` Then it failed: ${replay.run.error}` : "";
+    if (!step) return `Before the first of ${plural(total, "step")}: ${replay.run.fed.length ? `fed ${replay.run.fed.map((i) => this.nameOf(i)).join(", ")}.` : "nothing has run."}` + failure;
     const round = replay.iteration();
     const time = seconds(step.s);
     const dead = step.out?.length && step.out.every((summary) => summary === null) ? " It has no value: a branch not taken, or a resource." : "";
-    const end = replay.at < total ? "" : replay.run.error ? ` Then it failed: ${replay.run.error}` : " The run is complete.";
+    const end = failure || (replay.at < total ? "" : " The run is complete.");
     const taken = branchTaken(step, this.graph);
     const branch = taken ? ` Branch taken: the value comes from ${taken}.` : "";
     const where = step.on ? ` on ${step.on}` : "";
