@@ -297,6 +297,7 @@ BY_NUMPY: dict[Any, DType] = {
 _CACHE: dict[Any, DType] = {
     **BY_NAME,
     **_BY_ENUM,
+    **BY_NUMPY,
     **{n.type: d for n, d in BY_NUMPY.items()},
     float: float32,
     int: int64,
@@ -325,10 +326,11 @@ def as_dtype(type_value: Any) -> DType:
     except TypeError:
         numpy_dtype = None
     if numpy_dtype is not None:
-        if numpy_dtype.name == "bfloat16" and bfloat16.numpy_dtype is None:
-            _load_bfloat16()
         if numpy_dtype in BY_NUMPY:
             return BY_NUMPY[numpy_dtype]
+        if numpy_dtype.name == "bfloat16" and bfloat16.numpy_dtype is None:
+            _load_bfloat16()
+            return bfloat16
         if numpy_dtype.kind in "SU":
             return string
     raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")

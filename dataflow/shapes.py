@@ -177,6 +177,12 @@ def _as_size(value: Any) -> int | None:
 
 def as_dims(value: Any) -> Dims:
     """``value`` (TensorShape, list, int, None, NumPy array) as dims."""
+    if type(value) is tuple:  # by far the most frequent: dims already
+        for size in value:
+            if size is not None and (type(size) is not int or size < 0):
+                break
+        else:
+            return value
     if value is None:
         return None
     if isinstance(value, TensorShape):

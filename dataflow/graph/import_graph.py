@@ -277,7 +277,9 @@ def _attributes(
             f"import_graph_def: node {node.name!r} ({node.type}) misses the attribute {missing[0]!r}."
         )
     result.pop("_output_shapes", None)
-    if definition.settled is None or not all(type(v) is DType for v in result.values()):
+    if not definition.arguments.follow_from_dtypes or not all(
+        type(v) is DType for v in result.values()
+    ):
         return result
     if any(a.type_attr is not None and a.type_attr not in result for a in definition.inputs):
         return result  # the inputs say the rest

@@ -71,6 +71,8 @@ def pack_like(structure: Any, flat: list[Any]) -> Any:
 
 def map_structure(function: Callable[..., Any], *structures: Any, check_types: bool = True) -> Any:
     """``function`` of the leaves of structures that are alike, in that structure."""
+    if len(structures) == 1 and not is_nested(structures[0]):
+        return function(structures[0])
     for other in structures[1:]:
         assert_same_structure(structures[0], other, check_types)
     columns = zip(*[flatten(s) for s in structures], strict=True)

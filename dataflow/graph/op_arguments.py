@@ -48,6 +48,13 @@ class OpArguments:
         self.follow_from_dtypes = (
             self.are_plain and self._plain_attrs is not None and not self._list_attrs
         )
+        # Eager code keeps no nodes whose lists somebody may change. A handle's dtype says what it holds.
+        lists = any(a.is_list for a in op_def.inputs)
+        self._settle_eagerly = not lists and not self.has_references
+
+    def settle(self, graph: Graph) -> bool:
+        """Whether nodes of a graph share their attributes, where dtypes and the caller say the same."""
+        return self._settle_eagerly if graph.executes_eagerly else self.follow_from_dtypes
 
     def convert(
         self, graph: Graph, op_name: str, values: Sequence[Any], given: dict[str, Any]

@@ -28,9 +28,34 @@ if TYPE_CHECKING:
     from dataflow.graph.operation import Operation
 
 
-def _are_switches(attrs: dict[str, Any]) -> bool:
-    """Whether all attributes are yes or no, so that there are few combinations of them."""
-    return set(map(type, attrs.values())) == {bool}
+#: Settings that are kept for an op at most: eager code may give other attributes at each call.
+_MOST_SETTLED = 1024
+_PLAIN = frozenset({bool, int, float, str, DType, type(None)})
+
+
+def _key_of_given(attrs: dict[str, Any], eagerly: bool) -> tuple[Any, ...] | None:
+    """What stands for the attributes of a call in `OpDef.settled`; None where nodes do not share them.
+
+    In a graph all have to be yes or no, so that there are few combinations of them; in eager code, where
+    a loop makes the same calls again and again, numbers, texts, dtypes and lists of integers do.
+    """
+    if not attrs:
+        return ()
+    if set(map(type, attrs.values())) == {bool}:
+        return tuple(attrs.items())
+    if not eagerly:
+        return None
+    parts: list[Any] = []
+    for name, value in attrs.items():
+        kind = type(value)
+        if kind is list or kind is tuple:
+            if not set(map(type, value)) <= {int}:
+                return None
+            value = tuple(value)
+        elif kind not in _PLAIN:
+            return None
+        parts += (name, kind, value)
+    return tuple(parts)
 
 
 class SharedAttrs(dict[str, Any]):
@@ -51,8 +76,8 @@ class OpDef(OpTraits):
     ``allowed`` (type attribute -> dtypes), ``stateful`` (never folded, deduplicated or reordered
     with others of its kind), ``gradient_function`` (`None`: not differentiable when
     ``differentiable`` is False, not written otherwise), ``attr_by_name``, ``single_output`` (exactly
-    one tensor comes out), ``settled`` (input dtypes -> attributes and output dtypes, for ops whose
-    attributes follow from them; `None` for others). The traits, and who reads each of them, are those
+    one tensor comes out), ``settled`` (input dtypes and what the caller says -> attributes and output
+    dtypes, for calls whose attributes follow from them). The traits, and who reads each of them, are those
     of `OpTraits`.
     """
 
@@ -104,11 +129,9 @@ class OpDef(OpTraits):
         self.arguments = OpArguments(self)
         self.single_output = len(self.outputs) == 1 and not self.outputs[0].is_list
         self._plain_output = self.single_output and not self.outputs[0].is_ref
-        # What follows from the dtypes of the inputs, when no attribute is given: the attributes,
-        # which the nodes share, and the dtypes of the outputs. None where it takes more.
-        self.settled: dict[tuple[Any, ...], tuple[dict[str, Any], list[DType]]] | None = None
-        if self.arguments.follow_from_dtypes:
-            self.settled = {}
+        # What follows from the dtypes of the inputs, and from what the caller says: the attributes,
+        # which the nodes share, and the dtypes of the outputs.
+        self.settled: dict[tuple[Any, ...], tuple[dict[str, Any], list[DType]]] = {}
         self._result_type: Any = None
 
     def _check_rule(self, shape_rule: Callable[..., Any]) -> tuple[str, ...]:
@@ -178,7 +201,10 @@ class OpDef(OpTraits):
                 break
         op_name = graph.unique_name(name or self.type)
         try:
-            if self.settled is None or (attrs and not _are_switches(attrs)):
+            said = None
+            if self.arguments.settle(graph):
+                said = _key_of_given(attrs, graph.executes_eagerly)
+            if said is None:
                 tensors, attrs = self.arguments.convert(graph, op_name, values, attrs)
                 if self.arguments.has_references:  # what changes a variable stands where that is
                     pairs = zip(self.inputs, tensors, strict=False)
@@ -197,13 +223,13 @@ class OpDef(OpTraits):
             if not self.elementwise:
                 raise
             return found.composite.elementwise(self, values, attrs, name)
-        key: Any = tuple([tensor.dtype for tensor in tensors])
-        if attrs:
-            key += tuple(attrs.items())
+        key: Any = (*[tensor.dtype for tensor in tensors], *said)
         known = self.settled.get(key)
         if known is None:
             if given is None:
                 given = self.arguments.convert(graph, op_name, tensors, attrs)[1]
+            if len(self.settled) >= _MOST_SETTLED:
+                self.settled.clear()
             known = self.settled[key] = (SharedAttrs(given), self.output_dtypes(given, tensors))
         op = graph.make_op(self, op_name, tensors, *known)
         if self.single_output and not graph.executes_eagerly:

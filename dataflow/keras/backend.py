@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +59,12 @@ if TYPE_CHECKING:
     from dataflow.runtime.base_session import BaseSession
 
 
+class _Calls(threading.local):
+    """How deep a thread is in calls of layers of one graph; eager code's threads share theirs."""
+
+    depth = 0
+
+
 class _State:
     """What Keras keeps beside one graph; it lives as long as the graph."""
 
@@ -66,10 +73,10 @@ class _State:
         self.initialized: set[tuple[int, str]] = set()
         self.phase: Any = None
         self.uids: collections.Counter[str] = collections.Counter()
-        #: Whether there is an `Input`, so that ops may be parts of a model; how deep in calls of
-        #: layers nodes are being made; and ops that are known to depend on no `Input`.
+        #: Whether there is an `Input`, so that ops may be parts of a model; whether a layer's call
+        #: makes nodes; and ops that are known to depend on no `Input`.
         self.has_inputs = False
-        self.depth = 0
+        self.calls = _Calls()
         self.independent: set[Any] = set()
 
 
@@ -116,18 +123,22 @@ def has_inputs(graph: Graph) -> bool:
 
 def is_in_call(graph: Graph) -> bool:
     """Whether nodes are being made by the call of a layer."""
-    return _state(graph).depth > 0
+    return _state(graph).calls.depth > 0
 
 
-@contextlib.contextmanager
-def in_call(graph: Graph) -> Iterator[None]:
-    """While nodes are made by the call of a layer."""
-    state = _state(graph)
-    state.depth += 1
-    try:
-        yield
-    finally:
-        state.depth -= 1
+class in_call:  # noqa: N801  (entered like a function's block)
+    """While nodes are made by the call of a layer: ``with in_call(graph):``."""
+
+    __slots__ = ("_calls",)
+
+    def __init__(self, graph: Graph) -> None:
+        self._calls = _state(graph).calls
+
+    def __enter__(self) -> None:
+        self._calls.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._calls.depth -= 1
 
 
 def independent_ops(graph: Graph) -> set[Any]:

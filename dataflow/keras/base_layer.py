@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+from collections.abc import Set
 from typing import Any
 
 from dataflow.autograph.conversion import converted_if_needed
@@ -13,6 +14,7 @@ from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph, use_graph
 from dataflow.graph.eager import outside_symbolic_graph, variables_were_made
+from dataflow.graph.eager_tensor import EagerTensor
 from dataflow.graph.graph import Graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.keras import backend as K, constraints, initializers, regularizers
@@ -23,7 +25,7 @@ from dataflow.keras.layer_tree import LayerTree, distinct
 from dataflow.keras.package_shapes import is_ours, plain_shape
 from dataflow.layers import base
 from dataflow.layers.eager_losses import Penalty, forget_losses, losses_here, note_loss
-from dataflow.layers.layer_calls import Number
+from dataflow.layers.layer_calls import Number, arguments_of
 from dataflow.ops import array
 from dataflow.ops.initializers import Orthogonal
 from dataflow.ops.math import cast
@@ -48,6 +50,8 @@ _LATER = {"groups": 1, "ragged": False, "output_padding": None, "keepdims": Fals
 
 def _as_input(value: Any) -> Any:
     """``value`` as a tensor; sparse and ragged tensors as they are."""
+    if type(value) is EagerTensor and default_graph().executes_eagerly:
+        return value
     return value if isinstance(value, (SparseTensor, RaggedTensor)) else convert_to_tensor(value)
 
 
@@ -273,8 +277,8 @@ class Layer(LayerTree, base.Layer):
         """Whether a call without ``training`` takes the learning phase, which is a node."""
         return True
 
-    def _call_arguments(self) -> set[str]:
-        return set(inspect.signature(self.call).parameters)
+    def _call_arguments(self) -> Set[str]:
+        return arguments_of(self.call)[0]
 
     def _mask_of(self, inputs: Any) -> Any:
         masks = [tag_of(t, "mask") for t in nest.flatten(inputs)]

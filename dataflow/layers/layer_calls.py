@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence, Set
+from types import FunctionType
 from typing import Any
 
 from dataflow.graph import nest
@@ -14,6 +16,26 @@ class Number(float):
     """A number that a program adds to a layer as a loss or an update: as it is, and what it is of."""
 
     extras: dict[str, Any] | None = None
+
+
+#: What `arguments_of` has found, by the function of a method.
+_arguments: weakref.WeakKeyDictionary[Any, tuple[Set[str], bool]] = weakref.WeakKeyDictionary()
+
+
+def arguments_of(method: Callable[..., Any]) -> tuple[Set[str], bool]:
+    """The names of a method's arguments, and whether it takes any other by name.
+
+    Found once for the methods of a class, as layers ask at each call.
+    """
+    function = getattr(method, "__func__", None)
+    found = _arguments.get(function) if type(function) is FunctionType else None
+    if found is None:
+        parameters = inspect.signature(method).parameters
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        found = frozenset(parameters), takes_any
+        if type(function) is FunctionType:
+            _arguments[function] = found
+    return found
 
 
 class LayerCalls:
@@ -37,8 +59,8 @@ class LayerCalls:
     def _drop_training(self, kwargs: dict[str, Any]) -> None:
         """Takes ``training`` out where `call` does not ask for it, so that all layers may be told."""
         if "training" in kwargs:
-            asked = inspect.signature(self.call).parameters  # type: ignore[attr-defined]
-            if "training" not in asked and all(p.kind is not p.VAR_KEYWORD for p in asked.values()):
+            asked, takes_any = arguments_of(self.call)  # type: ignore[attr-defined]
+            if "training" not in asked and not takes_any:
                 del kwargs["training"]
 
     def _call_at(self, index: int, part: int) -> Any:

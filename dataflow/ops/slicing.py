@@ -18,7 +18,7 @@ from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.fills import ones_like
 from dataflow.ops.reshape import reshape
 from dataflow.ops.shape import need_rank, rank, shape
-from dataflow.ops.sources import constant
+from dataflow.ops.sources import constant, make_constant
 from dataflow.ops.state import RESOURCE_TWINS, change, variable_of
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
@@ -334,6 +334,13 @@ def _same_dtype(bounds: list[Any]) -> list[Any]:
     return [cast(b, dtypes.int64) if isinstance(b, Tensor) else b for b in bounds]
 
 
+def _packed(bounds: list[Any]) -> Tensor:
+    """Bounds as one vector: what `stack` makes of them."""
+    if set(map(type, bounds)) == {int} and min(bounds) >= -(2**31) and max(bounds) < 2**31:
+        return make_constant(np.array(bounds, np.int32), dtypes.int32, None, "stack")
+    return stack(bounds)
+
+
 def getitem(tensor: TensorLike, spec: Any, var: Variable | None = None) -> Tensor:
     """``tensor[spec]`` as Python's syntax gives it; see `Tensor.__getitem__`."""
     if _is_mask(spec):
@@ -381,7 +388,7 @@ def getitem(tensor: TensorLike, spec: Any, var: Variable | None = None) -> Tenso
     with op_scope(None, "strided_slice", [tensor]) as scope:
         if begin:
             begin, end, strides = (_same_dtype(b) for b in (begin, end, strides))
-            packed = [stack(begin), stack(end), stack(strides)]
+            packed = [_packed(begin), _packed(end), _packed(strides)]
             if any(p.dtype is dtypes.int64 for p in packed):
                 packed = [cast(p, dtypes.int64) for p in packed]
         else:

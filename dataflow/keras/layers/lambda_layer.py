@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Lambda(Layer):
             if callable(one):
                 function_code.remember(one)
 
-    def _call_arguments(self) -> set[str]:
+    def _call_arguments(self) -> Set[str]:
         return _parameters(self.function) & {"mask", "training"}
 
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
