@@ -192,6 +192,22 @@ class DTypeError(InvalidArgumentError, TypeError):
     """Dtypes do not fit; found when the node is made. TensorFlow raises `TypeError`."""
 
 
+class NoKernelError(NotFoundError, DTypeError):
+    """No kernel takes inputs of these dtypes: of eager code, where TensorFlow raises `NotFoundError`."""
+
+
+class CastError(UnimplementedError, DTypeError):
+    """A cast between these dtypes does not exist. TensorFlow finds it when the node runs."""
+
+
+class ConversionError(TypeError, ValueError):
+    """No tensor can be made of a value. TensorFlow raises one in a graph, the other in eager code."""
+
+
+class NoFileError(NotFoundError, FileNotFoundError):
+    """There is no such file. What reads it in Python raises `FileNotFoundError`, an op `NotFoundError`."""
+
+
 _CLASSES: dict[int, type[OpError]] = {
     c.error_code: c
     for c in (

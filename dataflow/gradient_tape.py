@@ -114,7 +114,7 @@ class GradientTape:
 
         Raises `RuntimeError` where the tape does not record.
         """
-        if self._tape is None:
+        if self._tape is None and not default_graph().executes_eagerly:
             yield
             return
         if not self._recording:
@@ -220,6 +220,7 @@ class GradientTape:
         del parallel_iterations, experimental_use_pfor
         from dataflow.ops.array import reshape, stack, zeros_like
 
+        target.shape.with_rank_at_least(2)
         batch = target.shape.as_list()[0]
         if source.shape.as_list()[0] != batch:
             raise ValueError(

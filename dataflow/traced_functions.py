@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.autograph.conversion import converted_if_needed
+from dataflow.errors import ConversionError
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import (
@@ -126,7 +127,7 @@ class _Function:
 
     def _checked(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(self.input_signature) != len(args):
-            raise ValueError(
+            raise ConversionError(
                 f"{self.python_function.__name__}() takes {len(self.input_signature)} arguments by "
                 f"its input_signature, got {len(args)}."
             )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
+from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError, ShapeError
 from dataflow.formats.local_paths import local_path
 from dataflow.formats.safetensors_store import list_arrays, read_arrays
 from dataflow.formats.tensor_bundle import TensorBundleReader, is_tensor_bundle
@@ -213,7 +213,7 @@ class CheckpointReader:
     def check(self, expected: Mapping[str, tuple[Any, str]]) -> None:
         """Compares with what is to be restored: name to (shape or ``None``, dtype's name).
 
-        Raises `NotFoundError` or `InvalidArgumentError` with every difference.
+        Raises `NotFoundError`, `ShapeError` where shapes alone differ, or `InvalidArgumentError`, with every difference.
         """
         shapes, dtypes = self.get_variable_to_shape_map(), self.dtype_names()
         missing = [name for name in expected if name not in shapes]
@@ -234,7 +234,9 @@ class CheckpointReader:
                 f"\n  only in the checkpoint: {', '.join(extra[:10])}" if extra else ""
             )
             raise NotFoundError(message=text + ("\n" + "\n".join(wrong) if wrong else ""))
-        raise InvalidArgumentError(message=text + "\n" + "\n".join(wrong))
+        wrong_dtype = any(dtypes[name] != dtype for name, (_, dtype) in expected.items())
+        kind = InvalidArgumentError if wrong_dtype else ShapeError
+        raise kind(message=text + "\n" + "\n".join(wrong))
 
     def debug_string(self) -> bytes:
         """One line for each tensor: its name, dtype and shape, as in ``w (DT_FLOAT) [784,10]``."""

@@ -59,6 +59,8 @@ class Graph:
     building_function = False
     #: Whether the variables that are made in it are eager code's, as in the graph of Keras's models.
     variables_are_eager = False
+    #: Whether its nodes stand for kinds of operations of eager code, which knows the graph not at all.
+    is_of_kinds = False
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.dtypes import DType, as_dtype
-from dataflow.errors import DTypeError
+from dataflow.errors import DTypeError, NoKernelError
 from dataflow.graph.conversion import CompositeOperand
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_signature import (
     ATTRS_WITHOUT_NONE,
     ArgSpec,
@@ -314,7 +315,7 @@ class OpArguments:
         names = ", ".join(sorted(d.name for d in allowed))
         args = [a.name for a in self._inputs if a.type_attr == key]
         what = f"input {args[0]!r}" if args else f"attribute {key!r}"
-        error = DTypeError(
+        error = (NoKernelError if default_graph().executes_eagerly else DTypeError)(
             None,
             None,
             f"{self._op_def.type} {op_name!r}: {what} has type {dtype.name}, which is not in the list of "

@@ -19,7 +19,7 @@ def describe_tensor(tensor: Tensor) -> str:
     return f"{tensor.dtype.base_dtype.name}{list_dims(tensor.dims)}"
 
 
-def _input_labels(op_def: OpDef, count: int) -> list[str]:
+def input_labels(op_def: OpDef, count: int) -> list[str]:
     labels: list[str] = []
     for arg in op_def.inputs:
         if arg.is_list:
@@ -33,7 +33,7 @@ def _input_labels(op_def: OpDef, count: int) -> list[str]:
 def describe_inputs(op_def: OpDef, inputs: list[Tensor]) -> str:
     """One line for each input: its name in the op, dtype, shape, and where it comes from."""
     lines = []
-    for label, tensor in zip(_input_labels(op_def, len(inputs)), inputs, strict=True):
+    for label, tensor in zip(input_labels(op_def, len(inputs)), inputs, strict=True):
         lines.append(f"  {label}: {describe_tensor(tensor)}  from {tensor.name!r}\n")
     return "".join(lines)
 
@@ -62,7 +62,7 @@ def failed_node(
     """What a picture of the error shows; ``wrong``: the number of the input that does not fit."""
     if not inputs:
         return None
-    labels = _input_labels(op_def, len(inputs))
+    labels = input_labels(op_def, len(inputs))
     return FailedNode(
         op_def.type,
         name,
@@ -83,7 +83,7 @@ def _wrong_input(op_def: OpDef, inputs: list[Tensor], cause: str) -> int | None:
     """The input that the cause names, or else the last whose shape it says: those before it fit."""
     if not inputs:
         return None
-    for i, label in enumerate(_input_labels(op_def, len(inputs))):
+    for i, label in enumerate(input_labels(op_def, len(inputs))):
         if f"Did you mean {label} of shape" in cause:
             return i
     first_line = cause.partition("\n")[0]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dataflow.errors import DataLossError
+from dataflow.errors import DataLossError, NoFileError
 from dataflow.extras import install
 from dataflow.formats.safetensors_store import read_arrays, read_metadata, write_arrays
 from dataflow.keras import backend as K, function_code, hdf5_format
@@ -70,7 +70,7 @@ def _arrays(model: Model) -> dict[str, Any]:
 def _check(path: str) -> str:
     path = os.fspath(path)
     if not os.path.exists(path):
-        raise FileNotFoundError(f"There is no file {path}.")
+        raise NoFileError(message=f"There is no file {path}.")
     if os.path.isdir(path):
         raise DataLossError(
             message=f"{path} is a folder. SavedModels of TensorFlow are not read here; a model of "

@@ -12,6 +12,7 @@ from typing import Any
 
 from dataflow import shapes
 from dataflow.dtypes import as_dtype
+from dataflow.errors import ShapeError
 from dataflow.graph import nest
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
@@ -92,8 +93,8 @@ class InputSpec:
             self._refuse(layer, f"shape={TensorShape(self.shape)}, found shape={list(dims)}")
 
     def _refuse(self, layer: Layer, expected: str) -> None:
-        raise ValueError(
-            f"Input 0 of layer {layer.name} is incompatible with the layer: expected {expected}"
+        raise ShapeError(
+            message=f"Input 0 of layer {layer.name} is incompatible with the layer: expected {expected}"
         )
 
 

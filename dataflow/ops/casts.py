@@ -7,6 +7,7 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.dtypes import DType, as_dtype
+from dataflow.errors import CastError
 from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
@@ -67,8 +68,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         if source is wanted:
             return tensor
         if source.kind == "S" or wanted.kind == "S":
-            raise TypeError(
-                f"Cast {scope[:-1]!r}: cannot cast {source.name} to {wanted.name}. "
+            raise CastError(
+                message=f"Cast {scope[:-1]!r}: cannot cast {source.name} to {wanted.name}. "
                 "Use tf.strings.to_number(t) to read numbers, tf.as_string(t) to write them."
             )
         return cast_op(tensor, DstT=wanted, name=scope)

@@ -144,6 +144,13 @@ def _build(op: Any, func: Any, inp: Any, dtypes_out: Any, name: str | None, defa
     return list(result) if many else result[0]
 
 
+def _called(func: Callable[..., Any], inp: Any) -> Any:
+    """What ``func`` returns for the values of ``inp``, as tensors; None as it is."""
+    results = nest.flatten(func(*[convert_to_tensor(value).numpy() for value in inp]))  # type: ignore[attr-defined]
+    made = [None if result is None else convert_to_tensor(result) for result in results]
+    return made[0] if len(made) == 1 else made
+
+
 def py_func(
     func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
 ) -> Any:
@@ -154,10 +161,13 @@ def py_func(
     ``stateful=False`` equal inputs may be computed once. The function lives in this process: the
     graph cannot be run elsewhere.
 
-    An exception in ``func`` becomes `InvalidArgumentError` (TypeError, ValueError),
+    With eager execution ``func`` is called at once, as TensorFlow 1 does: what it raises passes, and its
+    results keep their dtypes. In a graph an exception in ``func`` becomes `InvalidArgumentError` (TypeError, ValueError),
     `OutOfRangeError` (StopIteration), `ResourceExhaustedError` (MemoryError), `UnimplementedError`
     or `UnknownError`, with its traceback.
     """
+    if default_graph().executes_eagerly and callable(func):
+        return _called(func, inp)
     op = py_func_op if stateful else py_func_stateless_op
     return _build(op, func, inp, Tout, name, "PyFunc" if stateful else "PyFuncStateless")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow import dtypes, shapes
+from dataflow.errors import ConversionError
 from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.operation import Operation
@@ -290,7 +291,7 @@ def strided_slice(
 def _bound(value: TensorLike, tensor: TensorLike) -> Any:
     """An index, checked: Python and NumPy integers, dimensions, integer tensors."""
     if isinstance(value, (bool, np.bool_)):
-        raise TypeError(_refusal(tensor, value))
+        raise ConversionError(_refusal(tensor, value))
     if isinstance(value, shapes.Dimension):
         return int(value)
     if isinstance(value, (int, np.integer)):

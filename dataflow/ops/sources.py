@@ -9,6 +9,7 @@ import numpy as np
 
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
+from dataflow.errors import ConversionError
 from dataflow.graph.conversion import set_builders
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.op_signature import Array, short_repr
@@ -148,7 +149,7 @@ def _require_texts(value: TensorLike, array: Any) -> None:
     """Raises `TypeError` for a list of texts and something else: NumPy would write that as text."""
     for item in array.reshape(-1).tolist():
         if not isinstance(item, (str, bytes)):
-            raise TypeError(
+            raise ConversionError(
                 f"Failed to convert elements of {short_repr(value)} to Tensor: {item!r} is no text. "
                 "Consider casting elements to a supported type."
             )
@@ -170,7 +171,7 @@ def _object_array(value: TensorLike, array: Any) -> Any:
             raise ValueError("None values not supported.")
         if isinstance(item, int):
             return array  # larger than int64; `_fit` says so
-        raise TypeError(
+        raise ConversionError(
             f"Failed to convert object of type {type(value)} to Tensor. Contents: {short_repr(value)}. "
             "Consider casting elements to a supported type."
         )
@@ -239,7 +240,7 @@ def _fill(array: Any, dims: Dims) -> Any:
     if not wanted:  # whatever the value is
         return np.empty(dims, array.dtype)
     if array.size == 0 or array.size > wanted:
-        raise ValueError(
+        raise ConversionError(
             f"Too {'few' if array.size < wanted else 'many'} elements provided. "
             f"Needed {'at least' if array.size < wanted else 'at most'} {wanted}, but received {array.size}"
         )

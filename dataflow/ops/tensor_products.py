@@ -9,6 +9,7 @@ import numpy as np
 
 from dataflow import dtypes
 from dataflow.dtypes import NUMBERS, REAL_NUMBERS
+from dataflow.errors import ShapeError
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.operation import Operation
@@ -289,8 +290,9 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
             for i, j in zip(first, second, strict=True):
                 p, q = a.dims[i], b.dims[j]
                 if p is not None and q is not None and p != q:
-                    raise ValueError(
-                        f"axis {i} of a has size {p}, axis {j} of b has size {q}; they must be equal"
+                    raise ShapeError(
+                        message=f"axis {i} of a has size {p}, axis {j} of b has size {q}; they must be "
+                        "equal"
                     )
         with counted_as(_num_nodes_of_matrix(a)):
             left, left_free, left_static = _as_matrix(a, first, True)

@@ -41,6 +41,7 @@ class _Runner:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self.graph = Graph()
+        self.graph.is_of_kinds = True
         self.session = Session(graph=self.graph, config=ConfigProto(device_count={"GPU": 0}))
         self._kinds: dict[Any, _Kind] = {}
         #: The keys of the kinds of each variable, which go with it.

@@ -7,15 +7,20 @@ import traceback
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dataflow.errors import (
+    DTypeError,
     FailedNode,
     InvalidArgumentError,
+    NotFoundError,
     OpError,
+    PermissionDeniedError,
     ResourceExhaustedError,
+    ShapeError,
     UnimplementedError,
     UnknownError,
+    exception_type_from_error_code,
 )
 from dataflow.graph.operation import Operation
-from dataflow.graph.printing import failed_node
+from dataflow.graph.printing import failed_node, input_labels
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.memory import (
     describe_holders,
@@ -28,6 +33,13 @@ from dataflow.ops.transfer import COPIES
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import GeneratedPlan
     from dataflow.runtime.resources import ResourceManager
+
+
+#: What Python raises for files, as TensorFlow's class.
+_OF_FILES: dict[type, type[OpError]] = {
+    FileNotFoundError: NotFoundError,
+    PermissionError: PermissionDeniedError,
+}
 
 
 def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: str) -> Any:
@@ -117,16 +129,24 @@ def _annotated(
         error_class, text = InvalidArgumentError, str(error)
     elif isinstance(error, MemoryError):
         error_class, text = ResourceExhaustedError, f"out of memory: {error}"
+    elif type(error) in _OF_FILES:
+        error_class, text = _OF_FILES[type(error)], str(error)
     else:
         error_class, text = UnknownError, f"{type(error).__name__}: {error}"
-    if error_class.__name__ in ("ShapeError", "DTypeError"):
-        error_class = InvalidArgumentError
-    for tensor, value in zip(op.inputs, values, strict=True):
+    if issubclass(error_class, (ShapeError, DTypeError)):
+        error_class = exception_type_from_error_code(error_class.error_code)
+    of_kind = (origin or {}).get(op, op).graph.is_of_kinds
+    labels = input_labels(op.op_def, len(op.inputs))
+    for label, tensor, value in zip(labels, op.inputs, values, strict=True):
         shape = getattr(value, "shape", None)
+        if of_kind:  # there is nothing that the tensor could be found by
+            dtype = tensor.dtype.value_dtype
+            lines.append(f"  {label}: {dtype.name}{'' if shape is None else list(shape)}")
+            continue
         now = f", now of shape {tuple(shape)}" if shape is not None else ""
         made = tensor.op.inputs[0] if tensor.op.type in COPIES else tensor  # the user's own
         lines.append(f"  input {made.name!r}: {tensor.dtype.base_dtype.name}{now}")
-    if op.type == "CheckNumerics":
+    if op.type == "CheckNumerics" and not of_kind:
         lines.append(
             f"  In a notebook, dataflow_widgets.Stepper(sess, {op.inputs[0].name!r}, feed_dict) shows "
             "the node in which it began."
@@ -139,7 +159,7 @@ def _annotated(
     failed = _failed_node(op, values, text)
     if origin:
         op = origin.get(op, op)
-    failure = error_class(op, op, message)
+    failure = error_class(None, None, message) if of_kind else error_class(op, op, message)
     failure.failed_node = failed
     return failure
 
