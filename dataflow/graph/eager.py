@@ -135,10 +135,10 @@ class EagerGraph(Graph):
         frames: tracebacks.RawFrames | None = None,
     ) -> Operation:
         """Runs an operation. As in a graph, errors name the operation, its inputs and the place."""
+        if op_def.type == "Const":
+            return self._make_constant(op_def, name, attrs, frames or tracebacks.LIVE)
         if frames is None:
             frames = tracebacks.capture() if recording.tapes else tracebacks.LIVE
-        if op_def.type == "Const":
-            return self._make_constant(op_def, name, attrs, frames)
         parts: list[Any] = [op_def, key_of(attrs)]
         values: list[Any] = []
         for tensor in inputs:

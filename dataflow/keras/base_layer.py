@@ -213,22 +213,26 @@ class Layer(LayerTree, base.Layer):
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """Makes the variables if this is the first call, and the nodes."""
         graph = default_graph()
-        if (
-            graph.executes_eagerly
-            and (symbolic := K.graph_of_call(nest.flatten(inputs))) is not graph
-        ):
-            with symbolic.as_default():
-                return self(inputs, *args, **kwargs)
-        if graph.executes_eagerly and not K.is_in_call(graph):
-            forget_losses(self)
+        if graph.executes_eagerly:
+            symbolic = K.graph_of_call(nest.flatten(inputs))
+            if symbolic is not graph:
+                with symbolic.as_default():
+                    return self(inputs, *args, **kwargs)
+            if not K.is_in_call(graph):
+                forget_losses(self)
         inputs = nest.map_structure(_as_input, inputs)
+        flat = nest.flatten(inputs)
         if K.has_inputs(graph) and not K.is_in_call(graph):
             from dataflow.keras.op_layers import complete_history
 
-            complete_history(nest.flatten(inputs))
+            complete_history(flat)
         self._drop_training(kwargs)
         given = dict(kwargs)
-        self._fill_in(inputs, kwargs)
+        given_masks = [tag_of(t, "mask") for t in flat]
+        mask: Any = None
+        if any(m is not None for m in given_masks):
+            mask = given_masks if isinstance(inputs, (list, tuple)) else given_masks[0]
+        self._fill_in(mask, kwargs)
         with graph.name_scope(self._layer_name), K.in_call(graph):
             self._make_sure_of_weights(inputs)
             outputs = converted_if_needed(self.call)(inputs, *args, **kwargs)
@@ -236,10 +240,11 @@ class Layer(LayerTree, base.Layer):
                 for output in nest.flatten(outputs):
                     examples = cast(array.shape(output)[0], output.dtype.base_dtype)
                     self.add_loss(self.activity_regularizer(output) / examples, inputs)
-        outputs = self._distinct(inputs, outputs)
-        mask = None
+        outputs = self._distinct(flat, outputs)
         if self.supports_masking or not getattr(type(self).compute_mask, "is_default", False):
-            mask = self.compute_mask(inputs, kwargs.get("mask", self._mask_of(inputs)))
+            mask = self.compute_mask(inputs, kwargs.get("mask", mask))
+        else:
+            mask = None
         if mask is not None:
             masks = mask if isinstance(mask, (list, tuple)) else [mask]
             for tensor, one in zip(nest.flatten(outputs), masks, strict=False):
@@ -248,15 +253,15 @@ class Layer(LayerTree, base.Layer):
         if self.as_package_keras:
             for tensor in nest.flatten(outputs):
                 tag(tensor, "of_layer", True)
-        if all(tag_of(t, "history") for t in nest.flatten(inputs)):
+        if all(tag_of(t, "history") for t in flat):
             Node(self, inputs, outputs, given).is_within_call = K.is_in_call(graph)
         return outputs
 
-    def _distinct(self, inputs: Any, outputs: Any) -> Any:
+    def _distinct(self, inputs: list[Any], outputs: Any) -> Any:
         """Outputs that are tensors and no input: a layer that returns those, or a variable, makes
         a tensor of its own.
         """
-        seen = {id(t) for t in nest.flatten(inputs)}
+        seen = set(map(id, inputs))
 
         def own(output: Any) -> Any:
             copied = id(output) in seen or isinstance(output, Variable)
@@ -264,14 +269,12 @@ class Layer(LayerTree, base.Layer):
 
         return nest.map_structure(own, outputs)
 
-    def _fill_in(self, inputs: Any, kwargs: dict[str, Any]) -> None:
+    def _fill_in(self, mask: Any, kwargs: dict[str, Any]) -> None:
         accepted = self._call_arguments()
         if "training" in accepted and kwargs.get("training") is None and self._needs_phase():
             kwargs["training"] = K.learning_phase()
-        if "mask" in accepted and kwargs.get("mask") is None:
-            mask = self._mask_of(inputs)
-            if mask is not None:
-                kwargs["mask"] = mask
+        if mask is not None and "mask" in accepted and kwargs.get("mask") is None:
+            kwargs["mask"] = mask
 
     def _needs_phase(self) -> bool:
         """Whether a call without ``training`` takes the learning phase, which is a node."""
@@ -279,12 +282,6 @@ class Layer(LayerTree, base.Layer):
 
     def _call_arguments(self) -> Set[str]:
         return arguments_of(self.call)[0]
-
-    def _mask_of(self, inputs: Any) -> Any:
-        masks = [tag_of(t, "mask") for t in nest.flatten(inputs)]
-        if all(m is None for m in masks):
-            return None
-        return masks if isinstance(inputs, (list, tuple)) else masks[0]
 
     def _make_sure_of_weights(self, inputs: Any) -> None:
         flat = nest.flatten(inputs)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,8 +69,22 @@ def _check_shape(what: str, array: Array, expected: tuple[int, ...]) -> None:
         )
 
 
-def _taps(windows: Windows, rank: int) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
+_Tap = tuple[tuple[int, ...], tuple[slice, ...], tuple[slice, ...]]
+
+
+def _taps(windows: Windows, rank: int) -> Iterable[_Tap]:
     """For each tap: its indices, the places where it meets the array, and what it meets there."""
+    if _num_taps(windows) <= _MAX_NATIVE_TAPS:
+        return _few_taps(tuple(windows.items()), rank)
+    return _each_tap(windows, rank)
+
+
+@functools.lru_cache(maxsize=512)
+def _few_taps(windows: tuple[tuple[int, Window], ...], rank: int) -> tuple[_Tap, ...]:
+    return tuple(_each_tap(dict(windows), rank))
+
+
+def _each_tap(windows: Windows, rank: int) -> Iterator[_Tap]:
     axes = sorted(windows)
     for tap in itertools.product(*(range(windows[a].taps) for a in axes)):
         to, frm = [slice(None)] * rank, [slice(None)] * rank
@@ -185,7 +199,7 @@ def _biased(x: Array, bias: Any) -> Any:
 
 
 def _num_taps(windows: Windows) -> int:
-    return int(np.prod([w.taps for w in windows.values()]))
+    return math.prod([w.taps for w in windows.values()])
 
 
 def _is_tiled(windows: Windows) -> bool:
