@@ -159,8 +159,10 @@ class Layer(LayerTree, base.Layer):
     def add_update(self, updates: TensorLike, inputs: Any = None) -> None:
         """Ops that `fit` runs with each training step.
 
-        ``inputs`` are what they are computed from: see `get_updates_for`.
+        ``inputs`` are what they are computed from: see `get_updates_for`. In eager code they have run.
         """
+        if base.have_run(updates):
+            return
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
             if isinstance(update, (int, float)):
                 update = Number(update)

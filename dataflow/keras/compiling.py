@@ -56,7 +56,7 @@ class Compiling:
     #: Attributes that hold metrics and variables, and make them no parts of the model.
     not_parts = frozenset(
         {"_metrics", "_weighted_metrics", "_metric_objects", "_compile_arguments"}
-        | {"_collected_weights", "_compiled_metrics", "optimizer"}
+        | {"_collected_weights", "_compiled_metrics", "_target_ranks", "optimizer"}
     )
 
     def _init_training(self) -> None:
@@ -67,6 +67,8 @@ class Compiling:
         self._compile_arguments: dict[str, Any] = {}
         self._compiled_metrics: list[Any] = []
         self._metric_objects: list[Any] = []
+        #: Of targets of a program's own loss that have other ranks than the outputs, in eager code.
+        self._target_ranks: dict[str, int] = {}
         self._stale()
 
     def _stale(self) -> None:
@@ -125,6 +127,7 @@ class Compiling:
         self.loss_weights = loss_weights
         self.sample_weight_mode = sample_weight_mode
         self._target_tensors = target_tensors
+        self._target_ranks.clear()
         self._compile_arguments = {
             "loss": loss,
             "metrics": metrics,
@@ -231,6 +234,22 @@ class Compiling:
             found.append(one)
         return found
 
+    def _accept_ranks(self, arrays: list[Any]) -> None:
+        """Lets targets have other ranks than the outputs, where the loss is a program's own.
+
+        In eager code TensorFlow calls it with whatever it is given: labels, say, for rows of logits.
+        """
+        if not self._graph.variables_are_eager or len(arrays) != len(self._target_names):
+            return
+        pairs = zip(self._target_names, arrays, self.targets, strict=True)
+        others = {n: a.ndim for n, a, t in pairs if t.dims and a.ndim not in (1, len(t.dims))}
+        if not others:
+            return
+        self._target_ranks.update(others)
+        self._stale()
+        with self._graph.as_default():
+            self._make_training()
+
     def _given_targets(self) -> list[Any]:
         """The tensor of each output to compare it with, None for a placeholder; raises for others."""
         given: Any = self._target_tensors
@@ -255,7 +274,8 @@ class Compiling:
         if "sparse" in kind and dims is not None:
             dims = [*dims[:-1], 1]
         elif kind not in losses_module.BY_NAME and dims is not None:
-            dims = [None] * len(dims) if len(dims) else dims
+            rank = self._target_ranks.get(name, len(dims))
+            dims = [None] * rank if len(dims) else dims
         if mode not in (None, "temporal"):
             raise ValueError(f"sample_weight_mode is None or 'temporal', got {mode!r}.")
         dtype = output.dtype.base_dtype

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.graph import nest
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.call_nodes import tag_of
@@ -111,13 +112,21 @@ class Sequential(Model):
                 self._build_from_inputs(Input(batch_shape=sizes))
         self.built = True
 
+    def _make_sure_of_weights(self, inputs: Any) -> None:
+        """With eager execution the first call makes the weights, in the order in which layers draw."""
+        if self.built or self.inputs or not default_graph().executes_eagerly:
+            super()._make_sure_of_weights(inputs)
+
     def call(self, inputs: Any, training: bool | Tensor | None = None, mask: Any = None) -> Any:
         if self._network_nodes:
             return super().call(inputs, training)
+        outputs = inputs
         for layer in self._layers:
             takes = training is not None and "training" in layer._call_arguments()
-            inputs = layer(inputs, training=training) if takes else layer(inputs)
-        return inputs
+            outputs = layer(outputs, training=training) if takes else layer(outputs)
+        if not self.built:
+            super()._make_sure_of_weights(inputs)
+        return outputs
 
     @property
     def layers(self) -> list[Layer]:

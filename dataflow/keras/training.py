@@ -143,7 +143,9 @@ class Training(Compiling):
         if y is None and self.targets:
             raise ValueError("Targets are missing: fit(x, y), or a dataset of pairs (x, y).")
         names = self._target_names
-        outs = data.check_shapes(data.as_arrays(y, names, "target"), self.targets, names, "target")
+        outs = data.as_arrays(y, names, "target")
+        self._accept_ranks(outs)
+        outs = data.check_shapes(outs, self.targets, names, "target")
         count = data.check_lengths([*ins, *outs])
         if isinstance(sample_weight, tuple) and len(names) > 1 and K.is_package_keras():
             raise TypeError("sample_weight is a list or a dict where there are several outputs.")

@@ -17,6 +17,7 @@ from dataflow.graph import nest
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.eager import variables_were_made
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, DynamicShapeLike, InitializerLike, TensorLike
 from dataflow.layers.eager_losses import Penalty, forget_losses, losses_here, note_loss
@@ -243,9 +244,9 @@ class Layer(Configurable, LayerCalls):
     def add_update(self, updates: TensorLike, inputs: Any = None) -> None:
         """Ops to run with each training step; also in the UPDATE_OPS collection.
 
-        A layer that is not trainable has none.
+        A layer that is not trainable has none, nor has any in eager code: there they have run.
         """
-        if self._is_frozen():
+        if self._is_frozen() or have_run(updates):
             return
         for update in updates if isinstance(updates, (list, tuple)) else [updates]:
             update = getattr(update, "op", update)  # of a tensor its operation, as in TensorFlow
@@ -284,6 +285,8 @@ class Layer(Configurable, LayerCalls):
                 if not self.built:
                     self.build(nest.map_structure(lambda t: t.shape, inputs))
                     self.built = True
+                    if graph.executes_eagerly:
+                        variables_were_made()
                     if self.input_spec is not None:
                         self.input_spec.check(self, flat[0])
                 outputs = self.call(inputs, *args, **kwargs)
@@ -292,7 +295,8 @@ class Layer(Configurable, LayerCalls):
                         for output in nest.flatten(outputs):
                             examples = cast(array.shape(output)[0], output.dtype.base_dtype)
                             self.add_loss(self.activity_regularizer(output) / examples)
-        self.remember_call(inputs, outputs)
+        if not graph.executes_eagerly:
+            self.remember_call(inputs, outputs)
         return outputs
 
     apply = __call__
@@ -409,6 +413,16 @@ class Layer(Configurable, LayerCalls):
         if not self.built:
             raise ValueError(f"count_params: the layer {self.name!r} has not been built yet.")
         return sum(v.shape.num_elements() or 0 for v in self.weights)
+
+
+def have_run(updates: Any) -> bool:
+    """Whether updates of a layer are done: with eager execution. Functions among them are called."""
+    if not default_graph().executes_eagerly:
+        return False
+    for update in updates if isinstance(updates, (list, tuple)) else [updates]:
+        if callable(update):
+            update()
+    return True
 
 
 def snake_case(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer
 from dataflow.ops.state import assign
@@ -72,6 +73,8 @@ class LastingStates(Layer):
         return list(self._state_updates)
 
     def _keep(self, last: Any) -> None:
-        """Notes the ops that keep the last states, where the layer is stateful."""
+        """Keeps the last states, where the layer is stateful; in a graph, notes the ops that do."""
         pairs = zip(self._kept_states, last, strict=True) if self._kept_states else []
-        self._state_updates += [assign(state, value).op for state, value in pairs]
+        kept = [assign(state, value) for state, value in pairs]
+        if not default_graph().executes_eagerly:  # there it is done
+            self._state_updates += [made.op for made in kept]
