@@ -78,12 +78,102 @@ def eager_keras(tf: Any) -> Step:
     model = tf.keras.Sequential([dense(128, activation="relu"), dense(10)])
     x = tf.constant(rng.randn(32, 64).astype("f"))
     labels = tf.constant(rng.randint(0, 10, 32))
+    return _classifier(tf, model, x, labels)
+
+
+@_eager
+def eager_layers(tf: Any) -> Step:
+    """The forward pass of layers alone."""
+    rng = np.random.RandomState(0)
+    layers = tf.keras.layers
+    dense, conv, pool = layers.Dense(32, "relu"), layers.Conv2D(4, 3), layers.MaxPool2D()
+    norm, embedding, flat = layers.BatchNormalization(), layers.Embedding(50, 16), layers.Flatten()
+    image = tf.constant(rng.randn(4, 8, 8, 3).astype("f"))
+    words = tf.constant(rng.randint(0, 50, (4, 10)))
+
+    def step() -> None:
+        dense(flat(pool(norm(conv(image), training=True))))
+        embedding(words)
+
+    return step
+
+
+@_eager
+def eager_cnn(tf: Any) -> Step:
+    rng = np.random.RandomState(0)
+    layers = tf.keras.layers
+    model = tf.keras.Sequential(
+        [
+            layers.Conv2D(8, 3, activation="relu"),
+            layers.MaxPool2D(),
+            layers.Conv2D(8, 3, activation="relu"),
+            layers.Flatten(),
+            layers.Dropout(0.3),
+            layers.Dense(10),
+        ]
+    )
+    x = tf.constant(rng.randn(8, 14, 14, 1).astype("f"))
+    return _classifier(tf, model, x, tf.constant(rng.randint(0, 10, 8)))
+
+
+@_eager
+def eager_lstm(tf: Any) -> Step:
+    rng = np.random.RandomState(0)
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([layers.Embedding(50, 16), layers.LSTM(16), layers.Dense(2)])
+    x = tf.constant(rng.randint(0, 50, (8, 12)))
+    return _classifier(tf, model, x, tf.constant(rng.randint(0, 2, 8)))
+
+
+def _classifier(tf: Any, model: Any, x: Any, labels: Any) -> Step:
     optimizer = tf.train.AdamOptimizer()
 
     def step() -> None:
         with tf.GradientTape() as tape:
-            loss = tf.losses.sparse_softmax_cross_entropy(labels, model(x))
+            loss = tf.losses.sparse_softmax_cross_entropy(labels, model(x, training=True))
         variables = model.trainable_variables
         optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))  # noqa: B905
+
+    return step
+
+
+@_eager
+def eager_rnn_loop(tf: Any) -> Step:
+    """A recurrent network that a program writes as a loop, with its gradient."""
+    rng = np.random.RandomState(0)
+    shapes = ((8, 16), (16, 16), (16,))
+    variables = [tf.Variable(rng.randn(*shape).astype("f") * 0.1) for shape in shapes]
+    xs = tf.constant(rng.randn(20, 4, 8).astype("f"))
+    into, within, bias = variables
+
+    def step() -> None:
+        with tf.GradientTape() as tape:
+            h = tf.zeros([4, 16])
+            for i in range(20):
+                h = tf.tanh(tf.matmul(xs[i], into) + tf.matmul(h, within) + bias)
+            loss = tf.reduce_sum(h)
+        tape.gradient(loss, variables)
+
+    return step
+
+
+@_eager
+def eager_clipped(tf: Any) -> Step:
+    """Gradients of each example, clipped and averaged, as in private training."""
+    variables, x, y = _layers(tf)
+    first, first_bias, second, second_bias = variables
+    optimizer = tf.train.GradientDescentOptimizer(0.01)
+
+    def step() -> None:
+        with tf.GradientTape(persistent=True) as tape:
+            h = tf.nn.relu(tf.matmul(x[:8], first) + first_bias)
+            z = tf.matmul(h, second) + second_bias
+            losses = tf.reduce_mean(tf.square(z - y[:8]), axis=1)
+            each = [tf.gather(losses, [i]) for i in range(8)]
+        total = [tf.zeros_like(v) for v in variables]
+        for loss in each:
+            grads, _ = tf.clip_by_global_norm(tape.gradient(loss, variables), 1.0)
+            total = [a + b for a, b in zip(total, grads)]  # noqa: B905
+        optimizer.apply_gradients([(a / 8.0, v) for a, v in zip(total, variables)])  # noqa: B905
 
     return step
