@@ -23,7 +23,7 @@ from dataflow.graph import eager
 from dataflow.graph.graph import Graph
 from dataflow.graph.op_def import OpDef
 from dataflow.graph.operation import Operation
-from dataflow.graph.tape import Tape, recording
+from dataflow.graph.tape import Record, Tape, connected, recording
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.sources import placeholder
@@ -49,7 +49,9 @@ class _Plan:
 class _Kind:
     """What tapes have in common (`key`), and the tensors of this one in the order of their numbers."""
 
-    def __init__(self, tape: Tape, ys: list[Tensor], xs: list[Tensor], given: list[Any]) -> None:
+    def __init__(
+        self, records: list[Record], ys: list[Tensor], xs: list[Tensor], given: list[Any]
+    ) -> None:
         self.tensors: list[Any] = []
         self.numbers: dict[Tensor, int] = {}
         #: The numbers of shapes and axes, which are constants of the plan.
@@ -57,7 +59,7 @@ class _Kind:
         #: None where the gradient is not planned.
         self.key: tuple[Any, ...] | None = None
         self._parts: list[Any] = []
-        can_be_planned = all(self._note(op, inputs) for op, inputs in tape.records)
+        can_be_planned = all(self._note(op, inputs) for op, inputs in records)
         if can_be_planned and all(y in self.numbers and _has_value(y) for y in ys):
             parts = self._parts
             parts += [self.numbers[tensor] for tensor in ys]
@@ -170,12 +172,13 @@ def recorded_gradients(
     or ``None``.
     """
     given = list(grad_ys or ())
+    records = tape.records_of(ys)
     if not recording.tapes and all(_has_value(tensor) for tensor in given):
-        kind = _Kind(tape, ys, xs, given)
-        plan = _plans.of(kind, lambda: _build(tape, kind, ys, xs, given))
+        kind = _Kind(records, ys, xs, given)
+        plan = _plans.of(kind, lambda: _build(records, kind, ys, xs, given))
         if plan is not None:
             return _run(plan, [*kind.tensors, *given])
-    with tape.connected():
+    with connected(records):
         return gradients(ys, xs, grad_ys)
 
 
@@ -195,18 +198,20 @@ def _run(plan: _Plan, tensors: list[Any]) -> list[Any]:
     return [made(tensor) for tensor in plan.results]
 
 
-def _build(tape: Tape, kind: _Kind, ys: list[Tensor], xs: list[Tensor], given: list[Any]) -> _Plan:
+def _build(
+    records: list[Record], kind: _Kind, ys: list[Tensor], xs: list[Tensor], given: list[Any]
+) -> _Plan:
     """The plan of a kind, made from a tape of it."""
     graph = Graph()
     nodes: dict[Tensor, Tensor] = {}
     by_node: dict[Tensor, int] = {}
-    made_here = {tensor for op, _ in tape.records for tensor in op.outputs}
+    made_here = {tensor for op, _ in records for tensor in op.outputs}
     with graph.as_default():
         for number, tensor in enumerate(kind.tensors):
             if tensor not in made_here:
                 nodes[tensor] = _stand_in(graph, tensor, number in kind.constants)
                 by_node[nodes[tensor]] = number
-        for op, inputs in tape.records:
+        for op, inputs in records:
             name = graph.unique_name(op.op_def.type)
             types = [tensor.dtype for tensor in op.outputs]
             ins = [nodes[tensor] for tensor in inputs]

@@ -150,6 +150,8 @@ class Operation:
             raise ValueError(
                 f"Operation {self.name!r} has no attr named {name!r}. It has: {known}."
             ) from None
+        if type(value) is list:  # nodes may share theirs
+            return list(value)
         return value.encode() if isinstance(value, str) else value
 
     def _set_attr(self, name: str, value: Any) -> None:

@@ -10,6 +10,9 @@ from typing import Any
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
+#: An operation that was recorded, and its inputs.
+Record = tuple[Operation, list[Tensor]]
+
 
 class Recording(threading.local):
     """The tapes that record what this thread runs, innermost last."""
@@ -30,7 +33,8 @@ class Tape:
         self.watches_variables = watches_variables
         self.watched: set[Tensor] = set()
         self.variables: dict[int, Any] = {}
-        self.records: list[tuple[Operation, list[Tensor]]] = []
+        #: Operations that were recorded, in order, with their inputs.
+        self._inputs: dict[Operation, list[Tensor]] = {}
 
     def record(self, op: Operation, inputs: list[Tensor]) -> None:
         """Notes an operation that takes something watched; its outputs are watched from then on."""
@@ -47,31 +51,48 @@ class Tape:
         else:
             return
         watched.update(op.outputs)
-        self.records.append((op, inputs))
+        self._inputs[op] = inputs
 
     def watch_variable(self, variable: Any, handle: Tensor) -> None:
         """From here on derivatives by this variable are known."""
         self.watched.add(handle)
         self.variables.setdefault(id(variable), variable)
 
-    @contextlib.contextmanager
-    def connected(self) -> Iterator[None]:
-        """Within the block the recorded operations are nodes of a graph, joined by their tensors."""
-        # A tensor may be of another tape's records too, which are walked through further out.
-        uses = {tensor: tensor.uses for _, inputs in self.records for tensor in inputs}
-        before = [op.inputs for op, _ in self.records]
-        for tensor in uses:
-            tensor.uses = []
-        for op, inputs in self.records:
+    def records_of(self, tensors: list[Tensor]) -> list[Record]:
+        """What tensors were computed by, in order: a persistent tape may hold much else."""
+        found: dict[Operation, list[Tensor]] = {}
+        left = [tensor.op for tensor in tensors]
+        while left:
+            op = left.pop()
+            inputs = self._inputs.get(op)
+            if inputs is not None and op not in found:
+                found[op] = inputs
+                left += [tensor.op for tensor in inputs]
+        return sorted(found.items(), key=_number)
+
+
+def _number(record: Record) -> int:
+    return record[0].index
+
+
+@contextlib.contextmanager
+def connected(records: list[Record]) -> Iterator[None]:
+    """Within the block recorded operations are nodes of a graph, joined by their tensors."""
+    # A tensor may be of another tape's records too, which are walked through further out.
+    uses = {tensor: tensor.uses for _, inputs in records for tensor in inputs}
+    before = [op.inputs for op, _ in records]
+    for tensor in uses:
+        tensor.uses = []
+    for op, inputs in records:
+        op.inputs = inputs
+        for tensor in inputs:
+            tensor.uses.append(op)
+    recording.num_connected += 1
+    try:
+        yield
+    finally:
+        recording.num_connected -= 1
+        for (op, _), inputs in zip(records, before, strict=True):
             op.inputs = inputs
-            for tensor in inputs:
-                tensor.uses.append(op)
-        recording.num_connected += 1
-        try:
-            yield
-        finally:
-            recording.num_connected -= 1
-            for (op, _), inputs in zip(self.records, before, strict=False):
-                op.inputs = inputs
-            for tensor, former in uses.items():
-                tensor.uses = former
+        for tensor, former in uses.items():
+            tensor.uses = former

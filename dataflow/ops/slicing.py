@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.errors import ConversionError
 from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
+from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, get_op, not_differentiable
@@ -337,9 +339,17 @@ def _same_dtype(bounds: list[Any]) -> list[Any]:
 
 def _packed(bounds: list[Any]) -> Tensor:
     """Bounds as one vector: what `stack` makes of them."""
-    if set(map(type, bounds)) == {int} and min(bounds) >= -(2**31) and max(bounds) < 2**31:
-        return make_constant(np.array(bounds, np.int32), dtypes.int32, None, "stack")
-    return stack(bounds)
+    if set(map(type, bounds)) != {int} or min(bounds) < -(2**31) or max(bounds) >= 2**31:
+        return stack(bounds)
+    if default_graph().executes_eagerly:
+        return _eager_bounds(tuple(bounds))
+    return make_constant(np.array(bounds, np.int32), dtypes.int32, None, "stack")
+
+
+@functools.lru_cache(maxsize=1024)
+def _eager_bounds(bounds: tuple[int, ...]) -> Tensor:
+    """In eager code a loop takes the same slices again and again, by tensors that nobody else sees."""
+    return make_constant(np.array(bounds, np.int32), dtypes.int32, None, "stack")
 
 
 def getitem(tensor: TensorLike, spec: Any, var: Variable | None = None) -> Tensor:

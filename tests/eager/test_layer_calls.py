@@ -186,3 +186,11 @@ def test_threads_call_layers_side_by_side():
     go_on.set()
     thread.join()
     assert counts == [1, 1, 1]
+
+
+def test_a_list_that_an_operation_gives_is_one_s_own():
+    image, ones = tf.ones([1, 4, 4, 1]), tf.ones([1, 1, 1, 1])
+    for _ in range(2):
+        made = tf.nn.conv2d(image, ones, [1, 2, 2, 1], "VALID")
+        assert made.op.get_attr("strides") == [1, 2, 2, 1]
+        made.op.get_attr("strides")[1] = 7

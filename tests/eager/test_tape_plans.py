@@ -197,3 +197,38 @@ def test_what_has_no_derivative_has_none_in_a_plan(plans: Any) -> None:
             tape.watch(x)
             y = tf.cast(tf.nn.in_top_k(tf.reshape(x, [1, 2]), [0], 1), tf.float32)
         assert tape.gradient(y, x) is None
+
+
+def test_targets_of_a_persistent_tape_that_are_made_alike_share_a_plan(
+    plans: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What else the tape holds does not matter: gradients of single examples, as in private training."""
+    W = tf.Variable(numbers(3, 2))
+
+    def step(i: int) -> Any:
+        x = tf.constant(numbers(4, 3, seed=i))
+        with tf.GradientTape(persistent=True) as tape:
+            losses = tf.reduce_sum(tf.square(tf.matmul(x, W)), axis=1)
+            each = [tf.reduce_mean(tf.gather(losses, [k])) for k in range(4)]
+            other = tf.reduce_sum(tf.exp(W))
+        found = [tape.gradient(loss, W).numpy() for loss in each]
+        np.testing.assert_allclose(
+            sum(found), tape.gradient(losses, W).numpy(), rtol=1e-5, atol=1e-6
+        )
+        return [*found, tape.gradient(other, W).numpy()]
+
+    alike(step, monkeypatch)
+    assert num_plans(plans) == 3
+
+
+def test_gradients_within_a_tape_that_records_them() -> None:
+    x = tf.constant([1.0, 2.0, 3.0])
+    for _ in range(TIMES):
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            cubes = x * x * x
+            total = tf.zeros([3])
+            for k in range(3):
+                total += tape.gradient(tf.gather(cubes, [k]), x)
+        np.testing.assert_allclose(total.numpy(), [3, 12, 27], rtol=1e-6)
+        np.testing.assert_allclose(tape.gradient(total, x).numpy(), [6, 12, 18], rtol=1e-6)
