@@ -87,6 +87,8 @@ def make_array(
         if array.dtype.kind in "SU" and not from_numpy:
             array = np.array(value, dtype=object)  # NumPy's texts lose zeros at their end
             _require_texts(value, array)
+    except ConversionError:
+        raise
     except ValueError as e:  # ragged lists
         raise ValueError(
             f"cannot make a rectangular tensor of {short_repr(value)}: its rows have different lengths"
