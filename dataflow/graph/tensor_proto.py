@@ -25,6 +25,8 @@ _FIELDS = {
     "qint8": "int_val",
     "quint8": "int_val",
     "qint32": "int_val",
+    "qint16": "int_val",
+    "quint16": "int_val",
     "int64": "int64_val",
     "uint32": "uint32_val",
     "uint64": "uint64_val",
@@ -40,6 +42,11 @@ _FIELDS = {
 _MOST_FILLED = 1 << 23
 
 
+def _is_listed(dtype: DType) -> bool:
+    """Whether several values, too, are listed one by one, as TensorFlow 1.15 does; others are bytes."""
+    return dtype.is_complex or dtype.name in ("bool", "float16", "bfloat16")
+
+
 def array_to_proto(array: Any, dtype: DType | None = None) -> Any:
     """The ``TensorProto`` of an array (strings: an object array of bytes)."""
     from tensorboard.compat.proto import tensor_pb2
@@ -50,18 +57,19 @@ def array_to_proto(array: Any, dtype: DType | None = None) -> Any:
     proto.tensor_shape.MergeFrom(TensorShape(array.shape).as_proto())
     if array.size > _MOST_FILLED and not any(array.strides):  # one value, as it was read
         array = array[(slice(0, 1),) * array.ndim].reshape(1)
-        if dtype.kind != "S":
-            values = array.view(np.uint16) if dtype.name in ("float16", "bfloat16") else array
-            if dtype.is_complex:
-                values = array.view(array.real.dtype)
-            getattr(proto, _FIELDS[dtype.name]).extend(values.tolist())
-            return proto
     if dtype.kind == "S":
         proto.string_val.extend(
             v.encode() if isinstance(v, str) else bytes(v) for v in array.reshape(-1).tolist()
         )
-    else:
+    elif array.size > 1 and not _is_listed(dtype):
         proto.tensor_content = np.ascontiguousarray(array).tobytes()
+    else:
+        values = np.ascontiguousarray(array).reshape(-1)
+        if dtype.name in ("float16", "bfloat16"):
+            values = values.view(np.uint16)
+        elif dtype.is_complex:
+            values = values.view(values.real.dtype)
+        getattr(proto, _FIELDS[dtype.name]).extend(values.tolist())
     return proto
 
 

@@ -61,6 +61,14 @@ def approximate_equal_kernel(xp: Module, x: Array, y: Array, *, tolerance: float
     return xp.abs(x - y) < tolerance
 
 
+@kernel("CompareAndBitpack")
+def compare_and_bitpack_kernel(xp: Module, input: Array, threshold: Array) -> Any:
+    if not input.ndim or input.shape[-1] % 8:
+        raise ValueError(f"the last size must be a multiple of 8, got {list(input.shape)}")
+    bits = xp.greater(input, threshold).reshape(-1)
+    return xp.packbits(bits).reshape(*input.shape[:-1], input.shape[-1] // 8)
+
+
 def _shift_amount(xp: Module, x: Array, y: Array) -> Any:
     return xp.clip(y, 0, x.dtype.itemsize * 8 - 1)
 

@@ -32,7 +32,7 @@ def axes_of(x: Array, axes: Any) -> tuple[int, ...]:
     if len(found) > 1:
         found = [a + rank if a < 0 else a for a in found]
         if len(set(found)) < len(found):
-            raise ValueError(f"Invalid reduction arguments: axes {found} name a dimension twice")
+            found = list(dict.fromkeys(found))  # as in TensorFlow 1: once is enough
     for axis in found:
         if not -rank <= axis < rank:
             raise ValueError(f"Invalid reduction dimension {axis} for input with {rank} dimensions")
@@ -282,7 +282,8 @@ def _extreme(xp: Module, x: Array, axes: Any, keep_dims: bool, largest: bool, dt
         start = -xp.inf if largest else xp.inf
     else:
         start = dtype.min if largest else dtype.max
-    dims = [1 if i in axis else d for i, d in enumerate(x.shape) if keep_dims or i not in axis]
+    gone = {a % x.ndim for a in axis}
+    dims = [1 if i in gone else d for i, d in enumerate(x.shape) if keep_dims or i not in gone]
     return xp.full(dims, start, x.dtype)
 
 

@@ -9,7 +9,7 @@ from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops.broadcasting import broadcast_dims
-from dataflow.shapes import Dims, broadcast
+from dataflow.shapes import Dims, broadcast, list_dims, merge
 
 _ANY_VALUE = NUMBERS | {dtypes.bool_, dtypes.string}
 
@@ -67,10 +67,36 @@ def not_equal_op(x: Tensor, y: Tensor, *, incompatible_shape_error: bool = True)
     return _equality_dims(x, y, incompatible_shape_error)
 
 
-@define_op("ApproximateEqual", "x: T, y: T -> z: bool", T=NUMBERS, elementwise=True)
+@define_op("ApproximateEqual", "x: T, y: T -> z: bool", T=NUMBERS)
 def approximate_equal_op(x: Tensor, y: Tensor, *, tolerance: float = 1e-5) -> Dims:
     """Whether ``abs(x - y) < tolerance``. Shape: the same for both. Gradient: none."""
-    return broadcast_dims(x, y)
+    try:
+        return merge(x.dims, y.dims)
+    except ValueError:
+        raise ValueError(
+            f"both must have the same shape, got {list_dims(x.dims)} and {list_dims(y.dims)}"
+        ) from None
+
+
+@define_op(
+    "CompareAndBitpack",
+    "input: T, threshold: T -> output: uint8",
+    T=FLOATING - {dtypes.bfloat16}
+    | {dtypes.bool_, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64},
+)
+def compare_and_bitpack_op(input: Tensor, threshold: Tensor) -> Dims:
+    """Whether ``input`` is above ``threshold``, a scalar: eight answers in a byte, the first one in its highest bit.
+
+    Shape: the last size, which 8 divides, is an eighth. Gradient: none.
+    """
+    if threshold.dims not in (None, ()):
+        raise ValueError(f"threshold must be a scalar, got shape {list_dims(threshold.dims)}")
+    if input.dims is None:
+        return None
+    if not input.dims or (input.dims[-1] or 0) % 8:
+        raise ValueError(f"the last size must be a multiple of 8, got {list_dims(input.dims)}")
+    last = input.dims[-1]
+    return (*input.dims[:-1], None if last is None else last // 8)
 
 
 @define_op("LogicalAnd", "x: bool, y: bool -> z: bool", elementwise=True)

@@ -111,6 +111,9 @@ def switch_gradient(op: Operation, *grads: Any) -> list[Any]:
     )
     here = op.graph.control_flow_context
     pred = op.inputs[1] if here is None else here.add_value(op.inputs[1])
+    if not isinstance(op.control_flow_context, CondContext):
+        # Of a Switch by itself: a gradient may be a constant, which would be there for the other branch, too.
+        grads = tuple(control_flow.switch(grad, pred)[i] for i, grad in enumerate(grads))
     return [merge_branches(pred, *grads, name="cond_grad"), None]  # type: ignore[misc]
 
 

@@ -17,7 +17,7 @@ from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import conj_if_complex, floor_mod_op
+from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.einsum_counts import num_einsum_nodes
 from dataflow.ops.matmul import matmul
 from dataflow.ops.reduce import prod_op, reduce_sum
@@ -254,10 +254,9 @@ def _tensordot_at_run_time(a: Tensor, b: Tensor, axes: Any, scope: str) -> Tenso
         first: Any = range_(rank_a - count, rank_a)
         second: Any = np.arange(count, dtype=np.int32)
     else:
-        first, second = (
-            array_ops.reshape(convert_to_tensor(part, dtypes.int32), [-1])
-            for part in (axes[0], axes[1])
-        )
+        first, second = (convert_to_tensor(axes[i], dtypes.int32) for i in range(2))
+        if not isinstance(axes, Tensor):  # a pair of numbers
+            first, second = (array_ops.reshape(part, [-1]) for part in (first, second))
     left, left_free = _matrix_at_run_time(a, rank_a, first, True)
     right, right_free = _matrix_at_run_time(b, rank_b, second, False)
     sizes = array_ops.concat([left_free, right_free], 0)
@@ -266,7 +265,7 @@ def _tensordot_at_run_time(a: Tensor, b: Tensor, axes: Any, scope: str) -> Tenso
 
 def _matrix_at_run_time(x: Tensor, rank: Tensor, axes: Any, last: bool) -> tuple[Tensor, Tensor]:
     """As `_as_matrix`; the free sizes are a tensor."""
-    axes = floor_mod_op(axes + rank, rank)
+    axes = array_ops.where_v2(axes < 0, axes + rank, axes)
     free, _ = setdiff1d(range_(rank), axes)
     moved = array_ops.transpose(x, array_ops.concat([free, axes] if last else [axes, free], 0))
     sizes = array_ops.shape(x)

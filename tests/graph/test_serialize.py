@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -221,3 +223,34 @@ def test_the_shape_of_a_handle_is_left_open() -> None:
         node = next(n for n in graph.as_graph_def(add_shapes=True).node if n.op == "TensorArrayV3")
     handle, flow = node.attr["_output_shapes"].list.shape
     assert handle.unknown_rank and not flow.unknown_rank
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "field", "listed"),
+    [
+        (10, None, "int_val", [10]),
+        ([7], tf.int64, "int64_val", [7]),
+        (-3, tf.int8, "int_val", [-3]),
+        (1.5, None, "float_val", [1.5]),
+        (2, tf.uint64, "uint64_val", [2]),
+        ([True, False], None, "bool_val", [True, False]),
+        ([1 + 2j, 3], tf.complex64, "scomplex_val", [1.0, 2.0, 3.0, 0.0]),
+        ([1.0, 2.0], tf.float16, "half_val", [0x3C00, 0x4000]),
+    ],
+)
+def test_values_that_a_constant_lists(value: Any, dtype: Any, field: str, listed: Any) -> None:
+    with tf.Graph().as_default():
+        constant = tf.constant(value, dtype)
+    proto = constant.op.node_def.attr["value"].tensor
+    assert list(getattr(proto, field)) == listed
+    assert not proto.tensor_content
+    np.testing.assert_array_equal(tf.make_ndarray(proto), np.asarray(value))
+
+
+def test_several_numbers_are_bytes() -> None:
+    proto = tf.make_tensor_proto([1, 2])
+    assert proto.tensor_content == b"\1\0\0\0\2\0\0\0"
+    assert not proto.int_val
+    empty = tf.make_tensor_proto(np.zeros([0, 2], np.float32))
+    assert not empty.tensor_content
+    assert tf.make_ndarray(empty).shape == (0, 2)

@@ -223,3 +223,17 @@ def test_lookups_of_ids_of_two_types_share_a_table() -> None:
         assert gradient.indices.dtype == tf.int64
         counted = session.run(tf.convert_to_tensor(gradient))
         np.testing.assert_array_equal(counted[:, 0], [1, 2, 0, 1])
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_branch_that_is_not_taken_has_no_gradient(known: bool) -> None:
+    from dataflow.ops.control_flow import switch
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(2.0)
+        pred = tf.placeholder_with_default(True, [])
+        for value in (True, False):
+            on_false, on_true = switch(x, tf.constant(value) if known else pred)
+            gradients = [tf.gradients(3 * on_true, x)[0], tf.gradients(on_false, x)[0]]
+            got = session.run(gradients, {pred: value})
+            assert got == ([3.0, 0.0] if value else [0.0, 1.0])

@@ -83,6 +83,27 @@ def test_empty_maximum_is_the_neutral_element() -> None:
         )
 
 
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (0,), (3, 0, 2)])
+def test_an_empty_maximum_has_the_shape_of_any_other(shape: tuple[int, ...]) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        for axis in range(-len(shape), len(shape)):
+            for keep in (False, True):
+                x = tf.zeros(shape)
+                for reduce in (tf.reduce_max, tf.reduce_min, tf.reduce_sum):
+                    reduced = reduce(x, axis, keepdims=keep)
+                    assert session.run(reduced).shape == reduced.shape
+
+
+def test_an_axis_that_is_named_twice_counts_once() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        for axes in ((0, 0), (0, -2)):
+            for reduce, expected in ((tf.reduce_sum, [4, 6]), (tf.reduce_max, [3, 4])):
+                assert session.run(reduce(x, axes)).tolist() == expected
+        (gradient,) = tf.gradients(tf.reduce_mean(x, (0, 0)), x)
+        assert session.run(gradient).tolist() == [[0.5, 0.5], [0.5, 0.5]]
+
+
 def test_argmax_of_an_empty_axis() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match="empty"):

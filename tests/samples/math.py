@@ -27,6 +27,9 @@ ROW, COLUMN = _array(3), _array(2, 1)
 P, Q = _positive(2, 3), _positive(3)
 EMPTY = np.zeros((0, 3), np.float32)
 I, J = np.array([[7, -7, 5], [-5, 0, 9]], np.int32), np.array([2, 2, -3], np.int32)
+_BITS = np.array(
+    [[1, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0] + [1] * 9], bool
+)
 C = (_array(2, 2) + 1j * _array(2, 2)).astype(np.complex64)
 D = (_array(2, 2) + 1j * _array(2, 2)).astype(np.complex64)
 FALSE_TRUE = np.array([False, True, False, True])
@@ -181,6 +184,21 @@ COMPARISON = [
         (np.array([1.0, 2.0], np.float32), np.array([1.05, 2.2], np.float32)),
         np.array([True, False]),
         (),
+    ),
+    *(
+        Sample(
+            "CompareAndBitpack",
+            lambda tf, x, y: raw(tf, "CompareAndBitpack", input=x, threshold=y),
+            (values, threshold),
+            np.array([[0b10110000, 0], [0b1, 0b11111111]], np.uint8),
+            (),
+            note=values.dtype.name,
+        )
+        for values, threshold in (
+            (_BITS.astype(np.float32) - 0.5, np.float32(0)),
+            (_BITS.astype(np.int64) + 6, np.int64(6)),
+            (_BITS, np.False_),
+        )
     ),
     _binary("LogicalAnd", "logical_and", np.logical_and, FALSE_TRUE, BOTH),
     _binary("LogicalOr", "logical_or", np.logical_or, FALSE_TRUE, BOTH),

@@ -43,3 +43,45 @@ result["devices"] = [
     tf.DeviceSpec.from_string(text).to_string()
     for text in ("/gpu:1", "/device:Mine:2", "/device:cpu:0")
 ]
+
+# Values: of Switches by themselves, of axes that are named twice, of nothing.
+constant = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+pred = tf.placeholder(tf.bool)
+x, y = tf.constant(2.0), tf.constant(True)
+on_false, on_true = (tf.raw_ops if hasattr(tf, "raw_ops") else tf).Switch(data=x, pred=pred)
+gradients = [tf.gradients(3 * on_true, x)[0], tf.gradients(on_false, x)[0]]
+result["switch"] = [session.run(gradients, {pred: value}) for value in (True, False)]
+result["empty maxima"] = [
+    session.run(reduce(tf.zeros(shape), axis))
+    for reduce in (tf.reduce_max, tf.reduce_min)
+    for shape in ([0, 2], [2, 0])
+    for axis in (-1, 0, -2)
+]
+result["empty exponentials"] = [
+    list(session.run(tf.linalg.expm(tf.zeros(s))).shape) for s in ([0, 2, 2], [2, 0, 0])
+]
+axes = tf.placeholder(tf.int32)
+product = tf.tensordot(tf.placeholder_with_default(constant, None), constant, axes)
+result["axes"] = [
+    session.run(product, {axes: given}) for given in ([[1], [0]], [[0], [1]], [[0, 1], [1, 0]])
+]
+for given in (1, [1], [0, 1], [[1]], [[0], [7]]):
+    result["axes " + str(given)] = error_of(lambda: session.run(product, {axes: given}))
+result["protos"] = [
+    [list(getattr(p, f)) for f in ("int_val", "int64_val", "float_val", "bool_val", "scomplex_val")]
+    + [len(p.tensor_content)]
+    for p in map(
+        tf.make_tensor_proto,
+        (
+            10,
+            np.int64(3),
+            1.5,
+            True,
+            [True, False],
+            [1, 2],
+            [1.0, 2.0],
+            np.complex64(1 + 2j),
+            np.zeros([0, 2]),
+        ),
+    )
+]
