@@ -164,7 +164,8 @@ def embedding_rnn_decoder(
             if feed_previous
             else None
         )
-        embedded = [embedding_lookup(embedding, i) for i in decoder_inputs]
+        # As in TensorFlow a symbol is looked up when the cell has been called for those before.
+        embedded = (embedding_lookup(embedding, i) for i in decoder_inputs)
         return rnn_decoder(embedded, initial_state, cell, loop_function=loop)
 
 

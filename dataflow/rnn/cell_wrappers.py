@@ -16,6 +16,7 @@ from dataflow.ops.dropout import dropout
 from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
+from dataflow.shapes import TensorShape
 
 if TYPE_CHECKING:
     from dataflow.ops.variable_scope import VariableScope
@@ -131,6 +132,21 @@ class DropoutWrapper(_Wrapper):
                     "input_size must be provided"
                 )
             self._noise_dtype = as_dtype(dtype)
+            self._draw_noise(input_size if drops_inputs else ())
+
+    def _draw_noise(self, input_size: Any) -> None:
+        """The noise of a whole run, for inputs, states and outputs."""
+        from dataflow.ops.random import random_uniform
+
+        parts = ("input", input_size), ("state", self.state_size), ("output", self.output_size)
+        for salt, sizes in parts:
+            for index, size in enumerate(nest.flatten(sizes)):
+                count_left_out(3)  # the shape is joined there
+                self._noise[f"{salt}{index}"] = random_uniform(
+                    [1, *TensorShape(size).as_list()],
+                    dtype=self._noise_dtype,
+                    seed=self._seed_of(f"{salt}_{index}"),
+                )
 
     def _seed_of(self, salt: str) -> int | None:
         """A seed for each mask, the same in every process (`hash` of a string is not)."""

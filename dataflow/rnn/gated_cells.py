@@ -13,6 +13,7 @@ from dataflow.ops.dilated_convolutions import convolution
 from dataflow.ops.dropout import dropout
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import matmul, reduce_mean, rsqrt, sigmoid, square, tanh
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import get_variable
 from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
 from dataflow.rnn.cell_wrappers import CellAround
@@ -89,6 +90,7 @@ class LayerNormBasicLSTMCell(SameSizes):
         self._layer_norm = layer_norm
         self._gain, self._shift = norm_gain, norm_shift
         self._keep_prob, self._seed = dropout_keep_prob, dropout_prob_seed
+        self._was_called = False
 
     @property
     def state_size(self) -> Any:
@@ -96,7 +98,9 @@ class LayerNormBasicLSTMCell(SameSizes):
 
     def build(self, input_shape: Any) -> None:
         units = self._num_units
+        count_left_out(2)  # inputs and state are joined first there
         self._kernel = self.add_variable("kernel", [depth_of(input_shape) + units, 4 * units])
+        count_left_out(-2)
         self._norms = {}
         if not self._layer_norm:
             self._bias = self.add_variable("bias", [4 * units], initializer=zeros_initializer())
@@ -121,8 +125,13 @@ class LayerNormBasicLSTMCell(SameSizes):
             )
         )
         candidate = self._activation(j)
+        # The norm of the state is made in the first call there, after what is dropped.
+        num_before = 8 * (self._layer_norm and self._was_called)
+        count_left_out(num_before)
         if not isinstance(self._keep_prob, float) or self._keep_prob < 1:
             candidate = dropout(candidate, self._keep_prob, seed=self._seed)
+        count_left_out(10 - num_before if self._layer_norm else 0)
+        self._was_called = True
         new_c = c * sigmoid(f + self._forget_bias) + sigmoid(i) * candidate
         new_c = self._normalized(new_c, "state")
         new_h = self._activation(new_c) * sigmoid(o)
@@ -149,8 +158,10 @@ class UGRNNCell(SameSizes):
     def build(self, input_shape: Any) -> None:
         units = self._num_units
         shape = [depth_of(input_shape) + units, 2 * units]
+        count_left_out(2)  # inputs and state are joined first there
         self._kernel = self.add_variable("kernel", shape, initializer=self._initializer)
         self._bias = self.add_variable("bias", [2 * units], initializer=zeros_initializer())
+        count_left_out(-2)
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:

@@ -14,6 +14,7 @@ from dataflow.ops.clip import clip_by_value
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import exp, floormod, log, matmul, sigmoid, tanh
 from dataflow.ops.random import random_uniform
+from dataflow.ops.seeds import count_left_out
 from dataflow.rnn.base_cell import LSTMStateTuple, RNNCell
 from dataflow.rnn.cells import GRUCell
 from dataflow.rnn.gated_cells import SameSizes, depth_of, gain_and_shift, normalized_units
@@ -215,15 +216,18 @@ class IntersectionRNNCell(SameSizes):
             self._in_bias = self.add_variable(
                 "in_projection/bias", [units], initializer=zeros_initializer()
             )
+        count_left_out(2)  # inputs and state are joined first there
         self._kernel = self.add_variable(
             "kernel", [2 * units, 4 * units], initializer=self._initializer
         )
         self._bias = self.add_variable("bias", [4 * units], initializer=zeros_initializer())
+        count_left_out(-2)
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
         if self._projects:
             inputs = bias_add(matmul(inputs, self._in_kernel), self._in_bias)
+        count_left_out(13)  # four slices, where we split
         both = bias_add(matmul(array.concat([inputs, state], 1), self._kernel), self._bias)
         state_gate, new_state, depth_gate, output = array.split(both, 4, 1)
         state_gate = sigmoid(state_gate + self._forget_bias)

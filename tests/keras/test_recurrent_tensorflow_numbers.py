@@ -45,7 +45,9 @@ def trained(layers: list[Any], x: Any) -> list[float]:
 
 def of(kind: str, masked: bool = False, **kwargs: Any) -> Layers:
     def make() -> list[Any]:
-        given = {} if kwargs.get("stateful") or masked else {"input_shape": (5, 3)}
+        given: dict[str, Any] = {}
+        if not (kwargs.get("stateful") or masked):
+            given["input_shape"] = (5, 3)
         if kwargs.get("stateful"):
             given["batch_input_shape"] = (8, 5, 3)
         first = [L.Masking(input_shape=(5, 3))] if masked else []

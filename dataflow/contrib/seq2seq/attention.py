@@ -22,6 +22,7 @@ from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import constant_initializer, ones_initializer, zeros_initializer
 from dataflow.ops.math import cast, matmul, multiply, rsqrt, square, tanh
 from dataflow.ops.reduce import argmax, reduce_sum
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.variable_scope import get_variable, variable_scope
 
 
@@ -30,6 +31,13 @@ def hardmax(logits: Any, name: str | None = None) -> Any:
     with name_scope(name, "Hardmax", [logits]):
         logits = convert_to_tensor(logits, name="logits")
         return array.one_hot(argmax(logits, -1), array.shape(logits)[-1], dtype=logits.dtype)
+
+
+def zeros_of(batch_size: int | Tensor, size: int | Tensor, dtype: DTypeLike) -> Any:
+    """Zeros [batch_size, size]."""
+    # Both sizes are joined twice there, and each that the run tells gets an axis first.
+    with counted_as(8 + 2 * isinstance(batch_size, Tensor) + 2 * isinstance(size, Tensor)):
+        return array.zeros(array.stack([batch_size, size]), dtype)
 
 
 class AttentionMechanism:
@@ -76,6 +84,7 @@ class AttentionMechanism:
                     ),
                 )
                 shape = memory.shape
+                count_left_out(-2)
                 memory = memory * hidden
                 memory.set_shape(shape)
             self.query_layer = query_layer
@@ -97,7 +106,7 @@ class AttentionMechanism:
 
     def initial_alignments(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         """Alignments before the first step: zeros."""
-        return array.zeros(array.stack([batch_size, self.alignments_size]), dtype)
+        return zeros_of(batch_size, self.alignments_size, dtype)
 
     def initial_state(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         """The state before the first step."""
@@ -106,6 +115,7 @@ class AttentionMechanism:
     def _masked(self, score: Any) -> Any:
         if self._mask is None:
             return score
+        count_left_out(23)  # the mask is made of the lengths once more, which are checked
         return array.where(self._mask, score, array.ones_like(score) * self._score_mask_value)
 
     def _align(self, score: Any, state: Any) -> Any:
@@ -205,7 +215,7 @@ class BahdanauAttention(AttentionMechanism):
         """(alignments, alignments) of a query."""
         with variable_scope(None, self._scope_name, [query]):
             kind, units = query.dtype.base_dtype, self._num_units
-            total = self.keys + array.expand_dims(self.query_layer(query), 1)
+            projected = self.query_layer(query)
             v: Any = get_variable("attention_v", [units], dtype=kind)
             if self._normalize:
                 length = get_variable(
@@ -218,6 +228,8 @@ class BahdanauAttention(AttentionMechanism):
                     "attention_b", [units], dtype=kind, initializer=zeros_initializer()
                 )
                 v = length * v * rsqrt(reduce_sum(square(v)))
+            total = self.keys + array.expand_dims(projected, 1)
+            if self._normalize:
                 total = total + bias
             score = reduce_sum(multiply(v, tanh(total)), [2])
             alignments = self._align(score, state)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dataflow import dtypes
-from dataflow.contrib.seq2seq.attention import AttentionMechanism
+from dataflow.contrib.seq2seq.attention import AttentionMechanism, zeros_of
 from dataflow.graph import nest
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike
@@ -15,6 +15,7 @@ from dataflow.ops import array
 from dataflow.ops.assertions import assert_equal
 from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.math import matmul
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.rnn.base_cell import RNNCell
 
@@ -209,6 +210,7 @@ class AttentionWrapper(RNNCell):
             )
         cell_inputs = self._cell_input_fn(inputs, state.attention)
         output, cell_state = self._cell(cell_inputs, state.cell_state)
+        count_left_out(_num_nodes_of_check(output, self._attention_mechanisms))
         attentions, alignments, states, histories = [], [], [], []
         for mechanism, layer, before, history in zip(
             self._attention_mechanisms,
@@ -234,8 +236,14 @@ class AttentionWrapper(RNNCell):
         return (attention if self._output_attention else output), following
 
 
+def _num_nodes_of_check(output: Any, mechanisms: Any) -> int:
+    """Those that compare the batches of the cell's output and of each memory, in TensorFlow."""
+    is_known = output.shape[0].value is not None
+    return 1 + sum(1 if is_known and isinstance(m.batch_size, int) else 18 for m in mechanisms)
+
+
 def _zeros(batch_size: int | Tensor, size: int, dtype: DTypeLike) -> Any:
-    zeros = array.zeros(array.stack([batch_size, size]), dtype)
+    zeros = zeros_of(batch_size, size, dtype)
     zeros.set_shape([batch_size if isinstance(batch_size, int) else None, size])
     return zeros
 

@@ -13,6 +13,7 @@ from dataflow.ops import array
 from dataflow.ops.comparison import greater_equal, logical_not, logical_or
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.reduce import reduce_all
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.static_value import static_value
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.variable_scope import variable_scope
@@ -170,6 +171,7 @@ def dynamic_decode(
         finished, inputs, state = decoder.initialize()
         if maximum_iterations is not None:
             finished = logical_or(finished, greater_equal(0, maximum_iterations))
+        count_left_out(10 * len(nest.flatten(decoder.output_size)))  # zeros in the outputs' shapes
         arrays = _output_arrays(decoder)
         time = convert_to_tensor(0, dtypes.int32, name="time")
         lengths = array.zeros_like(finished, dtypes.int32)
@@ -236,4 +238,5 @@ def _kept(finished: Any, new: Any, old: Any) -> Any:
 
 def _batch_first(tensor: Any) -> Any:
     rank = tensor.shape.ndims
-    return array.transpose(tensor, [1, 0, *range(2, rank)])
+    with counted_as(8):  # the axes are joined from ranges there
+        return array.transpose(tensor, [1, 0, *range(2, rank)])

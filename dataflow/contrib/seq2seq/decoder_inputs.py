@@ -22,7 +22,9 @@ from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import cast
 from dataflow.ops.random import categorical, random_uniform
 from dataflow.ops.reduce import argmax, reduce_all
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.tensor_array import TensorArray
+from dataflow.ops.tensor_values import is_tensor
 from dataflow.shapes import TensorShape
 
 
@@ -134,6 +136,9 @@ class TrainingHelper(Helper):
                 )
             self._arrays = nest.map_structure(_as_array, inputs)
             self._zeros = nest.map_structure(lambda t: array.zeros_like(t[0]), inputs)
+            count_left_out(
+                not is_tensor(sequence_length)
+            )  # the batch's size is that of another node
             self._batch_size = array.size(self._sequence_length)
 
     @property
@@ -178,7 +183,8 @@ def _time_first(tensor: Any) -> Any:
     rank = tensor.shape.ndims
     if rank is None or rank < 2:
         raise ValueError(f"inputs must be [batch, time, ...] of known rank, got {tensor.shape}")
-    return array.transpose(tensor, [1, 0, *range(2, rank)])
+    with counted_as(8):  # the axes are joined from ranges there
+        return array.transpose(tensor, [1, 0, *range(2, rank)])
 
 
 def _as_array(tensor: Any) -> TensorArray:
@@ -233,6 +239,13 @@ def _probability(sampling_probability: Any) -> Tensor:
     return probability
 
 
+def _drawn(logits: Any, seed: int | None) -> Tensor:
+    """A class for each row, from the softmax of its logits; int32."""
+    with counted_as(39):  # a distribution's sample there
+        count_left_out(24)
+        return categorical(logits, 1, dtype=dtypes.int32, seed=seed)[:, 0]  # type: ignore[no-any-return]
+
+
 class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     """Teacher forcing that takes a sample from its own output with ``sampling_probability``.
 
@@ -260,20 +273,24 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
 
     def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
         with name_scope(name, "ScheduledEmbeddingTrainingHelperSample"):
-            drawn = categorical(outputs, 1, dtype=dtypes.int32, seed=self._seed)[:, 0]
-            chance = random_uniform(array.shape(drawn), seed=self._scheduling_seed)
-            return array.where(
-                less(chance, self._probability), drawn, array.fill(array.shape(drawn), -1)
-            )
+            with counted_as(34):
+                rows = array.shape(outputs)[:1]
+                count_left_out(13)
+                chance = random_uniform(rows, seed=self._scheduling_seed)
+                takes = less(chance, self._probability)
+            drawn = _drawn(outputs, self._seed)
+            return array.where(takes, drawn, array.fill(array.shape(drawn), -1))
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
         with name_scope(name, "ScheduledEmbeddingTrainingHelperNextInputs"):
             finished, true_inputs, state = super().next_inputs(time, outputs, state, sample_ids)
-            sampled = greater_equal(sample_ids, 0)
-            ids = array.where(sampled, sample_ids, array.zeros_like(sample_ids))
-            return finished, array.where(sampled, self._embedding_fn(ids), true_inputs), state
+            with counted_as(29):
+                sampled = greater_equal(sample_ids, 0)
+                ids = array.where(sampled, sample_ids, array.zeros_like(sample_ids))
+                chosen = array.where(sampled, self._embedding_fn(ids), true_inputs)
+            return finished, chosen, state
 
 
 class ScheduledOutputTrainingHelper(TrainingHelper):
@@ -315,8 +332,11 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
 
     def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
         with name_scope(name, "ScheduledOutputTrainingHelperSample"):
-            chance = random_uniform([self.batch_size], seed=self._seed)
-            return cast(less(chance, self._probability), dtypes.int32)
+            with counted_as(35):
+                rows = array.stack([self.batch_size])
+                count_left_out(16)
+                chance = random_uniform(rows, seed=self._seed)
+                return cast(less(chance, self._probability), dtypes.int32)
 
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
@@ -327,8 +347,11 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
             if self._auxiliary is not None:
                 extra = _read(*self._auxiliary, time + 1, finished)
                 own = nest.map_structure(lambda x, y: array.concat([x, y], -1), own, extra)
-            sampled = cast(sample_ids, dtypes.bool_)
-            chosen = nest.map_structure(lambda o, t: array.where(sampled, o, t), own, true_inputs)
+            with counted_as(17):
+                sampled = cast(sample_ids, dtypes.bool_)
+                chosen = nest.map_structure(
+                    lambda o, t: array.where(sampled, o, t), own, true_inputs
+                )
             return finished, chosen, state
 
 
@@ -342,6 +365,7 @@ class GreedyEmbeddingHelper(Helper):
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
         self._embedding_fn = as_embedding_fn(embedding)
         self._start_tokens, self._end_token = start_and_end(start_tokens, end_token)
+        count_left_out(not is_tensor(start_tokens))
         self._batch_size = array.size(self._start_tokens)
         self._start_inputs = self._embedding_fn(self._start_tokens)
 
@@ -353,7 +377,7 @@ class GreedyEmbeddingHelper(Helper):
         return array.fill(array.shape(self._start_tokens), False), self._start_inputs
 
     def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
-        return cast(argmax(outputs, axis=-1), dtypes.int32)
+        return argmax(outputs, axis=-1, output_type=dtypes.int32)
 
     def next_inputs(
         self, time: TensorLike, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
@@ -388,7 +412,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
 
     def sample(self, time: TensorLike, outputs: Any, state: Any, name: str | None = None) -> Any:
         logits = outputs if self._temperature is None else outputs / self._temperature
-        return categorical(logits, 1, dtype=dtypes.int32, seed=self._seed)[:, 0]
+        return _drawn(logits, self._seed)
 
 
 class InferenceHelper(Helper):

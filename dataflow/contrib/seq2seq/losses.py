@@ -8,7 +8,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.type_aliases import TensorLike
 from dataflow.ops import array, loss as loss_ops
-from dataflow.ops.math import cast, div_no_nan, not_equal, reduce_sum
+from dataflow.ops.math import add_n, cast, div_no_nan, not_equal, reduce_sum
 
 
 def sequence_loss(
@@ -58,17 +58,19 @@ def sequence_loss(
         else:
             crossent = softmax_loss_function(labels=flat_targets, logits=flat_logits)
         crossent = crossent * array.reshape(weights, [-1])
-        crossent = array.reshape(crossent, array.shape(logits)[:2])
         average = average_across_timesteps or average_across_batch
         if not (average or sum_over_timesteps or sum_over_batch):
-            return crossent
+            return array.reshape(crossent, array.shape(logits)[:2])
         if average:
             over_steps, over_batch = average_across_timesteps, average_across_batch
             counts = weights
         else:
             over_steps, over_batch = sum_over_timesteps, sum_over_batch
             counts = cast(not_equal(weights, 0), crossent.dtype.base_dtype)
-        axis = None if over_steps and over_batch else 0 if over_batch else 1
+        if over_steps and over_batch:
+            return div_no_nan(reduce_sum(crossent), reduce_sum(counts))
+        axis = 0 if over_batch else 1
+        crossent = array.reshape(crossent, array.shape(logits)[:2])
         return div_no_nan(reduce_sum(crossent, axis), reduce_sum(counts, axis))
 
 
@@ -87,7 +89,7 @@ def sequence_loss_by_example(
             f"{len(weights)}, {len(targets)}."
         )
     with default_graph().name_scope(name or "sequence_loss_by_example"):
-        total: Any = 0
+        losses = []
         for logit, target, weight in zip(logits, targets, weights, strict=True):
             target = array.reshape(convert_to_tensor(target), [-1])
             if softmax_loss_function is None:
@@ -96,10 +98,9 @@ def sequence_loss_by_example(
                 )
             else:
                 crossent = softmax_loss_function(labels=target, logits=logit)
-            total = total + crossent * weight
+            losses.append(crossent * weight)
+        total = add_n(losses)
         if average_across_timesteps:
-            size: Any = 1e-12
-            for weight in weights:
-                size = size + convert_to_tensor(weight)
+            size = add_n(weights) + 1e-12
             total = total / cast(size, total.dtype.base_dtype)
         return total

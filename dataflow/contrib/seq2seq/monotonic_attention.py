@@ -28,6 +28,7 @@ from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import constant_initializer
 from dataflow.ops.math import cast, exp, log, sigmoid
 from dataflow.ops.random import random_normal
+from dataflow.ops.seeds import count_left_out
 from dataflow.ops.variable_scope import get_variable
 
 _MODES = ("recursive", "parallel", "hard")
@@ -87,6 +88,7 @@ class _MonotonicAttention(AttentionMechanism):
 
     def initial_alignments(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         """Attention starts at the first step of the memory."""
+        count_left_out(2 if isinstance(batch_size, Tensor) else -2)
         starts = array.zeros(array.stack([batch_size]), dtypes.int32)
         return array.one_hot(starts, self.alignments_size, dtype=dtype)
 
@@ -99,6 +101,7 @@ class _MonotonicAttention(AttentionMechanism):
             initializer=constant_initializer(self._bias_init, dtype=kind),
         )
         score = score + bias
+        count_left_out(1)
         if self._noise > 0:
             noise = random_normal(array.shape(score), dtype=kind, seed=self._noise_seed)
             score = score + self._noise * noise
