@@ -179,7 +179,7 @@ def number_of_gathered_rows(t: Tensor) -> Tensor | None:
     rows = shape.inputs[0].op
     while rows.type == "Identity" and not rows.control_inputs:
         rows = rows.inputs[0].op
-    if rows.type != "GatherV2" or rows.control_inputs or rows.attrs.get("batch_dims", 0):
+    if rows.type != "GatherV2" or rows.control_inputs:
         return None
     _, indices, axis = rows.inputs
     if indices.dims is None or len(indices.dims) != 1 or not _is_zero(axis):

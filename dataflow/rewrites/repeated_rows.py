@@ -169,13 +169,11 @@ def _only_for_length(
 
 
 def _goes_along_rows(op: Operation) -> bool:
-    """Whether a gather takes rows, that is along the first axis."""
+    """Whether a gather takes rows, that is along the first axis (before which there are no batches)."""
     if op.type != "GatherV2":
         return True
     axis = op.inputs[2].op
-    return (
-        axis.type == "Const" and int(axis.attrs["value"]) == 0 and not op.attrs.get("batch_dims", 0)
-    )
+    return axis.type == "Const" and int(axis.attrs["value"]) == 0
 
 
 def _sum_on_gpu(

@@ -166,3 +166,20 @@ def test_a_reshape_of_nothing_still_fails() -> None:
     with tf.Session() as session:
         plan = rewritten(session, tf.reshape(tf.tanh(x), [-1, 0]), [x])
         assert "Reshape" in types(plan)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_the_number_of_gathered_rows_is_that_of_the_indices(waits: bool) -> None:
+    """But what the rows wait for happens, though nobody asks for their values."""
+    x, i = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.int32, [None])
+    calls: list[str] = []
+    noted = tf.py_func(lambda: calls.append("noted"), [], [])
+    axis = tf.constant(0)
+    with tf.control_dependencies([noted] if waits else []):
+        rows = tf.raw_ops.GatherV2(params=x, indices=i, axis=axis)
+    number = tf.shape(rows)[0] + 1
+    with tf.Session() as session:
+        plan = rewritten(session, [number], [x, i])
+        assert ("GatherV2" in types(plan)) == waits
+        assert plan.run([M, np.int32([2, 0])])[0] == 3
+    assert len(calls) == waits

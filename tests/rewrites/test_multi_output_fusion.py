@@ -12,6 +12,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.errors import InvalidArgumentError
+from dataflow.rewrites.multi_output_fusion import RegionSearch
 from dataflow.rewrites.options import RewriteOptions
 from tests.rewrites.rewritten import rewritten, types
 
@@ -393,3 +394,11 @@ def test_a_constant_of_equal_elements_is_a_number(either: None) -> None:
     same(got, wanted)
     (region,) = [op for op in plan.compiled_ops if op.type == "_FusedRegion"]
     assert [t.dims for t in region.inputs if t.op.type == "Const"] == [()]
+
+
+def test_what_waits_for_a_region_waits_for_all_that_it_comes_to_wait_for() -> None:
+    search = RegionSearch()
+    search.after = [0b0000, 0b0001, 0b0010, 0b0000]  # the third of the second, that of the first
+    search.after[2] = search.closure(search.after[2])
+    search._wait(0, 0b1000)
+    assert search.after == [0b1000, 0b1001, 0b1011, 0b0000]

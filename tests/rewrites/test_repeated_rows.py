@@ -84,6 +84,17 @@ def scaled_by_another_row(table: Any, distinct: Any, positions: Any, sums: Any) 
     return [momentum(table, distinct, sums * other).op]
 
 
+def scaled_by_a_column_of_each(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    """Three columns, as many as there are different rows."""
+    columns = tf.gather(tf.constant(START.T), distinct, axis=1)
+    return [momentum(table, distinct, sums * columns).op]
+
+
+def scaled_by_a_last_axis(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
+    columns = tf.gather(tf.constant(START.T), distinct, axis=-1)
+    return [momentum(table, distinct, sums * columns).op]
+
+
 def other_rows_change(table: Any, distinct: Any, positions: Any, sums: Any) -> list[Any]:
     return [momentum(table, tf.constant([0, 2, 4]), sums).op]
 
@@ -198,6 +209,8 @@ def one_of_two_by_other_rows(table: Any, distinct: Any, positions: Any, sums: An
         sums_are_used_elsewhere,
         positions_are_used,
         scaled_by_another_row,
+        scaled_by_a_column_of_each,
+        scaled_by_a_last_axis,
         other_rows_change,
         by_the_number_of_rows,
         waited_for,

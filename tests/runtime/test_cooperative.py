@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -732,3 +733,21 @@ def test_the_innermost_of_the_running_tasks_is_current(monkeypatch: pytest.Monke
     assert inner.is_current() and not outer.is_current()
     monkeypatch.setattr(scheduler, "running", [])
     assert not inner.is_current()
+
+
+def test_the_event_loop_is_asked_for_a_turn_when_the_next_task_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[float] = []
+    loop = SimpleNamespace(call_later=lambda seconds, call: asked.append(seconds))
+    monkeypatch.setattr(cooperative, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    own: Any = cooperative.Scheduler()
+    waiting = Task(lambda: iter(()))
+    waiting.wait = Wait("the time", lambda: False, until=1012.5)
+    own.tasks.append(waiting)
+    for ran in (False, True):
+        own._loop = loop
+        turns = iter([ran, False])
+        monkeypatch.setattr(own, "_round", lambda enough, turns=turns: next(turns))
+        own._between_cells()
+    assert asked == [12.5, 12.5]

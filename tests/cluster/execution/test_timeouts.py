@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.cluster.execution import combination
 from dataflow.cluster.transport import connection_pool
 from tests.cluster.management.test_deaths import result_of
 
@@ -181,3 +182,9 @@ def test_closing_ends_what_another_thread_asks_of_a_stopped_master(processes, st
         assert result_of(lambda: (session.close(), "closed"), 25)[1] == "closed"
         thread.join(60)
         assert not thread.is_alive() and raised
+
+
+def test_a_limit_is_given_in_milliseconds_and_zero_is_none():
+    assert combination.timeout_of(tf.ConfigProto(operation_timeout_in_ms=1500)) == 1.5
+    assert combination.timeout_of(tf.ConfigProto(operation_timeout_in_ms=0)) is None
+    assert combination.timeout_of(tf.ConfigProto()) is combination.timeout_of(None) is None

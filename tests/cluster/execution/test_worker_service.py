@@ -105,7 +105,7 @@ def test_a_partition_that_was_never_registered(cluster):
     connection = Listening()
     cluster["ps:0"].service.handle(connection, message(Kind.RUN, tag=12345))
     (reply,) = connection.sent
-    assert reply.kind == Kind.ERROR and reply.id == 7
+    assert (reply.kind, reply.tag, reply.id) == (Kind.ERROR, 0, 7)
 
 
 def test_what_is_short_is_answered_where_it_comes_in(cluster):
