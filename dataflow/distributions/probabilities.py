@@ -58,7 +58,9 @@ def logits_and_probs(
             total = reduce_sum(tensor, -1)
             checks.append(assert_near(total, array.ones_like(total), message="probs must sum to 1"))
         else:
-            checks.append(assert_less_equal(tensor, one, message="probs must not be above 1"))
+            checks.append(
+                assert_less_equal(tensor, one, message="probs has components greater than 1.")
+            )
     with control_dependencies(checks):
         tensor = array.identity(tensor, name="probs")
     return log(tensor) if multidimensional else log(tensor) - log1p(-tensor), tensor

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import TensorLike
+from dataflow.ops.variables import Variable
 
 
 class ExportOutput:
@@ -28,11 +31,23 @@ def _examples(receiver_tensors: dict[str, Any]) -> Any:
     return tensor
 
 
+def _checked(what: str, key: Any, value: Any, may_be_operation: bool = False) -> None:
+    """Raises `ValueError` unless this is a tensor under a name, which may be a tuple of strings."""
+    parts = key if isinstance(key, tuple) and what != "Prediction" else (key,)
+    if not all(isinstance(part, str) for part in parts):
+        raise ValueError(f"{what} output key must be a string; got {key}.")
+    kinds = (Tensor, Variable, Operation) if may_be_operation else (Tensor, Variable)
+    if not isinstance(value, kinds):
+        raise ValueError(f"{what} output value must be a Tensor; got {value}.")
+
+
 class PredictOutput(ExportOutput):
-    """Any tensors, by name (a single one is called "output")."""
+    """Any tensors, by name (a single one is called "output"); raises `ValueError` for other things."""
 
     def __init__(self, outputs: Any) -> None:
         self.outputs = dict(outputs) if isinstance(outputs, dict) else {"output": outputs}
+        for key, value in self.outputs.items():
+            _checked("Prediction", key, value)
 
     def as_signature_def(self, receiver_tensors: dict[str, Any]) -> Any:
         """A predict signature."""
@@ -77,7 +92,10 @@ class RegressionOutput(ExportOutput):
 
 
 class _SupervisedOutput(ExportOutput):
-    """Loss, predictions (``predictions/<key>``) and metrics (``metrics/<key>/value``, ``update_op``)."""
+    """Loss, predictions (``predictions/<key>``) and metrics (``metrics/<key>/value``, ``update_op``).
+
+    Each a tensor or a dict of them, a metric a pair of them. Raises `ValueError` for other things.
+    """
 
     method_name = ""
     LOSS_NAME = "loss"
@@ -89,23 +107,24 @@ class _SupervisedOutput(ExportOutput):
     def __init__(
         self, loss: TensorLike | None = None, predictions: Any = None, metrics: Any = None
     ) -> None:
-        self.loss = loss
-        self.predictions = predictions
-        self.metrics = metrics
+        self.loss = None if loss is None else _named(loss, self.LOSS_NAME)
+        self.predictions = (
+            None if predictions is None else _named(predictions, self.PREDICTIONS_NAME)
+        )
+        self.metrics: dict[str, Any] | None = None
+        if metrics is not None:
+            self.metrics = {}
+            given = metrics if isinstance(metrics, dict) else {self.METRICS_NAME: metrics}
+            for key, (value, update) in given.items():
+                _checked(self.METRICS_NAME, key, value)
+                _checked(self.METRICS_NAME, key, update, may_be_operation=True)
+                name = _prefixed(key, self.METRICS_NAME)
+                self.metrics[f"{name}/{self.METRIC_VALUE_SUFFIX}"] = value
+                self.metrics[f"{name}/{self.METRIC_UPDATE_SUFFIX}"] = _tensor(update)
 
     def outputs(self) -> dict[str, Any]:
         """All tensors by name."""
-        result = {} if self.loss is None else {"loss": self.loss}
-        predictions = self.predictions
-        if predictions is not None and not isinstance(predictions, dict):
-            result["predictions"] = predictions
-        else:
-            for key, tensor in (predictions or {}).items():
-                result[f"predictions/{_joined(key)}"] = tensor
-        for key, (value, update) in (self.metrics or {}).items():
-            result[f"metrics/{_joined(key)}/value"] = value
-            result[f"metrics/{_joined(key)}/update_op"] = update
-        return result
+        return {**(self.loss or {}), **(self.predictions or {}), **(self.metrics or {})}
 
     def as_signature_def(self, receiver_tensors: dict[str, Any]) -> Any:
         """A signature of training or evaluation."""
@@ -114,18 +133,27 @@ class _SupervisedOutput(ExportOutput):
 
         return build_signature_def(
             {key: build_tensor_info(t) for key, t in receiver_tensors.items()},
-            {key: build_tensor_info(_tensor(t)) for key, t in self.outputs().items()},
+            {key: build_tensor_info(t) for key, t in self.outputs().items()},
             self.method_name,
         )
 
 
-def _joined(key: Any) -> str:
-    return "/".join(key) if isinstance(key, tuple) else str(key)
+def _named(given: Any, name: str) -> dict[str, Any]:
+    """Tensors by names that begin with ``name``; raises `ValueError` for what is none."""
+    tensors = given if isinstance(given, dict) else {name: given}
+    for key, value in tensors.items():
+        _checked(name, key, value)
+    return {_prefixed(key, name): value for key, value in tensors.items()}
+
+
+def _prefixed(key: Any, name: str) -> str:
+    """``key`` with ``name`` before it, unless it begins so."""
+    key = "/".join(key) if isinstance(key, tuple) else str(key)
+    return key if key.startswith(name) else f"{name}/{key}"
 
 
 def _tensor(value: Any) -> Any:
     """The update of a metric may be an operation, which a signature cannot hold."""
-    from dataflow.graph.operation import Operation
     from dataflow.ops.graph_functions import control_dependencies
     from dataflow.ops.sources import constant
 

@@ -16,13 +16,15 @@ def wave_file(sound: np.ndarray[Any, Any], sample_rate: float) -> bytes:
     scaled = sound.astype(np.float64) * _STEPS
     rounded = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)  # halves away from 0, as in C
     samples = np.clip(np.nan_to_num(rounded), -_STEPS, _STEPS - 1).astype("<i2")
-    out = io.BytesIO()
+    out, rate = io.BytesIO(), round(sample_rate)
     with wave.open(out, "wb") as writer:
         writer.setnchannels(sound.shape[1])
         writer.setsampwidth(2)
-        writer.setframerate(round(sample_rate))
+        writer.setframerate(max(rate, 1))
         writer.writeframes(samples.tobytes())
-    return out.getvalue()
+    data = out.getvalue()
+    # TensorFlow writes a rate below a half as 0, which Python's module refuses: rate and bytes a second.
+    return data if rate else data[:24] + bytes(8) + data[32:]
 
 
 def read_wave(data: bytes) -> tuple[np.ndarray[Any, Any], int]:

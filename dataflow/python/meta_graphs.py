@@ -4,9 +4,68 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.train.meta_graph import export_meta_graph
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.default_stacks import default_graph
+from dataflow.train.meta_graph import export_meta_graph, import_scoped_meta_graph as _import
 
-__all__ = ["create_meta_graph_def"]
+__all__ = ["create_meta_graph_def", "export_scoped_meta_graph", "import_scoped_meta_graph"]
+
+
+def _by_name(variables: Any, scope: str | None) -> dict[str, Any]:
+    """Name, relative to ``scope``, -> variable."""
+    prefix = f"{scope.rstrip('/')}/" if scope else ""
+    names = {v.op.name: v for v in variables}
+    return {n.removeprefix(prefix): v for n, v in names.items() if n.startswith(prefix)}
+
+
+def export_scoped_meta_graph(
+    filename: str | None = None,
+    graph_def: Any = None,
+    graph: Any = None,
+    export_scope: str | None = None,
+    as_text: bool = False,
+    unbound_inputs_col_name: str = "unbound_inputs",
+    clear_devices: bool = False,
+    saver_def: Any = None,
+    clear_extraneous_savers: bool = False,
+    strip_default_attrs: bool = False,
+    **kwargs: Any,
+) -> tuple[Any, dict[str, Any]]:
+    """The ``MetaGraphDef`` of a scope's nodes, and its variables by their names within it.
+
+    Raises `ValueError` for nodes that read others outside of the scope.
+    """
+    graph = graph or default_graph()
+    proto = export_meta_graph(
+        filename,
+        None,
+        graph_def,
+        saver_def,
+        None,
+        as_text,
+        graph,
+        export_scope,
+        clear_devices,
+        clear_extraneous_savers,
+        strip_default_attrs,
+        **kwargs,
+    )
+    return proto, _by_name(graph.get_collection(GraphKeys.GLOBAL_VARIABLES), export_scope)
+
+
+def import_scoped_meta_graph(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    graph: Any = None,
+    import_scope: str | None = None,
+    input_map: Any = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Adds a ``MetaGraphDef``'s nodes and collections below a scope; its variables by their names within it."""
+    with (graph or default_graph()).as_default():
+        scope = f"{import_scope.rstrip('/')}/" if import_scope else None
+        _, variables = _import(meta_graph_or_file, clear_devices, scope, input_map, **kwargs)
+    return _by_name(variables, import_scope)
 
 
 def create_meta_graph_def(

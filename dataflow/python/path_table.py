@@ -145,7 +145,7 @@ python.saved_model.main_op : saved_model.main_op
 python.saved_model.nested_structure_coder : tf
 python.saved_model.model_utils : python.mode_keys estimator
 python.saved_model.model_utils.mode_keys : python.mode_keys
-python.saved_model.model_utils.{export_output export_utils} : estimator
+python.saved_model.model_utils.{export_output export_utils} : estimator.export_outputs estimator
 python.saved_model.{constants} : saved_model.constants
 python.saved_model.signature_constants : saved_model.signature_constants
 python.saved_model.tag_constants : saved_model.tag_constants

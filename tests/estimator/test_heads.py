@@ -196,7 +196,7 @@ def test_an_export_for_all_modes(tmp_path) -> None:
         signature = meta.signature_def["eval"]
         assert signature.method_name == "tensorflow/supervised/eval"
         outputs = {key: info.name for key, info in signature.outputs.items()}
-        assert "predictions/predictions" in outputs
+        assert "predictions" in outputs
         session.run(outputs["metrics/average_loss/update_op"], feeds(signature))
         found = session.run(outputs["metrics/average_loss/value"])
     assert found == pytest.approx(want["average_loss"], rel=1e-4)

@@ -324,3 +324,74 @@ def test_elements_of_datasets_are_compared_in_both_modes():
     assert not result.failures + result.errors, result.failures + result.errors
     dataset = tf.data.Dataset.range(3)
     assert dataset._variant_tensor.dtype == tf.variant
+
+
+def test_what_a_model_gives_is_named_and_checked():
+    outputs = tf.python.saved_model.model_utils.export_output
+    loss, words = tf.constant([0.0]), tf.constant(["foo"])
+    mean, update = tf.metrics.mean(tf.constant([0.0]))
+    given = outputs.EvalOutput(
+        {"my_loss": loss},
+        {("out", "1"): words},
+        {"metrics": (mean, update), ("other", "2"): (loss, tf.group(update))},
+    )
+    assert given.loss == {"loss/my_loss": loss}
+    assert given.predictions == {"predictions/out/1": words}
+    assert list(given.metrics) == [
+        *("metrics/value", "metrics/update_op"),
+        *("metrics/other/2/value", "metrics/other/2/update_op"),
+    ]
+    signature = given.as_signature_def({"x": words})
+    assert signature.outputs["metrics/update_op"].name == update.name
+    alone = outputs.TrainOutput(loss, words, None)
+    assert (alone.loss, alone.predictions, alone.metrics) == (
+        {"loss": loss},
+        {"predictions": words},
+        None,
+    )
+    sparse = tf.SparseTensor([[0, 0]], [1], [1, 1])
+    for wrong, text in (
+        (lambda: outputs.TrainOutput("loss"), "loss output value must"),
+        (lambda: outputs.TrainOutput({25: loss}), "loss output key must"),
+        (lambda: outputs.TrainOutput(loss, [3]), "predictions output value must"),
+        (lambda: outputs.TrainOutput(None, None, (15.3, 4)), "metrics output value must"),
+        (lambda: outputs.PredictOutput({1: loss}), "Prediction output key must be a string"),
+        (lambda: outputs.PredictOutput({"a": sparse}), "Prediction output value must be a Tensor"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            wrong()
+
+
+def test_a_scope_of_a_graph_goes_into_another_graph():
+    meta_graph = tf.python.framework.meta_graph
+    with tf.name_scope("outer"):
+        variable = tf.Variable(3.0, name="v")
+        tf.summary.scalar("inner", variable * 2.0)
+    tf.Variable(1.0, name="elsewhere")
+    proto, variables = meta_graph.export_scoped_meta_graph(export_scope="outer")
+    assert variables == {"v": variable}
+    graph = tf.Graph()
+    found = meta_graph.import_scoped_meta_graph(proto, graph=graph, import_scope="new")
+    assert {name: v.op.name for name, v in found.items()} == {"v": "new/v"}
+    with tf.Session(graph=graph) as sess:
+        sess.run(found["v"].initializer)
+        summary = to_summary_proto(sess.run("new/inner:0"))
+    assert (summary.value[0].tag, summary.value[0].simple_value) == ("outer/inner", 6.0)
+
+
+def test_a_sound_of_a_rate_below_a_half_is_written():
+    sound = np.linspace(-1, 1, 12).reshape(1, 6, 2).astype("float32")
+    with tf.Session() as sess:
+        slow, slower = (
+            to_summary_proto(sess.run(tf.summary.audio(name, sound, rate)))
+            for name, rate in (("a", 1.0), ("b", 0.2))
+        )
+    first, second = (s.value[0].audio.encoded_audio_string for s in (slow, slower))
+    assert first[24:32] == (1).to_bytes(4, "little") + (4).to_bytes(4, "little")
+    assert second[24:32] == bytes(8)
+    assert first[:24] + first[32:] == second[:24] + second[32:]
+
+
+def test_probabilities_above_1_are_named():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="components greater than 1"):
+        tf.contrib.distributions.RelaxedBernoulli(1.0, probs=1.01, validate_args=True)
