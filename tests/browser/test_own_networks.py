@@ -136,3 +136,32 @@ def test_a_double_click_opens_what_it_began_on(bare: BarePage) -> None:
     assert bare.page.locator(".df-inspector").is_hidden()
     bare.page.locator(".df-node", has_text="step_2").click()
     bare.page.locator(".df-inspector h4", has_text="step_2").wait_for()
+
+
+_PAPER = """() => {
+  const pane = document.querySelector(".df-pane"), scroller = pane.querySelector(".df-scroller");
+  const seen = (e, part) => getComputedStyle(e, part).display !== "none";
+  const svg = scroller.querySelector("svg").getBoundingClientRect();
+  return {
+    controls: [...document.querySelectorAll(".df-toolbar, .df-roles, .df-pin, .df-minimap")].filter((e) => seen(e)).length,
+    fades: ["::before", "::after"].filter((part) => seen(pane, part)),
+    whole: scroller.scrollHeight <= scroller.clientHeight + 2 && svg.right <= innerWidth,
+    paper: getComputedStyle(document.querySelector(".df-widget")).backgroundColor,
+    ink: getComputedStyle(document.querySelector(".df-title")).fill,
+  };
+}"""
+
+
+def test_on_paper_stands_the_drawing_alone(chromium: Browser) -> None:
+    page = BarePage(chromium, dark=True)
+    try:
+        show(page, chain, height=300)
+        before = page.page.evaluate(_PAPER)
+        assert before["controls"] >= 3 and before["fades"] and not before["whole"]
+        page.page.emulate_media(media="print")
+        page.page.set_viewport_size({"width": 794, "height": 1123})  # A4
+        wanted = {"controls": 0, "fades": [], "whole": True}
+        white = {"paper": "rgb(255, 255, 255)", "ink": "rgb(31, 35, 40)"}
+        eventually(page.page, lambda: page.page.evaluate(_PAPER), wanted | white)
+    finally:
+        page.close()
