@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import DTypeLike, TensorLike
 from dataflow.ops import array
+from dataflow.ops.control_flow import with_dependencies
 from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import reduce_sum
 from dataflow.shapes import TensorShape
@@ -21,8 +23,8 @@ class Bijector:
 
     A subclass gives ``_forward``, ``_inverse``, and ``_forward_log_det_jacobian`` or
     ``_inverse_log_det_jacobian``; the other one follows. Each log-determinant is that of one event of
-    ``forward_min_event_ndims`` axes; further event axes are summed. ``inverse(forward(x))`` gives x back
-    without computing.
+    ``forward_min_event_ndims`` axes; further event axes are summed. What was computed of a pair (x, y) is
+    kept: ``inverse(forward(x))`` gives x back without computing, and so on.
     """
 
     def __init__(
@@ -47,9 +49,17 @@ class Bijector:
         self._is_constant_jacobian = is_constant_jacobian
         self._validate_args = validate_args
         self._dtype = dtype
-        self._name = name or type(self).__name__
-        #: What `forward` was given, by its result.
+        self._name = name or _snake_case(type(self).__name__)
+        #: x by y, and y by x, of what was computed.
         self._arguments: dict[Tensor, Any] = {}
+        self._results: dict[Tensor, Any] = {}
+        #: The log-determinant of the forward function, by x or y and the event's axes.
+        self._log_dets: dict[tuple[Tensor, Any], Any] = {}
+
+    @property
+    def graph_parents(self) -> list[Any]:
+        """The tensors that the bijector was made of."""
+        return self._graph_parents
 
     @property
     def name(self) -> str:
@@ -87,10 +97,10 @@ class Bijector:
             yield scope
 
     def _forward(self, x: TensorLike) -> Any:
-        raise NotImplementedError(f"forward is not implemented: {type(self).__name__}")
+        raise NotImplementedError(f"forward not implemented: {type(self).__name__}")
 
     def _inverse(self, y: TensorLike) -> Any:
-        raise NotImplementedError(f"inverse is not implemented: {type(self).__name__}")
+        raise NotImplementedError(f"inverse not implemented: {type(self).__name__}")
 
     def _forward_event_shape(self, shape: TensorShape) -> TensorShape:
         return shape
@@ -122,44 +132,62 @@ class Bijector:
         """``y`` for ``x``."""
         with self._scope(name):
             x = convert_to_tensor(x, name="x", preferred_dtype=self._dtype)
-            y = self._forward(x)
-            self._arguments[y] = x
-            return y
+            known = self._results.get(x)
+            return self._paired(x, self._forward(x))[1] if known is None else known
 
     def inverse(self, y: TensorLike, name: str = "inverse") -> Any:
         """``x`` for ``y``."""
         with self._scope(name):
             y = convert_to_tensor(y, name="y", preferred_dtype=self._dtype)
             known = self._arguments.get(y)
-            return self._inverse(y) if known is None else known
+            return self._paired(self._inverse(y), y)[0] if known is None else known
+
+    def _paired(self, x: Any, y: Any) -> tuple[Any, Any]:
+        self._arguments[y], self._results[x] = x, y
+        return x, y
 
     def forward_log_det_jacobian(
-        self, x: Any, event_ndims: int, name: str = "forward_log_det_jacobian"
+        self, x: Any, event_ndims: Any, name: str = "forward_log_det_jacobian"
     ) -> Any:
         """``log |det dy/dx|`` at x, whose last ``event_ndims`` axes are one event."""
         with self._scope(name):
             x = convert_to_tensor(x, name="x", preferred_dtype=self._dtype)
-            return self._reduced(
-                self._log_det(x, None), x, event_ndims, self._forward_min_event_ndims
-            )
+            ends = x, self._results.get(x)
+            return self._summed(*ends, x, event_ndims, self._forward_min_event_ndims)
 
     def inverse_log_det_jacobian(
-        self, y: Any, event_ndims: int, name: str = "inverse_log_det_jacobian"
+        self, y: Any, event_ndims: Any, name: str = "inverse_log_det_jacobian"
     ) -> Any:
         """``log |det dx/dy|`` at y, whose last ``event_ndims`` axes are one event."""
         with self._scope(name):
             y = convert_to_tensor(y, name="y", preferred_dtype=self._dtype)
-            return self._reduced(
-                -self._log_det(None, y), y, event_ndims, self._inverse_min_event_ndims
-            )
+            ends = self._arguments.get(y), y
+            return -self._summed(*ends, y, event_ndims, self._inverse_min_event_ndims)
+
+    def _summed(self, x: Any, y: Any, value: Any, event_ndims: Any, needed: Any) -> Any:
+        """The log-determinant of the forward function at ``value``, one of its ends; kept."""
+        ndims = _checked_ndims(event_ndims, self._validate_args)
+        keys = [(end, ndims) for end in (x, y) if end is not None]
+        for key in keys:
+            if key in self._log_dets:
+                return self._log_dets[key]
+        here = self._log_det(x, None) if value is x else self._log_det(None, y)
+        log_det = self._reduced(here, value, ndims, needed)
+        for key in keys:
+            self._log_dets[key] = log_det
+        return log_det
 
     def _log_det(self, x: Any, y: Any) -> Any:
         """The log-determinant of the forward function, from either end."""
-        if _overridden(self, "_forward_log_det_jacobian"):
-            return self._forward_log_det_jacobian(self.inverse(y) if x is None else x)
-        if _overridden(self, "_inverse_log_det_jacobian"):
+        forward, inverse = "_forward_log_det_jacobian", "_inverse_log_det_jacobian"
+        for method in (forward, inverse) if y is None else (inverse, forward):
+            if not _overridden(self, method):
+                continue
+            if method == forward:
+                return self._forward_log_det_jacobian(self.inverse(y) if x is None else x)
             return -self._inverse_log_det_jacobian(self.forward(x) if y is None else y)
-        raise NotImplementedError(f"log_det_jacobian is not implemented: {type(self).__name__}")
+        name = forward if y is None else inverse
+        raise NotImplementedError(f"{name[1:]} not implemented: {type(self).__name__}")
 
     def _forward_log_det_jacobian(self, x: TensorLike) -> Any:
         raise NotImplementedError
@@ -167,24 +195,51 @@ class Bijector:
     def _inverse_log_det_jacobian(self, y: TensorLike) -> Any:
         raise NotImplementedError
 
-    def _reduced(self, log_det: Any, value: Any, event_ndims: Any, needed: Any) -> Any:
+    def _reduced(self, log_det: Any, value: Any, ndims: Any, needed: Any) -> Any:
         """Sums a log-determinant over the event axes that the function does not mix."""
-        from dataflow.ops.tensor_values import constant_value
-
-        ndims = constant_value(event_ndims) if isinstance(event_ndims, Tensor) else event_ndims
-        if ndims is None:
-            raise ValueError("event_ndims must be known when the graph is built.")
-        extra = int(ndims) - needed
-        if extra < 0:
-            raise ValueError(f"event_ndims ({ndims}) must be at least {needed} for {self._name}.")
-        if extra == 0:
-            return log_det
+        extra = ndims - needed
+        if not isinstance(ndims, Tensor):
+            if extra < 0:
+                raise ValueError(
+                    f"event_ndims ({ndims}) must be larger than min_event_ndims ({needed}), "
+                    f"or equal to it, for {self._name}."
+                )
+            if extra == 0:
+                return log_det
+        elif not self._is_constant_jacobian:
+            return reduce_sum(log_det, array.range_(-extra, 0))
         shape = array.shape(value)
         if needed:
             shape = shape[: array.size(shape) - needed]
-        # A constant determinant counts once for each part of the event.
+        if self._is_constant_jacobian:  # it counts once for each part of the event
+            shape = shape[array.size(shape) - extra :]
         whole = array.broadcast_to(convert_to_tensor(log_det, value.dtype), shape)
-        return reduce_sum(whole, list(range(-extra, 0)))
+        axes = array.range_(-extra, 0) if isinstance(extra, Tensor) else list(range(-extra, 0))
+        return reduce_sum(whole, axes)
+
+
+def _snake_case(name: str) -> str:
+    """``bare_bones`` of ``_BareBones``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=.)(?=[A-Z][a-z])", "_", name.lstrip("_")).lower()
+
+
+def _checked_ndims(event_ndims: Any, checks: bool) -> Any:
+    """The number of axes: an int where it is known, a scalar tensor elsewhere."""
+    from dataflow.ops.shape_assertions import assert_rank
+    from dataflow.ops.tensor_values import constant_value
+
+    given = convert_to_tensor(event_ndims, name="event_ndims")
+    if not given.dtype.is_integer:
+        raise ValueError(f"Expected integer dtype, got dtype {given.dtype.name}")
+    if given.dims not in (None, ()):
+        raise ValueError(f"Expected scalar event_ndims, got shape {given.get_shape()}")
+    known = constant_value(given)
+    if known is not None:
+        return int(known)
+    if checks:
+        text = "Expected scalar event_ndims."
+        return with_dependencies([assert_rank(given, 0, message=text)], given)
+    return given
 
 
 def _static(shape: Any) -> Any:

@@ -339,7 +339,7 @@ def test_a_bijector_inverts_and_knows_its_slope(name: str) -> None:
         np.testing.assert_allclose(forward, expected, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(inverse, -expected.sum(-1), rtol=1e-3, atol=1e-5)
         assert bijector.inverse(y) is t
-        with pytest.raises(ValueError, match="at least"):
+        with pytest.raises(ValueError, match="must be larger than"):
             b.Affine().forward_log_det_jacobian(t, 0)
 
 
@@ -407,3 +407,85 @@ def test_shares_are_validated(x: list[float]) -> None:
     with tf.Session() as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match="samples must|must sum to"):
             session.run(shares.prob(x))
+
+
+class _HalfKnown(ds.bijectors.Bijector):
+    """Doubles; ``gone`` methods raise."""
+
+    def __init__(self, gone: str = "", constant: bool = False) -> None:
+        super().__init__(forward_min_event_ndims=0, is_constant_jacobian=constant)
+        self.gone = gone
+
+    def _forward(self, x: Any) -> Any:
+        assert self.gone != "forward"
+        return 2 * x
+
+    def _inverse(self, y: Any) -> Any:
+        assert self.gone != "inverse"
+        return y / 2
+
+    def _forward_log_det_jacobian(self, x: Any) -> Any:
+        assert self.gone != "forward"
+        return tf.log(2.0)
+
+    def _inverse_log_det_jacobian(self, y: Any) -> Any:
+        assert self.gone != "inverse"
+        return -tf.log(2.0)
+
+
+def test_what_a_bijector_computed_is_kept_for_both_ends() -> None:
+    with tf.Graph().as_default():
+        x = tf.constant(1.5)
+        bijector = _HalfKnown("inverse")
+        y = bijector.forward(x)
+        log_det = bijector.forward_log_det_jacobian(x, 0)
+        assert bijector.inverse(y) is x
+        assert bijector.forward(x) is y
+        back = bijector.inverse_log_det_jacobian(y, 0)
+        bijector = _HalfKnown("forward")
+        x2 = bijector.inverse(y)
+        bijector.inverse_log_det_jacobian(y, 0)
+        bijector.forward_log_det_jacobian(x2, 0)
+        assert bijector.forward(x2) is y
+        with tf.Session() as session:
+            assert np.allclose(session.run([log_det, back]), [np.log(2), -np.log(2)])
+
+
+def test_a_constant_slope_counts_once_for_each_part_of_an_event() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = np.ones([1, 2, 3], np.float32)
+        bijector = _HalfKnown(constant=True)
+        for ndims, parts in ((0, 1), (1, 3), (2, 6)):
+            got = session.run(bijector.forward_log_det_jacobian(x, ndims))
+            np.testing.assert_allclose(got, parts * np.log(2), rtol=1e-6)
+            assert got.shape == ()
+
+
+def test_axes_of_events_that_are_fed() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+        ndims = tf.placeholder(tf.int32)
+        log_det = ds.bijectors.Exp(validate_args=True).forward_log_det_jacobian(x, ndims)
+        for given, axes in ((0, ()), (1, -1), (2, (-2, -1))):
+            got = session.run(log_det, {ndims: given})
+            np.testing.assert_allclose(got, x.sum(axes), rtol=1e-6)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="scalar"):
+            session.run(log_det, {ndims: [1, 2]})
+        for wrong, text in ((1.5, "integer"), ((1, 2), "scalar")):
+            with pytest.raises(ValueError, match=f"Expected {text}"):
+                ds.bijectors.Exp().forward_log_det_jacobian(x, wrong)
+
+
+def test_a_bijector_of_ones_own_by_its_class() -> None:
+    class _BareBones(ds.bijectors.Bijector):
+        def __init__(self) -> None:
+            super().__init__(forward_min_event_ndims=0)
+
+    with tf.Graph().as_default():
+        bijector = _BareBones()
+        assert (bijector.name, bijector.graph_parents) == ("bare_bones", [])
+        for method in ("forward", "inverse"):
+            with pytest.raises(NotImplementedError, match=f"{method} not implemented"):
+                getattr(bijector, method)(0.0)
+            with pytest.raises(NotImplementedError, match=f"{method}_log_det_jacobian not impl"):
+                getattr(bijector, f"{method}_log_det_jacobian")(0.0, 0)
