@@ -20,6 +20,7 @@ from dataflow.graph.registry import gradient_function_of
 from dataflow.graph.tape import recording
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import IndexedSlices, concat_slices
+from dataflow.ops.seeds import counted_as
 
 
 class AggregationMethod:
@@ -343,7 +344,8 @@ class _Walker:
             return None
         from dataflow.ops.array import zeros_like
 
-        return zeros_like(tensor)
+        with counted_as(1):
+            return zeros_like(tensor)
 
     def _distribute(self, op: Operation, result: Any) -> None:
         if not isinstance(result, (list, tuple)):

@@ -57,6 +57,14 @@ def num_mean_nodes(op: Operation) -> int:
     return 2 if _is_known(op.inputs[0]) and _is_known(op.outputs[0]) else 11
 
 
+def num_product_nodes(op: Operation) -> int:
+    """Those of the gradient of a product of stacks: sums too, unless both have one known shape."""
+    x, y = op.inputs
+    return 2 if _is_known(x) and x.dims == y.dims else 17
+
+
 def num_concat_nodes(values: list[Tensor]) -> int:
-    """Those of the gradient of a concatenation."""
+    """Those of the gradient of a concatenation: one split from 17 parts on, slices before."""
+    if len(values) > 16:
+        return len(values) + 9 if all(map(_is_known, values)) else 11
     return len(values) + 3 + (len(values) if all(map(_is_known, values)) else 2)

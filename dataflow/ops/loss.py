@@ -19,7 +19,7 @@ from dataflow.ops.activation import log_softmax_op, relu_op, softmax_op
 from dataflow.ops.comparison import greater_equal_op, less_equal_op, logical_and_op
 from dataflow.ops.elementary import abs_op, exp_op, log1p_op, log_op, neg_op
 from dataflow.ops.math import cast, reduce_sum
-from dataflow.ops.seeds import count_left_out
+from dataflow.ops.seeds import count_left_out, counted_as
 from dataflow.ops.selection import select_op
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, broadcast, list_dims, merge, normalize_axis
@@ -99,7 +99,6 @@ def is_zero(grad: Tensor) -> bool:
 
 
 def _rows(vector: Tensor, matrix: Tensor) -> Tensor:
-    count_left_out(1)
     return array_ops.expand_dims(vector, -1) * matrix  # type: ignore[no-any-return]
 
 
@@ -112,6 +111,8 @@ def _second_order(logits: Tensor, grad_grad: Tensor) -> Tensor:
 @softmax_cross_entropy_op.gradient
 def softmax_cross_entropy_gradient(op: Operation, grad_loss: Any, grad_backprop: Any) -> list[Any]:
     features = op.inputs[0]
+    if features.op.name != f"{op.name}/Reshape":
+        count_left_out(2)  # of a reshape that is made for matrices there
     to_features = _rows(grad_loss, op.outputs[1])
     to_labels = _rows(grad_loss, neg_op(log_softmax_op(features)))
     if grad_backprop is not None and not is_zero(grad_backprop):
@@ -124,6 +125,7 @@ def softmax_cross_entropy_gradient(op: Operation, grad_loss: Any, grad_backprop:
 def sparse_softmax_cross_entropy_gradient(
     op: Operation, grad_loss: Any, grad_backprop: Any
 ) -> list[Any]:
+    count_left_out(1)  # a check that nothing flows to the second output
     to_features = _rows(grad_loss, op.outputs[1])
     if grad_backprop is not None and not is_zero(grad_backprop):
         to_features = to_features + _second_order(op.inputs[0], grad_backprop)
@@ -157,8 +159,7 @@ def _flat(tensor: Tensor, name: str) -> Tensor:
 def _softmax_cross_entropy(labels: Any, logits: TensorLike, axis: int, name: str | None) -> Tensor:
     with op_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
-        # Shapes are read and joined there.
-        count_left_out(28 if logits.dims is None or len(logits.dims) < 3 else 20)
+        count_left_out(28)  # shapes are read and joined there
         labels = convert_to_tensor(labels, name="labels")
         precise = logits
         if logits.dtype.base_dtype in (dtypes.float16, dtypes.bfloat16):
@@ -175,17 +176,18 @@ def _softmax_cross_entropy(labels: Any, logits: TensorLike, axis: int, name: str
             count_left_out(18)
         elif rank is None and axis != -1:
             raise ValueError(f"axis {axis} needs logits of known rank; use set_shape")
-        loss, _ = softmax_cross_entropy_op(
-            _flat(precise, "Reshape"), _flat(labels, "Reshape_1"), name=scope
-        )
         dims = precise.dims
-        if rank == 2:
-            shape: Any = [-1]
-        elif dims is not None and None not in dims:
-            shape = list(dims[:-1])
-        else:
-            shape = array_ops.shape(precise)[:-1]
-        loss = array_ops.reshape(loss, shape, name="Reshape_2")
+        with counted_as(3):
+            loss, _ = softmax_cross_entropy_op(
+                _flat(precise, "Reshape"), _flat(labels, "Reshape_1"), name=scope
+            )
+            if rank == 2:
+                shape: Any = [-1]
+            elif dims is not None and None not in dims:
+                shape = list(dims[:-1])
+            else:
+                shape = array_ops.shape(precise)[:-1]
+            loss = array_ops.reshape(loss, shape, name="Reshape_2")
         if dims is not None and loss.dims != dims[:-1]:
             loss.set_shape(dims[:-1])
         return cast(loss, logits.dtype.base_dtype)  # type: ignore[no-any-return]
@@ -276,14 +278,16 @@ def sparse_softmax_cross_entropy_with_logits(
                 precise, labels, name="SparseSoftmaxCrossEntropyWithLogits"
             )
             return cast(loss, logits.dtype.base_dtype)  # type: ignore[no-any-return]
-        count_left_out(26)  # shapes are read, compared and joined there
-        labels_shape = array_ops.shape(labels)
-        loss, _ = sparse_softmax_cross_entropy_op(
-            _flat(precise, "Reshape"),
-            array_ops.reshape(labels, [-1], name="Reshape_1"),
-            name="SparseSoftmaxCrossEntropyWithLogits",
-        )
-        loss = array_ops.reshape(loss, labels_shape, name="Reshape_2")
+        # Shapes are joined there, and compared unless they are known.
+        known = all(d is not None and None not in d for d in (labels.dims, logits.dims))
+        with counted_as(17 if known else 33):
+            labels_shape = array_ops.shape(labels)
+            loss, _ = sparse_softmax_cross_entropy_op(
+                _flat(precise, "Reshape"),
+                array_ops.reshape(labels, [-1], name="Reshape_1"),
+                name="SparseSoftmaxCrossEntropyWithLogits",
+            )
+            loss = array_ops.reshape(loss, labels_shape, name="Reshape_2")
         loss.set_shape(labels.dims)
         return cast(loss, logits.dtype.base_dtype)  # type: ignore[no-any-return]
 

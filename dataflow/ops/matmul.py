@@ -16,7 +16,9 @@ from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.casts import cast
 from dataflow.ops.costs import product
+from dataflow.ops.gradient_counts import num_product_nodes
 from dataflow.ops.reduce import sum_op
+from dataflow.ops.seeds import counted_as
 from dataflow.shapes import Dims, list_dims
 
 
@@ -198,6 +200,11 @@ def batch_mat_mul_gradient(op: Operation, grad: Tensor) -> list[Any]:
 
 @batch_mat_mul_v2_op.gradient
 def batch_mat_mul_v2_gradient(op: Operation, grad: Tensor) -> list[Any]:
+    with counted_as(num_product_nodes(op)):
+        return _summed_batch_gradients(op, grad)
+
+
+def _summed_batch_gradients(op: Operation, grad: Tensor) -> list[Any]:
     x, y = op.inputs
     grads = _batch_gradients(op, grad, batch_mat_mul_v2_op)
     if (
