@@ -19,6 +19,7 @@ from dataflow.distributions.noise import shape_of_draws, uniform_noise
 from dataflow.distributions.normal_functions import (
     softplus,
 )
+from dataflow.distributions.statistics import new_seed
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
@@ -127,7 +128,7 @@ class Beta(Distribution):
             random_gamma([n], self._everywhere(c), dtype=self.dtype, seed=s)
             for c, s in (
                 (self.concentration1, seed),
-                (self.concentration0, None if seed is None else seed + 1),
+                (self.concentration0, new_seed(seed, "beta")),
             )
         )
         return first / (first + second)

@@ -14,6 +14,7 @@ from dataflow.distributions.distribution import (
 from dataflow.distributions.kullback_leibler import RegisterKL
 from dataflow.distributions.normal_functions import softplus
 from dataflow.distributions.probabilities import VectorEvent, WithProbabilities, times_log
+from dataflow.distributions.statistics import new_seed
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
@@ -125,7 +126,7 @@ class NegativeBinomial(_Counts):
     def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         total = array.broadcast_to(self.total_count, self.batch_shape_tensor())
         rate = random_gamma([n], total, exp(-self.logits), dtype=self.dtype, seed=seed)
-        second = None if seed is None else seed + 1
+        second = new_seed(seed, "negative_binom")
         return random_poisson(rate, [], dtype=self.dtype, seed=second)
 
     def _log_prob(self, counts: Any) -> Any:

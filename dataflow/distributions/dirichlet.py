@@ -15,6 +15,7 @@ from dataflow.distributions.distribution import (
     whole_numbers,
 )
 from dataflow.distributions.kullback_leibler import RegisterKL
+from dataflow.distributions.statistics import new_seed
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
@@ -170,7 +171,7 @@ class DirichletMultinomial(Dirichlet):
         batch, classes = self.batch_shape_tensor(), self.event_shape_tensor()[0]
         concentration = array.broadcast_to(self.concentration, array.concat([batch, [classes]], 0))
         gammas = random_gamma([n], concentration, dtype=self.dtype, seed=seed)
-        second = None if seed is None else seed + 1
+        second = new_seed(seed, "dirichlet_multinomial")
         whole = array.concat([[n], batch], 0)
         counts = draw_counts(self.total_count, log(gammas), 1, whole, classes, self.dtype, second)
         return counts[0]

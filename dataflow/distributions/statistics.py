@@ -40,6 +40,14 @@ class SeedStream:
         return int(hashlib.sha512(text).hexdigest(), 16)
 
 
+def new_seed(seed: int | None, salt: str) -> int | None:
+    """The seed of a second part of a sample, as TensorFlow 1.15 makes it of the first one's; ``None`` of None."""
+    if seed is None:
+        return None
+    digest = hashlib.md5(f"{seed}{salt}".encode(), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:4], "big") & 0x7FFFFFFF
+
+
 def assign_moving_mean_variance(
     mean_var: Any, variance_var: Any, value: TensorLike, decay: TensorLike, name: str | None = None
 ) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from dataflow.distributions.distribution import (
 )
 from dataflow.distributions.noise import shape_of_draws
 from dataflow.distributions.normal_functions import softplus
+from dataflow.distributions.statistics import new_seed
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.graph.type_aliases import ShapeLike, TensorLike
@@ -47,7 +48,7 @@ class StudentT(Distribution):
     def _sample_n(self, n: ShapeLike | Tensor, seed: int | None = None) -> Any:
         normal = random_normal(shape_of_draws(self, n), dtype=self.dtype, seed=seed)
         df = self._everywhere(self.df)
-        second = None if seed is None else seed + 1
+        second = new_seed(seed, "student_t")
         chi2 = random_gamma([n], 0.5 * df, 0.5, dtype=self.dtype, seed=second)
         return self.loc + self.scale * (normal / sqrt(chi2 / df))
 

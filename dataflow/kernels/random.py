@@ -23,6 +23,7 @@ from dataflow.kernels.tensorflow_random import (
     stateless_stream,
     tensorflow_stream,
 )
+from dataflow.kernels.tensorflow_rejection import gamma, poisson
 from dataflow.tensorflow_numbers import draws_as_tensorflow
 
 if TYPE_CHECKING:
@@ -259,6 +260,9 @@ def random_gamma_kernel(
     context: KernelContext, shape: Array, alpha: Array, *, seed: int, seed2: int
 ) -> Any:
     sizes = _sizes(shape) + alpha.shape
+    own = tensorflow_stream(context, seed, seed2)
+    if own is not None:
+        return gamma(own, _count(_sizes(shape)), alpha).reshape(sizes).astype(alpha.dtype)
     generator = stream_of(context, seed, seed2).generator()
     return generator.standard_gamma(np.asarray(alpha, np.float64), size=sizes).astype(alpha.dtype)
 
@@ -268,6 +272,9 @@ def random_poisson_kernel(
     context: KernelContext, shape: Array, rate: Array, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
     sizes = _sizes(shape) + rate.shape
+    own = tensorflow_stream(context, seed, seed2)
+    if own is not None:
+        return poisson(own, _count(_sizes(shape)), rate).reshape(sizes).astype(dtype.numpy)
     generator = stream_of(context, seed, seed2).generator()
     return generator.poisson(np.asarray(rate, np.float64), size=sizes).astype(dtype.numpy)
 

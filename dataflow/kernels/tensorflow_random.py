@@ -35,7 +35,7 @@ _PIECE = 4096
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 #: Blocks that a run takes for each number; also the distance between two groups of numbers that are drawn
 #: by rejection, in words.
-_BLOCKS_PER_NUMBER = 256
+BLOCKS_PER_NUMBER = 256
 _WORDS = 4
 #: Blocks that a candidate sampler takes for each class that it draws.
 _BLOCKS_PER_SAMPLE = 512
@@ -60,7 +60,7 @@ def stateless_stream(seed: int, seed2: int) -> TensorFlowStream:
     """
     scrambler = TensorFlowStream(*_SCRAMBLER)
     scrambler._upper = [np.uint64((seed2 >> shift) & 0xFFFFFFFF) for shift in (0, 32)]
-    words = scrambler._blocks(np.array([seed % 2**64], np.uint64))[0].tolist()
+    words = scrambler.blocks_of(np.array([seed % 2**64], np.uint64))[0].tolist()
     return TensorFlowStream(words[0] | words[1] << 32, words[2] | words[3] << 32)
 
 
@@ -74,7 +74,7 @@ class TensorFlowStream:
         self.blocks = 0
         self._lock = threading.Lock()
 
-    def _take(self, blocks: int) -> int:
+    def take(self, blocks: int) -> int:
         refuse_capture()
         with self._lock:
             first = self.blocks
@@ -88,7 +88,7 @@ class TensorFlowStream:
             other.blocks = self.blocks + blocks
         return other
 
-    def _blocks(self, numbers: Any) -> Any:
+    def blocks_of(self, numbers: Any) -> Any:
         """The blocks with these numbers (uint64), uint32 [len(numbers), 4]."""
         x0, x1 = numbers & _LOW, numbers >> _HALF
         x2, x3 = (np.full_like(x0, upper) for upper in self._upper)
@@ -132,43 +132,43 @@ class TensorFlowStream:
         found = np.empty((-(-count // _WORDS), _WORDS), np.uint32)
         for start in range(0, len(found), _PIECE):
             part = found[start : start + _PIECE]
-            part[...] = self._blocks(
+            part[...] = self.blocks_of(
                 np.arange(first + start, first + start + len(part), dtype=np.uint64)
             )
         return found.reshape(-1)[:count]
 
     def words(self, count: int) -> Any:
         """The next ``count`` words (uint32), a multiple of four, with no gap to those before."""
-        return self._words(self._take(count // _WORDS), count)
+        return self._words(self.take(count // _WORDS), count)
 
     def _words_of_run(self, count: int, per_number: int) -> Any:
         """The words for ``count`` numbers of a run."""
-        return self._words(self._take(count * _BLOCKS_PER_NUMBER), count * per_number)
+        return self._words(self.take(count * BLOCKS_PER_NUMBER), count * per_number)
 
     def uniform(self, count: int, dtype: Any) -> Any:
         """``count`` numbers in [0, 1) of a floating type."""
         double = dtype == np.float64
         if dtype == np.float32:
-            first = self._take(count * _BLOCKS_PER_NUMBER)
+            first = self.take(count * BLOCKS_PER_NUMBER)
             drawn = self._drawn(count, np.float32, first)
-            return _uniform_of(self._words(first, count), dtype) if drawn is None else drawn
-        return _uniform_of(self._words_of_run(count, 2 if double else 1), dtype)
+            return uniform_of(self._words(first, count), dtype) if drawn is None else drawn
+        return uniform_of(self._words_of_run(count, 2 if double else 1), dtype)
 
     def standard_normal(self, count: int, dtype: Any) -> Any:
         """``count`` normal numbers of a floating type."""
         double = dtype == np.float64
-        first = self._take(count * _BLOCKS_PER_NUMBER)
+        first = self.take(count * BLOCKS_PER_NUMBER)
         group = 2 if double else _WORDS
         words = self._words(first, -(-count // group) * _WORDS)
-        return _normal_of(words, double)[:count].astype(dtype, copy=False)
+        return normal_of(words, double)[:count].astype(dtype, copy=False)
 
     def truncated_normal(self, count: int, dtype: Any) -> Any:
         """``count`` normal numbers that are nearer to 0 than 2; the others are drawn again."""
         double = dtype == np.float64
-        first = self._take(count * _BLOCKS_PER_NUMBER)
+        first = self.take(count * BLOCKS_PER_NUMBER)
         group = 2 if double else _WORDS
         num_groups = -(-count // group)
-        stride = group * _BLOCKS_PER_NUMBER // _WORDS
+        stride = group * BLOCKS_PER_NUMBER // _WORDS
         starts = np.uint64(first) + np.arange(num_groups, dtype=np.uint64) * np.uint64(stride)
         found = np.empty((num_groups, group), np.float64 if double else np.float32)
         filled = np.zeros(num_groups, np.intp)
@@ -176,8 +176,8 @@ class TensorFlowStream:
         words = self._drawn(num_groups * _WORDS, np.uint32, first, stride)
         while len(open_groups):
             if words is None or block:
-                words = self._blocks(starts[open_groups] + block)
-            drawn = _normal_of(words.reshape(-1), double).reshape(len(open_groups), -1)
+                words = self.blocks_of(starts[open_groups] + block)
+            drawn = normal_of(words.reshape(-1), double).reshape(len(open_groups), -1)
             for column in drawn.T:
                 fits = (np.abs(column) < _BOUND) & (filled[open_groups] < group)
                 at = open_groups[fits]
@@ -199,7 +199,7 @@ class TensorFlowStream:
     def order(self, size: int) -> Any:
         """A permutation of ``range(size)``, by Fisher and Yates."""
         order = list(range(size))
-        draws = self._words(self._take(-(-(size - 1) // _WORDS)), max(size - 1, 0)).tolist()
+        draws = self._words(self.take(-(-(size - 1) // _WORDS)), max(size - 1, 0)).tolist()
         for i, word in enumerate(draws):
             other = i + word % (size - i)
             order[i], order[other] = order[other], order[i]
@@ -208,8 +208,8 @@ class TensorFlowStream:
     def doubles_of_rows(self, rows: int, count: int) -> Any:
         """Uniform numbers for ``count`` samples of each row of a multinomial distribution, float64 [rows, count]."""
         samples = 2 * (-(-count // _WORDS) * _WORDS)
-        first = self._take(rows * samples * _BLOCKS_PER_NUMBER)
-        return _uniform_of(self._words(first, 2 * rows * count), np.float64).reshape(rows, count)
+        first = self.take(rows * samples * BLOCKS_PER_NUMBER)
+        return uniform_of(self._words(first, 2 * rows * count), np.float64).reshape(rows, count)
 
     def samples(self, num_sampled: int) -> Samples:
         """Numbers for the runs of a candidate sampler."""
@@ -233,9 +233,9 @@ class Samples:
         with self._lock:
             if not self._ahead:
                 blocks = _BLOCKS_PER_SAMPLE * self._size
-                firsts = self._stream._take(self._runs * blocks) + blocks * np.arange(self._runs)
+                firsts = self._stream.take(self._runs * blocks) + blocks * np.arange(self._runs)
                 numbers = firsts[:, None] + np.arange(self._size)
-                words = self._stream._blocks(numbers.reshape(-1).astype(np.uint64))
+                words = self._stream.blocks_of(numbers.reshape(-1).astype(np.uint64))
                 rows = zip(firsts.tolist(), words.reshape(self._runs, -1), strict=True)
                 self._ahead = list(rows)[::-1]
                 self._runs = max(1, min(2 * self._runs, _PIECE // self._size))
@@ -257,7 +257,7 @@ class Sample:
 
     def doubles(self, count: int) -> Any:
         """``count`` numbers in [0, 1), float64."""
-        return _uniform_of(self._next_pairs(count), np.float64)
+        return uniform_of(self._next_pairs(count), np.float64)
 
     def integers(self, bound: int, count: int) -> Any:
         """``count`` numbers from 0 to ``bound - 1``, int64; words that would favor the small ones are left out."""
@@ -269,7 +269,7 @@ class Sample:
         return found.astype(np.int64)
 
 
-def _uniform_of(words: Any, dtype: Any) -> Any:
+def uniform_of(words: Any, dtype: Any) -> Any:
     """Numbers in [0, 1): the lower bits of words are those of a number in [1, 2)."""
     name = np.dtype(dtype).name
     if name == "float64":
@@ -285,13 +285,13 @@ def _uniform_of(words: Any, dtype: Any) -> Any:
     return (numbers * np.float32(2.0**-fraction)).astype(dtype)
 
 
-def _normal_of(words: Any, double: bool) -> Any:
+def normal_of(words: Any, double: bool) -> Any:
     """Normal numbers by Box and Muller (1958): two of two uniform ones."""
     if not double:
-        found = _uniform_of(words, np.float32)
+        found = uniform_of(words, np.float32)
         angle = (2 * np.pi * found[1::2].astype(np.float64)).astype(np.float32)
     else:
-        found = _uniform_of(words, np.float64)
+        found = uniform_of(words, np.float64)
         angle = 2 * np.pi * found[1::2]
     radius = np.sqrt(
         found.dtype.type(-2) * np.log(np.maximum(found[::2], found.dtype.type(_LEAST)))

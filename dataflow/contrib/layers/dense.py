@@ -121,7 +121,7 @@ def one_hot_encoding(
 ) -> Any:
     """One-hot rows."""
     with default_graph().name_scope(scope or "OneHotEncoding") as captured:
-        count_left_out(3)  # the labels as int64, and both values
+        count_left_out(1)  # the labels as int64
         outputs = array.one_hot(labels, num_classes, on_value=on_value, off_value=off_value)
         return collect_named_outputs(outputs_collections, captured, outputs)
 

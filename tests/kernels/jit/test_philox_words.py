@@ -72,7 +72,7 @@ def test_blocks_may_lie_apart(lanes: int) -> None:
     stream = TensorFlowStream(*SEEDS)
     found = stream._drawn(4 * 37, np.uint32, 11, 256)
     numbers = np.arange(11, 11 + 37 * 256, 256, dtype=np.uint64)
-    np.testing.assert_array_equal(found.reshape(37, 4), stream._blocks(numbers))
+    np.testing.assert_array_equal(found.reshape(37, 4), stream.blocks_of(numbers))
 
 
 def test_a_table_holds_the_fields_that_the_function_reads(monkeypatch: pytest.MonkeyPatch) -> None:
