@@ -63,12 +63,26 @@ def string_join_kernel(xp: Module, inputs: list[Array], *, separator: str) -> An
     return text_array(map(between.join, zip(*columns, strict=True)), arrays[0].shape)
 
 
+def reduced_axes(axes: list[int], rank: int) -> list[int]:
+    """``axes`` from 0 on. Raises `ValueError` for one that is not there or is named twice."""
+    order = []
+    for axis in axes:
+        if not -rank <= axis < rank:
+            raise ValueError(
+                f"Invalid reduction dimension {axis} for input with {rank} dimension(s)"
+            )
+        if axis % rank in order:
+            raise ValueError(f"Duplicate reduction dimension {axis % rank}")
+        order.append(axis % rank)
+    return order
+
+
 @kernel("ReduceJoin", cpu_only=_REASON)
 def reduce_join_kernel(
     xp: Module, x: Array, axes: Array, *, keep_dims: bool, separator: str
 ) -> Any:
     x = strings(x)
-    order = [int(a) % x.ndim for a in np.reshape(axes, -1)]
+    order = reduced_axes(np.reshape(axes, -1).tolist(), x.ndim)
     kept = [i for i in range(x.ndim) if i not in order]
     sizes = [x.shape[i] for i in kept]
     count = int(np.prod([x.shape[i] for i in order], dtype=np.int64))

@@ -16,6 +16,7 @@ from dataflow.ops.arithmetic import maximum_op, minimum_op
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_op
 from dataflow.ops.reduce import reduce_max
+from dataflow.ops.shape import need_rank
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, compatible, list_dims
 
@@ -31,7 +32,10 @@ def bincount_op(arr: Tensor, size: Tensor, weights: Tensor) -> Dims:
     Shape: [size]. Values of size and above are left out; negative ones are an error; weights may
     be empty. Dtype: that of the weights. Gradient: none.
     """
+    need_rank(size, 0, "size")
     count = static_value(size)
+    if count is not None and count < 0:
+        raise ValueError(f"size must be non-negative but is {int(count)}")
     return (None if count is None else int(count),)
 
 

@@ -23,6 +23,7 @@ class PartitionedVariable:
         variable_list: list[Variable],
         partitions: list[int],
     ) -> None:
+        _check_parts(variable_list, partitions, shape)
         self._name = name
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
@@ -119,6 +120,22 @@ class PartitionedVariable:
         from dataflow.ops.control_flow import group
 
         return group(*[v.initializer for v in self._variable_list])
+
+
+def _check_parts(parts: list[Variable], partitions: list[int], shape: Any) -> None:
+    if not parts:
+        raise ValueError("variable_list may not be empty")
+    if any(count <= 0 for count in partitions):
+        raise ValueError(f"partition values must be positive: {partitions}")
+    for part in parts:
+        info = part._get_save_slice_info()
+        if info is None:
+            raise ValueError(f"All variables must have a save_slice_info available: {part.name}")
+        if list(info.full_shape) != TensorShape(shape).as_list():
+            raise ValueError(
+                f"All variables' full shapes must match shape: {shape}; but {part.name} is a part "
+                f"of {list(info.full_shape)}"
+            )
 
 
 def _offset(part: Variable) -> tuple[int, ...]:

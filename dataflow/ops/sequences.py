@@ -187,11 +187,13 @@ def nth_element(input: Tensor, n: Tensor, *, reverse: bool = False) -> Dims:
     Gradient: shared evenly by the elements that equal it.
     """
     need_rank(n, 0, "n")
+    known = static_value(n)
+    if known is not None and known < 0:
+        raise ValueError(f"n must be non-negative but is {int(known)}")
     if input.dims is None:
         return None
     if not input.dims:
         raise ValueError("the input must be at least a vector")
-    known = static_value(n)
     if known is not None and input.dims[-1] is not None and int(known) >= input.dims[-1]:
         raise ValueError(f"n = {int(known)} must be below the last size, {input.dims[-1]}")
     return input.dims[:-1]

@@ -1,5 +1,7 @@
 """What TensorFlow 1.15's own tests expect to be refused, and values at the edge of that."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -158,3 +160,37 @@ def test_nothing_cannot_be_merged():
         tf.summary.merge([])
     with pytest.raises(TypeError, match="string"):
         tf.no_gradient(5)
+
+
+def test_sizes_and_places_that_are_negative() -> None:
+    from dataflow.python.ops import gen_math_ops, nn_ops
+
+    with pytest.raises(ValueError, match="non-negative"):
+        nn_ops.nth_element([5], -1)
+    with pytest.raises(ValueError, match="non-negative"):
+        gen_math_ops.bincount([1, 2], -5, [])
+    with pytest.raises(ValueError, match="scalar"):
+        gen_math_ops.bincount([1, 2], [1], [])
+
+
+def test_parts_of_a_variable_must_fit_together() -> None:
+    from dataflow.python.ops import variables
+
+    def whole(parts: Any, shape: Any = (2,), partitions: Any = (2,)) -> Any:
+        return variables.PartitionedVariable(
+            name="whole", shape=shape, dtype=tf.int32, variable_list=parts, partitions=partitions
+        )
+
+    with tf.Graph().as_default():
+        parts = [tf.Variable([i]) for i in range(2)]
+        with pytest.raises(ValueError, match="empty"):
+            whole([])
+        with pytest.raises(ValueError, match="save_slice_info"):
+            whole(parts)
+        for i, part in enumerate(parts):
+            part._set_save_slice_info(tf.Variable.SaveSliceInfo("whole", [2], [i], [1]))
+        with pytest.raises(ValueError, match="full shapes must match"):
+            whole(parts, shape=(3,))
+        with pytest.raises(ValueError, match="must be positive"):
+            whole(parts[:1], partitions=(0,))
+        assert list(whole(parts[::-1])) == parts

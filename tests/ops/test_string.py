@@ -182,3 +182,15 @@ def test_one_delimiter_and_one_shape_of_positions() -> None:
         part = tf.strings.substr(["abc"], position, 1)
         with pytest.raises(tf.errors.InvalidArgumentError, match="must have one shape"):
             session.run(part, {position: [1]})
+
+
+def test_axes_that_strings_are_joined_along_must_be_there() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        axes, words = tf.placeholder(tf.int32), tf.placeholder(tf.string)
+        joined = tf.reduce_join(["a", "b"], axis=axes)
+        assert session.run(joined, {axes: [-1]}) == b"ab"
+        for wrong in (-2, 1, 2, [0, 0], [-1, 0]):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="reduction dimension"):
+                session.run(joined, {axes: wrong})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Duplicate reduction dimension 1"):
+            session.run(tf.reduce_join(words, axis=[-1, 1]), {words: [["a"]]})
