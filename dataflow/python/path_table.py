@@ -80,7 +80,7 @@ python.ops.{gradients gradients_impl gradients_util custom_gradient} : tf
 python.ops.{tensor_array_ops histogram_ops manip_ops sets sets_impl} : tf manip sets
 python.ops.confusion_matrix : tf math python.metric_parts
 python.ops.summary_ops : tf math summary python.op_functions
-python.ops.summary_ops_v2 : contrib.summary summary.writers
+python.ops.summary_ops_v2 : contrib.summary summary.writers python.private
 contrib.summary.summary : contrib.summary
 python.ops.{metrics metrics_impl} : metrics python.metric_parts
 python.ops.losses : losses
@@ -97,7 +97,7 @@ python.training.training_util : train python.global_steps
 python.training.{training optimizer adam adagrad adadelta ftrl momentum} : train
 python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_descent} : train
 python.training.{adagrad_da sync_replicas_optimizer server_lib} : train
-python.training.device_setter : train train.device_setter
+python.training.device_setter : train train.device_setter python.private
 python.training.{saver checkpoint_management checkpoint_utils checkpoint_state_pb2} : train train.checkpoint_management
 python.training.monitored_session : train train.monitored_session python.session_layers
 python.training.{session_manager supervisor session_run_hook} : train

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,7 @@ from dataflow.ops.vocabulary_tables import StaticVocabularyTable as StaticVocabu
 from dataflow.runtime.feeds import register_feed_expander
 from dataflow.runtime.fetches import register_fetch_expander
 from dataflow.shapes import TensorShape, broadcast_static_shape as broadcast_shape
+from dataflow.train.device_setter import RoundRobinStrategy
 
 __all__ = [
     "Convolution",
@@ -43,6 +45,10 @@ __all__ = [
     "string_split_v2",
     "variable",
 ]
+
+#: What no name of a summary's scope may hold.
+_INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
+_RoundRobinStrategy = RoundRobinStrategy
 
 _registered: set[type] = set()
 

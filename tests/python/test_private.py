@@ -324,3 +324,12 @@ def test_what_a_defun_says_of_itself() -> None:
     assert add.declared_input_types == [tf.float32, tf.float32]
     assert add.captured_inputs == add.stateful_ops == []
     assert add(1.0, 2.0).op.name.startswith("added/")
+
+
+def test_private_names_that_adanet_asks_for() -> None:
+    from dataflow.python.ops.summary_ops_v2 import _INVALID_SCOPE_CHARACTERS
+    from dataflow.python.training import device_setter
+
+    assert _INVALID_SCOPE_CHARACTERS.sub("", "a b/c:0") == "ab/c0"
+    strategy = device_setter._RoundRobinStrategy(2)
+    assert [strategy(None) for _ in range(3)] == [0, 1, 0]
