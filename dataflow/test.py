@@ -335,7 +335,9 @@ class TestCase(UnitAsserts):
         from dataflow.graph.conversion import is_tensor_like
 
         if isinstance(a, (TensorShape, Dimension)):
-            return a.as_list() if isinstance(a, TensorShape) else a.value
+            if isinstance(a, Dimension):
+                return a.value
+            return None if a.rank is None else a.as_list()
         return self.evaluate(a) if is_tensor_like(a) else a
 
     def _array(self, a: TensorLike) -> Any:

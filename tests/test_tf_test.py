@@ -421,3 +421,10 @@ def test_sessions_of_a_test_place_softly() -> None:
     with tf.Graph().as_default():
         Case().run(result)
     assert result.testsRun == 1 and result.wasSuccessful(), result.errors + result.failures
+
+
+def test_an_unknown_shape_equals_none(case: Any) -> None:
+    case.assertAllEqual(None, tf.TensorShape(None))
+    case.assertAllEqual(tf.TensorShape([2, None]), [2, None])
+    with pytest.raises(AssertionError):
+        case.assertAllEqual([2], tf.TensorShape(None))
