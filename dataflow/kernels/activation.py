@@ -101,7 +101,8 @@ def _selu_gradient(xp: Module, dy: Array, y: Array) -> Any:
 
 
 @NativeUfunc
-def _softplus(xp: Module, x: Array) -> Any:
+def softplus(xp: Module, x: Array) -> Any:
+    """``log(1 + exp(x))``."""
     t = xp.abs(x)  # max(x, 0) + log1p(exp(-abs(x))): exact where exp(x) would overflow
     xp.negative(t, out=t)
     t = op_table.log1p(xp, xp.exp(t, out=t))
@@ -111,7 +112,7 @@ def _softplus(xp: Module, x: Array) -> Any:
 
 @kernel("Softplus")
 def softplus_kernel(xp: Module, x: Array) -> Any:
-    return _softplus(xp, x) if x.shape else xp.logaddexp(x, x.dtype.type(0))
+    return softplus(xp, x) if x.shape else xp.logaddexp(x, x.dtype.type(0))
 
 
 @_element_wise_kernel("SoftplusGrad")

@@ -124,6 +124,20 @@ def _cblas(letter: str) -> Callable[..., None] | None:
     return function  # type: ignore[no-any-return]
 
 
+@functools.cache
+def product_functions(char: str) -> tuple[int, int] | None:
+    """The addresses of ``cblas_?gemm`` and ``cblas_?gemv`` with 64-bit sizes, or ``None``."""
+    letter = {"f": "s", "d": "d"}.get(char)
+    found = []
+    for kind in ("gemm", "gemv"):
+        function = getattr(_library(), f"scipy_cblas_{letter}{kind}64_", None)
+        if function is None:
+            return None
+        found.append(ctypes.cast(function, ctypes.c_void_p).value or 0)
+    matrix, vector = found
+    return matrix, vector
+
+
 _LEFT, _UPPER, _LOWER, _WHOLE_DIAGONAL = 141, 121, 122, 131
 
 

@@ -39,6 +39,9 @@ class RewriteOptions(NamedTuple):
     #: TensorFlow's memory optimizer: the buffer of a value after its last use is reused for the next.
     #: Not a rewrite of the graph: `runtime.buffers` does it. ``memory_optimization``.
     reuse: bool = True
+    #: Neighboring nodes of small kernels become one call of machine code, after some runs. Not a rewrite of the
+    #: graph: `runtime.plan_recorder` does it. ``remapping``.
+    call_lists: bool = True
     #: `multi_output_fusion` (kernels with several results), `row_fusion`, `repeated_rows`. ``remapping``.
     regions: bool = True
     #: Rewrites to nodes that have CPU kernels only: packed weights, pooling and convolutions with
@@ -76,6 +79,7 @@ class RewriteOptions(NamedTuple):
             dead_branches=rewriter.loop_optimization != off,
             debug_ops=rewriter.debug_stripper in (rewriter.ON, rewriter.AGGRESSIVE),
             reuse=rewriter.memory_optimization != rewriter.NO_MEM_OPT,
+            call_lists=rewriter.remapping != off,
             regions=rewriter.remapping != off,
             for_cpu=rewriter.remapping != off,
             min_nodes=rewriter.min_graph_nodes,

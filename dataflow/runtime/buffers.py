@@ -92,10 +92,9 @@ def write_in_place(
     free -= taken
     for i, dying in drops.items():
         _hand_over(generator, i, dying, free)
-    for i, operands in generator.operands.items():
-        line = generator.lines[i]
-        op = line.op
-        if op is None:
+    for i, line in enumerate(generator.lines):
+        op, operands = line.op, line.operands
+        if op is None or not line.has_one_result:
             continue
         number = generator.numbers[op]
         found = choose(op, number, operands, set(drops.get(i, ())), free, shapes)
@@ -114,8 +113,9 @@ def _is_last_view(
     generator: Generator, i: int, dying: Container[str], free: Container[str]
 ) -> bool:
     """True if line ``i`` makes a view of a local that dies there, so that only the view refers to its array."""
-    op, operands = generator.lines[i].op, generator.operands.get(i)
-    if op is None or operands is None or op.op_def.view_of is None:
+    line = generator.lines[i]
+    op, operands = line.op, line.operands
+    if op is None or not line.has_one_result or op.op_def.view_of is None:
         return False
     viewed = operands[op.op_def.view_of]
     return viewed in dying and viewed in free
@@ -138,7 +138,12 @@ def _hand_over(generator: Generator, i: int, dying: list[str], free: set[str]) -
 
 
 def choose(
-    op: Operation, number: int, items: list[str], dying: set[str], free: set[str], shapes: Shapes
+    op: Operation,
+    number: int,
+    items: Sequence[str],
+    dying: set[str],
+    free: set[str],
+    shapes: Shapes,
 ) -> tuple[int, InPlace] | None:
     """How the line of ``op`` computes in place, and over which input.
 
@@ -161,7 +166,7 @@ def _is_candidate(op: Operation) -> bool:
     return len(op.outputs) == 1 and op.outputs[0].dtype.name in _DTYPES and is_large(op.outputs[0])
 
 
-def _by_threads(op: Operation, number: int, items: list[str]) -> InPlace | None:
+def _by_threads(op: Operation, number: int, items: Sequence[str]) -> InPlace | None:
     """The call for a large result that needs memory of its own."""
     if op.type not in ARITHMETIC or not _is_candidate(op) or not _adds_to_rows(op):
         return None
@@ -176,7 +181,7 @@ def _adds_to_rows(op: Operation) -> bool:
     return op.attrs["data_format"] == "NHWC" and bias is not None and bias == (channels,)
 
 
-def _in_place(op: Operation, number: int, items: list[str], i: int) -> InPlace | None:
+def _in_place(op: Operation, number: int, items: Sequence[str], i: int) -> InPlace | None:
     arguments = ", ".join(items)
     if op.type == "_Fused":
         return InPlace(None, f"k{number}([{arguments}], {i})") if _ends_in_place(op) else None

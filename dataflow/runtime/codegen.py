@@ -39,7 +39,7 @@ _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
 #: The types whose arithmetic is faster by a kernel than by Python's operators.
 _BY_KERNEL = frozenset({"float16", "bfloat16"})
 #: Names that lines of a plan use themselves, so that no fed value may have them.
-_OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|(nonfinite|block)\d+")
+_OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|(nonfinite|block|list|plain)\d+")
 #: Matches the locals that a plan computes, and drops after their last use; what is fed stays.
 is_computed = re.compile(r"t\d+(_\d+)?").fullmatch
 _RESERVED = frozenset(
@@ -80,13 +80,22 @@ class Value(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line of generated code, the node it computes, and the locals it sets and reads."""
+    """One line of generated code, the node it computes, and the locals it sets and reads.
+
+    ``operands`` are the expressions of all inputs, in order, where a kernel is called.
+    """
 
     indent: int
     text: str
     op: Operation | None
     sets: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    operands: tuple[str, ...] = ()
+
+    @property
+    def has_one_result(self) -> bool:
+        """Whether it computes one value from its operands, and no tuple of values."""
+        return bool(self.operands) and self.op is not None and self.op.op_def.single_output
 
 
 class GeneratedPlan(NamedTuple):
@@ -167,8 +176,6 @@ class Generator:
         #: Names read by the line that is being written.
         self.reads: list[str] = []
         self.reused: dict[str, str] = {}
-        #: Expressions of all inputs, by the index of the line that computes one output from them.
-        self.operands: dict[int, list[str]] = {}
         self.structured = any(op.op_def.control_flow for op in self.ops)
 
     def generate(self) -> GeneratedPlan:
@@ -264,11 +271,16 @@ class Generator:
     def insert(self, place: int, line: Line) -> None:
         """Inserts a line before line number ``place``."""
         self.lines.insert(place, line)
-        self.operands = {i + (i >= place): x for i, x in self.operands.items()}
 
-    def add_line(self, text: str, op: Operation | None = None, sets: tuple[str, ...] = ()) -> None:
+    def add_line(
+        self,
+        text: str,
+        op: Operation | None = None,
+        sets: tuple[str, ...] = (),
+        operands: Sequence[str] = (),
+    ) -> None:
         """Appends a line that reads the values `use`d since the last one."""
-        self.lines.append(Line(self.indent, text, op, sets, tuple(self.reads)))
+        self.lines.append(Line(self.indent, text, op, sets, tuple(self.reads), tuple(operands)))
         self.reads = []
 
     # ---- nodes ----------------------------------------------------------------------------
@@ -358,8 +370,7 @@ class Generator:
                 left, right = (self.use(t) for t in op.inputs)
                 name = self.output_name(op.outputs[0])
                 self.values[op.outputs[0]] = Value(name)
-                self.operands[len(self.lines)] = [left, right]
-                self.add_line(f"{name} = {left} {operator} {right}", op, (name,))
+                self.add_line(f"{name} = {left} {operator} {right}", op, (name,), (left, right))
                 return
         number = self.numbers[op]
         self.globals[f"k{number}"] = self._bind_kernel(op)
@@ -397,11 +408,10 @@ class Generator:
         if not names:
             self.add_line(call, op)
         elif op.op_def.single_output:
-            self.operands[len(self.lines)] = flat
-            self.add_line(f"{names[0]} = {call}", op, (names[0],))
+            self.add_line(f"{names[0]} = {call}", op, (names[0],), flat)
         else:
             comma = "," if len(names) == 1 else ""
-            self.add_line(f"{', '.join(names)}{comma} = {call}", op, tuple(names))
+            self.add_line(f"{', '.join(names)}{comma} = {call}", op, tuple(names), flat)
 
     def emit_trace(self, op: Operation, taken: str | None = None) -> None:
         """With ``trace``: calls the hook when a node is done, with its outputs.

@@ -48,10 +48,14 @@ def num_bytes(tensor: Tensor) -> int:
 
 def write_to_allocated(generator: Generator, preallocated: set[Tensor]) -> None:
     """Rewrites the lines that compute these values, where their kernels take ``out``."""
-    for i, operands in list(generator.operands.items()):
-        line = generator.lines[i]
-        op = line.op
-        if op is None or len(op.outputs) != 1 or op.outputs[0] not in preallocated:
+    for i, line in enumerate(generator.lines):
+        op, operands = line.op, line.operands
+        if (
+            op is None
+            or not line.has_one_result
+            or len(op.outputs) != 1
+            or op.outputs[0] not in preallocated
+        ):
             continue
         number = generator.numbers[op]
         bound = generator.globals.get(f"k{number}")
@@ -69,10 +73,10 @@ def write_to_allocated(generator: Generator, preallocated: set[Tensor]) -> None:
                 function = _by_ufunc(_OPERATORS[symbol], op.outputs[0])
         if function is None:
             continue
-        del generator.operands[i]  # it must not reuse another value's buffer
         generator.globals[f"l{number}"] = function
         text = f"{line.sets[0]} = l{number}({ALLOCATOR}, {', '.join(operands)})"
-        generator.lines[i] = line._replace(text=text)
+        # Without operands: it must not reuse another value's buffer.
+        generator.lines[i] = line._replace(text=text, operands=())
 
 
 def reader(tensor: Tensor) -> Callable[[OutputAllocator | None, Any], Any]:

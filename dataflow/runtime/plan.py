@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import weakref
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ from dataflow.placement.placer import get_log_device_placement, log_placement, p
 from dataflow.placement.transfers import Placed, devices_of_feeds, insert_copies
 from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.prune import needed_operations
+from dataflow.runtime import plan_recorder
 from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.cooperative_step import CooperativeRest, counted
 from dataflow.runtime.feeds import as_fed, make_feed_converter
@@ -198,6 +200,7 @@ class Plan:
         self.journal = rewritten.journal
         self.cuda_graphs = cuda_graphs
         self._use(placed, generated, dims_are_equal(equal_dims) if equal_dims else None)
+        self._record()
         give_back_after_compiling(len(self.ops))
 
     def _use(
@@ -220,9 +223,16 @@ class Plan:
             make_feed_converter(t, device)
             for t, device in zip(self.feeds, devices_of_feeds(placed), strict=True)
         ]
-        self.function = function = counted(generated.function)
+        self._guard = guard
+        self._run_by(generated.function)
         if guard is None:
             self._before = placed, generated
+
+    def _run_by(self, function: Callable[..., Any]) -> None:
+        """Runs this function, of the nodes that `_use` was given."""
+        self.function = function = counted(function)
+        guard = self._guard
+        if guard is None:
             return
 
         def checked(*arguments: object) -> Any:
@@ -234,6 +244,25 @@ class Plan:
             return self.function(*arguments)
 
         self.function = checked
+
+    def _record(self) -> None:
+        """Lets runs record which lines can be lists of calls, where the plan has such."""
+        if self.kernel_devices or self._options is None or not self._options.call_lists:
+            return
+        generated, this = self.generated, weakref.ref(self)
+
+        def use(found: Any) -> None:
+            plan = this()
+            if plan is None or plan.generated is not generated:
+                return  # rewritten meanwhile
+            if isinstance(found, GeneratedPlan):
+                plan.generated = found
+                found = found.function
+            plan._run_by(found)
+
+        function = plan_recorder.begin(generated, use)
+        if function is not None:
+            self._run_by(function)
 
     def _go_on_rewriting(self, arguments: list[Any] | None) -> None:
         """Spends one run's budget on rewriting; starts it when it is time."""

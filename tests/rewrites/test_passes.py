@@ -22,7 +22,7 @@ ON_OR_OFF = {
     name for name, value in RewriteOptions._field_defaults.items() if isinstance(value, bool)
 }
 #: Options that turn off no pass, and where they are looked at instead.
-NO_PASS = {"reuse"}  # runtime/codegen.py
+NO_PASS = {"reuse", "call_lists"}  # runtime/codegen.py, runtime/plan_recorder.py
 
 
 def test_every_file_with_a_pass_is_in_the_table() -> None:

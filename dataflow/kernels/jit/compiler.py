@@ -144,6 +144,16 @@ class JitEntry(Generic[Compiled]):
             threading.Thread(target=self.compile, name="dataflow-compile").start()
         return self.function
 
+    def begin(self) -> bool:
+        """Compiles in the background, however often it was asked for; false where it cannot be compiled."""
+        if self._done.is_set() or not MACHINE_CODE:
+            return False
+        with _count_lock:
+            begins, self._begun = not self._begun, True
+        if begins:
+            threading.Thread(target=self.compile, name="dataflow-compile").start()
+        return True
+
     @property
     def is_at_once(self) -> bool:
         """True if the first call compiles."""

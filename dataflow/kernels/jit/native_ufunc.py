@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,12 +101,23 @@ class Mapping:
         layout.call(function, arrays)
         return True
 
-    def layout(self, shape: tuple[int, ...], arrays: list[Any], num_inputs: int) -> Layout | None:
-        """How arrays of these shapes and strides are passed; ``None`` where they cannot be."""
+    def layout(
+        self,
+        shape: tuple[int, ...],
+        arrays: list[Any],
+        num_inputs: int,
+        numbers: Container[int] | None = None,
+    ) -> Layout | None:
+        """How arrays of these shapes and strides are passed; ``None`` where they cannot be.
+
+        An input of one element is passed as a number; where it is not among ``numbers``, by its address.
+        """
         letters: list[str] = []
         strides: list[tuple[int, ...]] = []
         for x in arrays:
-            if x.size == 1 and x.dtype == self.dtype and len(letters) < num_inputs:
+            i = len(letters)
+            named = i < num_inputs and (numbers is None or i in numbers)
+            if named and x.size == 1 and x.dtype == self.dtype:
                 letters.append("n")
                 continue
             letter = self._letter(x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,13 @@ class RowMapping(Mapping):
             return None
         return cls(dtype, steps, results, at_once=at_once)
 
-    def layout(self, shape: tuple[int, ...], arrays: list[Any], num_inputs: int) -> Layout | None:
+    def layout(
+        self,
+        shape: tuple[int, ...],
+        arrays: list[Any],
+        num_inputs: int,
+        numbers: Container[int] | None = None,
+    ) -> Layout | None:
         """As `Mapping.layout`. ``None`` also for inputs that NumPy would sum in another order."""
         if not are_summed(shape):
             return None
@@ -62,7 +68,8 @@ class RowMapping(Mapping):
             is_input = len(letters) < num_inputs
             if x.dtype != self.dtype:
                 return None
-            if x.size == 1 and is_input:
+            named = is_input and (numbers is None or len(letters) in numbers)
+            if x.size == 1 and named:
                 letters.append("n")
                 continue
             wide = x.shape[-1] != 1

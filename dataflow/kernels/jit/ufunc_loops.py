@@ -82,6 +82,15 @@ def inner_loop(name: str, char: str) -> int | None:
 
 def _from_table(ufunc: Any, number: int) -> int | None:
     """The function whose types all have number ``number``; ``None`` where the table is unexpected."""
+    found = typed_loop(ufunc, (number,) * ufunc.nargs)
+    # A function with data is a generic loop; ours have none.
+    return None if found is None or found[1] else found[0]
+
+
+@functools.cache
+def typed_loop(ufunc: np.ufunc, numbers: tuple[int, ...]) -> tuple[int, int] | None:
+    """The (function, data) for operands and results whose types have these numbers; ``None`` where there is
+    none, or the table is unexpected."""
     if sys.implementation.name != "cpython" or type(ufunc) is not np.ufunc:
         return None
     head = object.__basicsize__
@@ -96,11 +105,10 @@ def _from_table(ufunc: Any, number: int) -> int | None:
     if fields.name != ufunc.__name__.encode():
         return None
     types = ctypes.string_at(fields.types, fields.ntypes * fields.nargs)
-    wanted = bytes([number] * fields.nargs)
+    wanted = bytes(numbers)
     for i in range(fields.ntypes):
         if types[i * fields.nargs : (i + 1) * fields.nargs] == wanted:
-            # A function with data is a generic loop; ours have none.
-            return None if fields.data[i] else fields.functions[i]
+            return fields.functions[i] or 0, fields.data[i] or 0
     return None
 
 

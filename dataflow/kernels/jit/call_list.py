@@ -1,0 +1,329 @@
+"""Call lists: many small kernels, made one after the other by a single call of machine code.
+
+What a kernel of a few hundred numbers costs is what surrounds it: Python's call, finding the loop for the
+arrays' layout, a new array for the result. When the arrays of a plan's lines have the same shapes in every
+run, all of that can be decided once. A `CallWriter` writes down which functions are called with which
+addresses: inner loops of NumPy's ufuncs (`ufunc_loops`), BLAS's products, our own loops, copies. Values
+that only the list itself reads have buffers of their own, whose addresses never change. The addresses of the
+other arrays are filled in for each call, from the array objects, whose dtypes and layouts are compared
+with those that the list was written for: where one differs, nothing is computed.
+
+The functions are those that the kernels call, in the same order, so results have the same bits.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow.kernels.array_types import Array
+from dataflow.kernels.jit.call_list_code import AXES, OPERANDS, code
+from dataflow.kernels.jit.compiler import address_of
+
+
+class At(NamedTuple):
+    """The address of an array's first element, as a field of a call's table."""
+
+    array: Array
+
+
+class Single(NamedTuple):
+    """A number in single precision, as a field of a call's table."""
+
+    value: float
+
+
+class CallList:
+    """Calls in machine code. ``run(arrays)`` makes them and says whether it did: all arrays must have the
+    layouts of those that the list was written for, and be NumPy's own, no subclass's."""
+
+    __slots__ = ("_code", "_kept", "_pack", "_words", "num_calls")
+
+    def __init__(
+        self, words: Array, num_calls: int, num_arrays: int, kept: Sequence[Array]
+    ) -> None:
+        self._words, self._kept, self.num_calls = words, kept, num_calls
+        self._pack = struct.Struct(f"{num_arrays}q").pack
+        self._code = functools.partial(code().run, address_of(words))
+
+    @property
+    def num_bytes(self) -> int:
+        """How much memory it holds."""
+        return int(self._words.nbytes + sum(x.nbytes for x in self._kept))
+
+    def run(self, *arrays: Array) -> bool:
+        """Makes the calls, unless an array has another layout."""
+        return bool(self._code(self._pack(*map(id, arrays))))
+
+
+class CallWriter:
+    """Writes a `CallList` for ``arrays``: examples of what it will be given, with the same layouts."""
+
+    def __init__(self, arrays: Sequence[Array]) -> None:
+        self._arrays = list(arrays)
+        self._calls: list[tuple[int, tuple[Any, ...]]] = []
+        self._kept: list[Array] = []
+        self._constants: set[int] = set()
+        self._free: dict[int, list[Array]] = {}
+        spans = sorted((*_span(x), i) for i, x in enumerate(arrays) if x.size)
+        self._starts = [start for start, _, _ in spans]
+        self._spans = spans
+        self.num_bytes = 0
+
+    # ---- memory
+
+    def constant(self, array: Any) -> Array:
+        """An array that is kept, and never changes."""
+        found = np.asarray(array)
+        self._kept.append(found)
+        self._constants.add(id(found))
+        return found
+
+    def is_constant(self, array: Array) -> bool:
+        """Whether it was made by `constant`."""
+        return id(array) in self._constants
+
+    def buffer(self, shape: Sequence[int], dtype: Any) -> Array:
+        """Memory of the list's own, for an array that is contiguous."""
+        dtype = np.dtype(dtype)
+        size = max(64, -(-math.prod(shape) * dtype.itemsize // 64) * 64)
+        free = self._free.get(size)
+        if free:
+            block = free.pop()
+        else:
+            block = np.zeros(size, np.uint8)
+            self.num_bytes += size
+            self._kept.append(block)
+        return np.ndarray(tuple(shape), dtype, block)
+
+    def release(self, array: Array) -> None:
+        """Lets a later `buffer` have the memory of an earlier one."""
+        block: Any = array.base
+        while type(block.base) is np.ndarray:
+            block = block.base
+        self._free.setdefault(block.size, []).append(block)
+
+    # ---- calls
+
+    def mark(self) -> int:
+        """Where the list ends, for `rewind`."""
+        return len(self._calls)
+
+    def rewind(self, mark: int) -> None:
+        """Takes back the calls since then."""
+        del self._calls[mark:]
+
+    def call(self, function: int, *fields: Any) -> None:
+        """Adds a call of ``function`` with a table of integers, floats, `At`s and `Single`s."""
+        self._calls.append((function, fields))
+
+    def ufunc(self, ufunc: np.ufunc, *arrays: Array) -> bool:
+        """``ufunc(*inputs, out=out)``; the inputs are broadcast, and none is converted."""
+        from dataflow.kernels.jit.ufunc_loops import typed_loop
+
+        loop = typed_loop(ufunc, tuple(x.dtype.num for x in arrays))
+        shape = arrays[-1].shape
+        if loop is None or len(arrays) > OPERANDS:
+            return False
+        strides = [
+            x.strides if x.shape == shape else np.broadcast_to(x, shape).strides for x in arrays
+        ]
+        axes = _merged(shape, strides)
+        if axes is None or len(axes) > AXES + 1:
+            return False
+        if axes:
+            self._loop(loop, arrays, axes[-1], axes[:-1])
+        return True
+
+    def reduce(self, ufunc: np.ufunc, x: Array, axis: int, out: Array) -> bool:
+        """``ufunc.reduce(x, axis, out=out)`` as NumPy does it: along the last axis row by row, along the first
+        one a row at a time. ``out`` has the rank of ``x``, with 1 for that axis, and is begun by the caller."""
+        from dataflow.kernels.jit.ufunc_loops import typed_loop
+
+        loop = typed_loop(ufunc, (x.dtype.num,) * 3)
+        if loop is None or not x.size:
+            return False
+        last = axis == x.ndim - 1
+        to = np.broadcast_to(out, x.shape).strides
+        if last:
+            outer = _merged(x.shape[:-1], [s[:-1] for s in (to, x.strides, to)])
+            inner: tuple[int, tuple[int, ...]] = (x.shape[-1], (0, x.strides[-1], 0))
+        else:
+            around = _merged(x.shape, [to, x.strides, to])
+            if around is None:
+                return False
+            *outer, inner = around
+        if outer is None or len(outer) > AXES:
+            return False
+        self._loop(loop, (out, x, out), inner, outer)
+        return True
+
+    def _loop(
+        self, loop: tuple[int, int], arrays: Sequence[Array], inner: Any, outer: Sequence[Any]
+    ) -> None:
+        if not outer:
+            self.call(code().flat_ufunc, *loop, len(arrays), inner[0], *map(At, arrays), *inner[1])
+            return
+        missing = [(1, (0,) * len(arrays))] * (AXES - len(outer))
+        axes = [*missing, *outer]
+        empty = (0,) * (OPERANDS - len(arrays))
+        self.call(
+            code().ufunc,
+            *loop,
+            inner[0],
+            *(length for length, _ in axes),
+            *map(At, arrays),
+            *empty,
+            *(*inner[1], *empty),
+            *(s for _, steps in axes for s in (*steps, *empty)),
+        )
+
+    def copy(self, source: Array, to: Array) -> bool:
+        """``to[...] = source`` for arrays of one dtype; ``source`` is broadcast."""
+        kind = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}.get(to.dtype.itemsize)
+        if kind is None or source.dtype != to.dtype or to.dtype.kind not in "biuf":
+            return False
+        bits, to_bits = (
+            x.view(kind) if x.ndim else x.reshape(1).view(kind).reshape(()) for x in (source, to)
+        )
+        return self.ufunc(np.bitwise_or, bits, bits, to_bits)
+
+    def fill(self, to: Array, value: Any) -> bool:
+        """``to[...] = value``."""
+        return self.copy(self.constant(np.asarray(value, to.dtype)), to)
+
+    def product(self, a: Array, b: Array, out: Array) -> bool:
+        """``out = a @ b`` for matrices, as BLAS is called by `numpy.dot`."""
+        from dataflow.kernels.blas import product_functions
+
+        functions = product_functions(a.dtype.char)
+        if functions is None or not (a.dtype == b.dtype == out.dtype) or not out.flags.c_contiguous:
+            return False
+        single, size = a.dtype.char == "f", a.itemsize
+        one, zero = (Single(1.0), Single(0.0)) if single else (1.0, 0.0)
+        rows, steps = a.shape
+        columns = b.shape[1]
+        if not rows * steps * columns:
+            return False
+        if rows > 1 and columns > 1 and steps > 1:
+            left, right = _order(a), _order(b)
+            if left is None or right is None:
+                return False
+            function = code().single_product if single else code().double_product
+            self.call(
+                function,
+                functions[0],
+                *(_ROW_MAJOR, left[0], right[0], rows, columns, steps, one),
+                *(At(a), left[1], At(b), right[1], zero, At(out), columns),
+            )
+            return True
+        matrix, vector = (a, b[:, 0]) if columns == 1 else (b.T, a[0])
+        if (rows > 1 and columns > 1) or 1 in matrix.shape or vector.strides[0] % size:
+            return False
+        order = _order(matrix)
+        if order is None:
+            return False
+        transposed, length = order
+        m, n = matrix.shape[::-1] if transposed == _TRANSPOSED else matrix.shape
+        function = code().single_vector if single else code().double_vector
+        self.call(
+            function,
+            functions[1],
+            *(_ROW_MAJOR, transposed, m, n, one, At(matrix), length),
+            *(At(vector), vector.strides[0] // size, zero, At(out), 1),
+        )
+        return True
+
+    # ---- the list
+
+    def list(self) -> CallList:
+        """What was written."""
+        count = len(self._calls)
+        #: (place of a word, array, offset) of the addresses that are filled in.
+        patches: list[tuple[int, int, int]] = []
+        tables: list[int] = []
+        heads: list[int] = []
+        layouts = [field for x in self._arrays for field in self._layout_of(x)]
+        head = 5 + len(layouts) + 2 * count
+        for function, fields in self._calls:
+            heads += (function, 8 * (head + len(tables)))
+            for field in fields:
+                if type(field) is At:
+                    place = self._place(field.array)
+                    if place is None:
+                        tables.append(address_of(field.array))
+                        continue
+                    patches.append((head + len(tables), *place))
+                    tables.append(0)
+                elif type(field) is Single:
+                    tables.append(struct.unpack("i", struct.pack("f", field.value))[0])
+                elif type(field) is float:
+                    tables.append(struct.unpack("q", struct.pack("d", field))[0])
+                else:
+                    tables.append(int(field))
+        sizes = [len(self._arrays), count, len(patches), 8 * (head + len(tables)), id(np.ndarray)]
+        ends = [v for place, array, offset in patches for v in (8 * place, 8 * array, offset)]
+        words = np.array([*sizes, *layouts, *heads, *tables, *ends], np.int64)
+        return CallList(words, count, len(self._arrays), self._kept)
+
+    def _layout_of(self, x: Array) -> tuple[int, ...]:
+        """The fields to compare: the dtype's address, the rank, and arrays with lengths and strides."""
+        layout = np.array([*x.shape, *x.strides] or [0], np.int64)
+        self._kept += [layout]
+        _dtypes[id(x.dtype)] = x.dtype
+        return id(x.dtype), x.ndim, address_of(layout)
+
+    def _place(self, x: Array) -> tuple[int, int] | None:
+        """(Number of the given array, offset) of an array that lies in it; ``None`` for memory of our own."""
+        address = address_of(x)
+        i = bisect.bisect_right(self._starts, address) - 1
+        if i >= 0 and address < self._spans[i][1]:
+            return self._spans[i][2], address - address_of(self._arrays[self._spans[i][2]])
+        return None
+
+
+#: Keeps the dtypes whose addresses are compared.
+_dtypes: dict[int, Any] = {}
+_ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
+
+
+def _span(x: Array) -> tuple[int, int]:
+    """Where the memory of an array begins and ends."""
+    ends = [(n - 1) * s for n, s in zip(x.shape, x.strides, strict=True)]
+    start = address_of(x)
+    low, high = (sum(limit(0, e) for e in ends) for limit in (min, max))
+    return start + low, start + high + x.itemsize
+
+
+def _merged(
+    shape: Sequence[int], strides: Sequence[Sequence[int]]
+) -> list[tuple[int, tuple[int, ...]]] | None:
+    """The axes of a loop, merged where they are contiguous in all arrays; ``None`` without elements."""
+    axes: list[tuple[int, tuple[int, ...]]] = []
+    for length, *steps in zip(shape, *strides, strict=True):
+        if length == 0:
+            return None
+        if length == 1:
+            continue
+        if axes and all(outer == s * length for outer, s in zip(axes[-1][1], steps, strict=True)):
+            axes[-1] = (axes[-1][0] * length, tuple(steps))
+        else:
+            axes.append((length, tuple(steps)))
+    return axes or [(1, (0,) * len(strides))]
+
+
+def _order(x: Array) -> tuple[int, int] | None:
+    """How BLAS reads a matrix: plain or transposed, and the length of its rows in memory."""
+    size = x.itemsize
+    (rows, columns), (row, column) = x.shape, x.strides
+    if column == size and row % size == 0 and row >= columns * size:
+        return _PLAIN, row // size
+    if row == size and column % size == 0 and column >= rows * size:
+        return _TRANSPOSED, column // size
+    return None

@@ -1,0 +1,44 @@
+"""How the kernel of each op is written down as calls of machine code (`call_list`).
+
+A writer gets a node with arrays that stand for its inputs and results, and adds calls that compute these
+results. What it adds need not be right for every input: `runtime.call_lists` compares with the kernel itself, on
+random numbers, and takes what gives the same bits. Where a kernel chooses among several ways by sizes, the
+writer offers them as variants.
+
+A writer raises `CannotWrite` where it has no way (or no further variant); `NotCompiled` where a loop is still being
+compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.kernels.jit.call_list import CallWriter
+from dataflow.kernels.jit.call_writers import movement, products, sums
+from dataflow.kernels.jit.call_writers.base import CannotWrite, Node, NotCompiled, writers
+from dataflow.kernels.jit.call_writers.elementwise import BY_TABLE, by_table, function_of, traced
+
+__all__ = ["CannotWrite", "Node", "NotCompiled", "can_be_written", "op_types", "write"]
+
+
+def can_be_written(op_type: str, kernel: Any) -> bool:
+    """Whether there is a writer for a node of this type, with this bound kernel."""
+    return op_type in writers or op_type in BY_TABLE or function_of(kernel) is not None
+
+
+def op_types() -> frozenset[str]:
+    """The op types that have a writer of their own."""
+    return frozenset(writers)
+
+
+def write(w: CallWriter, node: Node) -> None:
+    """Adds the calls of a node."""
+    writer = writers.get(node.op_type)
+    if writer is not None:
+        writer(w, node)
+    elif node.variant:
+        raise CannotWrite
+    elif node.op_type in BY_TABLE:
+        by_table(w, node)
+    else:
+        traced(w, node)

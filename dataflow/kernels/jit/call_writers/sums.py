@@ -1,0 +1,118 @@
+"""Sums, means and the softmax."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dataflow.kernels.array_types import Array
+from dataflow.kernels.jit.call_list import CallWriter
+from dataflow.kernels.jit.call_writers.base import CannotWrite, Node, must, only, writes
+from dataflow.kernels.jit.call_writers.elementwise import add_up, loop, row_sums
+from dataflow.kernels.jit.expression import ROW_SUM
+from dataflow.kernels.jit.native_ufunc import Mapping, rows_joined
+from dataflow.kernels.jit.row_mapping import RowMapping
+
+
+@writes("Sum", "Mean")
+def _sum(w: CallWriter, node: Node) -> None:
+    x, out = node.inputs[0], node.results[0]
+    axes = sorted({int(a) % max(x.ndim, 1) for a in np.atleast_1d(node.number(1))})
+    if not axes or not x.size or x.dtype.char not in "fd":
+        raise CannotWrite
+    kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+    to = out.reshape(kept)
+    _total(w, node, x, axes, to)
+    if node.op_type == "Mean":
+        count = math.prod(x.shape[a] for a in axes)
+        must(w.ufunc(np.true_divide, to, w.constant(to.dtype.type(count)), to))
+
+
+def _total(w: CallWriter, node: Node, x: Array, axes: list[int], to: Array) -> None:
+    if all(x.shape[a] == 1 for a in axes):
+        only(node)
+        must(w.copy(x, to))
+        return
+    if len(axes) > 1:  # as one axis, where they lie together
+        first, last = axes[0], axes[-1]
+        if not x.flags.c_contiguous or last - first != len(axes) - 1:
+            raise CannotWrite
+        x = x.reshape(*x.shape[:first], -1, *x.shape[last + 1 :])
+        to = to.reshape(*x.shape[:first], 1, *x.shape[first + 1 :])
+        axes = [first]
+    axis = axes[0]
+    if axis == x.ndim - 1:
+        only(node, 4)
+        if node.variant < 2:
+            row_sums(w, x, to, (node.variant,))
+        elif node.variant == 2:
+            add_up(w, [x[..., i : i + 1] for i in range(x.shape[-1])], to)
+        else:
+            loop(w, RowMapping, x.dtype.char, ((ROW_SUM, (0,)),), (1,), [x], [to])
+        return
+    only(node, 4)
+    if node.variant == 0 and axis == x.ndim - 2:
+        products_with_ones(w, x, to)
+    elif node.variant == 1:
+        must(w.fill(to, 0) and w.reduce(np.add, x, axis, to))
+    elif node.variant == 2:
+        _row_after_row(w, x, axis, to)
+    else:
+        raise CannotWrite
+
+
+def _row_after_row(w: CallWriter, x: Array, axis: int, to: Array) -> None:
+    """The sum along an axis before the last by a loop of ours, several rows as one: as `reduce` does it for
+    many numbers."""
+    if axis != x.ndim - 2 or not x.flags.c_contiguous:
+        raise CannotWrite
+    rows, channels = x.shape[-2:]
+    joined = rows_joined(rows, channels)
+    wide = x.reshape(-1, rows // joined, joined * channels)
+    sums = w.buffer((wide.shape[0], 1, wide.shape[2]), x.dtype)
+    must(w.fill(sums, 0))
+    loop(w, Mapping, x.dtype.char, (), (0,), [wide], [sums], adds=True)
+    if joined == 1:
+        must(w.copy(sums.reshape(to.shape), to))
+    else:
+        must(w.fill(to, 0))
+        apart = sums.reshape(*to.shape[:-2], joined, channels)
+        must(w.reduce(np.add, apart, apart.ndim - 2, to))
+    w.release(sums)
+
+
+def products_with_ones(w: CallWriter, x: Array, to: Array) -> None:
+    """The sum along the last axis but one, as products."""
+    ones = w.constant(np.ones((1, x.shape[-2]), x.dtype))
+    for index in np.ndindex(*x.shape[:-2]):
+        must(w.product(ones, x[index], to[index]))
+
+
+@writes("BiasAddGrad")
+def _bias_add_grad(w: CallWriter, node: Node) -> None:
+    only(node, 2)
+    x, out = node.inputs[0], node.results[0]
+    if node.attrs["data_format"] == "NCHW" or not x.size:
+        raise CannotWrite
+    rows = x.reshape(-1, x.shape[-1])
+    to = out.reshape(1, -1)
+    if node.variant:
+        must(w.fill(to, 0) and w.reduce(np.add, rows, 0, to))
+        return
+    products_with_ones(w, rows, to)
+
+
+@writes("Softmax")
+def _softmax(w: CallWriter, node: Node) -> None:
+    only(node)
+    x, out = node.inputs[0], node.results[0]
+    if not x.size:
+        raise CannotWrite
+    largest = w.buffer((*x.shape[:-1], 1), x.dtype)
+    must(w.copy(x[..., :1], largest))
+    must(w.reduce(np.maximum, x, x.ndim - 1, largest))
+    must(w.ufunc(np.subtract, x, largest, out) and w.ufunc(np.exp, out, out))
+    row_sums(w, out, largest)
+    must(w.ufunc(np.true_divide, out, largest, out))
+    w.release(largest)

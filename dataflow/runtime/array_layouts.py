@@ -1,0 +1,117 @@
+"""Layouts of arrays, and arrays of given layouts: what the lists of calls are written for and tried with."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow.kernels.array_types import Array
+from dataflow.kernels.jit.compiler import address_of
+
+#: Arrays of more elements are worth a call of their own.
+MOST_ELEMENTS = 1 << 16
+
+
+def contiguous_strides(shape: tuple[int, ...], dtype: Any) -> tuple[int, ...]:
+    """The strides of an array whose elements lie one after the other."""
+    strides, size = [], np.dtype(dtype).itemsize
+    for n in reversed(shape):
+        strides.append(size)
+        size *= n
+    return tuple(reversed(strides))
+
+
+class Layout(NamedTuple):
+    """What an array's calls depend on; ``is_scalar``: the kernel gave a NumPy scalar."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any
+    is_scalar: bool
+
+    @classmethod
+    def of(cls, x: Any) -> Layout | None:
+        """The layout of a value; ``None`` for what is no small array of numbers."""
+        if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind not in "biuf":
+            return None
+        if not 0 < x.size <= MOST_ELEMENTS or not x.dtype.isnative:
+            return None
+        usual = contiguous_strides(x.shape, x.dtype)
+        strides = [s if n > 1 else u for n, s, u in zip(x.shape, x.strides, usual, strict=True)]
+        return cls(x.shape, tuple(strides), x.dtype, isinstance(x, np.generic))
+
+
+def same_bits(a: Array, b: Array) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype.kind != "f":
+        return bool((a == b).all())
+    bits = f"u{a.itemsize}"
+    same = np.ascontiguousarray(a).view(bits) == np.ascontiguousarray(b).view(bits)
+    return bool((same | (np.isnan(a) & np.isnan(b))).all())
+
+
+#: What kernels treat in their own ways.
+_SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-30, 100.0, -100.0)
+#: How many random numbers there are; a prime, so that repetitions fall on other places of a row.
+_POOL = 65_521
+
+
+@functools.cache
+def _pool(special: bool) -> Array:
+    """Normal numbers; ``special``: larger ones, an eighth of them of `_SPECIAL`."""
+    random = np.random.Generator(np.random.PCG64(1))
+    numbers = random.normal(size=_POOL)
+    if special:
+        places = random.integers(0, _POOL, _POOL // 8)
+        numbers *= 10.0
+        numbers[places] = random.choice(_SPECIAL, len(places))
+    return numbers.astype(np.float32)
+
+
+def random_array(layout: Layout, x: Array, number: int, special: bool) -> Array:
+    """Random numbers, others for each ``number``, in an array of this layout; whole numbers are those of ``x``."""
+    found, memory = _empty(layout)
+    if layout.dtype.kind == "f":
+        start = number * 7919 % _POOL
+        memory[...] = np.resize(np.roll(_pool(special), -start), memory.size)
+    elif layout.dtype.kind == "b":
+        memory[...] = np.arange(number, number + memory.size) % 3 == 0
+    else:
+        found[...] = x
+    return found
+
+
+def example_of(layout: Layout) -> Array:
+    """An array of a layout, of zeros."""
+    return _empty(layout)[0]
+
+
+def _empty(layout: Layout) -> tuple[Array, Array]:
+    """An array of a layout, and the memory in which it lies."""
+    ends = [(n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True)]
+    low = sum(min(0, e) for e in ends)
+    count = (sum(max(0, e) for e in ends) - low) // layout.dtype.itemsize + 1
+    memory = np.zeros(count, layout.dtype)
+    return np.ndarray(layout.shape, layout.dtype, memory, -low, layout.strides), memory
+
+
+class _Interface:
+    """Memory at an address, as NumPy reads it."""
+
+    def __init__(self, address: int, layout: Layout, kept: Array) -> None:
+        self._kept = kept
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": layout.shape,
+            "strides": layout.strides,
+            "typestr": layout.dtype.str,
+            "version": 3,
+        }
+
+
+def array_at(x: Array, offset: int, layout: Layout) -> Array:
+    """An array of a layout, some bytes after the first element of another."""
+    return np.asarray(_Interface(address_of(x) + offset, layout, x))

@@ -1,0 +1,221 @@
+"""Lines of a plan as lists of calls: what many small kernels do, made by one call of machine code.
+
+A step of a small network is hundreds of kernels of a few microseconds, and nearly all of that is Python's way
+to them. After some runs the plan is *recorded*: its function runs with a note after each line whose kernel
+can be written down (`kernels.jit.call_writers`), which says which layouts its arrays have. Each such line is tried:
+its calls must give the same bits as the kernel, for random numbers, for special ones, and for those of
+this run. Then neighboring lines become one `CallList`:
+
+    found = l7(t9, x, v12.array)
+    if found is None:
+        t10 = k10(t9, v12.array); del t9   # the lines as they were: an array has another layout
+        ...
+    else:
+        t14, t15 = found; del t9
+
+Values that only the list reads stay in buffers of its own; what others read gets a new array in each run.
+Recording is done in steps between runs, so that no run stands still.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.capabilities import MACHINE_CODE
+from dataflow.dtypes import variant
+from dataflow.kernels.jit.call_list_code import is_available
+from dataflow.rewrites.gradual import Gradual, Steps
+from dataflow.runtime.array_layouts import Layout
+from dataflow.runtime.call_lists import PlanLists, source_of
+from dataflow.runtime.codegen import GeneratedPlan
+from dataflow.runtime.concurrency import microseconds
+from dataflow.runtime.recorded_line import (
+    Recorded,
+    Trial,
+    is_constant,
+    kernel_of,
+    parts_among,
+    views_among,
+)
+
+#: Runs as usual before a plan is recorded, by when loops are compiled; more where there are few lines: recording
+#: takes as long as it has run by then.
+RUNS_BEFORE_RECORDING, _RUNS_TIMES_LINES = 40, 4000
+#: How many lines are tried in one run: at least, and this part of them.
+_LEAST_PER_RUN, _RUNS_OF_RECORDING = 16, 12
+#: How many runs go by before lines are tried again that wait for a loop.
+_RUNS_TO_WAIT = 8
+#: After so many runs lines that wait for a loop to be compiled are left as they are.
+_MOST_RUNS = 60
+#: What a list saves for each line, and the least part of a plan's time for which it is worth the while.
+_SAVED_MICROSECONDS, _LEAST_PART = 3.0, 0.04
+#: The fewest lines that are recorded.
+_FEWEST_LINES = 3
+
+
+def begin(generated: GeneratedPlan, use: Callable[[Any], None]) -> Callable[..., Any] | None:
+    """The function that runs a plan and records it; ``None`` where there is nothing to gain."""
+    if not MACHINE_CODE or not generated.source.startswith("def run("):
+        return None
+    if "future(" in generated.source:  # lines are shared with other threads
+        return None
+    from dataflow.kernels.jit.call_writers import can_be_written
+
+    scope = generated.function.__globals__
+    candidates = {}
+    for i, line in enumerate(generated.lines):
+        op = line.op
+        if op is None or not line.operands or not line.sets or "_" in line.sets:
+            continue
+        if op.op_def.stateful or not can_be_written(op.type, kernel_of(line, scope)):
+            continue
+        if any(name in generated.reused for name in line.sets) or "out=" in line.text:
+            continue
+        candidates[i] = [
+            f"{text}.matrix" if tensor.dtype is variant else text  # a packed one
+            for text, tensor in zip(line.operands, op.inputs, strict=True)
+        ]
+    if len(candidates) < _FEWEST_LINES or source_of(generated)[1] == []:
+        return None
+    others = sum(microseconds(x.op, True) or 0.0 for x in generated.lines if x.op is not None)
+    saved = _SAVED_MICROSECONDS * sum("(" in generated.lines[i].text for i in candidates)
+    if saved < _LEAST_PART * others:
+        return None
+    return Recorder(generated, candidates, use).run_as_usual
+
+
+class Recorder:
+    """Records the lines of one plan, and writes the plan with lists when all have been tried."""
+
+    def __init__(
+        self, generated: GeneratedPlan, candidates: dict[int, list[str]], use: Callable[[Any], None]
+    ) -> None:
+        self._generated, self._use = generated, use
+        self._lines = generated.lines
+        self._operands = candidates
+        self._scope = generated.function.__globals__
+        self._recorded: dict[int, Recorded | None] = {}
+        self._known: dict[Any, Recorded | None] = {}
+        self._runs_before = max(RUNS_BEFORE_RECORDING, _RUNS_TIMES_LINES // len(candidates))
+        self._per_run = max(_LEAST_PER_RUN, len(candidates) // _RUNS_OF_RECORDING)
+        self._runs = self._left = self._waits = 0
+        self._compiles = False
+        self._noting: Callable[..., Any] | None = None
+        self._writing: Gradual | None = None
+        self._lock = threading.Lock()
+        #: Lines that could not be tried: a kernel's writer has a mistake.
+        self.failures: list[tuple[int, Exception]] = []
+
+    def run_as_usual(self, *arguments: Any) -> Any:
+        """The plan's function for the first runs."""
+        self._runs += 1
+        if self._runs >= self._runs_before:
+            self._runs = 0
+            self._use(self.run)
+        return self._generated.function(*arguments)
+
+    def run(self, *arguments: Any) -> Any:
+        """Runs the plan and tries some of its lines, or writes some of its lists."""
+        if not self._lock.acquire(blocking=False):
+            return self._generated.function(*arguments)  # another thread's run is recorded
+        try:
+            if self._writing is not None:
+                self._writing.go_on()
+            elif self._waits:
+                self._waits -= 1
+            else:
+                return self._run_with_notes(*arguments)
+        finally:
+            self._lock.release()
+        return self._generated.function(*arguments)
+
+    def _run_with_notes(self, *arguments: Any) -> Any:
+        if self._noting is None:
+            if not is_available():
+                self._use(self._generated)
+                return self._generated.function(*arguments)
+            self._noting = self._with_notes()
+        before = len(self._recorded)
+        self._runs += 1
+        self._left, self._compiles = self._per_run, False
+        results = self._noting(*arguments)
+        if len(self._recorded) > before:
+            return results
+        if self._compiles and self._runs < _MOST_RUNS:
+            self._waits = _RUNS_TO_WAIT
+        else:
+            self._noting = None
+            self._writing = Gradual(self._write(), self._per_run)
+        return results
+
+    # ---- recording
+
+    def _with_notes(self) -> Callable[..., Any]:
+        """The plan's function with a note after each candidate, in the same lines."""
+        header, text = source_of(self._generated)
+        lines = []
+        for i, line in enumerate(self._lines):
+            operands = self._operands.get(i)
+            if operands is None:
+                lines.append(text[i])
+                continue
+            values = f"[{', '.join(operands)}], [{', '.join(line.sets)}]"
+            note = f"; {i} in recorded or note({i}, {values})"
+            start = "    " * line.indent + line.text
+            lines.append(start + note + text[i][len(start) :])
+        scope = {**self._scope, "note": self._note, "recorded": self._recorded}
+        source = "\n".join([*header, *lines]) + "\n"
+        exec(compile(source, self._generated.filename, "exec"), scope)
+        return scope["run"]  # type: ignore[no-any-return]
+
+    def _note(self, i: int, inputs: list[Any], results: list[Any]) -> None:
+        if self._left <= 0:
+            return
+        from dataflow.kernels.jit.call_writers import NotCompiled
+
+        self._left -= 1
+        try:
+            self._recorded[i] = self._try(i, inputs, results)
+        except NotCompiled:
+            self._compiles = True
+        except Exception as e:  # the run is not to fail for what it does not need
+            self._recorded[i] = None
+            self.failures.append((i, e))
+
+    def _try(self, i: int, inputs: list[Any], results: list[Any]) -> Recorded | None:
+        line, op = self._lines[i], self._lines[i].op
+        assert op is not None
+        operands = self._operands[i]
+        constants = frozenset(k for k, text in enumerate(operands) if is_constant(text))
+        inputs = [getattr(x, "matrix", x) for x in inputs]
+        given = tuple(Layout.of(x) for x in inputs)
+        made = tuple(Layout.of(x) for x in results)
+        if None in made or any(x is None and k not in constants for k, x in enumerate(given)):
+            return None
+        found: tuple[Layout, ...] = made  # type: ignore[assignment]
+        views = views_among(inputs, results, constants)
+        if views is not None:
+            return Recorded(given, found, views=views)
+        if op.op_def.shape_only:
+            return Recorded(given, found, constants=tuple(np.array(x) for x in results))
+        parts = parts_among(results, found)
+        if parts is None:
+            return None
+        values = tuple(np.asarray(inputs[k]).tobytes() for k in sorted(constants))
+        attrs = [(k, v) for k, v in sorted(op.attrs.items()) if not k.startswith("_")]
+        key = (op.type, repr(attrs), given, found, values)
+        if key not in self._known:
+            trial = Trial(line, operands, constants, given, found, parts, self._scope)
+            self._known[key] = trial.find(inputs, results)
+        return self._known[key]
+
+    # ---- lists
+
+    def _write(self) -> Steps[None]:
+        """Writes the lists, in steps; then the plan runs by them."""
+        written = yield from PlanLists(self._generated, self._operands, self._recorded).write()
+        self._use(written or self._generated)

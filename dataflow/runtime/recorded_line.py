@@ -1,0 +1,201 @@
+"""A line of a plan as calls of machine code: what was found, and how it is tried."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dataflow.kernels.array_types import Array
+from dataflow.kernels.jit.compiler import address_of
+from dataflow.runtime.array_layouts import (
+    Layout,
+    array_at,
+    contiguous_strides,
+    random_array,
+    same_bits,
+)
+
+if TYPE_CHECKING:
+    from dataflow.kernels.jit.call_list import CallList
+    from dataflow.runtime.codegen import Line
+
+#: How many ways a writer may offer.
+_MOST_VARIANTS = 4
+#: Matches the expression of a constant of a plan.
+is_constant = re.compile(r"c\d+").fullmatch
+_VARIABLE = re.compile(r"(v\d+)\.(?:array|read\(\))")
+
+
+class Recorded(NamedTuple):
+    """A line that can be part of a list.
+
+    ``views`` are, for a line that computes nothing, (number of the input, offset, layout) of each
+    result; ``constants`` its values, where they depend on shapes alone; otherwise ``variant`` is the way its kernel
+    is written, and ``parts`` (number of another, offset) of each result that lies in another one.
+    """
+
+    inputs: tuple[Layout | None, ...]
+    results: tuple[Layout, ...]
+    variant: int = 0
+    parts: dict[int, tuple[int, int]] = {}
+    views: tuple[tuple[int, int], ...] = ()
+    constants: tuple[Array, ...] = ()
+
+
+def parts_among(
+    results: Sequence[Any], layouts: Sequence[Layout]
+) -> dict[int, tuple[int, int]] | None:
+    """For results that lie in other ones, (number of the other, offset); ``None`` where one lies elsewhere and
+    is not contiguous."""
+    found = {}
+    whole = [x.strides == contiguous_strides(x.shape, x.dtype) for x in layouts]
+    for i, result in enumerate(results):
+        if whole[i]:
+            continue
+        for k, other in enumerate(results):
+            if whole[k] and np.may_share_memory(other, result):
+                found[i] = (k, address_of(result) - address_of(other))
+                break
+        else:
+            return None
+    return found
+
+
+def views_among(
+    inputs: Sequence[Any], results: Sequence[Any], constants: frozenset[int]
+) -> tuple[tuple[int, int], ...] | None:
+    """(Input, offset) of each result, where all of them lie in the memory of inputs."""
+    found = []
+    for result in results:
+        if not isinstance(result, np.ndarray):
+            return None
+        for k, x in enumerate(inputs):
+            if k not in constants and isinstance(x, np.ndarray) and np.may_share_memory(x, result):
+                found.append((k, address_of(result) - address_of(x)))
+                break
+        else:
+            return None
+    return tuple(found)
+
+
+class _Holder:
+    """Stands for a variable, or a packed matrix, in the text of a line."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = self.matrix = array
+
+    def read(self) -> Array:
+        return self.array
+
+
+class Trial:
+    """Finds the way in which one line's kernel is written down."""
+
+    def __init__(
+        self,
+        line: Line,
+        operands: Sequence[str],
+        constants: frozenset[int],
+        given: tuple[Layout | None, ...],
+        made: tuple[Layout, ...],
+        parts: dict[int, tuple[int, int]],
+        scope: dict[str, Any],
+    ) -> None:
+        assert line.op is not None
+        self._op, self._operands, self._constants = line.op, operands, constants
+        self._given, self._made, self._parts, self._scope = given, made, parts, scope
+        self._call = compile(line.text.partition(" = ")[2], "<line>", "eval")
+        self._kernel = kernel_of(line, scope)
+
+    def find(self, inputs: list[Any], results: list[Any]) -> Recorded | None:
+        """What gives the kernel's bits; ``None`` where nothing does."""
+        from dataflow.kernels.jit.call_writers import CannotWrite
+
+        try:
+            self._written(0, [np.asarray(x) for x in inputs])
+        except CannotWrite:
+            pass  # there may be other ways; a loop that is being compiled ends it here
+        cases = [([np.asarray(x) for x in inputs], [np.asarray(x) for x in results])]
+        for special in (False, True):
+            numbers = [self._stand_in(k, x, special) for k, x in enumerate(inputs)]
+            try:
+                cases.append((numbers, self._by_kernel(numbers)))
+            except Exception:  # the kernel takes no such numbers
+                return None
+        for variant in range(_MOST_VARIANTS):
+            try:
+                written = self._written(variant, cases[0][0])
+            except CannotWrite:
+                continue
+            if all(self._agrees(written, *case) for case in cases):
+                return Recorded(self._given, self._made, variant, self._parts)
+        return None
+
+    def _stand_in(self, k: int, x: Any, special: bool) -> Any:
+        layout = self._given[k]
+        if k in self._constants or layout is None:
+            return x
+        return random_array(layout, np.asarray(x), k, special)
+
+    def _by_kernel(self, numbers: list[Any]) -> list[Array]:
+        names: dict[str, Any] = {}
+        for k, text in enumerate(self._operands):
+            if k in self._constants:
+                continue
+            layout, x = self._given[k], numbers[k]
+            variable = _VARIABLE.fullmatch(text)
+            if variable is not None:
+                names[variable[1]] = _Holder(x)
+            elif text.endswith(".matrix"):
+                names[text.partition(".")[0]] = _Holder(x)
+            elif text.isidentifier():
+                names[text] = x[()] if layout is not None and layout.is_scalar else x
+            else:
+                raise ValueError(text)
+        found = eval(self._call, {**self._scope, **names})
+        return [np.asarray(x) for x in (found if isinstance(found, (tuple, list)) else [found])]
+
+    def _written(self, variant: int, inputs: list[Array]) -> CallList:
+        from dataflow.kernels.jit.call_list import CallWriter
+        from dataflow.kernels.jit.call_writers import Node, write
+
+        outputs = self._outputs()
+        arrays = [x for k, x in enumerate(inputs) if k not in self._constants]
+        w = CallWriter([*arrays, *(x for i, x in enumerate(outputs) if i not in self._parts)])
+        operands = [w.constant(x) if k in self._constants else x for k, x in enumerate(inputs)]
+        write(
+            w,
+            Node(
+                self._op.type,
+                self._op.attrs,
+                operands,
+                outputs,
+                self._constants,
+                self._kernel,
+                variant,
+            ),
+        )
+        return w.list()
+
+    def _outputs(self) -> list[Array]:
+        """Arrays for the results, with a number that is none of theirs."""
+        found = [np.full(x.shape, 77, x.dtype) for x in self._made]
+        for i, (k, offset) in self._parts.items():
+            found[i] = array_at(found[k], offset, self._made[i])
+        return found
+
+    def _agrees(self, written: CallList, inputs: list[Any], wanted: list[Array]) -> bool:
+        outputs = self._outputs()
+        arrays = [np.asarray(x) for k, x in enumerate(inputs) if k not in self._constants]
+        whole = [x for i, x in enumerate(outputs) if i not in self._parts]
+        if not written.run(*arrays, *whole):
+            return False
+        return all(same_bits(a, b) for a, b in zip(outputs, wanted, strict=True))
+
+
+def kernel_of(line: Line, scope: dict[str, Any]) -> Any:
+    name = line.text.partition(" = ")[2].partition("(")[0]
+    return scope.get(name)

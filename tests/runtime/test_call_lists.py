@@ -1,0 +1,369 @@
+"""Lists of calls: the same bits as the lines that they stand for, in every run, and nothing overwritten."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.kernels.jit import call_writers
+from dataflow.kernels.jit.call_list_code import is_available
+from dataflow.runtime import plan_recorder
+from dataflow.runtime.plan_recorder import Recorder
+from tests.samples import all_samples
+
+pytestmark = pytest.mark.skipif(not is_available(), reason="this machine runs no machine code")
+
+RANDOM = np.random.default_rng(0)
+
+
+def normal(*shape: int) -> Any:
+    return np.asarray(RANDOM.standard_normal(shape), np.float32)
+
+
+@pytest.fixture(autouse=True)
+def recorders(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recorder]]:
+    """Plans are recorded at once; their recorders, none of which may have failed."""
+    made: list[Recorder] = []
+
+    class Kept(Recorder):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(plan_recorder, "Recorder", Kept)
+    for name, value in (
+        *(("RUNS_BEFORE_RECORDING", 1), ("_LEAST_PER_RUN", 1000), ("_RUNS_TO_WAIT", 0)),
+        *(
+            ("_RUNS_TIMES_LINES", 0),
+            ("_MOST_RUNS", 100_000),
+            ("_LEAST_PART", 0.0),
+            ("_FEWEST_LINES", 1),
+        ),
+    ):
+        monkeypatch.setattr(plan_recorder, name, value)
+    monkeypatch.setattr("dataflow.runtime.call_lists._FEWEST_LINES", 1)
+    with tf.Graph().as_default():
+        yield made
+    assert not [failure for recorder in made for failure in recorder.failures]
+
+
+def source(session: Any, fetches: Any, feed: Any = None) -> str:
+    """The code that a run has now."""
+    return str(session.plan_for(fetches, feed)[0].source)
+
+
+def has_lists(session: Any, fetches: Any, feed: Any = None) -> int:
+    """How many lists a run has."""
+    return source(session, fetches, feed).count(" nodes\n")
+
+
+def run_until_lists(session: Any, fetches: Any, feed: Any = None) -> list[Any]:
+    """Runs until there are lists; the results of all runs."""
+    results = []
+    for _ in range(300):
+        results.append(session.run(fetches, feed))
+        if has_lists(session, fetches, feed):
+            return [*results, session.run(fetches, feed)]
+        time.sleep(0.002)  # while loops are compiled
+    raise AssertionError(f"there are no lists:\n{source(session, fetches, feed)}")
+
+
+def mlp() -> tuple[Any, Any]:
+    x = tf.placeholder(tf.float32, [None, 6], "x")
+    h = tf.layers.dense(tf.layers.dense(x, 8, tf.tanh), 8, tf.nn.sigmoid)
+    loss = tf.reduce_mean(tf.square(tf.layers.dense(h, 2)))
+    return loss, {x: normal(5, 6)}
+
+
+def unrolled() -> tuple[Any, Any]:
+    x = tf.placeholder(tf.float32, [4, 7, 3])
+    cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(5), tf.nn.rnn_cell.BasicLSTMCell(6)])
+    outputs, _ = tf.nn.static_rnn(cell, tf.unstack(x, axis=1), dtype=tf.float32)
+    return tf.reduce_sum(tf.square(tf.stack(outputs))), {x: normal(4, 7, 3)}
+
+
+def loop() -> tuple[Any, Any]:
+    x, w = tf.placeholder(tf.float32, [3, 4]), tf.get_variable("w", [4, 4])
+
+    def body(i: Any, h: Any, total: Any) -> tuple[Any, ...]:
+        h = tf.tanh(tf.matmul(h, w) + x) * tf.sigmoid(h) - 0.1 * h
+        return i + 1, h, total + tf.reduce_sum(h, 1)
+
+    _, h, total = tf.while_loop(lambda i, *_: i < 9, body, (0, x, tf.zeros([3])))
+    return tf.reduce_sum(h) + tf.reduce_sum(total), {x: normal(3, 4)}
+
+
+def attention() -> tuple[Any, Any]:
+    x = tf.placeholder(tf.float32, [2, 5, 8])
+    q, k, v = (tf.layers.dense(x, 8) for _ in range(3))
+    weights = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) / 2.0)
+    h = tf.contrib.layers.layer_norm(x + tf.matmul(weights, v))
+    return tf.reduce_mean(tf.nn.softplus(tf.layers.dense(h, 3))), {x: normal(2, 5, 8)}
+
+
+NETWORKS = {f.__name__: f for f in (mlp, unrolled, loop, attention)}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_training_has_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    losses: dict[bool, list[Any]] = {}
+    for lists in (True, False):
+        if not lists:
+            monkeypatch.setattr(plan_recorder, "begin", lambda *_: None)
+        with tf.Graph().as_default():
+            tf.set_random_seed(1)
+            RANDOM.bit_generator.state = np.random.PCG64(1).state
+            loss, feed = NETWORKS[name]()
+            step = tf.train.AdamOptimizer(0.01).minimize(loss)
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                if lists:
+                    results = run_until_lists(session, [loss, step], feed)
+                    results += [session.run([loss, step], feed) for _ in range(10)]
+                else:
+                    results = [session.run([loss, step], feed) for _ in losses[True]]
+                    assert not has_lists(session, [loss, step], feed)
+                losses[lists] = [value for value, _ in results]
+    assert losses[True] == losses[False]
+
+
+def test_lists_can_be_switched_off() -> None:
+    loss, feed = mlp()
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.remapping = config.graph_options.rewrite_options.OFF
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(30):
+            session.run(loss, feed)
+        assert not has_lists(session, loss, feed)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_lists_give_the_bits_of_the_first_run(name: str) -> None:
+    loss, feed = NETWORKS[name]()
+    gradients = tf.gradients(loss, tf.trainable_variables())
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        results = run_until_lists(session, [loss, *gradients], feed)
+        results += [session.run([loss, *gradients], feed) for _ in range(3)]
+    for result in results[1:]:
+        for got, first in zip(result, results[0], strict=True):
+            assert np.asarray(got).tobytes() == np.asarray(first).tobytes()
+            assert type(got) is type(first)
+
+
+def test_other_sizes_run_by_the_lines_themselves() -> None:
+    loss, feed = mlp()
+    (x,) = feed
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        run_until_lists(session, loss, feed)
+        for rows in (3, 5, 1, 9):
+            batch = normal(rows, 6)
+            with tf.Session() as fresh:
+                fresh.run(tf.global_variables_initializer())
+                for variable in tf.global_variables():
+                    variable.load(session.run(variable), fresh)
+                wanted = fresh.run(loss, {x: batch})
+            assert session.run(loss, {x: batch}) == wanted
+        assert has_lists(session, loss, feed)
+
+
+def test_what_was_fetched_is_not_overwritten() -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    h = tf.tanh(x) * 2.0
+    parts = tf.unstack(h + tf.sigmoid(h))
+    fetches = [h, *parts, tf.reshape(h * h, [-1]), tf.reduce_sum(h * h)]
+    with tf.Session() as session:
+        run_until_lists(session, fetches, {x: normal(3, 4)})
+        first = session.run(fetches, {x: normal(3, 4)})
+        kept = [np.array(value) for value in first]
+        session.run(fetches, {x: normal(3, 4)})
+        for value, before in zip(first, kept, strict=True):
+            np.testing.assert_array_equal(value, before)
+
+
+def test_what_a_variable_a_queue_or_a_function_keeps_is_not_overwritten() -> None:
+    x = tf.placeholder(tf.float32, [3])
+    h = tf.exp(tf.tanh(x) * 2.0) + 1.0
+    assigned = tf.Variable(tf.zeros([3]))
+    queue = tf.FIFOQueue(1000, tf.float32, [[3]])
+    seen: list[Any] = []
+
+    def look(value: Any) -> Any:
+        seen.append(value)
+        return value
+
+    called = tf.py_func(look, [h * 3.0], tf.float32)
+    fetches = [assigned.assign(h * 1.0).op, queue.enqueue(h * 2.0), called.op, tf.reduce_sum(h)]
+    taken = queue.dequeue()
+    batches = [normal(3) for _ in range(4)]
+    with tf.Session() as session:
+        session.run(assigned.initializer)
+        count = len(run_until_lists(session, fetches, {x: batches[0]}))
+        held = []
+        for batch in batches:
+            session.run(fetches, {x: batch})
+            held.append(session.run(assigned))
+        for _ in range(count):
+            session.run(taken)
+        queued = [session.run(taken) for _ in batches]
+    for batch, variable, entry, value in zip(batches, held, queued, seen[-4:], strict=True):
+        wanted = np.exp(np.tanh(batch) * np.float32(2)) + np.float32(1)
+        np.testing.assert_array_equal(variable, wanted)
+        np.testing.assert_array_equal(entry, wanted * np.float32(2))
+        np.testing.assert_array_equal(value, wanted * np.float32(3))
+
+
+@pytest.mark.threads
+def test_threads_do_not_share_what_a_list_keeps() -> None:
+    x = tf.placeholder(tf.float32, [40])
+    h = x
+    for _ in range(30):
+        h = tf.tanh(h) + x * 0.5
+        h = tf.reshape(tf.stack(tf.split(h, 4)), [-1])
+    total = tf.reduce_sum(h)
+    wrong: list[Any] = []
+    with tf.Session() as session:
+        run_until_lists(session, total, {x: normal(40)})
+        batches = [normal(40) for _ in range(4)]
+        wanted = [session.run(total, {x: batch}) for batch in batches]
+
+        def work(k: int) -> None:
+            for _ in range(100):
+                if session.run(total, {x: batches[k]}) != wanted[k]:
+                    wrong.append(k)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+
+
+def test_a_variable_of_another_layout_is_read_right() -> None:
+    w = tf.Variable(tf.ones([4, 6]), validate_shape=False)
+    y = tf.sigmoid(tf.tanh(w) * 2.0) + 1.0
+    with tf.Session() as session:
+        session.run(w.initializer)
+        run_until_lists(session, y)
+        for value in (normal(6, 4).T, normal(4, 6), normal(4, 12)[:, ::2]):
+            w.load(value, session)
+            wanted = 1 / (1 + np.exp(-np.tanh(value) * 2)) + 1
+            np.testing.assert_allclose(session.run(y), wanted, rtol=1e-6)
+        session.run(tf.assign(w, np.ones([2, 2], "f"), validate_shape=False))
+        assert session.run(y).shape == (2, 2)
+
+
+def test_an_error_in_a_line_of_a_list_names_its_node() -> None:
+    x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+    h = tf.tanh(x) * 2.0
+    bad = tf.add(tf.exp(h), tf.sqrt(y), name="the_sum")
+    result = tf.reduce_sum(tf.square(bad))
+    with tf.Session() as session:
+        run_until_lists(session, result, {x: normal(3), y: np.ones(3)})
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"the_sum"):
+            session.run(result, {x: normal(3), y: np.ones(4)})
+        assert np.isfinite(session.run(result, {x: normal(3), y: np.ones(3)}))
+
+
+def test_lines_keep_their_numbers() -> None:
+    loss, feed = mlp()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(5):
+            session.run(loss, feed)
+        plan, _ = session.plan_for(loss, feed)
+        before = plan.source.splitlines()
+        run_until_lists(session, loss, feed)
+        after = plan.source.splitlines()
+    assert len(after) == len(before)
+    assert after[0] == before[0]
+    assert after[-1] == before[-1]
+    first = next(i for i, line in enumerate(after) if "= list0(" in line)
+    assert plan.generated.line_ops[first + 1].type == "MatMul"
+
+
+def builders() -> dict[str, Callable[[Any], Any]]:
+    """For each op with a writer of its own, what makes it of a [4, 6] matrix."""
+    column = tf.constant(normal(6))
+    return {
+        "_FusedRegion": lambda x: tf.add_n([tf.exp(x) * x, tf.exp(x) + 1.0, tf.tanh(x)]),
+        "_FusedRows": lambda x: x - tf.reduce_sum(x * x, 1, keepdims=True),
+        "_Fused": lambda x: tf.sqrt(tf.exp(x) + 2.0),
+        "Softplus": tf.nn.softplus,
+        "AddN": lambda x: tf.add_n([x, x * 2.0, tf.tanh(x)]),
+        "BiasAdd": lambda x: tf.nn.bias_add(tf.tanh(x), column),
+        "Sum": lambda x: tf.reduce_sum(tf.tanh(x), 0),
+        "Mean": lambda x: tf.reduce_mean(tf.tanh(x), 1),
+        "BiasAddGrad": lambda x: tf.gradients(tf.nn.bias_add(x, column) ** 2.0, column, tf.tanh(x))[
+            0
+        ],
+        "Softmax": lambda x: tf.nn.softmax(tf.tanh(x)),
+        "MatMul": lambda x: tf.matmul(tf.tanh(x), x, transpose_b=True),
+        "BatchMatMulV2": lambda x: tf.matmul(tf.reshape(tf.tanh(x), [2, 2, 6]), tf.ones([2, 6, 3])),
+        "Transpose": lambda x: tf.transpose(tf.tanh(x)) * 2.0,
+        "BroadcastTo": lambda x: tf.broadcast_to(tf.tanh(x), [3, 4, 6]) * 2.0,
+        "ConcatV2": lambda x: tf.concat([x, tf.tanh(x)], 1),
+        "Pack": lambda x: tf.stack([x, tf.tanh(x)], 1),
+        "Roll": lambda x: tf.manip.roll(tf.tanh(x), 2, 1),
+        "StridedSliceGrad": lambda x: tf.gradients(tf.tanh(x[1:3, ::2]), x)[0],
+        "Pad": lambda x: tf.pad(tf.tanh(x), [[1, 0], [0, 2]]),
+        "Reshape": lambda x: tf.reshape(tf.tanh(x), [6, 4]) * 2.0,
+        "ExpandDims": lambda x: tf.expand_dims(tf.tanh(x), 1) * 2.0,
+        "Squeeze": lambda x: tf.squeeze(tf.tanh(x)[:, None], 1) * 2.0,
+        "StridedSlice": lambda x: tf.tanh(x)[1:3] * 2.0,
+        "Split": lambda x: tf.split(tf.tanh(x), 2)[1] * 2.0,
+        "SplitV": lambda x: tf.split(tf.tanh(x), [1, 5], 1)[1] * 2.0,
+        "Unpack": lambda x: tf.unstack(tf.tanh(x))[2] * 2.0,
+    }
+
+
+#: Writers that have no builder: made by rewrites of larger plans, and aliases of one writer.
+_ELSEWHERE = {"_PackedProduct", "BatchMatMul", "Identity"}
+
+
+@pytest.mark.parametrize("op_type", sorted(call_writers.op_types() - _ELSEWHERE))
+def test_each_writer_gives_the_bits_of_its_kernel(op_type: str, recorders: list[Recorder]) -> None:
+    x = tf.placeholder(tf.float32, [4, 6])
+    y = tf.identity(builders()[op_type](x * 1.5)) + 0.5
+    batches = [normal(4, 6) for _ in range(3)]
+    with tf.Session() as fresh:
+        wanted = [fresh.run(y, {x: batch}) for batch in batches]
+    with tf.Session() as session:
+        run_until_lists(session, y, {x: batches[0]})
+        for batch, value in zip(batches, wanted, strict=True):
+            assert session.run(y, {x: batch}).tobytes() == value.tobytes()
+
+
+@pytest.mark.parametrize("sample", all_samples(), ids=lambda s: s.id)
+def test_samples_give_the_same_bits_when_they_are_recorded(sample: Any) -> None:
+    if sample.random or sample.setup is not None or not sample.inputs:
+        return
+    fed = []
+    for value in sample.inputs:
+        array = np.asarray(value)
+        fed.append(tf.placeholder(array.dtype, array.shape) if array.dtype.kind in "fb" else value)
+    feed = {t: v for t, v in zip(fed, sample.inputs, strict=True) if isinstance(t, tf.Tensor)}
+    if not feed:
+        return
+    outputs = sample.build(tf, *[t if isinstance(t, tf.Tensor) else tf.constant(t) for t in fed])
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    outputs = [t for t in outputs if isinstance(t, tf.Tensor) and t.dtype.is_floating]
+    graph = tf.get_default_graph()
+    if not outputs or any(op.op_def.stateful for op in graph.get_operations()):
+        return  # a run is not to repeat what the one before it did
+    doubled = [t + t for t in outputs]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        results = [session.run(doubled, feed) for _ in range(8)]
+    for result in results[1:]:
+        for got, first in zip(result, results[0], strict=True):
+            np.testing.assert_array_equal(got, first)
