@@ -172,6 +172,7 @@ not_differentiable(
     equal_op,
     not_equal_op,
     approximate_equal_op,
+    compare_and_bitpack_op,
     logical_and_op,
     logical_or_op,
     logical_not_op,
