@@ -44,6 +44,7 @@ class Layout(NamedTuple):
 
 
 def same_bits(a: Array, b: Array) -> bool:
+    """Whether two arrays are equal to the bit; one NaN is as good as another."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if a.dtype.kind != "f":

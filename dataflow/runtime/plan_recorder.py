@@ -6,21 +6,19 @@ can be written down (`kernels.jit.call_writers`), which says which layouts its a
 its calls must give the same bits as the kernel, for random numbers, for special ones, and for those of
 this run. Then neighboring lines become one `CallList`:
 
-    found = l7(t9, x, v12.array)
-    if found is None:
-        t10 = k10(t9, v12.array); del t9   # the lines as they were: an array has another layout
-        ...
-    else:
-        t14, t15 = found; del t9
+    t14, t15 = list7(t9, x, v12.array) or plain7(t9, x); del t9  # 5 nodes
 
-Values that only the list reads stay in buffers of its own; what others read gets a new array in each run.
-Recording is done in steps between runs, so that no run stands still.
+where the second function is those lines as they were, for the case that an array has another layout.
+Values that nobody keeps stay in buffers of the list's own; what others keep gets a new array in each run.
+
+What is written down must depend on the arrays' layouts alone: recorded are runs whose feeds have the same ones, and
+lines whose results have others only if their inputs, or constants, do. Recording is done in steps between runs, so that no run stands still.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +49,8 @@ _LEAST_PER_RUN, _RUNS_OF_RECORDING = 16, 12
 _RUNS_TO_WAIT = 8
 #: After so many runs lines that wait for a loop to be compiled are left as they are.
 _MOST_RUNS = 60
+#: How many runs in a row may be fed other sizes, as the last batch of an epoch is.
+_MOST_MISSES = 3
 #: What a list saves for each line, and the least part of a plan's time for which it is worth the while.
 _SAVED_MICROSECONDS, _LEAST_PART = 3.0, 0.04
 #: The fewest lines that are recorded.
@@ -104,6 +104,9 @@ class Recorder:
         self._per_run = max(_LEAST_PER_RUN, len(candidates) // _RUNS_OF_RECORDING)
         self._runs = self._left = self._waits = 0
         self._compiles = False
+        #: The layouts of the feeds of the runs that are recorded, and how many runs in a row had others.
+        self._feeds: Any = None
+        self._misses = 0
         self._noting: Callable[..., Any] | None = None
         self._writing: Gradual | None = None
         self._lock = threading.Lock()
@@ -127,11 +130,24 @@ class Recorder:
                 self._writing.go_on()
             elif self._waits:
                 self._waits -= 1
-            else:
+            elif self._is_like_the_others(arguments):
                 return self._run_with_notes(*arguments)
         finally:
             self._lock.release()
         return self._generated.function(*arguments)
+
+    def _is_like_the_others(self, arguments: Sequence[Any]) -> bool:
+        """Whether a run is to be recorded; after some of other sizes, recording begins again with those."""
+        feeds = [Layout.of(x) or np.shape(x) for x in arguments]
+        if feeds == self._feeds:
+            self._misses = 0
+            return True
+        self._misses += 1
+        if self._feeds is not None and self._misses <= _MOST_MISSES:
+            return False
+        self._feeds, self._misses = feeds, 0
+        self._recorded.clear()
+        return True
 
     def _run_with_notes(self, *arguments: Any) -> Any:
         if self._noting is None:

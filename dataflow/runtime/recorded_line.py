@@ -67,17 +67,18 @@ def parts_among(
 def views_among(
     inputs: Sequence[Any], results: Sequence[Any], constants: frozenset[int]
 ) -> tuple[tuple[int, int], ...] | None:
-    """(Input, offset) of each result, where all of them lie in the memory of inputs."""
+    """(Input, offset) of each result, where all of them lie in the memory of the one input that is no constant: with
+    another, such as where a slice begins, they lie elsewhere in the next run."""
+    others = [k for k in range(len(inputs)) if k not in constants]
+    if len(others) != 1 or not isinstance(inputs[others[0]], np.ndarray):
+        return None
+    (k,) = others
+    source = inputs[k]
     found = []
     for result in results:
-        if not isinstance(result, np.ndarray):
+        if not isinstance(result, np.ndarray) or not np.may_share_memory(source, result):
             return None
-        for k, x in enumerate(inputs):
-            if k not in constants and isinstance(x, np.ndarray) and np.may_share_memory(x, result):
-                found.append((k, address_of(result) - address_of(x)))
-                break
-        else:
-            return None
+        found.append((k, address_of(result) - address_of(source)))
     return tuple(found)
 
 
@@ -197,5 +198,6 @@ class Trial:
 
 
 def kernel_of(line: Line, scope: dict[str, Any]) -> Any:
+    """The bound kernel that a line calls; ``None`` for an operator of Python's."""
     name = line.text.partition(" = ")[2].partition("(")[0]
     return scope.get(name)

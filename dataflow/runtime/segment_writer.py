@@ -48,6 +48,7 @@ class SegmentWriter:
         self._numbers = range(segment.start, segment.stop)
         self._setter = {n: i for i in self._numbers for n in lists.lines[i].sets}
         self._values: dict[str, Array] = {}
+        self._layouts: dict[str, Layout] = {}
         #: The local whose memory each value has, where it is the list's own.
         self._root: dict[str, str] = {}
         self._alive: dict[str, int] = {}
@@ -62,7 +63,7 @@ class SegmentWriter:
         examples = {text: example_of(layout) for text, layout in externals.items()}
         given = {n: example_of(self._layout(n)) for n in fresh}
         w = CallWriter([*examples.values(), *given.values()])
-        self._values = {**examples, **given}
+        self._values, self._layouts = {**examples, **given}, dict(externals)
         self._alive = dict.fromkeys(kept, 1)
         try:
             for i in self._numbers:
@@ -82,18 +83,27 @@ class SegmentWriter:
         )
         results = [*fresh, *cut, *kept]
         dropped = [n for i in self._numbers for n in self._lists.generated.drops.get(i, ())]
-        read = {name for i in self._numbers for name in self._lists.lines[i].reads}
         lines = sorted({self._setter[n] for n in own_lines})
         return WrittenList(
             function,
             list(externals),
             results,
-            {n for n in read - self._setter.keys() if not is_constant(n)},
+            self._outer(),
             lines,
             [n for n in dropped if n not in self._setter or n in results],
             bool(kept),
             w.num_bytes,
         )
+
+    def _outer(self) -> set[str]:
+        """The locals that the lines read before one of them sets them."""
+        found: set[str] = set()
+        known: set[str] = set()
+        for i in self._numbers:
+            line = self._lists.lines[i]
+            found.update(n for n in line.reads if n not in known and not is_constant(n))
+            known.update(line.sets)
+        return found
 
     def _recorded(self, name: str) -> Recorded:
         found = self._lists.recorded[self._setter[name]]
@@ -174,20 +184,22 @@ class SegmentWriter:
             recorded = self._lists.recorded[i]
             assert recorded is not None
             for text, layout in zip(self._lists.operands[i], recorded.inputs, strict=True):
-                if text in known or is_constant(text) or layout is None:
-                    continue
-                if not recorded.constants:
+                if text not in known and not is_constant(text) and layout is not None:
                     found.setdefault(text, layout)
             known.update(self._lists.lines[i].sets)
         return found
 
     def _line(self, w: CallWriter, i: int, given: dict[str, Array]) -> None:
-        from dataflow.kernels.jit.call_writers import Node, write
+        from dataflow.kernels.jit.call_writers import CannotWrite, Node, write
 
         lists = self._lists
         line, recorded = lists.lines[i], lists.recorded[i]
         assert recorded is not None and line.op is not None
         operands = lists.operands[i]
+        for text, layout in zip(operands, recorded.inputs, strict=True):
+            if not is_constant(text) and self._layouts.get(text) != layout:
+                raise CannotWrite  # the lines were not recorded in one run
+        self._layouts.update(zip(line.sets, recorded.results, strict=True))
         if recorded.constants:
             for name, value in zip(line.sets, recorded.constants, strict=True):
                 self._values[name] = w.constant(value)

@@ -262,6 +262,85 @@ def test_a_variable_of_another_layout_is_read_right() -> None:
         assert session.run(y).shape == (2, 2)
 
 
+def test_a_slice_that_begins_elsewhere_in_each_run_is_no_view() -> None:
+    x, i = tf.placeholder(tf.float32, [6, 3]), tf.placeholder(tf.int32, [])
+    h = tf.tanh(x) * 2.0
+    y = tf.exp(h[i]) + tf.sigmoid(tf.slice(h, [i, 0], [1, 3]))
+    data = normal(6, 3)
+    wanted = [2 * np.tanh(row) for row in data]
+    with tf.Session() as session:
+        run_until_lists(session, y, {x: data, i: 2})
+        for k in (4, 0, 2, 5):
+            expected = np.exp(wanted[k]) + 1 / (1 + np.exp(-wanted[k]))
+            np.testing.assert_allclose(session.run(y, {x: data, i: k})[0], expected, rtol=1e-6)
+
+
+def test_a_loop_over_the_rows_of_a_matrix_reads_each_of_them() -> None:
+    x = tf.placeholder(tf.float32, [6, 3])
+
+    def body(i: Any, total: Any) -> tuple[Any, Any]:
+        row = tf.tanh(x)[i]
+        return i + 1, total * 0.5 + tf.exp(row) * tf.sigmoid(row) + row
+
+    _, total = tf.while_loop(lambda i, _: i < 6, body, (0, tf.zeros([3])))
+    data = normal(6, 3)
+    with tf.Session() as session:
+        results = run_until_lists(session, total, {x: data})
+        other = session.run(total, {x: data[::-1]})
+    with tf.Session() as session:
+        assert other.tobytes() == session.run(total, {x: data[::-1]}).tobytes()
+    assert all(result.tobytes() == results[0].tobytes() for result in results)
+
+
+def test_shapes_that_are_fed_are_not_written_down() -> None:
+    x, shape = tf.placeholder(tf.float32, [12]), tf.placeholder(tf.int32, [2])
+    h = tf.tanh(x) * 2.0 + 1.0
+    fetches = [
+        tf.reduce_sum(tf.exp(tf.reshape(h, shape)) * 0.5, 0),
+        tf.broadcast_to(h[:1], shape) * 2.0 + 1.0,
+    ]
+    data = normal(12)
+    with tf.Session() as session:
+        run_until_lists(session, fetches, {x: data, shape: [3, 4]})
+        got = [session.run(fetches, {x: data, shape: s}) for s in ([4, 3], [2, 6], [3, 4])]
+    for s, result in zip(([4, 3], [2, 6], [3, 4]), got, strict=True):
+        with tf.Session() as session:
+            for a, b in zip(result, session.run(fetches, {x: data, shape: s}), strict=True):
+                assert a.tobytes() == b.tobytes()
+                assert a.shape == b.shape
+
+
+def test_runs_of_other_sizes_in_between_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_recorder, "_LEAST_PER_RUN", 1)
+    monkeypatch.setattr(plan_recorder, "_RUNS_OF_RECORDING", 100)
+    loss, _ = mlp()
+    (x,) = (op.outputs[0] for op in tf.get_default_graph().get_operations() if op.name == "x")
+    batches = [normal(rows, 6) for rows in (5, 5, 5, 2)]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        first = [session.run(loss, {x: batch}) for batch in batches]
+        for _ in range(200):
+            assert [session.run(loss, {x: batch}) for batch in batches] == first
+            if has_lists(session, loss, {x: batches[0]}):
+                break
+        assert has_lists(session, loss, {x: batches[0]})
+        assert [session.run(loss, {x: batch}) for batch in batches] == first
+
+
+def test_sizes_that_depend_on_values_are_left_to_the_lines() -> None:
+    x = tf.placeholder(tf.float32, [20])
+    kept = tf.boolean_mask(x, x > 0.0)
+    y = tf.reduce_sum(tf.exp(tf.tanh(kept) * 2.0) + tf.sigmoid(kept))
+    z = y + tf.reduce_sum(tf.exp(tf.tanh(x) * 2.0) + tf.sigmoid(x))
+    batches = [normal(20) for _ in range(30)]
+    with tf.Session() as session:
+        for _ in range(4):
+            results = [session.run(z, {x: batch}) for batch in batches]
+    for batch, result in zip(batches, results, strict=True):
+        with tf.Session() as fresh:
+            assert fresh.run(z, {x: batch}) == result
+
+
 def test_an_error_in_a_line_of_a_list_names_its_node() -> None:
     x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
     h = tf.tanh(x) * 2.0

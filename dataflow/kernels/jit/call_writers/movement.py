@@ -18,8 +18,9 @@ def _view(w: CallWriter, node: Node) -> None:
 def _moved(w: CallWriter, node: Node) -> None:
     only(node)
     x, out = node.inputs[0], node.results[0]
+    order = np.asarray(node.number(1)).tolist()
     if node.op_type == "Transpose":
-        x = x.transpose(np.asarray(node.number(1)).tolist())
+        x = x.transpose(order)
     must(w.copy(x, out))
 
 
