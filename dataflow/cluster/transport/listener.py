@@ -18,6 +18,7 @@ from dataflow.cluster.transport.leader_followers import LeaderFollowers, ShortWo
 from dataflow.cluster.transport.link_faults import LinkFaults
 from dataflow.cluster.transport.messages import ProtocolError, max_message_bytes
 from dataflow.cluster.transport.refusals import Refusals
+from dataflow.cluster.transport.registry import forget_stopped
 from dataflow.errors import OpError, UnavailableError
 from dataflow.kernels.subnormals import compute_in_this_thread
 
@@ -64,6 +65,7 @@ class Listener:
         self._closed = False
         self._socket = _listening_socket(host, port, task)
         self.address = f"{host}:{self._socket.getsockname()[1]}"
+        forget_stopped(self.address)
         self._local_name = ""
         self._local = self._listen_locally()
         self._wake_read, self._wake_write = os.pipe()

@@ -101,6 +101,12 @@ def note_stopped(addresses: list[str], how: str, for_good: bool) -> None:
             del _stopped[next(iter(_stopped))]
 
 
+def forget_stopped(address: str) -> None:
+    """Somebody listens at the address again: what this process has stopped there was another task."""
+    with _lock:
+        _stopped.pop(address, None)
+
+
 def stopped_at(address: str) -> Stopped | None:
     """How this process has stopped the task at an address; ``None``: it has not."""
     return _stopped.get(address)

@@ -82,6 +82,8 @@ def inner_loop(name: str, char: str) -> int | None:
 
 def _from_table(ufunc: Any, number: int) -> int | None:
     """The function whose types all have number ``number``; ``None`` where the table is unexpected."""
+    if type(ufunc) is not np.ufunc:
+        return None
     found = typed_loop(ufunc, (number,) * ufunc.nargs)
     # A function with data is a generic loop; ours have none.
     return None if found is None or found[1] else found[0]
@@ -91,7 +93,7 @@ def _from_table(ufunc: Any, number: int) -> int | None:
 def typed_loop(ufunc: np.ufunc, numbers: tuple[int, ...]) -> tuple[int, int] | None:
     """The (function, data) for operands and results whose types have these numbers; ``None`` where there is
     none, or the table is unexpected."""
-    if sys.implementation.name != "cpython" or type(ufunc) is not np.ufunc:
+    if sys.implementation.name != "cpython":
         return None
     head = object.__basicsize__
     if np.ufunc.__basicsize__ < head + ctypes.sizeof(_UFunc):

@@ -19,6 +19,7 @@ from dataflow.cluster.transport import (
     connection_pool,
     handshake,
     messages,
+    registry,
 )
 from dataflow.cluster.transport.connection_pool import ConnectionPool, connect
 from dataflow.cluster.transport.listener import Listener
@@ -210,6 +211,17 @@ def test_the_end_of_a_peer_is_noticed_and_names_the_task(echo):
     assert not connection.is_quiet()
     with pytest.raises(UnavailableError, match="/job:ps/task:0"):
         connection.send(Kind.CALL)
+
+
+def test_a_listener_is_not_taken_for_the_stopped_task_whose_address_it_got(echo):
+    registry.note_stopped([echo.address], "a test stopped it", for_good=True)
+    address = echo.address
+    echo.close()
+    again = Listener(address, KEY, "/job:ps/task:1", Echo())
+    try:
+        assert registry.stopped_at(address) is None
+    finally:
+        again.close()
 
 
 SERVER = textwrap.dedent(
