@@ -58,11 +58,26 @@ _FEWEST_LINES = 3
 
 
 def begin(generated: GeneratedPlan, use: Callable[[Any], None]) -> Callable[..., Any] | None:
-    """The function that runs a plan and records it; ``None`` where there is nothing to gain."""
+    """The function that runs a plan and records it after some runs; ``None`` where it cannot be recorded."""
     if not MACHINE_CODE or not generated.source.startswith("def run("):
         return None
     if "future(" in generated.source:  # lines are shared with other threads
         return None
+    runs = 0
+
+    def run(*arguments: Any) -> Any:
+        nonlocal runs
+        runs += 1
+        if runs >= RUNS_BEFORE_RECORDING:
+            recorder = _recorder_of(generated, use)
+            use(generated if recorder is None else recorder.run_as_usual)
+        return generated.function(*arguments)
+
+    return run
+
+
+def _recorder_of(generated: GeneratedPlan, use: Callable[[Any], None]) -> Recorder | None:
+    """The recorder of a plan; ``None`` where there is nothing to gain."""
     from dataflow.kernels.jit.call_writers import can_be_written
 
     scope = generated.function.__globals__
@@ -85,7 +100,7 @@ def begin(generated: GeneratedPlan, use: Callable[[Any], None]) -> Callable[...,
     saved = _SAVED_MICROSECONDS * sum("(" in generated.lines[i].text for i in candidates)
     if saved < _LEAST_PART * others:
         return None
-    return Recorder(generated, candidates, use).run_as_usual
+    return Recorder(generated, candidates, use)
 
 
 class Recorder:
@@ -102,7 +117,7 @@ class Recorder:
         self._known: dict[Any, Recorded | None] = {}
         self._runs_before = max(RUNS_BEFORE_RECORDING, _RUNS_TIMES_LINES // len(candidates))
         self._per_run = max(_LEAST_PER_RUN, len(candidates) // _RUNS_OF_RECORDING)
-        self._runs = self._left = self._waits = 0
+        self._runs, self._left, self._waits = RUNS_BEFORE_RECORDING, 0, 0
         self._compiles = False
         #: The layouts of the feeds of the runs that are recorded, and how many runs in a row had others.
         self._feeds: Any = None
@@ -114,7 +129,7 @@ class Recorder:
         self.failures: list[tuple[int, Exception]] = []
 
     def run_as_usual(self, *arguments: Any) -> Any:
-        """The plan's function for the first runs."""
+        """The plan's function until it has run often enough for its number of lines."""
         self._runs += 1
         if self._runs >= self._runs_before:
             self._runs = 0
