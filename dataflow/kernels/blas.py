@@ -20,7 +20,8 @@ from dataflow.capabilities import THREADS
 from dataflow.kernels.array_types import Array, Module
 from dataflow.kernels.cuda.matmul import product
 
-_ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
+#: CBLAS's numbers for the order of a matrix, and for how it is read.
+ROW_MAJOR, PLAIN, TRANSPOSED = 101, 111, 112
 
 
 @functools.cache
@@ -170,8 +171,8 @@ def solve_triangle(matrix: Array, rhs: Array, lower: bool, transposed: bool) -> 
         return out
     matrices = np.ascontiguousarray(matrix).reshape(-1, size, size)
     how = (
-        *(_ROW_MAJOR, _LEFT, _LOWER if lower else _UPPER),
-        *(_TRANSPOSED if transposed else _PLAIN, _WHOLE_DIAGONAL, size, columns, 1.0),
+        *(ROW_MAJOR, _LEFT, _LOWER if lower else _UPPER),
+        *(TRANSPOSED if transposed else PLAIN, _WHOLE_DIAGONAL, size, columns, 1.0),
     )
     with single_threaded():
         for one, part in zip(matrices, out.reshape(-1, size, columns), strict=True):
@@ -230,9 +231,9 @@ def _leading(array: Array) -> tuple[int, int] | None:
     item = array.itemsize
     rows, columns = array.strides
     if columns == item and rows % item == 0 and rows >= array.shape[1] * item:
-        return _PLAIN, rows // item
+        return PLAIN, rows // item
     if rows == item and columns % item == 0 and columns >= array.shape[0] * item:
-        return _TRANSPOSED, columns // item
+        return TRANSPOSED, columns // item
     return None
 
 
@@ -243,10 +244,10 @@ def add_product(xp: Module, a: Array, b: Array, out: Any) -> None:
         function = _cblas(letter) if letter is not None else None
         if function is not None and a.dtype == b.dtype == out.dtype:
             left, right, target = _leading(a), _leading(b), _leading(out)
-            if left and right and target and target[0] == _PLAIN:
+            if left and right and target and target[0] == PLAIN:
                 (m, k), n = a.shape, b.shape[1]
                 function(
-                    _ROW_MAJOR,
+                    ROW_MAJOR,
                     left[0],
                     right[0],
                     m,

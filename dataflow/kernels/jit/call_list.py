@@ -23,8 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.array_types import Array
+from dataflow.kernels.blas import PLAIN, ROW_MAJOR, TRANSPOSED, product_functions
 from dataflow.kernels.jit.call_list_code import AXES, OPERANDS, code
 from dataflow.kernels.jit.compiler import address_of
+from dataflow.kernels.jit.native_ufunc import merged_axes
 
 
 class At(NamedTuple):
@@ -200,8 +202,6 @@ class CallWriter:
 
     def product(self, a: Array, b: Array, out: Array) -> bool:
         """``out = a @ b`` for matrices, as BLAS is called by `numpy.dot`."""
-        from dataflow.kernels.blas import product_functions
-
         functions = product_functions(a.dtype.char)
         if functions is None or not (a.dtype == b.dtype == out.dtype) or not out.flags.c_contiguous:
             return False
@@ -219,7 +219,7 @@ class CallWriter:
             self.call(
                 function,
                 functions[0],
-                *(_ROW_MAJOR, left[0], right[0], rows, columns, steps, one),
+                *(ROW_MAJOR, left[0], right[0], rows, columns, steps, one),
                 *(At(a), left[1], At(b), right[1], zero, At(out), columns),
             )
             return True
@@ -230,12 +230,12 @@ class CallWriter:
         if order is None:
             return False
         transposed, length = order
-        m, n = matrix.shape[::-1] if transposed == _TRANSPOSED else matrix.shape
+        m, n = matrix.shape[::-1] if transposed == TRANSPOSED else matrix.shape
         function = code().single_vector if single else code().double_vector
         self.call(
             function,
             functions[1],
-            *(_ROW_MAJOR, transposed, m, n, one, At(matrix), length),
+            *(ROW_MAJOR, transposed, m, n, one, At(matrix), length),
             *(At(vector), vector.strides[0] // size, zero, At(out), 1),
         )
         return True
@@ -290,7 +290,6 @@ class CallWriter:
 
 #: Keeps the dtypes whose addresses are compared.
 _dtypes: dict[int, Any] = {}
-_ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
 
 
 def _span(x: Array) -> tuple[int, int]:
@@ -302,20 +301,12 @@ def _span(x: Array) -> tuple[int, int]:
 
 
 def _merged(
-    shape: Sequence[int], strides: Sequence[Sequence[int]]
+    shape: Sequence[int], strides: Sequence[tuple[int, ...]]
 ) -> list[tuple[int, tuple[int, ...]]] | None:
     """The axes of a loop, merged where they are contiguous in all arrays; ``None`` without elements."""
-    axes: list[tuple[int, tuple[int, ...]]] = []
-    for length, *steps in zip(shape, *strides, strict=True):
-        if length == 0:
-            return None
-        if length == 1:
-            continue
-        if axes and all(outer == s * length for outer, s in zip(axes[-1][1], steps, strict=True)):
-            axes[-1] = (axes[-1][0] * length, tuple(steps))
-        else:
-            axes.append((length, tuple(steps)))
-    return axes or [(1, (0,) * len(strides))]
+    if 0 in shape:
+        return None
+    return merged_axes(tuple(shape), list(strides)) or [(1, (0,) * len(strides))]
 
 
 def _order(x: Array) -> tuple[int, int] | None:
@@ -323,7 +314,7 @@ def _order(x: Array) -> tuple[int, int] | None:
     size = x.itemsize
     (rows, columns), (row, column) = x.shape, x.strides
     if column == size and row % size == 0 and row >= columns * size:
-        return _PLAIN, row // size
+        return PLAIN, row // size
     if row == size and column % size == 0 and column >= rows * size:
-        return _TRANSPOSED, column // size
+        return TRANSPOSED, column // size
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from dataflow.kernels.jit.compiler import compile_source
@@ -37,9 +37,9 @@ class Code(NamedTuple):
 def code() -> Code:
     """The machine code. Raises `ImportError` where there is none."""
     names = ("ufunc", "flat_ufunc", "product_f", "product_d", "vector_f", "vector_d", "run")
-    text = module(
-        _ufunc(), _flat_ufunc(), *(_product(k) for k in "fd"), *(_vector(k) for k in "fd"), _run()
-    )
+    products = [_blas("product", char, 3, 3) for char in "fd"]
+    vectors = [_blas("vector", char, 2, 2) for char in "fd"]
+    text = module(_ufunc(), _flat_ufunc(), *products, *vectors, _run())
     found = compile_source(text, *names)
     # With the interpreter's lock, so that no other thread uses the list meanwhile.
     kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p)
@@ -107,30 +107,18 @@ def _flat_ufunc() -> Writer:
     return w
 
 
-def _product(char: str) -> Writer:
-    """A product of matrices by BLAS."""
-    w = Writer(f"void @product_{char}(ptr %table)")
+def _blas(name: str, char: str, choices: int, sizes: int) -> Writer:
+    """A product by BLAS: a function of so many choices, sizes, a factor, two operands, a factor and a result."""
+    w = Writer(f"void @{name}_{char}(ptr %table)")
     element = "float" if char == "f" else "double"
-    kinds = ["i32"] * 3 + ["i64"] * 3 + [element, "ptr", "i64", "ptr", "i64", element, "ptr", "i64"]
-    _call_blas(w, kinds)
-    return w
-
-
-def _vector(char: str) -> Writer:
-    """A product of a matrix and a vector by BLAS."""
-    w = Writer(f"void @vector_{char}(ptr %table)")
-    element = "float" if char == "f" else "double"
-    kinds = ["i32"] * 2 + ["i64"] * 2 + [element, "ptr", "i64", "ptr", "i64", element, "ptr", "i64"]
-    _call_blas(w, kinds)
-    return w
-
-
-def _call_blas(w: Writer, kinds: Sequence[str]) -> None:
+    operands = ["ptr", "i64"]
+    kinds = ["i32"] * choices + ["i64"] * sizes + [element, *operands * 2, element, *operands]
     values = [
         (kind, w.load(kind, w.element("i64", "%table", 1 + i))) for i, kind in enumerate(kinds)
     ]
     w.call(w.load("ptr", "%table"), *values)
     w.leave()
+    return w
 
 
 def _run() -> Writer:

@@ -143,7 +143,7 @@ def fused_region_kernel(
         shape = common_shape(region, tuple(x.shape for x in inputs))
         if shape is None:
             return (), None
-        inputs = _with_columns(inputs, rows, len(shape))
+        inputs = with_columns(inputs, rows, len(shape))
         return shape, mapping.layout(shape, [*inputs, *make(shape)[:number]], len(inputs))
 
     def run(inputs: list[Any]) -> Sequence[Any]:
@@ -180,7 +180,7 @@ def _joined_results(
     return results
 
 
-def _with_columns(inputs: list[Any], rows: set[int], rank: int) -> list[Any]:
+def with_columns(inputs: list[Any], rows: set[int], rank: int) -> list[Any]:
     """The inputs, with those that hold a bool for each row as [rows, 1, ...]."""
     columns = (-1, *[1] * (rank - 1))
     return [x.reshape(columns) if i in rows else x for i, x in enumerate(inputs)]
@@ -202,7 +202,7 @@ def _on_gpu(
             found = one_by_one(*inputs)
             return (*found, *[concatenate(xp, [found[i] for i in p], -1) for p in joined])
         results = _joined_results(xp, shape, dtype, number, joined)
-        launch(shape, _with_columns(inputs, rows, len(shape)), results[:number])
+        launch(shape, with_columns(inputs, rows, len(shape)), results[:number])
         return results
 
     return run

@@ -29,7 +29,8 @@ from dataflow.kernels.jit.expression import (
     elementary_steps,
 )
 from dataflow.kernels.jit.native_ufunc import Mapping, NativeUfunc
-from dataflow.kernels.jit.op_table import TABLE
+from dataflow.kernels.jit.op_table import INSTRUCTIONS, TABLE
+from dataflow.kernels.jit.regions import with_columns
 from dataflow.kernels.jit.row_mapping import RowMapping, are_summed
 from dataflow.kernels.jit.tracer import Untraceable, region_of
 
@@ -40,7 +41,7 @@ _FEW_STEPS = 2
 
 
 #: Ops whose kernels compute what stands in the table.
-BY_TABLE = frozenset(op for op, row in TABLE.items() if row.statements) | {"Select", "SelectV2"}
+BY_TABLE = frozenset(INSTRUCTIONS) | {"Select", "SelectV2"}
 
 
 def function_of(kernel: Any) -> Callable[..., Any] | None:
@@ -186,10 +187,7 @@ def _region(
 
 
 def _with_columns(region: Region, inputs: Sequence[Array]) -> list[Array]:
-    """The inputs, with those that hold a bool for each row as [rows, 1, ...]."""
-    rows = region.rows
-    rank = max((x.ndim for x in inputs), default=0)
-    return [x.reshape(-1, *[1] * (rank - 1)) if i in rows else x for i, x in enumerate(inputs)]
+    return with_columns(list(inputs), region.rows, max((x.ndim for x in inputs), default=0))
 
 
 def _steps(
