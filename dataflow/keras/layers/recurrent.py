@@ -10,7 +10,7 @@ from dataflow.graph.type_aliases import InitializerLike
 from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layer_tree import inner_part
 from dataflow.keras.layers.core import weight_settings
-from dataflow.keras.layers.recurrent_counts import Call, num_call_nodes
+from dataflow.keras.layers.recurrent_counts import Call, call_of, num_call_nodes
 from dataflow.keras.layers.recurrent_states import LastingStates
 from dataflow.keras.layers.recurrent_steps import (
     GRUStep,
@@ -160,25 +160,12 @@ class _Recurrent(LastingStates, RecurrentWeights):
                     "initial_state."
                 )
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
-        with counted_as(self._num_nodes(self._described(inputs, mask, training, states))):
+        with counted_as(self._num_nodes(call_of(self, inputs, mask, training, states is not None))):
             result, last = self._run(inputs, mask, training, states)
         return [result, *last] if self.return_state else result
 
     def _needs_phase(self) -> bool:
         return bool(self.dropout or self.recurrent_dropout)
-
-    def _described(self, inputs: Any, mask: Any, training: Any, states: Any) -> Call:
-        """A call, for the number of nodes that it takes in TensorFlow."""
-        steps = inputs.shape.as_list()[0 if self.time_major else 1]
-        return Call(
-            training,
-            num_unrolled=steps if self.unroll else None,
-            has_mask=mask is not None,
-            has_states=states is not None,
-            is_stateful=self.stateful,
-            goes_backwards=self.go_backwards,
-            is_time_major=self.time_major,
-        )
 
     def _num_nodes(self, call: Call) -> int:
         return num_call_nodes([self], call)

@@ -11,7 +11,7 @@ from dataflow.graph import nest
 from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec
 from dataflow.keras.layers.recurrent import LSTM
-from dataflow.keras.layers.recurrent_counts import num_convolutional_call_nodes
+from dataflow.keras.layers.recurrent_counts import call_of, num_convolutional_call_nodes
 from dataflow.layers.layer_arguments import pair
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
@@ -128,7 +128,7 @@ class ConvLSTM2D(LSTM):
         if isinstance(inputs, (list, tuple)):
             inputs, states = inputs[0], tuple(inputs[1:])
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
-        described = self._described(inputs, mask, training, states)
+        described = call_of(self, inputs, mask, training, states is not None)
         is_known = None not in inputs.shape.as_list()[2:]
         num_nodes = num_convolutional_call_nodes(self, described, is_known)
         with contextlib.nullcontext() if num_nodes is None else counted_as(num_nodes):

@@ -42,6 +42,20 @@ class Call:
     is_time_major: bool
 
 
+def call_of(layer: Any, inputs: Any, mask: Any, training: Any, has_states: bool) -> Call:
+    """A call of a layer that runs over steps."""
+    steps = inputs.shape.as_list()[0 if layer.time_major else 1]
+    return Call(
+        training,
+        num_unrolled=steps if layer.unroll else None,
+        has_mask=mask is not None,
+        has_states=has_states,
+        is_stateful=layer.stateful,
+        goes_backwards=layer.go_backwards,
+        is_time_major=layer.time_major,
+    )
+
+
 def _num_activation_nodes(activation: Any) -> int:
     return _ACTIVATIONS.get(getattr(activation, "__name__", "linear"), 1)
 

@@ -17,7 +17,7 @@ from dataflow.keras.layers.recurrent_cells import (
     training_of,
     zeros_of,
 )
-from dataflow.keras.layers.recurrent_counts import Call, num_call_nodes
+from dataflow.keras.layers.recurrent_counts import call_of, num_call_nodes
 from dataflow.keras.layers.recurrent_states import LastingStates
 from dataflow.keras.layers.recurrent_steps import CELLS
 from dataflow.ops import array
@@ -193,16 +193,7 @@ class RNN(LastingStates, LayerOfLayers):
         cells = getattr(self.cell, "cells", [self.cell])
         if constants or not all(type(cell) in CELLS.values() for cell in cells):
             return None
-        steps = inputs.shape.as_list()[0 if self.time_major else 1]
-        call = Call(
-            training,
-            num_unrolled=steps if self.unroll else None,
-            has_mask=mask is not None,
-            has_states=has_states,
-            is_stateful=self.stateful,
-            goes_backwards=self.go_backwards,
-            is_time_major=self.time_major,
-        )
+        call = call_of(self, inputs, mask, training, has_states)
         return num_call_nodes(cells, call)
 
     def _needs_phase(self) -> bool:
