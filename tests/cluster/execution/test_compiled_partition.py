@@ -124,10 +124,11 @@ def test_a_read_sees_the_variable_as_it_is_when_its_segment_runs(cluster):
     """Reads on the variable's task stay behind the assignment that they wait for."""
     with tf.device("/job:ps/task:0"):
         v = tf.Variable(1.0, name="v")
-    with tf.device("/job:worker/task:1"):
+        before = tf.identity(v) * 1.0
+    # Without this, the ps may get what it adds before it has read the variable.
+    with tf.device("/job:worker/task:1"), tf.control_dependencies([before.op]):
         more = tf.random_uniform([]) * 0 + 1.0
     with tf.device("/job:ps/task:0"):
-        before = tf.identity(v) * 1.0
         changed = tf.assign_add(v, more)
         with tf.control_dependencies([changed.op]):
             after = tf.identity(v) * 1.0
