@@ -15,6 +15,7 @@ from dataflow.kernels.jit import call_writers
 from dataflow.kernels.jit.call_list_code import is_available
 from dataflow.runtime import plan_recorder
 from dataflow.runtime.plan_recorder import Recorder
+from tests.early_recording import record_at_once
 from tests.samples import all_samples
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="this machine runs no machine code")
@@ -29,25 +30,7 @@ def normal(*shape: int) -> Any:
 @pytest.fixture(autouse=True)
 def recorders(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recorder]]:
     """Plans are recorded at once; their recorders, none of which may have failed."""
-    made: list[Recorder] = []
-
-    class Kept(Recorder):
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments)
-            made.append(self)
-
-    monkeypatch.setattr(plan_recorder, "Recorder", Kept)
-    for name, value in (
-        *(("RUNS_BEFORE_RECORDING", 1), ("_LEAST_PER_RUN", 1000), ("_RUNS_TO_WAIT", 0)),
-        *(
-            ("_RUNS_TIMES_LINES", 0),
-            ("_MOST_RUNS", 100_000),
-            ("_LEAST_PART", 0.0),
-            ("_FEWEST_LINES", 1),
-        ),
-    ):
-        monkeypatch.setattr(plan_recorder, name, value)
-    monkeypatch.setattr("dataflow.runtime.call_lists._FEWEST_LINES", 1)
+    made = record_at_once(monkeypatch)
     with tf.Graph().as_default():
         yield made
     assert not [failure for recorder in made for failure in recorder.failures]

@@ -1,12 +1,13 @@
 """A partition as its task runs it: a function for each segment, and tables of which segment follows which.
 
-Like a local plan, a partition is compiled at once and rewritten after a few runs. Its segments keep
-their inputs and outputs, which other tasks rely on.
+Like a local plan, a partition is compiled at once, rewritten after a few runs, and then gets lists of calls. Its
+segments keep their inputs and outputs, which other tasks rely on.
 """
 
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ from dataflow.placement.transfers import CPU, Placed, insert_copies
 from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.working_graph import WorkingGraph
+from dataflow.runtime import plan_recorder
 from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.output_allocator import OutputAllocator
@@ -221,8 +223,33 @@ class CompiledPartition:
                 placed, False, self._options.reuse, self._preallocated[number]
             ).generate_gradually()
             self.journals[number] = rewritten.journal
-            self._segments[number] = CompiledSegment(placed, generated, generated.function)
-            self.functions[number] = generated.function
+            self._run_by(number, CompiledSegment(placed, generated, generated.function))
+        if self._options.call_lists:
+            for number, compiled in enumerate(self._segments):
+                self._record(number, compiled)
+
+    def _run_by(self, number: int, compiled: CompiledSegment) -> None:
+        self._segments[number] = compiled
+        self.functions[number] = compiled.function
+
+    def _record(self, number: int, compiled: CompiledSegment) -> None:
+        """Lets steps record which lines of a segment can be lists of calls (`runtime.plan_recorder`)."""
+        if compiled.placed.kernel_devices:
+            return
+        this = weakref.ref(self)
+
+        def use(found: Any) -> None:
+            partition = this()
+            if partition is None:
+                return
+            if isinstance(found, GeneratedPlan):
+                partition._run_by(number, CompiledSegment(compiled.placed, found, found.function))
+            else:
+                partition._run_by(number, compiled._replace(function=found))
+
+        function = plan_recorder.begin(compiled.generated, use)
+        if function is not None:
+            self._run_by(number, compiled._replace(function=function))
 
     def new_slots(self, allocator: OutputAllocator | None = None) -> list[Any]:
         """The empty slots of a step. The last one holds the connection on which results are sent, which
